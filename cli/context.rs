@@ -57,7 +57,7 @@ pub struct Context {
     pub actor: Actor,
     /// When.
     pub now: Timestamp,
-    /// Whether the client asks its person before an operation on a skill that wants that.
+    /// Set where the client asks its person before an operation on a skill that wants that.
     pub asks_people: bool,
     /// Whether the flags say that somebody else than a person acts.
     names_no_person: bool,

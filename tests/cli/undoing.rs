@@ -143,7 +143,7 @@ fn blocked_edit_that_was_put_aside_never_comes_back() {
 }
 
 #[test]
-fn folder_in_the_place_of_a_deleted_skills_link_is_unmanaged() {
+fn folder_at_a_deleted_skills_link_is_unmanaged() {
     let sandbox = Sandbox::project();
     let folder = sandbox.cwd().join(".claude/skills");
     write_files(&sandbox.cwd(), &[(".claude/settings.json", b"{}\n", false)]);

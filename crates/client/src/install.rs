@@ -127,7 +127,7 @@ const REMEMBERED: usize = 8;
 #[derive(Default)]
 pub(crate) struct Batch {
     planned: Vec<Planned>,
-    /// Where each of them comes from.
+    /// The origin of each of them.
     origins: BTreeMap<SkillName, Origin>,
     turns: Vec<usize>,
     settled: Vec<(usize, Installed)>,

@@ -210,7 +210,7 @@ fn plan<'a>(
     while let Some(Revision { parent: Some(parent), .. }) =
         before.as_ref().filter(|before| is_several && !before.was_cleared())
     {
-        // A blocked edit that was put aside in between is no state that an operation left.
+        // No operation left a blocked edit that was put aside in between.
         before = Some(library.revision(parent)?);
     }
     let then = match before.filter(|before| !before.tombstone) {

@@ -15,7 +15,7 @@ use crate::{
     template::{Reference, Root, Segment, Template},
 };
 
-/// Pairs of names of which one may be the other with a slip; who has more is told without that.
+/// Pairs of given and missing names above which none is looked at for a slip.
 const SLIPS: usize = 1 << 16;
 
 /// What a declaration is checked against.

@@ -92,7 +92,7 @@ impl<'a> Problems<'a> {
         self.found.len()
     }
 
-    /// Whether no more will be told, so that no hint for one needs to be made.
+    /// Tests for the most faults that are reported, after which no hint needs to be made.
     pub fn is_full(&self) -> bool {
         self.found.len() > MAX_PROBLEMS
     }

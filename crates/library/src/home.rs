@@ -321,11 +321,11 @@ pub fn write_private(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     replace(dir, name, bytes, Durability::Durable, &options)
 }
 
-/// What tells one writing of a file from another, where each replaces it by a new one.
+/// Inode, change time and size of a file that each writing replaces by a new one.
 pub(crate) type Written = [i64; 4];
 
-/// That of a file; `None` where there is none, where the system does not number files, or when it is so new that another
-/// one might have the same number and time.
+/// Identifies the last writing of a file; `None` without a file, where the system does not number files, and for a file
+/// so new that the next one might have the same number and time.
 #[cfg(unix)]
 pub(crate) fn written(dir: &Dir, name: &str) -> Option<Written> {
     use cap_std::fs::MetadataExt;

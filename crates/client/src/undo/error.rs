@@ -47,7 +47,7 @@ pub enum UndoError {
         /// What the scanner says.
         blocked: Box<Blocked>,
     },
-    /// What it was is a hand edit that was kept although it was blocked.
+    /// Its state before is a hand edit that was kept although it was blocked.
     #[error("revision {number} of {name} is a hand edit that was kept although it was blocked; it is never restored")]
     Captured {
         /// The skill.

@@ -98,7 +98,7 @@ impl<'a> Last<'a> {
 }
 
 impl<'a> OfSkill<'a> {
-    /// What the events of one command say of a skill.
+    /// Collects the events of one command on a skill.
     fn of(name: &str, events: &[&'a Event], before: SkillState) -> Option<Self> {
         let applied = events.iter().copied().filter(|event| event.status == EventStatus::Applied);
         let moved = events.iter().copied().filter_map(|event| event.before.as_ref());

@@ -47,7 +47,7 @@ pub fn page_text(html: &str) -> String {
     words.text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// What was read of a page.
+/// The words of a page so far.
 #[derive(Default)]
 struct Words {
     text: String,

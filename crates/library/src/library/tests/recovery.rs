@@ -248,7 +248,7 @@ fn a_journal_that_has_grown_large_is_settled_by_the_commit_that_passed_the_bound
 }
 
 #[test]
-fn files_of_a_large_change_are_packed_before_the_commit() {
+fn files_of_large_changes_are_packed_ahead() {
     let place = Place::new();
     let mut library = place.open();
     let file = File { bytes: vec![0; 3_000_000].into(), executable: false };
