@@ -83,8 +83,11 @@ fn record(database: &Connection, migration: &Migration, now: Timestamp) -> rusql
     database.execute(sql, params![migration.name, migration.sha256(), to_the_second(now)]).map(drop)
 }
 
+/// Asks by a statement: `table_exists` answers from the schema that the connection last read, also when another process
+/// has changed it since.
 fn has_history(database: &Connection) -> rusqlite::Result<bool> {
-    database.table_exists(None, "migrations")
+    let sql = "select exists (select 1 from sqlite_schema where type = 'table' and name = 'migrations')";
+    database.query_row(sql, [], |row| row.get(0))
 }
 
 /// The migrations that were applied, oldest first.
@@ -183,6 +186,17 @@ mod tests {
         migrate(&mut database, now()).unwrap();
         database.execute("update migrations set sha256 = '00' where number = 1", []).unwrap();
         assert!(matches!(migrate(&mut database, now()), Err(DatabaseError::Altered { .. })));
+    }
+
+    #[test]
+    fn database_that_another_process_made_meanwhile_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("skillhub.sqlite");
+        let [mut early, mut late] = [(); 2].map(|()| Connection::open(&path).unwrap());
+        assert!(!late.table_exists(None, "migrations").unwrap());
+        migrate(&mut early, now()).unwrap();
+        migrate(&mut late, now()).unwrap();
+        assert_eq!(names(&late), MIGRATIONS.map(|one| one.name));
     }
 
     #[test]
