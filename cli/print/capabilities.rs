@@ -58,6 +58,7 @@ pub fn write_capabilities(capabilities: &Capabilities, out: &mut dyn Write) -> i
         ("writes", &capabilities.writes),
         ("reads", &capabilities.reads),
         ("lasting", &capabilities.persistence),
+        ("power", &capabilities.privileges),
     ];
     for (word, list) in lists {
         for used in list {

@@ -8,6 +8,7 @@ mod calls;
 mod declared;
 mod hosts;
 mod paths;
+mod privileges;
 mod shell;
 
 use std::collections::BTreeMap;
@@ -53,6 +54,8 @@ pub struct Capabilities {
     pub environment: Vec<Use>,
     /// Places from which something runs or is read again later.
     pub persistence: Vec<Use>,
+    /// What a person should decide about: an administrator's rights, installed packages, files deleted outside.
+    pub privileges: Vec<Use>,
     /// What scripts and code need and neither `allowed-tools` nor `SKILL.md` tells.
     pub undeclared: Vec<Undeclared>,
     /// Whether all text was read and all that was found is listed.
@@ -105,6 +108,7 @@ enum Kind {
     Command,
     Variable,
     Persistence,
+    Privilege,
 }
 
 /// The language of a piece of code, as far as it matters here.
@@ -223,6 +227,7 @@ pub fn capabilities(bundle: &Bundle) -> Capabilities {
         commands: found.take(Kind::Command),
         environment: found.take(Kind::Variable),
         persistence: found.take(Kind::Persistence),
+        privileges: found.take(Kind::Privilege),
         undeclared: Vec::new(),
         complete: !found.is_cut,
     };

@@ -276,15 +276,8 @@ fn check_policy(
     }
     let verdict = cleared.map_or(Verdict::Allow, |cleared| cleared.report().new_verdict());
     let actions = actions_of(change);
-    let proposed = Proposed {
-        skill: change.skill.as_str(),
-        actions: &actions,
-        origin: change.origin.as_ref(),
-        before: &change.snapshot.bundle,
-        after: &change.candidate,
-        files: &report.files,
-        verdict,
-    };
+    let (what, states) = ((&*actions, change.origin.as_ref()), (&change.snapshot.bundle, &change.candidate));
+    let proposed = Proposed::new(change.skill.as_str(), what, states, &report.files, verdict);
     match context.policy.decide(&context.actor, &proposed) {
         Decision::Refuse(why) => Err(ManageError::PolicyDenied {
             message: format!("the policy refuses this change of {}: {why}", change.skill),

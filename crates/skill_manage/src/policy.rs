@@ -23,6 +23,7 @@ use thiserror::Error;
 pub use part::Class;
 pub(crate) use part::Proposed;
 use part::{Part, parts};
+use rule::Who;
 pub use rule::{Rule, RuleError};
 
 /// How much agents may change without a person, where no rule of their own says it.
@@ -123,6 +124,13 @@ impl Policy {
         Self { layers: std::iter::once(own).chain(others).collect() }
     }
 
+    /// The same for an agent that changes skills only where self-evolution is on.
+    #[must_use]
+    pub fn with_evolution(mut self, is_on: bool) -> Self {
+        self.layers.extend((!is_on).then(Layer::without_evolution));
+        self
+    }
+
     /// The policy for the gate, which acts on terms that people set: rules apply, presets for agents do not.
     #[must_use]
     pub fn for_gate(&self) -> Self {
@@ -148,15 +156,8 @@ impl Policy {
             return Ok(());
         }
         let files = diff::diff(change.before, change.after).files;
-        let proposed = Proposed {
-            skill: change.skill.as_str(),
-            actions: &[change.action],
-            origin: change.origin,
-            before: change.before,
-            after: change.after,
-            files: &files,
-            verdict: change.verdict,
-        };
+        let (actions, states) = ([change.action], (change.before, change.after));
+        let proposed = Proposed::new(change.skill.as_str(), (&actions, change.origin), states, &files, change.verdict);
         match self.decide(actor, &proposed) {
             Decision::Apply(_) => Ok(()),
             Decision::Hold(why) | Decision::Refuse(why) => {
@@ -187,6 +188,22 @@ impl Policy {
 }
 
 impl Layer {
+    /// Refuses what agents change, as where self-evolution is off.
+    #[must_use]
+    pub fn without_evolution() -> Self {
+        let rule = Rule {
+            decision: Ruling::Deny,
+            actor: Some(Who::agents()),
+            actions: Vec::new(),
+            changes: Vec::new(),
+            origin: None,
+            skill: None,
+            verdict: None,
+            why: Some("agents change no skills while skill_evolution is off".to_owned()),
+        };
+        Self { file: "config.toml".to_owned(), preset: None, rules: vec![rule] }
+    }
+
     /// What this layer says of one part; `None` where it says nothing.
     fn rule(&self, actor: &Actor, action: Action, part: &Part<'_>, change: &Proposed<'_>) -> Option<(Ruling, String)> {
         let fitting = self.rules.iter().enumerate().find(|(_, rule)| rule.fits(actor, action, part, change));
@@ -226,6 +243,12 @@ impl Preset {
                 let why = format!("{} can run or widen rights, and the scanner warns of it", part.path);
                 (Ruling::Hold, why)
             }
+            Self::Balanced if part.class.is_script() && !part.removed => match change.new_privilege() {
+                Some(privilege) => {
+                    (Ruling::Hold, format!("its scripts gain a power that a person allows: {privilege}"))
+                }
+                None => applied(format!("the policy `{self}` applies it")),
+            },
             Self::Open | Self::Balanced => applied(format!("the policy `{self}` applies it")),
         }
     }

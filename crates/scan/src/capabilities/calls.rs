@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::{COMPUTED, Collector, Kind, Piece, Spot, WHOLE_ENVIRONMENT, paths};
+use super::{COMPUTED, Collector, Kind, Piece, Spot, WHOLE_ENVIRONMENT, paths, privileges};
 
 /// Bytes of one argument that are looked at.
 const ARGUMENT: usize = 256;
@@ -88,6 +88,8 @@ pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
                 let first = text.split_whitespace().next().unwrap_or_default();
                 let name = first.rsplit('/').next().filter(|_| first.starts_with('/')).unwrap_or(first);
                 found.add(Kind::Command, if name.contains(['{', '$']) { COMPUTED } else { name }, spot);
+                let words = words(text, rest);
+                privileges::note(words.first().copied().unwrap_or_default(), words.into_iter().skip(1), spot, found);
             }
             Argument::Computed => found.add(Kind::Command, COMPUTED, spot),
             Argument::None => {}
@@ -117,6 +119,7 @@ pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
             });
         }
     }
+    privileges::of_calls(piece, &lines, found);
     lines.each("open(", |rest, spot| {
         if let Argument::Literal(path, after) = argument(rest) {
             paths::add(found, if opens_to_write(after) { Kind::Write } else { Kind::Read }, path, spot);
@@ -124,8 +127,17 @@ pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
     });
 }
 
+/// The words of the command that begins with a literal: those in it, or the literals of the list that follow.
+fn words<'a>(first: &'a str, rest: &'a str) -> Vec<&'a str> {
+    let call = rest.get(..rest.find([')', '\n']).unwrap_or(rest.len()).min(ARGUMENT)).unwrap_or_default();
+    match first.contains(char::is_whitespace) {
+        true => first.split_whitespace().collect(),
+        false => call.split(['"', '\'', '`']).skip(1).step_by(2).collect(),
+    }
+}
+
 /// The text of a piece with the places of its lines.
-struct Lines<'a> {
+pub(super) struct Lines<'a> {
     piece: &'a Piece<'a>,
     starts: Vec<usize>,
 }
@@ -137,7 +149,7 @@ impl<'a> Lines<'a> {
     }
 
     /// Calls `act` with what follows on each place of a needle that is no part of a longer word.
-    fn each(&self, needle: &str, mut act: impl FnMut(&'a str, Spot<'_>)) {
+    pub(super) fn each(&self, needle: &str, mut act: impl FnMut(&'a str, Spot<'_>)) {
         for at in memmem::find_iter(self.piece.text.as_bytes(), needle) {
             let before = self.piece.text.get(..at).and_then(|text| text.chars().next_back());
             let starts_a_word = needle.starts_with(|c: char| c.is_alphanumeric());

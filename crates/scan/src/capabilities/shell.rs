@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{COMPUTED, Collector, Kind, Piece, WHOLE_ENVIRONMENT, hosts, paths};
+use super::{COMPUTED, Collector, Kind, Piece, WHOLE_ENVIRONMENT, hosts, paths, privileges};
 
 /// Substitutions within each other that are followed.
 const DEPTH: usize = 32;
@@ -446,11 +446,11 @@ impl<'a> Reader<'a> {
         }
         let short = name.rsplit('/').next().filter(|_| name.starts_with('/')).unwrap_or(name);
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._+/~@-$".contains(c);
-        let fits =
-            short.len() <= 64 && short.chars().all(is_plain) && short.contains(|c: char| c.is_ascii_alphabetic());
-        if !fits || short.starts_with(['-', '@', '+']) || short.ends_with('/') {
+        let fits = short.chars().all(is_plain) && short.contains(|c: char| c.is_ascii_alphabetic());
+        if !fits || short.len() > 64 || short.starts_with(['-', '@', '+']) || short.ends_with('/') {
             return;
         }
+        privileges::note(short, rest.iter().map(String::as_str), spot, found);
         let wraps = WRAPPERS.contains(&short);
         if !(wraps && matches!(short, "env" | "exec")) || rest.is_empty() {
             found.add(Kind::Command, short, spot);

@@ -145,3 +145,37 @@ fn a_summary_is_bounded_and_says_so() {
         assert!(took.as_secs() < 20, "{took:?} for {} bytes of {:?}", text.len(), text.get(..20));
     }
 }
+
+#[test]
+fn privileges_are_read_off_scripts() {
+    let privileges = |path: &str, text: &str| {
+        names(&of(&[(path, text)]).privileges).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    for (line, privilege) in [
+        ("sudo make install", "an administrator's rights by sudo"),
+        ("python3 -m pip install x", "installing packages by pip"),
+        ("DEBIAN_FRONTEND=x apt-get -y install jq", "installing packages by apt-get"),
+        ("npm i -g x", "installing packages by npm"),
+        ("rm -rf ~/notes", "deleting ~/notes"),
+        ("rm -f $HOME/.x", "deleting $HOME/.x"),
+        ("find / -name x -delete", "deleting /"),
+    ] {
+        assert_eq!(privileges("scripts/a.sh", line), [privilege], "{line}");
+    }
+    for (line, privilege) in [
+        ("subprocess.run(['sudo', 'ls'])", "an administrator's rights by sudo"),
+        ("os.system('pip install x')", "installing packages by pip"),
+        ("subprocess.check_call([\"brew\", \"install\", \"x\"])", "installing packages by brew"),
+        ("shutil.rmtree('/srv/data')", "deleting /srv/data"),
+        ("shutil.rmtree(os.path.expanduser(place))", "deleting in the home folder"),
+        ("Path('~/x').expanduser().unlink()", "deleting ~/x"),
+    ] {
+        assert_eq!(privileges("scripts/a.py", line), [privilege], "{line}");
+    }
+    for line in ["rm -rf build ./x", "rm /tmp/a", "echo sudo", "pip list", "# sudo ls", "npm run install-x"] {
+        assert!(privileges("scripts/a.sh", line).is_empty(), "{line}");
+    }
+    for line in ["os.remove(path)", "shutil.rmtree('build')", "x = 'sudo ls'"] {
+        assert!(privileges("scripts/a.py", line).is_empty(), "{line}");
+    }
+}

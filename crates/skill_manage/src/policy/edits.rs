@@ -27,18 +27,8 @@ impl Policy {
     pub(crate) fn judge_edit(&self, actor: &Actor, edit: &HandEdit<'_>) -> Decision {
         let files = diff::diff(edit.before, edit.after).files;
         let decide = |actions: &[Action], files: &[FileChange]| {
-            self.decide(
-                actor,
-                &Proposed {
-                    skill: edit.skill.as_str(),
-                    actions,
-                    origin: edit.origin,
-                    before: edit.before,
-                    after: edit.after,
-                    files,
-                    verdict: edit.verdict,
-                },
-            )
+            let states = (edit.before, edit.after);
+            self.decide(actor, &Proposed::new(edit.skill.as_str(), (actions, edit.origin), states, files, edit.verdict))
         };
         if edit.is_return {
             return decide(&[Action::Rollback], &files);

@@ -1,9 +1,9 @@
 //! [`Part`]: one thing that a change touches, as policies tell them apart.
 
-use std::fmt;
+use std::{cell::OnceCell, collections::BTreeSet, fmt};
 
 use library::{Action, Origin};
-use scan::Verdict;
+use scan::{Part as SkillPart, Verdict, capabilities};
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, Limits, SkillPath, diff::Change, diff::FileChange, frontmatter};
 
@@ -63,6 +63,11 @@ impl Class {
         }
     }
 
+    /// Whether what is touched is a script or can be run.
+    pub(crate) fn is_script(self) -> bool {
+        matches!(self, Self::Scripts | Self::Executables)
+    }
+
     /// Whether what is touched can run or widen rights.
     pub(crate) fn is_delicate(self) -> bool {
         matches!(self, Self::Scripts | Self::AllowedTools | Self::ToolSchema | Self::Executables)
@@ -76,7 +81,7 @@ impl fmt::Display for Class {
 }
 
 /// A change as the policy sees it.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Proposed<'a> {
     pub skill: &'a str,
     /// What was asked for; of several edits what each is.
@@ -87,9 +92,35 @@ pub(crate) struct Proposed<'a> {
     pub files: &'a [FileChange],
     /// The verdict over new findings alone.
     pub verdict: Verdict,
+    privilege: OnceCell<Option<String>>,
 }
 
-impl Proposed<'_> {
+impl<'a> Proposed<'a> {
+    /// What is proposed for a skill of which this was, and that would be.
+    pub fn new(
+        skill: &'a str,
+        (actions, origin): (&'a [Action], Option<&'a Origin>),
+        (before, after): (&'a Bundle, &'a Bundle),
+        files: &'a [FileChange],
+        verdict: Verdict,
+    ) -> Self {
+        Self { skill, actions, origin, before, after, files, verdict, privilege: OnceCell::new() }
+    }
+
+    /// A privilege that the scripts have after the change and had not before; it is worked out once.
+    pub fn new_privilege(&self) -> Option<&str> {
+        let find = || {
+            let of_scripts = |bundle: &Bundle| {
+                let found = capabilities(bundle).privileges.into_iter().filter(|found| found.part == SkillPart::Script);
+                found.map(|found| found.what).collect::<BTreeSet<String>>()
+            };
+            let after = of_scripts(self.after);
+            let before = if after.is_empty() { BTreeSet::new() } else { of_scripts(self.before) };
+            after.into_iter().find(|privilege| !before.contains(privilege))
+        };
+        self.privilege.get_or_init(find).as_deref()
+    }
+
     /// Whether evals change together with what they judge.
     pub fn moves_its_evals(&self) -> bool {
         let (evals, judged): (Vec<_>, Vec<_>) = self.files.iter().partition(|file| is_eval(&file.path));

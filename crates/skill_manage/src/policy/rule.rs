@@ -99,6 +99,13 @@ pub enum RuleError {
     Blocked,
 }
 
+impl Who {
+    /// All agents.
+    pub(super) fn agents() -> Self {
+        Self { kind: ActorKind::Agent, id: None }
+    }
+}
+
 impl Rule {
     /// Refuses what could not mean what it says.
     ///

@@ -40,15 +40,8 @@ impl Case<'_> {
         let files = diff::diff(&self.before, &self.after).files;
         let text = || "acme/a".to_owned();
         let origin = Origin { kind: text(), source: text(), name: text(), version: None, commit: None, digest: text() };
-        let change = Proposed {
-            skill: "a",
-            actions: self.actions,
-            origin: self.installed.then_some(&origin),
-            before: &self.before,
-            after: &self.after,
-            files: &files,
-            verdict: self.verdict,
-        };
+        let (what, states) = ((self.actions, self.installed.then_some(&origin)), (&self.before, &self.after));
+        let change = Proposed::new("a", what, states, &files, self.verdict);
         policy.decide(&self.actor, &change)
     }
 
@@ -328,4 +321,26 @@ fn what_comes_or_goes_as_a_whole_is_for_rules_that_name_it_alone() {
         assert!(asked(&gone, ActorKind::Person, action, &files, &empty).is_err());
         assert!(asked(&gone, agent, action, &files, &empty).is_ok());
     }
+}
+
+// DF6
+#[test]
+fn scripts_that_gain_a_power_wait_for_a_person() {
+    let base = [("SKILL.md", MD, false), ("scripts/old.sh", "sudo ls", false)];
+    let with = |script: &'static str| {
+        let after = [base[0], base[1], ("scripts/new.sh", script, false)];
+        Case::new(&base, &after)
+    };
+    let balanced = Policy::from(Preset::Balanced);
+    for script in ["pip install x", "rm -rf ~/notes", "doas ls"] {
+        assert_eq!(with(script).ruling(&balanced), Ruling::Hold, "{script}");
+        assert_eq!(with(script).ruling(&Preset::Open.into()), Ruling::Apply, "{script}");
+    }
+    for script in ["ls", "sudo ls", "rm -rf build", "rm /tmp/x", "echo pip install x"] {
+        assert_eq!(with(script).ruling(&balanced), Ruling::Apply, "{script}");
+    }
+    let person = Case { actor: Actor::new(ActorKind::Person, "x"), ..with("pip install x") };
+    assert_eq!(person.ruling(&balanced), Ruling::Apply);
+    let text = [("SKILL.md", "---\nname: a\n---\n```sh\npip install x\n```\n", false), base[1]];
+    assert_eq!(Case::new(&base, &text).ruling(&balanced), Ruling::Apply, "a text runs nothing");
 }
