@@ -1,6 +1,6 @@
 //! [`grade()`]: one run of a case, held to what the case asserts.
 
-use regex_automata::meta::Regex;
+use regex::bytes::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skill::SkillPath;
@@ -191,10 +191,10 @@ fn match_pattern(pattern: &str, bytes: &[u8], wanted: bool, limits: &EvalLimits)
 
 /// An expression of a skill, compiled within bounds; matching takes time linear in the text.
 pub(super) fn pattern_of(pattern: &str) -> Result<Regex, String> {
-    let config = Regex::config().nfa_size_limit(Some(PATTERN_MEMORY_BYTES)).hybrid_cache_capacity(PATTERN_MEMORY_BYTES);
-    Regex::builder()
-        .configure(config)
-        .build(pattern)
+    RegexBuilder::new(pattern)
+        .size_limit(PATTERN_MEMORY_BYTES)
+        .dfa_size_limit(PATTERN_MEMORY_BYTES)
+        .build()
         .map_err(|error| format!("{:?} is no regular expression: {error}", cut(pattern, 60)))
 }
 
