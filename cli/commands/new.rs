@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 use library::folder;
 use serde_json::json;
-use skill::{Bundle, File, Limits, SkillPath, template};
+use skill::{Bundle, File, Limits, SkillName, SkillPath, template};
 
 use crate::{
-    context::{Context, skill_name},
+    context::Context,
     exit::{CliError, Exit, io_at},
     print::{STRONG, shell_word},
 };
@@ -31,7 +31,10 @@ pub struct NewArgs {
 
 /// Makes the folder.
 pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
+    let name = SkillName::parse_standard(&args.name).map_err(|fault| {
+        let message = format!("{:?} is no name for a skill: {fault}", args.name);
+        CliError::new("invalid_skill", Exit::Invalid, message).hint("use lower-case letters, digits and single hyphens")
+    })?;
     let text = template::skill_md(name.as_str(), args.description.as_deref());
     let file = File { bytes: text.into_bytes().into(), executable: false };
     let bundle = Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default())

@@ -84,7 +84,13 @@ fn look(found: &Found, strictness: Strictness) -> Result<Examined, CliError> {
     }
     let survey = folder::survey(folder::open_resolved(&found.path).map_err(io_at(&found.path))?, &limits)?;
     let folder = found.folder_name();
-    let listing = Listing { folder: folder.as_deref(), skill_md: survey.skill_md.as_deref(), paths: &survey.paths };
+    let texts: Vec<_> = survey.texts.iter().map(|(path, text)| (path, text.as_str())).collect();
+    let listing = Listing {
+        folder: folder.as_deref(),
+        skill_md: survey.skill_md.as_deref(),
+        paths: &survey.paths,
+        texts: &texts,
+    };
     Ok(examine(&listing, strictness, &limits))
 }
 

@@ -299,7 +299,7 @@ impl Index {
         };
         let names = self.store.snapshot()?.names_in(parent)?;
         let near = names.iter().filter(|other| *other != name.as_str() && is_near(other));
-        Ok(near.filter_map(|other| SkillName::parse(other).ok()).collect())
+        Ok(near.filter_map(|other| SkillName::parse_standard(other).ok()).collect())
     }
 
     /// The newest release of every skill, sorted by owner and name; a skill with nothing but yanked or

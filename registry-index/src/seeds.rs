@@ -66,7 +66,7 @@ const BUILT_IN: &str = "skillhub-";
 /// The names of the first-party skills that are built in, sorted.
 pub fn builtin_names() -> impl Iterator<Item = SkillName> {
     let built_in = SEEDS.iter().filter(|(folder, _)| folder.starts_with(BUILT_IN));
-    built_in.filter_map(|(folder, _)| SkillName::parse(folder).ok())
+    built_in.filter_map(|(folder, _)| SkillName::parse_standard(folder).ok())
 }
 
 /// The first-party skills that are built in, sorted by name.
@@ -96,7 +96,7 @@ pub fn seed(index: &Index, at: Timestamp) -> Result<Vec<Appended>, SeedError> {
 
 fn publish(index: &Index, folder: &str, bundle: Bundle, at: Timestamp) -> Result<Appended, SeedError> {
     let release = NewRelease {
-        name: QualifiedName { owner: Owner::parse(OWNER)?, name: SkillName::parse(folder)? },
+        name: QualifiedName { owner: Owner::parse(OWNER)?, name: SkillName::parse_standard(folder)? },
         version: version_of(&bundle).ok_or_else(|| SeedError::Version(folder.to_owned()))?,
         signature: None,
         changelog: String::new(),

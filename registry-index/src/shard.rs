@@ -53,7 +53,7 @@ pub fn owner_file(owner: &Owner) -> String {
 pub fn skill_at(path: &str) -> Option<QualifiedName> {
     let (folder, owner) = path.rsplit_once('/')?;
     let (_, name) = folder.rsplit_once('/')?;
-    let name = QualifiedName { owner: Owner::parse(owner).ok()?, name: SkillName::parse(name).ok()? };
+    let name = QualifiedName { owner: Owner::parse(owner).ok()?, name: SkillName::parse_standard(name).ok()? };
     (skill_file(&name).as_deref() == Some(path)).then_some(name)
 }
 

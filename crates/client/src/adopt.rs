@@ -403,7 +403,7 @@ fn look_at(
 ) -> Result<Option<Passed>, AdoptError> {
     let bundle = read(path)?;
     let in_library = path.parent() == Some(library.path());
-    let name = name_of(path, &bundle, in_library, result)?;
+    let name = name_of(path, &bundle, result)?;
     result.name = Some(name.clone());
     result.path = Some(library.path().join(name.as_str()));
     result.digest = Some(bundle.digest());
@@ -435,19 +435,16 @@ fn read(path: &Path) -> Result<Bundle, AdoptError> {
         .map_err(|source| AdoptError::Folder { path: path.to_owned(), source })
 }
 
-/// The frontmatter's name where a skill can have it, else the folder's; inside the library the folder's,
-/// which is the skill's identity there.
-fn name_of(path: &Path, bundle: &Bundle, in_library: bool, result: &mut Adopted) -> Result<SkillName, AdoptError> {
+/// The folder's name, which is the skill's identity; where no skill can have that, the frontmatter's.
+fn name_of(path: &Path, bundle: &Bundle, result: &mut Adopted) -> Result<SkillName, AdoptError> {
     let folder = path.file_name().unwrap_or_default().to_string_lossy();
     let skill_md = bundle.get(&SkillPath::skill_md()).map(|file| file.bytes.to_vec()).unwrap_or_default();
     let loaded = validate::load(&skill_md, &folder, &Limits::default())
         .map_err(|problems| AdoptError::Invalid { path: path.to_owned(), problems })?;
     result.problems = loaded.problems;
-    let own = SkillName::parse(&folder);
-    match SkillName::parse(&loaded.name) {
-        Ok(name) if !in_library => Ok(name),
-        _ => own.map_err(|source| AdoptError::Name { name: folder.into_owned(), source }),
-    }
+    SkillName::parse(&folder)
+        .or_else(|fault| SkillName::parse(&loaded.name).map_err(|_| fault))
+        .map_err(|source| AdoptError::Name { name: folder.into_owned(), source })
 }
 
 impl Adopted {

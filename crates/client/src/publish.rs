@@ -198,7 +198,7 @@ fn checked_name(path: &Path, bundle: &Bundle) -> Result<(SkillName, Vec<Problem>
     if !lines.is_empty() {
         return Err(PublishError::Template { path: path.to_owned(), lines });
     }
-    let name = SkillName::parse(&folder)?;
+    let name = SkillName::parse_standard(&folder)?;
     if !name.is_publishable() {
         return Err(PublishError::Name(name));
     }

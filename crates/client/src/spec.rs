@@ -217,7 +217,7 @@ fn of_registry(text: &str) -> Result<Spec, SpecError> {
     }
     let request: Request = request.parse()?;
     if !name.contains('/') {
-        return Ok(Spec::Bare { name: SkillName::parse(name)?, request });
+        return Ok(Spec::Bare { name: SkillName::parse_standard(name)?, request });
     }
     match name.parse() {
         Ok(name) => Ok(Spec::Qualified { name, request }),

@@ -18,7 +18,7 @@ pub struct Unmanaged {
     pub agents: Vec<&'static str>,
     /// Its folder.
     pub path: PathBuf,
-    /// Its name.
+    /// Its folder's name.
     pub name: String,
     /// Its description.
     pub description: String,
@@ -78,7 +78,7 @@ fn look_at(path: &Path, agents: &[&'static str]) -> Option<Unmanaged> {
     Some(Unmanaged {
         agents: agents.to_vec(),
         path: path.to_owned(),
-        name: loaded.name,
+        name: name.to_owned(),
         description: loaded.description,
     })
 }

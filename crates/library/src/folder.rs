@@ -17,7 +17,7 @@ use cap_std::{
     ambient_authority,
     fs::{Dir, OpenOptions},
 };
-use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath};
+use skill::{Bundle, BundleError, File, Limits, PathError, SkillPath, validate::named_texts};
 use thiserror::Error;
 
 pub use search::{SKIPPED, find_skills};
@@ -128,6 +128,8 @@ pub struct Survey {
     pub paths: Vec<SkillPath>,
     /// The bytes of `SKILL.md`, at most one more than its limit allows.
     pub skill_md: Option<Vec<u8>>,
+    /// The Markdown files that it names.
+    pub texts: Vec<(SkillPath, String)>,
 }
 
 /// Lists an open folder and reads only its `SKILL.md`, and files that are too large to be text.
@@ -141,7 +143,15 @@ pub fn survey(dir: Dir, limits: &Limits) -> Result<Survey, FolderError> {
         None => None,
     };
     walk.check_sizes(skill_md.as_ref().map_or(0, Vec::len) as u64, limits)?;
-    Ok(Survey { paths: walk.files.into_iter().map(|found| found.path).collect(), skill_md })
+    let paths: Vec<SkillPath> = walk.files.iter().map(|found| found.path.clone()).collect();
+    let named = named_texts(skill_md.as_deref().unwrap_or_default(), &paths);
+    let text = |path: &SkillPath| {
+        let found = walk.files.iter().find(|found| found.path == *path)?;
+        let bytes = walk.read_bytes(found, limits.text_file_bytes).ok()?.0;
+        Some((path.clone(), String::from_utf8(bytes).ok()?))
+    };
+    let texts = named.into_iter().filter_map(text).collect();
+    Ok(Survey { paths, skill_md, texts })
 }
 
 /// Opens the folder `name` below `parent`, which must be no link.

@@ -144,7 +144,8 @@ fn unknown_token() -> ApiError {
 /// [`ApiError`] with 404: nothing can have such a name.
 pub fn name_of(owner: &str, name: &str) -> Result<QualifiedName, ApiError> {
     let none = || ApiError::not_found(format!("there is no skill {owner}/{name}"));
-    let (owner, name) = (Owner::parse(owner).map_err(|_| none())?, SkillName::parse(name).map_err(|_| none())?);
+    let (owner, name) =
+        (Owner::parse(owner).map_err(|_| none())?, SkillName::parse_standard(name).map_err(|_| none())?);
     if !name.is_publishable() {
         return Err(none());
     }

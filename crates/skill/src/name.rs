@@ -7,11 +7,14 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::{Limits, path::is_device_name};
 
-/// A skill's name as the Agent Skills standard has it: 1-64 characters, lower-case letters, digits
-/// and hyphens, no hyphen first or last, no two together.
+/// The name of a skill's folder, which is the skill's identity.
 ///
-/// Letters of every script parse, after NFKC, as in the standard's reference library; publishing
-/// asks for ASCII besides ([`SkillName::is_publishable`]).
+/// The Agent Skills standard asks for 1-64 characters, lower-case letters, digits and hyphens, no hyphen first or
+/// last, no two together ([`SkillName::parse_standard`]). Letters of every script conform, after NFKC, as in the
+/// standard's reference library; publishing asks for ASCII besides ([`SkillName::is_publishable`]).
+///
+/// Skills that break these rules load all the same where their folder has them: [`SkillName::parse`] takes capitals,
+/// underscores and dots too, and 128 characters. The name is always one part of a path and of a git reference.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillName(String);
 
@@ -44,18 +47,30 @@ pub enum NameError {
 }
 
 impl SkillName {
-    /// Reads a name.
+    /// Reads the name of a folder.
     ///
     /// # Errors
-    /// The first rule that the text breaks; [`SkillName::faults`] lists them all.
+    /// Why no folder of a skill can have this name.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         if is_plain(text) {
             return Ok(Self(text.to_owned()));
         }
         let name = normal_form(text);
-        match faults_of(&name).into_iter().next() {
+        match folder_fault(&name) {
             Some(fault) => Err(fault),
             None => Ok(Self(name)),
+        }
+    }
+
+    /// Reads a name that conforms to the standard: of a new skill, and in registries.
+    ///
+    /// # Errors
+    /// The first rule that the text breaks; [`SkillName::faults`] lists them all.
+    pub fn parse_standard(text: &str) -> Result<Self, NameError> {
+        let name = Self::parse(text)?;
+        match faults_of(&name.0).into_iter().next() {
+            Some(fault) => Err(fault),
+            None => Ok(name),
         }
     }
 
@@ -71,10 +86,33 @@ impl SkillName {
         &self.0
     }
 
-    /// Whether a registry takes the name: ASCII only, and no reserved device name of Windows.
+    /// Whether a registry takes the name: it conforms, is ASCII, and no reserved device name of Windows.
     #[must_use]
     pub fn is_publishable(&self) -> bool {
-        self.0.is_ascii() && !is_device_name(&self.0)
+        is_plain(&self.0) && !is_device_name(&self.0)
+    }
+}
+
+/// Characters of the longest folder name, and its bytes, as file systems have them.
+const FOLDER_CHARS: usize = 128;
+const FOLDER_BYTES: usize = 255;
+
+/// Why a folder name is not safe as one part of a path and of a git reference.
+fn folder_fault(name: &str) -> Option<NameError> {
+    let chars = name.chars().count();
+    let is_known = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let has_bad_dot = name.starts_with('.')
+        || name.ends_with('.')
+        || name.contains("..")
+        || name.contains('.') && (name.to_lowercase().ends_with(".lock") || is_device_name(name));
+    match name.chars().find(|c| !is_known(*c)) {
+        _ if name.is_empty() => Some(NameError::Empty),
+        Some(bad) => Some(NameError::BadCharacter(bad)),
+        None if has_bad_dot => Some(NameError::BadCharacter('.')),
+        None if chars > FOLDER_CHARS || name.len() > FOLDER_BYTES => {
+            Some(NameError::TooLong { chars, limit: FOLDER_CHARS })
+        }
+        None => None,
     }
 }
 
@@ -201,7 +239,7 @@ impl FromStr for QualifiedName {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text.split_once('/') {
             Some((owner, name)) if !name.contains('/') => {
-                Ok(Self { owner: Owner::parse(owner)?, name: SkillName::parse(name)? })
+                Ok(Self { owner: Owner::parse(owner)?, name: SkillName::parse_standard(name)? })
             }
             _ => Err(QualifiedNameError::Form(text.to_owned())),
         }
@@ -248,11 +286,42 @@ mod tests {
     fn each_rule_is_told() {
         use NameError::*;
         assert_eq!(SkillName::parse("  "), Err(Empty));
-        assert_eq!(SkillName::parse("Pdf"), Err(NotLowerCase));
+        assert_eq!(SkillName::parse_standard("Pdf"), Err(NotLowerCase));
         assert_eq!(SkillName::faults("-A--b_"), [NotLowerCase, HyphenAtEdge, DoubleHyphen, BadCharacter('_')]);
         assert!(SkillName::parse(&"é".repeat(64)).is_ok(), "characters are counted, not bytes");
-        assert_eq!(SkillName::parse(&"a".repeat(65)), Err(TooLong { chars: 65, limit: 64 }));
+        assert_eq!(SkillName::parse_standard(&"a".repeat(65)), Err(TooLong { chars: 65, limit: 64 }));
         assert_eq!(SkillName::parse("a/b"), Err(BadCharacter('/')));
+    }
+
+    #[test]
+    fn folders_may_break_the_standard_but_leave_no_path() {
+        for text in
+            ["PDF-Processing", "-pdf", "pdf--processing", "pdf_tools", "v1.2", "emailAndPassword", &"a".repeat(128)]
+        {
+            assert_eq!(SkillName::parse(text).unwrap().as_str(), text);
+            assert!(SkillName::parse_standard(text).is_err(), "{text}");
+            assert!(!SkillName::parse(text).unwrap().is_publishable(), "{text}");
+            assert!(format!("acme/{text}").parse::<QualifiedName>().is_err(), "{text}");
+        }
+        let unsafe_names = [
+            ".",
+            "..",
+            ".git",
+            "a..b",
+            "a.",
+            "a.lock",
+            "a.LOCK",
+            "nul.txt",
+            "a b",
+            "a:b",
+            "a\\b",
+            "a\u{202e}b",
+            "~",
+            "*",
+        ];
+        for text in unsafe_names.into_iter().chain([&*"a".repeat(129)]) {
+            assert!(SkillName::parse(text).is_err(), "{text:?}");
+        }
     }
 
     #[test]

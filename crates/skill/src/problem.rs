@@ -40,6 +40,15 @@ impl Problem {
         known.iter().any(|k| (k.code, &k.message, &k.path) == (self.code, &self.message, &self.path))
     }
 
+    /// Whether clients load a skill that has this problem and warn, as the standard's guide for them asks.
+    #[must_use]
+    pub fn is_loaded_with_warning(&self) -> bool {
+        matches!(
+            self.code,
+            "description_too_long" | "name_invalid" | "name_mismatch" | "name_missing" | "yaml_unquoted"
+        )
+    }
+
     /// Whether this makes the skill invalid.
     #[must_use]
     pub fn is_error(&self) -> bool {

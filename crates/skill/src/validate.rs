@@ -44,6 +44,8 @@ pub struct Listing<'a> {
     pub skill_md: Option<&'a [u8]>,
     /// The paths of all files.
     pub paths: &'a [SkillPath],
+    /// The texts of Markdown files that `SKILL.md` names ([`named_texts`]).
+    pub texts: &'a [(&'a SkillPath, &'a str)],
 }
 
 /// What validation found.
@@ -72,6 +74,7 @@ pub fn examine(listing: &Listing<'_>, strictness: Strictness, limits: &Limits) -
                 problems.extend(quoted(&reading, strictness));
                 problems.extend(fields::check(&reading.frontmatter, listing.folder, text, strictness, limits));
                 problems.extend(advice::check(&reading, listing.paths, limits));
+                problems.extend(advice::chains(reading.body, listing.paths, listing.texts));
                 problems.extend(advice::placeholders(text));
                 name = reading.frontmatter.name;
             }
@@ -94,7 +97,15 @@ pub fn validate_bundle(bundle: &Bundle, folder: Option<&str>, strictness: Strict
 pub fn examine_bundle(bundle: &Bundle, folder: Option<&str>, strictness: Strictness, limits: &Limits) -> Examined {
     let paths: Vec<SkillPath> = bundle.paths().cloned().collect();
     let skill_md = bundle.get(&SkillPath::skill_md()).map(|file| &*file.bytes);
-    examine(&Listing { folder, skill_md, paths: &paths }, strictness, limits)
+    let named = named_texts(skill_md.unwrap_or_default(), &paths);
+    let texts: Vec<_> = named.into_iter().filter_map(|path| Some((path, bundle.get(path)?.text()?))).collect();
+    examine(&Listing { folder, skill_md, paths: &paths, texts: &texts }, strictness, limits)
+}
+
+/// The Markdown files that a `SKILL.md` names.
+#[must_use]
+pub fn named_texts<'a>(skill_md: &[u8], paths: &'a [SkillPath]) -> Vec<&'a SkillPath> {
+    std::str::from_utf8(skill_md).map_or_else(|_| Vec::new(), |text| advice::named_texts(text, paths))
 }
 
 /// A skill as a client reads it: leniently.
@@ -120,7 +131,7 @@ pub struct Loaded {
 /// The problems of a skill that cannot be used: no `SKILL.md`, no readable frontmatter, or no
 /// description.
 pub fn load(skill_md: &[u8], folder: &str, limits: &Limits) -> Result<Loaded, Vec<Problem>> {
-    let listing = Listing { folder: Some(folder), skill_md: Some(skill_md), paths: &[] };
+    let listing = Listing { folder: Some(folder), skill_md: Some(skill_md), paths: &[], texts: &[] };
     let text = read_skill_md(&listing, limits).map_err(|problem| vec![problem])?;
     let reading = frontmatter::read(text, limits).map_err(|error| vec![unreadable(&error)])?;
     let mut problems: Vec<Problem> = quoted(&reading, Strictness::Standard).into_iter().collect();
@@ -212,8 +223,12 @@ mod tests {
     use super::*;
 
     fn codes(skill_md: &str, strictness: Strictness) -> Vec<&'static str> {
-        let listing =
-            Listing { folder: Some("a"), skill_md: Some(skill_md.as_bytes()), paths: &[SkillPath::skill_md()] };
+        let listing = Listing {
+            folder: Some("a"),
+            skill_md: Some(skill_md.as_bytes()),
+            paths: &[SkillPath::skill_md()],
+            texts: &[],
+        };
         validate(&listing, strictness, &Limits::default()).iter().map(|p| p.code).collect()
     }
 
@@ -244,7 +259,7 @@ mod tests {
         let text = "---\nname: a\ndescription: Use when: x\ncolour: red\nmetadata:\n  k: [1]\n---\n";
         for (strictness, severity) in [(Strictness::Standard, Severity::Warning), (Strictness::Strict, Severity::Error)]
         {
-            let listing = Listing { folder: Some("a"), skill_md: Some(text.as_bytes()), paths: &[] };
+            let listing = Listing { folder: Some("a"), skill_md: Some(text.as_bytes()), paths: &[], texts: &[] };
             let problems = validate(&listing, strictness, &Limits::default());
             for code in ["yaml_unquoted", "unknown_key", "metadata_nested"] {
                 assert!(problems.iter().any(|p| p.code == code && p.severity == severity), "{code} {problems:?}");
@@ -254,7 +269,12 @@ mod tests {
 
     #[test]
     fn problems_name_their_line() {
-        let listing = Listing { folder: Some("a"), skill_md: Some(b"---\nname: a\n\nlicense: [x]\n---\n"), paths: &[] };
+        let listing = Listing {
+            folder: Some("a"),
+            skill_md: Some(b"---\nname: a\n\nlicense: [x]\n---\n"),
+            paths: &[],
+            texts: &[],
+        };
         let problems = validate(&listing, Strictness::Standard, &Limits::default());
         assert_eq!(problems.iter().find(|p| p.code == "field_type").unwrap().line, Some(4));
         assert!(problems.iter().any(|p| p.code == "description_missing"));
@@ -286,7 +306,8 @@ mod tests {
     fn unreadable_files_are_told_apart() {
         let limits = Limits::default();
         let code = |bytes: Option<&[u8]>, paths: &[SkillPath]| {
-            validate(&Listing { folder: None, skill_md: bytes, paths }, Strictness::Standard, &limits)[0].code
+            validate(&Listing { folder: None, skill_md: bytes, paths, texts: &[] }, Strictness::Standard, &limits)[0]
+                .code
         };
         let lower = [SkillPath::parse("skill.md").unwrap()];
         assert_eq!(code(None, &[]), "skill_md_missing");
@@ -302,7 +323,7 @@ mod tests {
         let paths = ["SKILL.md", "sub/skill.md", "evals/x/SKILL.md"].map(|p| SkillPath::parse(p).unwrap());
         let text = b"---\nname: a\ndescription: x\n---\n";
         let problems = validate(
-            &Listing { folder: None, skill_md: Some(text), paths: &paths },
+            &Listing { folder: None, skill_md: Some(text), paths: &paths, texts: &[] },
             Strictness::Standard,
             &Limits::default(),
         );

@@ -240,8 +240,16 @@ impl Library {
     pub fn check_pinned(&self, skill: &SkillName, actor: &Actor) -> Result<(), LibraryError> {
         match actor.kind {
             ActorKind::Person => Ok(()),
-            _ if self.state()?.of(skill).pinned => Err(LibraryError::Pinned(skill.clone())),
-            _ => Ok(()),
+            // Where a file system takes capitals for small letters, both spellings are one folder.
+            _ => match self.state()?.skills().find(|(name, state)| state.pinned && is_spelled(name, skill)) {
+                Some((name, _)) => Err(LibraryError::Pinned(SkillName::parse(name).unwrap_or_else(|_| skill.clone()))),
+                None => Ok(()),
+            },
         }
     }
+}
+
+/// Whether a skill's name is this one, in whatever case.
+fn is_spelled(name: &str, skill: &SkillName) -> bool {
+    name == skill.as_str() || name.to_lowercase() == skill.as_str().to_lowercase()
 }

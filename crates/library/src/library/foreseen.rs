@@ -6,7 +6,10 @@ use cap_std::fs::Dir;
 use scan::{Baseline, Blocked, Cleared};
 use skill::{Bundle, Digest, Limits, Problem, SkillName, Strictness, validate::validate_bundle};
 
-use super::glance::{Front, THREADS};
+use super::{
+    glance::{Front, THREADS},
+    hand_edit::is_hindrance,
+};
 use crate::folder::{self, Leftovers};
 
 /// Folders that are judged ahead. All of their files are in memory then.
@@ -41,7 +44,7 @@ impl Foreseen {
         let files =
             folder::read(root, name.as_str(), Leftovers::Skip, limits).ok().filter(|files| !files.is_empty())?;
         let problems = validate_bundle(&files, Some(name.as_str()), Strictness::Standard, limits);
-        let problems = problems.into_iter().filter(Problem::is_error).collect();
+        let problems = problems.into_iter().filter(is_hindrance).collect();
         let front = Front::of(&files, name, limits);
         Some(Self { judged: Judged { problems, cleared: scan::clear(files, Baseline::None) }, front })
     }

@@ -5,7 +5,7 @@ use std::thread;
 use cap_std::fs::Dir;
 use scan::{Baseline, Verdict};
 use serde::{Deserialize, Serialize};
-use skill::{Bundle, Limits, SkillName, SkillPath, validate::load};
+use skill::{Bundle, Limits, Problem, SkillName, SkillPath, validate::load};
 
 use super::{
     FolderState, HandEditFault, Library, LibraryError,
@@ -62,6 +62,12 @@ pub struct Front {
     /// The tools of its `allowed-tools`; `None` where it has no such field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
+    /// The name that it gives, where that is not the folder's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub called: Option<String>,
+    /// Where it departs from the standard and loads all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// Why an agent could not load it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
@@ -77,6 +83,13 @@ impl Front {
                 title: loaded.frontmatter.metadata.get("title").cloned(),
                 description: loaded.description,
                 tools: loaded.frontmatter.allowed_tools,
+                called: loaded.frontmatter.name.filter(|called| called.trim() != name.as_str()),
+                warnings: loaded
+                    .problems
+                    .into_iter()
+                    .filter(Problem::is_loaded_with_warning)
+                    .map(|problem| problem.message)
+                    .collect(),
                 fault: None,
             },
             Err(problems) => Self {

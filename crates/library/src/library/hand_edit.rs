@@ -444,7 +444,7 @@ impl Library {
             |bundle: &Bundle| validate_bundle(bundle, Some(skill.as_str()), Strictness::Standard, self.limits());
         let known = if committed.is_empty() { Vec::new() } else { check(committed) };
         let problems: Vec<Problem> =
-            check(&found).into_iter().filter(|p| p.is_error() && !p.is_among(&known)).collect();
+            check(&found).into_iter().filter(|p| is_hindrance(p) && !p.is_among(&known)).collect();
         let baseline = match head {
             Some(head) if head.was_cleared() && !head.tombstone => Baseline::Cleared(committed),
             _ => Baseline::None,
@@ -463,4 +463,9 @@ impl Library {
         }
         Ok(self.clear(skill, found, baseline)?.into())
     }
+}
+
+/// Whether a problem keeps the content of a folder from being used.
+pub(super) fn is_hindrance(problem: &Problem) -> bool {
+    problem.is_error() && !problem.is_loaded_with_warning()
 }

@@ -22,7 +22,7 @@ use crate::{
     revision::{Revision, RevisionId},
 };
 
-const FILE: Projection = Projection { kind: "glances", format: 4 };
+const FILE: Projection = Projection { kind: "glances", format: 5 };
 const NAME: &str = "glances";
 
 /// The file is written again when one skill in so many is new.

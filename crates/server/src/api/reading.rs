@@ -342,7 +342,7 @@ pub async fn owners_of_name(
 ) -> Result<Json<OwnersDocument>, ApiError> {
     let document = run(&hub, move |hub| {
         hub.check(&caller, Action::Read)?;
-        let name = SkillName::parse(&name).map_err(|error| bad(&error))?;
+        let name = SkillName::parse_standard(&name).map_err(|error| bad(&error))?;
         hub.indexes.with(|index| -> Result<_, ApiError> {
             let owners = index.owners_of(&name)?.iter().map(ToString::to_string).collect();
             let similar = client::search::nearest(index.names_beside(&name)?, &name, SIMILAR);

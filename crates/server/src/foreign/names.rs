@@ -64,7 +64,7 @@ pub fn named(hub: &Hub, slug: &str, owner: Option<&str>) -> Result<QualifiedName
         (Some(inside), Some(beside)) if inside != beside => Err(none()),
         (Some(owner), _) | (None, Some(owner)) => name_of(owner, name).map_err(|_| none()),
         (None, None) => {
-            let name = SkillName::parse(name).map_err(|_| none())?;
+            let name = SkillName::parse_standard(name).map_err(|_| none())?;
             let mut all = everyone(hub, &name)?;
             match all.len() {
                 0 => Err(none()),

@@ -217,7 +217,7 @@ async fn file(
     let account = caller.account().map(ToString::to_string).unwrap_or_default();
     let (name, path) = (at.name.as_deref().unwrap_or_default(), at.path.as_deref().unwrap_or_default());
     let none = || ApiError::not_found(format!("there is no file {name}/{path}"));
-    let (part, skill) = (at.part()?, SkillName::parse(name).map_err(|_| none())?);
+    let (part, skill) = (at.part()?, SkillName::parse_standard(name).map_err(|_| none())?);
     let entry = run(&hub, move |hub| {
         hub.check(&caller, Action::Read)?;
         match part {

@@ -21,6 +21,8 @@ pub struct Frontmatter {
     pub compatibility: Option<String>,
     /// The entries of `metadata` that are text.
     pub metadata: BTreeMap<String, String>,
+    /// The keys of `metadata` that are text, in the order of the file.
+    pub metadata_keys: Vec<String>,
     /// The tools of `allowed-tools` (text or list; `allowed_tools` and `allowedTools` are read as
     /// well); `None` when the key is absent, empty when it allows nothing.
     pub allowed_tools: Option<Vec<String>>,
@@ -143,6 +145,8 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn read(mut self) -> Frontmatter {
         let metadata = self.metadata();
+        let entries = self.map.get("metadata").and_then(Value::as_mapping).into_iter().flatten();
+        let metadata_keys = entries.filter_map(|(key, _)| key.as_str().map(str::to_owned)).collect();
         let mut keywords = self.listed("keywords").unwrap_or_default();
         keywords.extend(self.listed("tags").unwrap_or_default());
         let requires = with_whole_ranges(self.requires());
@@ -155,6 +159,7 @@ impl Reader<'_> {
             allowed_tools: self.tools(),
             keys: self.map.keys().map(key_text).collect(),
             metadata,
+            metadata_keys,
             keywords,
             requires,
             faults: self.faults,

@@ -1,9 +1,14 @@
 //! Advice as warnings: the size of the body, the files that it refers to, and lines of the template.
 
+use std::collections::HashSet;
+
 use crate::{Limits, Problem, SkillPath, frontmatter::Reading, problem::Severity, template};
 
 /// Folders whose files a body names in backticks as well as in links.
 const REFERRED_FOLDERS: [&str; 4] = ["scripts/", "references/", "assets/", "templates/"];
+
+/// Files that `SKILL.md` names, and that are read for what they refer to, at most.
+const TEXTS: usize = 100;
 
 /// The code of a line that is as the template has it.
 pub(super) const TEMPLATE_LINE: &str = "template_line";
@@ -49,27 +54,94 @@ fn sizes(reading: &Reading<'_>, limits: &Limits) -> Vec<Problem> {
 }
 
 fn references(reading: &Reading<'_>, paths: &[SkillPath]) -> Vec<Problem> {
+    let mut told = HashSet::new();
     let mut problems = Vec::new();
-    let mut fence: Option<&str> = None;
-    let mut told: Vec<String> = Vec::new();
-    for (start, line) in marked_lines(reading.body) {
-        let mark = line.trim_start();
-        if let Some(open) = ["```", "~~~"].into_iter().find(|open| mark.starts_with(open)) {
-            fence = if fence == Some(open) { None } else { fence.or(Some(open)) };
-            continue;
+    let line = |start: usize| reading.body_line + lines_before(reading.body, start);
+    for (start, target) in linked(reading.body) {
+        if !told.contains(&target) {
+            problems.extend(reference(&target, paths, line(start)));
+            told.insert(target);
         }
-        if fence.is_some() {
-            continue;
-        }
-        for target in targets(line) {
-            if !told.contains(&target) {
-                let number = memchr::memchr_iter(b'\n', &reading.body.as_bytes()[..start]).count();
-                problems.extend(reference(&target, paths, reading.body_line + number));
-                told.push(target);
-            }
+    }
+    for (start, target) in bare(reading.body) {
+        if !told.contains(target) {
+            problems.extend(missing(target, paths, line(start)));
+            told.insert(target.to_owned());
         }
     }
     problems
+}
+
+/// Chains: files that a file which `SKILL.md` names refers to, and that `SKILL.md` does not name itself.
+pub(super) fn chains(body: &str, paths: &[SkillPath], texts: &[(&SkillPath, &str)]) -> Vec<Problem> {
+    let is_here = |target: &str| paths.iter().any(|path| path.as_str() == target);
+    let mut problems = Vec::new();
+    for (file, text) in texts {
+        let folder = file.as_str().rsplit_once('/').map_or("", |(folder, _)| folder);
+        let resolved = |target: String| {
+            let beside = format!("{folder}/{target}");
+            [beside, target].into_iter().find(|path| is_here(path))
+        };
+        let further = linked(text).find_map(|(start, target)| {
+            let target = resolved(target).filter(|target| *target != file.as_str() && target != SkillPath::SKILL_MD)?;
+            (!body.contains(&target)).then_some((start, target))
+        });
+        if let Some((start, target)) = further {
+            let message = format!("refers to {target}, which SKILL.md does not name; agents may not get that far");
+            let (path, line) = (file.to_string(), Some(1 + lines_before(text, start)));
+            problems
+                .push(Problem { path, ..Problem::of_skill_md("reference_chain", Severity::Warning, message, line) });
+        }
+    }
+    problems
+}
+
+/// The Markdown files that a body names.
+pub(super) fn named_texts<'a>(body: &str, paths: &'a [SkillPath]) -> Vec<&'a SkillPath> {
+    let is_named = |path: &&SkillPath| {
+        !path.is_skill_md()
+            && path.as_str().ends_with(".md")
+            && memchr::memmem::find(body.as_bytes(), path.as_str().as_bytes()).is_some()
+    };
+    paths.iter().filter(is_named).take(TEXTS).collect()
+}
+
+fn lines_before(text: &str, at: usize) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes().get(..at).unwrap_or_default()).count()
+}
+
+/// The targets of links and the files in backticks outside of code blocks, and where their lines start.
+fn linked(text: &str) -> impl Iterator<Item = (usize, String)> {
+    let mut fence: Option<&str> = None;
+    let outside = marked_lines(text).filter(move |(_, line)| {
+        let mark = line.trim_start();
+        let open = ["```", "~~~"].into_iter().find(|open| mark.starts_with(open));
+        if let Some(open) = open {
+            fence = if fence == Some(open) { None } else { fence.or(Some(open)) };
+        }
+        open.is_none() && fence.is_none()
+    });
+    outside.flat_map(|(start, line)| targets(line).into_iter().map(move |target| (start, target)))
+}
+
+/// Files of the usual folders that a text mentions, in code blocks too, and where.
+fn bare(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mentions = |folder: &'static str| memchr::memmem::find_iter(text.as_bytes(), folder);
+    let starts = REFERRED_FOLDERS.into_iter().flat_map(mentions);
+    starts.filter_map(|start| {
+        let before = text.get(..start)?;
+        let before = before.strip_suffix("./").unwrap_or(before);
+        let is_inside = before.ends_with(|c: char| c.is_ascii_alphanumeric() || "/.-_}>)\\$~\"'`[(".contains(c));
+        let rest = text.get(start..)?;
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"/._-".contains(c)).unwrap_or(rest.len());
+        // A pattern, or the line of a tree with its remark.
+        let is_pattern = rest
+            .get(end..)
+            .is_some_and(|after| after.starts_with("  ") || after.starts_with(['<', '{', '*', '$', '[', '(']));
+        let target = rest.get(..end)?.trim_end_matches(['.', '/', '-', '_']);
+        let (stem, ending) = target.rsplit('/').next()?.rsplit_once('.')?;
+        (!is_inside && !is_pattern && !stem.is_empty() && (1..=5).contains(&ending.len())).then_some((start, target))
+    })
 }
 
 /// The lines that hold a backtick, a bracket or a tilde, and where each starts: no other line can have a
@@ -91,12 +163,16 @@ fn count_lines(text: &str) -> usize {
     memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
 
-fn reference(target: &str, paths: &[SkillPath], line: usize) -> Option<Problem> {
+fn missing(target: &str, paths: &[SkillPath], line: usize) -> Option<Problem> {
     let below = format!("{}/", target.trim_end_matches('/'));
     let exists = paths.iter().any(|path| path.as_str() == target || path.as_str().starts_with(&below));
-    if !exists {
-        let message = format!("refers to {target}, which is not in the skill");
-        return Some(warning("reference_missing", message, line));
+    let message = || format!("refers to {target}, which is not in the skill");
+    (!exists).then(|| warning("reference_missing", message(), line))
+}
+
+fn reference(target: &str, paths: &[SkillPath], line: usize) -> Option<Problem> {
+    if let Some(problem) = missing(target, paths, line) {
+        return Some(problem);
     }
     if target.trim_end_matches('/').matches('/').count() > 1 {
         let message = format!("refers to {target}, more than one level deep; agents find files one level down best");
@@ -149,9 +225,44 @@ mod tests {
         assert_eq!(codes("\nsee [c](references/c.md)"), [("reference_missing", 5)]);
         assert_eq!(codes("run `scripts/no.py`"), [("reference_missing", 4)]);
         assert_eq!(codes("[b](references/deep/b.md)"), [("reference_deep", 4)]);
-        assert_eq!(codes("```\n[c](references/c.md)\n```\n"), []);
+        assert_eq!(codes("```\n[c](guides/c.md)\n```\n"), []);
         assert_eq!(codes("[x](https://e.com/a.md) [y](#top) [z](../other/SKILL.md) `scripts/<name>.py` [w](word)"), []);
         assert_eq!(codes("scripts go under `scripts/`"), []);
+    }
+
+    #[test]
+    fn bare_mentions_of_missing_files_are_found() {
+        for text in ["run: scripts/extract.py", "```sh\npython ./scripts/extract.py --all\n```", "see references/c.md."]
+        {
+            assert_eq!(codes(text).iter().map(|(code, _)| *code).collect::<Vec<_>>(), ["reference_missing"], "{text}");
+        }
+        for text in [
+            "see references/a.md.",
+            "my/scripts/x.py",
+            "https://x.invalid/scripts/x.py",
+            "scripts/<name>.py",
+            "scripts/ and assets/",
+            "{\"path\": \"scripts/x.py\"}",
+            "```\nscripts/x.py   checks it\n[c](references/c.md)\n```",
+        ] {
+            assert_eq!(codes(text), [], "{text}");
+        }
+    }
+
+    #[test]
+    fn chains_of_references_are_found() {
+        let [a, b, c] = ["references/a.md", "references/b.md", "c.md"].map(|path| SkillPath::parse(path).unwrap());
+        let paths = [a.clone(), b.clone(), c];
+        let found = |body: &str, text: &str| {
+            let problems = chains(body, &paths, &[(&a, text)]);
+            problems.iter().map(|p| (p.code, p.path.clone(), p.line)).collect::<Vec<_>>()
+        };
+        assert_eq!(named_texts("see [a](references/a.md)", &paths), [&a]);
+        let chain = vec![("reference_chain", a.to_string(), Some(2))];
+        assert_eq!(found("references/a.md", "x\nsee [b](b.md)"), chain);
+        assert_eq!(found("references/a.md", "x\nsee `references/b.md`"), chain);
+        assert_eq!(found("references/a.md and references/b.md", "see [b](b.md)"), []);
+        assert_eq!(found("references/a.md", "see [me](a.md), [skill](../SKILL.md)"), []);
     }
 
     #[test]

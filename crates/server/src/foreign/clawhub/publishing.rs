@@ -170,7 +170,7 @@ fn own_name(account: &Owner, publication: &Publication) -> Result<QualifiedName,
         None => (None, publication.slug.as_str()),
     };
     let owner = inside.or(given).unwrap_or(account.as_str());
-    SkillName::parse(name).map_err(|error| ApiError::bad_request(error.to_string()))?;
+    SkillName::parse_standard(name).map_err(|error| ApiError::bad_request(error.to_string()))?;
     name_of(owner, name).map_err(|_| ApiError::bad_request(format!("nothing can be published as {owner}/{name}")))
 }
 
