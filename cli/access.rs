@@ -15,6 +15,7 @@ use skill_manage::{ManageError, review};
 
 use crate::{
     args::Global,
+    catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit, failed},
 };
@@ -98,7 +99,7 @@ impl Asked {
         if context.is_person() || self.operation.act == Act::Reads || self.operation.name == RECORD {
             return Ok(());
         }
-        for skill in self.skills.iter().filter_map(|text| name_in(text)) {
+        for skill in self.skills.iter().filter_map(|text| skill_in(context, text)) {
             check_skill(context, self.operation, &skill, self.agent.as_deref())?;
         }
         let targets = self.proposals.iter().filter_map(|text| text.parse::<review::ProposalRef>().ok());
@@ -163,6 +164,15 @@ impl Asked {
 fn texts(matches: &ArgMatches, id: &str) -> Vec<String> {
     let raw = matches.try_get_raw(id).ok().flatten();
     raw.into_iter().flatten().filter_map(|text| text.to_str().map(str::to_owned)).collect()
+}
+
+/// The skill that an argument names, also by the name in its `SKILL.md`; `None` for a path or an address.
+fn skill_in(context: &Context, text: &str) -> Option<SkillName> {
+    let called = || skill_called(context, text).ok();
+    match name_in(text) {
+        Some(name) if context.has_skill(&name).unwrap_or(true) => Some(name),
+        other => called().or(other),
+    }
 }
 
 /// The skill that an argument names, bare, after its owner's, or with a version or revision; `None` for a path or an

@@ -167,6 +167,12 @@ pub enum Command {
     Log(commands::log::LogArgs),
     /// Print the list of skills for an agent's prompt
     Prompt(commands::prompt::PromptArgs),
+    /// Print <available_skills> of skill folders, as the standard's reference tool does
+    #[command(hide = true)]
+    ToPrompt(commands::skills_ref::ToPromptArgs),
+    /// Print a skill's frontmatter as JSON, as the standard's reference tool does
+    #[command(hide = true)]
+    ReadProperties(commands::skills_ref::ReadPropertiesArgs),
     /// Print a skill's instructions as an agent reads them
     Read(commands::read::ReadArgs),
     /// Show what an agent sees here, what is hidden from it, and why

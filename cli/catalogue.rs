@@ -1,11 +1,14 @@
 //! What the command line tells of a [`Catalogue`].
 
+use std::path::PathBuf;
+
 use agent::{Builtin, Catalogue, Places};
+use library::folder::{self, Leftovers};
 use serde_json::{Value, json};
-use skill::SkillName;
+use skill::{Limits, SkillName};
 
 use crate::{
-    context::Context,
+    context::{Context, skill_name},
     exit::{CliError, Exit, failed},
     print::Output,
 };
@@ -18,6 +21,29 @@ pub fn builtin() -> Result<Vec<Builtin>, CliError> {
     let internal = |error: String| CliError::new("internal", Exit::Failed, error);
     let seeds = registry_index::builtins().map_err(|error| internal(error.to_string()))?;
     seeds.into_iter().map(|files| Builtin::of(files).map_err(internal)).collect()
+}
+
+/// The folder in the home with the files of the skills inside the program, for agents that read by paths. What is not
+/// as in the program is written again.
+pub fn builtin_folder(context: &Context) -> Option<PathBuf> {
+    context.home.ensure().ok()?;
+    let place = context.home.path().join("builtin");
+    let dir = folder::create_at(&place).ok()?;
+    for Builtin { name, files } in builtin().ok()? {
+        let is_current =
+            || folder::read(&dir, name.as_str(), Leftovers::Skip, &Limits::default()).is_ok_and(|found| found == files);
+        if !is_current() {
+            let fresh = format!(".skillhub-{name}-{:x}", library::random_process_id());
+            folder::write(&dir, &fresh, &files).ok()?;
+            let _absent = dir.remove_dir_all(name.as_str());
+            if dir.rename(&fresh, &dir, name.as_str()).is_err() {
+                // Another process was first.
+                dir.remove_dir_all(&fresh).ok()?;
+                is_current().then_some(())?;
+            }
+        }
+    }
+    Some(place)
 }
 
 /// The skills that whoever acts, or the agent that is named, may know of, by precedence.
@@ -35,6 +61,21 @@ pub fn collect(
         return Ok(catalogue);
     }
     Ok(catalogue.without_hidden(&context.settings()?, &context.agent(agent)))
+}
+
+/// The skill that an argument names: by its folder, or by the name in its `SKILL.md` where it alone gives that.
+///
+/// # Errors
+/// It is no name, or several skills give it.
+pub fn skill_called(context: &Context, text: &str) -> Result<SkillName, CliError> {
+    let parsed = skill_name(text);
+    if let Ok(name) = &parsed
+        && context.has_skill(name)?
+    {
+        return parsed;
+    }
+    let catalogue = collect(context, &context.places(true), Vec::new(), None)?;
+    catalogue.called(text, |_| true).map_err(failed)?.map_or(parsed, Ok)
 }
 
 /// What is damaged of single skills, which the others do not suffer from: told to people, and as a part

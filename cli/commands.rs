@@ -43,6 +43,7 @@ pub mod search;
 pub mod serve;
 pub mod setup;
 pub mod show;
+pub mod skills_ref;
 pub mod stats;
 pub mod status;
 pub mod tools;

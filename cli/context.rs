@@ -302,6 +302,19 @@ impl Context {
         Err(FindError::NoSkill(skill.clone()).into())
     }
 
+    /// Whether one of the visible libraries has a skill, in its history or as a folder.
+    ///
+    /// # Errors
+    /// One cannot be read.
+    pub fn has_skill(&self, skill: &SkillName) -> Result<bool, CliError> {
+        for library in self.visible_libraries()? {
+            if library.head(skill)?.is_some() || library.folders()?.iter().any(|folder| folder == skill.as_str()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// The library's folder, whether or not it is there.
     pub fn library_path(&self) -> &Path {
         &self.place.path
@@ -465,7 +478,7 @@ pub fn skill_name(text: &str) -> Result<SkillName, CliError> {
     }
     SkillName::parse(text).map_err(|fault| {
         CliError::new("invalid_skill", Exit::Invalid, format!("{text:?} is no name of a skill: {fault}"))
-            .hint("use lower-case letters, digits and single hyphens")
+            .hint("`skillhub list` shows the names of the skills")
     })
 }
 

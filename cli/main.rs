@@ -126,6 +126,8 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Stats(args) => commands::stats::run(context, args),
         Command::Log(args) => commands::log::run(context, args),
         Command::Prompt(args) => commands::prompt::run(context, args),
+        Command::ToPrompt(args) => commands::skills_ref::to_prompt(context, args),
+        Command::ReadProperties(args) => commands::skills_ref::read_properties(context, args),
         Command::Read(args) => commands::read::run(context, args),
         Command::Debug(args) => commands::debug::run(context, args),
         Command::Tools(command) => commands::tools::run(context, command),

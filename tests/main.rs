@@ -22,6 +22,8 @@ mod http;
 #[cfg(test)]
 mod mcp;
 #[cfg(test)]
+mod seeds;
+#[cfg(test)]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod sequences;
 #[cfg(test)]

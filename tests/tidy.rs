@@ -112,6 +112,11 @@ fn every_threat_that_names_a_test_has_it() {
 }
 
 #[test]
+fn every_row_of_the_mission_names_its_tests() {
+    assert_none(documents::unheld_rows(&CHECKOUT));
+}
+
+#[test]
 fn clippy_files_repeat_each_other() {
     assert_none(documents::differing_clippy_files(&CHECKOUT));
 }

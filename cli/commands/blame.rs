@@ -8,7 +8,8 @@ use skill::SkillPath;
 use skill_manage::{ManageError, RequestError};
 
 use crate::{
-    context::{Context, skill_name},
+    catalogue::skill_called,
+    context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, time, visible},
 };
@@ -32,7 +33,7 @@ pub struct BlameArgs {
 /// Shows it.
 pub fn run(context: &Context, args: &BlameArgs) -> Result<Exit, CliError> {
     let (name, spec) = args.spec.split_once('@').unwrap_or((&args.spec, "head"));
-    let name = skill_name(name)?;
+    let name = skill_called(context, name)?;
     let path = match &args.path {
         Some(path) => SkillPath::parse(path).map_err(|error| ManageError::from(RequestError::from(error)))?,
         None => SkillPath::skill_md(),

@@ -7,8 +7,9 @@ use skill::SkillName;
 use skill_manage::{CommitEdit, Elsewhere, Notes, Report, Status};
 
 use crate::{
+    catalogue::skill_called,
     commands::manage::print,
-    context::{Context, skill_name},
+    context::Context,
     exit::{CliError, Exit},
     print::{FAINT, GOOD, STRONG, WARN, visible},
 };
@@ -38,7 +39,7 @@ pub fn run(context: &Context, args: &CommitArgs) -> Result<Exit, CliError> {
     let elsewhere = context.elsewhere()?;
     match &args.name {
         Some(name) => {
-            let skill = skill_name(name)?;
+            let skill = skill_called(context, name)?;
             let mut library = context.library_with(&skill)?;
             print(context.out, &record(context, &mut library, skill, (args, &elsewhere))?)
         }

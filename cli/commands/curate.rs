@@ -13,7 +13,8 @@ use skill::{SkillName, counted};
 
 use crate::{
     access::check_request,
-    context::{Context, skill_name},
+    catalogue::skill_called,
+    context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, GOOD, Page, STRONG, Table, WARN, stored_time, visible},
     sight::FolderSight,
@@ -260,9 +261,11 @@ fn row(one: &Archived) -> [String; 5] {
 fn bring_back(context: &Context, args: &RestoreArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     for one in archived(&library)?.iter().filter(|one| args.which.contains(&one.id)) {
-        check_request(context, "curate restore", &skill_name(&one.name)?).map_err(|error| match error.exit {
-            Exit::Refused => error,
-            _ => failed(CurateError::NotArchived(one.id.clone())),
+        check_request(context, "curate restore", &skill_called(context, &one.name)?).map_err(|error| {
+            match error.exit {
+                Exit::Refused => error,
+                _ => failed(CurateError::NotArchived(one.id.clone())),
+            }
         })?;
     }
     let names = restore(&library, &args.which, &context.stamp()).map_err(failed)?;

@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use agent::{AgentView, Catalogue, Form, Host, Listed, Look, Places, Reads, Settings, Sight, ToolPolicy, Views};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use skill::SkillName;
 
 use crate::{
-    catalogue::{builtin, collect, exit_with, problems},
+    catalogue::{builtin, builtin_folder, collect, exit_with, problems},
     context::Context,
     exit::{CliError, Exit},
     print::{FAINT, STRONG, Table},
@@ -75,9 +75,9 @@ pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
     let picture = Picture {
         places: folders(places, &catalogue),
         skills: catalogue.skills.iter().map(show).collect(),
-        notes: catalogue.notes.clone(),
+        notes: catalogue.notes.iter().cloned().chain(catalogue.warnings()).collect(),
         still_seen: still_seen(context, &catalogue, &views, host.as_ref())?,
-        prompt: prompt(&catalogue, &settings, &agent),
+        prompt: prompt(&catalogue, &settings, &agent, builtin_folder(context).as_deref()),
         policy: policy(&catalogue, &settings, &agent),
         agent,
     };
@@ -103,10 +103,9 @@ fn folders(places: Places, catalogue: &Catalogue) -> Vec<Place> {
 }
 
 /// The prompt as `skillhub prompt` prints it.
-fn prompt(catalogue: &Catalogue, settings: &Settings, agent: &str) -> String {
-    let mut seen = catalogue.seen(settings, agent);
-    seen.retain(|listed| listed.scope != Scope::Builtin);
-    agent::prompt(&seen, &[], Look { form: Form::Xml, container_path: None, evolution: false })
+fn prompt(catalogue: &Catalogue, settings: &Settings, agent: &str, builtin: Option<&Path>) -> String {
+    let seen = catalogue.seen(settings, agent);
+    agent::prompt(&seen, &[], Look { builtin, ..Look::of(Form::Xml) })
 }
 
 fn policy(catalogue: &Catalogue, settings: &Settings, agent: &str) -> ToolPolicy {

@@ -5,7 +5,8 @@ use library::{Origin, Revision};
 use skill_manage::documents::{self, Comparison, Since};
 
 use crate::{
-    context::{Context, skill_name},
+    catalogue::skill_called,
+    context::Context,
     exit::{CliError, Exit},
     print::{FAINT, coloured_diff},
 };
@@ -31,7 +32,7 @@ pub struct DiffArgs {
 
 /// Compares them.
 pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
+    let name = skill_called(context, &args.name)?;
     let library = context.library()?;
     let since = match args.from.as_deref() {
         _ if args.upstream => Since::Release,

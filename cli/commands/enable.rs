@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use skill::SkillName;
 
 use crate::{
-    catalogue::{builtin, collect},
-    context::{Context, skill_name},
+    catalogue::{builtin, collect, skill_called},
+    context::Context,
     exit::{CliError, Exit, failed},
     print::{STRONG, WARN, shell_word},
     sight::FolderSight,
@@ -83,7 +83,7 @@ pub fn set(context: &Context, name: &SkillName, enabled: bool) -> Result<(Value,
 
 /// Runs it.
 pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
+    let name = skill_called(context, &args.name)?;
     if !args.agent.is_empty() {
         return run_for_agents(context, args, &name, enabled);
     }

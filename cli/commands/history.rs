@@ -7,7 +7,8 @@ use library::Revision;
 use skill_manage::documents;
 
 use crate::{
-    context::{Context, skill_name},
+    catalogue::skill_called,
+    context::Context,
     exit::{CliError, Exit},
     print::{FAINT, STRONG, time, verdict_style, visible},
 };
@@ -27,7 +28,7 @@ pub struct HistoryArgs {
 
 /// Lists them, newest first.
 pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
+    let name = skill_called(context, &args.name)?;
     let library = context.library()?;
     let history = documents::history(&library, name, args.limit.map_or(usize::MAX, NonZeroUsize::get))?;
     context.out.long_answer(&history, || history.revisions.iter().map(text).collect())?;

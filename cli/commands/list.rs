@@ -96,7 +96,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             }
             table.write(out)?;
         }
-        for note in &catalogue.notes {
+        for note in catalogue.notes.iter().cloned().chain(catalogue.warnings()) {
             writeln!(out, "{FAINT}{note}{FAINT:#}")?;
         }
         agents.write(out)?;
@@ -225,6 +225,7 @@ fn document(listed: &Listed, readers: &[&str], Known { requirers, release }: Kno
         "title": listed.title,
         "description": listed.description,
         "fault": listed.fault,
+        "warnings": listed.warnings,
         "release_state": release.map(ReleaseState::as_str),
         "release_reason": release.map(ReleaseState::reason),
         "dependency": requirers.is_some_and(|requirers| requirers.is_dependency),

@@ -13,6 +13,7 @@ use skill_manage::{ManageError, Notes, Report, Request, RequestError, Ruling, St
 
 use crate::{
     access::check_request,
+    catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit, io_at},
     hints,
@@ -243,7 +244,10 @@ fn of_flags(context: &Context, args: &ManageArgs) -> Result<Request, CliError> {
         }
     };
     let evidence = Evidence::all(&args.evidence).map_err(|error| ManageError::from(RequestError::from(error)))?;
-    let request = Request::of_edit(args.name.as_deref().unwrap_or_default(), edit).map_err(ManageError::from)?;
+    let name = args.name.as_deref().unwrap_or_default();
+    let named =
+        if matches!(edit, Edit::Create { .. }) { name.to_owned() } else { skill_called(context, name)?.to_string() };
+    let request = Request::of_edit(&named, edit).map_err(ManageError::from)?;
     Ok(Request {
         expected_revision: args.expected_revision.clone(),
         notes: Notes { evidence, ..args.notes.notes() },

@@ -6,7 +6,8 @@ use serde_json::json;
 use skill::SkillName;
 
 use crate::{
-    context::{Context, skill_name},
+    catalogue::skill_called,
+    context::Context,
     exit::{CliError, Exit},
     print::STRONG,
 };
@@ -37,7 +38,7 @@ pub struct UnpinArgs {
 
 /// Keeps agents from it.
 pub fn pin(context: &Context, args: &PinArgs) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
+    let name = skill_called(context, &args.name)?;
     let library = context.library_with(&name)?;
     skill_manage::pin(&library, &name, &context.stamp())?;
     let document = json!({"ok": true, "name": name.as_str(), "pinned": true, "library": library.path()});
@@ -49,7 +50,7 @@ pub fn pin(context: &Context, args: &PinArgs) -> Result<Exit, CliError> {
 
 /// Lets them at it again.
 pub fn unpin(context: &Context, args: &UnpinArgs) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
+    let name = skill_called(context, &args.name)?;
     let reviewer = context.reviewer("unpinning a skill")?;
     let library = pinned_library(context, &name)?;
     skill_manage::unpin(&library, &name, &reviewer, context.now)?;

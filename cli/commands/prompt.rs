@@ -1,11 +1,16 @@
 //! `skillhub prompt`: the list of skills for an agent's prompt.
 
+use std::path::PathBuf;
+
 use agent::{Catalogue, Fit, Form, Listed, Look};
 use clap::{Args, ValueEnum};
+use library::folder::Leftovers;
 use serde_json::{Value, json};
+use skill::Bundle;
 
 use crate::{
-    catalogue::{collect, exit_with, problems},
+    catalogue::{builtin, builtin_folder, collect, exit_with, problems},
+    commands::found::{Found, find},
     context::Context,
     exit::{CliError, Exit},
 };
@@ -15,11 +20,14 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub prompt                                <available_skills> as the standard has it
   skillhub prompt --format markdown              project and user skills apart, with how to read them
+  skillhub prompt ./my-skill                     of skills in these folders alone
   skillhub prompt --budget 800 --task \"fill in a PDF form\"
   skillhub prompt --format names                 names only, for an agent that can search
   skillhub prompt --agent codex                  what this agent may see
   skillhub prompt --format deerflow --container-path /mnt/skills")]
 pub struct PromptArgs {
+    /// Skill folders, or folders of skills, to list in place of those that the agent sees
+    path: Vec<PathBuf>,
     /// The form of the list
     #[arg(long, value_enum, default_value = "xml")]
     format: Format,
@@ -73,10 +81,14 @@ impl Format {
 pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
-    let catalogue = collect(context, &context.places(true), Vec::new(), args.agent.as_deref())?;
+    let catalogue = match args.path.as_slice() {
+        [] => collect(context, &context.places(true), builtin()?, args.agent.as_deref())?,
+        paths => Catalogue::of_folders(read_all(context, paths)?),
+    };
     let container_path = args.container_path.as_deref().or(settings.container_path.as_deref());
     let evolution = args.evolution || args.format == Format::Deerflow && settings.tells_of_evolution(&agent);
-    let look = Look { form: args.format.form(), container_path, evolution };
+    let builtin = builtin_folder(context);
+    let look = Look { form: args.format.form(), container_path, builtin: builtin.as_deref(), evolution };
     let fit = Fit { budget: args.budget, task: args.task.as_deref(), uses: context.uses(&catalogue, args.budget)? };
     let list = Look { evolution: false, ..look };
     let fitted = fit.choose(catalogue.seen(&settings, &agent), |skills| agent::prompt(skills, &[], list).len());
@@ -84,7 +96,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     let problems = problems(&catalogue, context.out);
     let names: Vec<&str> = fitted.left_out.iter().map(|listed| listed.name.as_str()).collect();
     let document = || {
-        let entries: Vec<Value> = fitted.skills.iter().map(|listed| document(listed)).collect();
+        let entries: Vec<Value> = fitted.skills.iter().map(|listed| document(listed, look)).collect();
         json!({"ok": problems.is_empty(), "skills": entries, "left_out": names, "problems": problems})
     };
     let answer = if context.out.json { document() } else { Value::Null };
@@ -98,10 +110,21 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     Ok(exit)
 }
 
-fn tell_what_is_left_out(context: &Context, catalogue: &Catalogue) {
-    for note in &catalogue.notes {
-        context.out.note(note);
+/// The files of each skill that stands at one of the paths.
+fn read_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<(PathBuf, Bundle)>, CliError> {
+    let read = |found: Found| Ok((found.path.clone(), found.bundle(Leftovers::Skip)?));
+    let found = find(context, paths)?;
+    match found.iter().find(|found| found.archive) {
+        Some(packed) => {
+            let message = format!("{} is packed, and has no place that an agent could read", packed.path.display());
+            Err(CliError::usage(message).hint("`skillhub unpack` makes a folder of it"))
+        }
+        None => found.into_iter().map(read).collect(),
     }
+}
+
+fn tell_what_is_left_out(context: &Context, catalogue: &Catalogue) {
+    catalogue.notes.iter().cloned().chain(catalogue.warnings()).for_each(|note| context.out.note(&note));
     for listed in catalogue.skills.iter().filter(|listed| listed.enabled && !listed.damaged) {
         if let Some(fault) = &listed.fault {
             context.out.note(&format!("{} is left out: {fault}", listed.name));
@@ -114,9 +137,9 @@ fn tell_what_is_left_out(context: &Context, catalogue: &Catalogue) {
     }
 }
 
-fn document(listed: &Listed) -> Value {
+fn document(listed: &Listed, look: Look<'_>) -> Value {
     json!({
-        "name": listed.name.as_str(), "description": listed.description, "location": listed.location(),
-        "scope": listed.scope, "edited": listed.is_edited(), "digest": listed.digest(), "held": listed.held(),
+        "name": listed.name.as_str(), "description": listed.description, "location": look.location(listed),
+        "scope": listed.scope, "edited": listed.is_edited(), "digest": listed.digest(), "held": listed.held(), "warnings": listed.warnings,
     })
 }

@@ -7,8 +7,8 @@ use serde_json::json;
 use skill::SkillName;
 
 use crate::{
-    catalogue::{builtin, collect},
-    context::{Context, skill_name},
+    catalogue::{builtin, collect, skill_called},
+    context::Context,
     exit::{CliError, Exit, failed},
 };
 
@@ -67,7 +67,7 @@ fn which(context: &Context, text: &str) -> Result<Which, CliError> {
         let path = context.absolute(text.as_ref());
         return Ok(Which { name: None, path: Some(library::resolve(&path).unwrap_or(path)) });
     }
-    Ok(Which { name: Some(skill_name(text)?), path: None })
+    Ok(Which { name: Some(skill_called(context, text)?), path: None })
 }
 
 fn print_instructions(context: &Context, opened: &Instructions) -> Result<Exit, CliError> {
@@ -75,8 +75,9 @@ fn print_instructions(context: &Context, opened: &Instructions) -> Result<Exit, 
     let document = json!({
         "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": opened.body, "files": files,
         "allowed_tools": opened.declared.tools, "revision": opened.head.as_ref().map(|head| &head.id),
-        "edited": opened.edited, "digest": opened.digest, "held": opened.held,
+        "edited": opened.edited, "digest": opened.digest, "held": opened.held, "warnings": opened.warnings,
     });
+    opened.warnings.iter().for_each(|warning| context.out.note(&format!("{}: {warning}", opened.name)));
     context.out.answer(&document, |out| out.write_all(opened.skill_content(usize::MAX).as_bytes()))?;
     Ok(Exit::Done)
 }

@@ -14,6 +14,7 @@ use skill::{SkillName, counted};
 
 use crate::{
     access::{RECORD, check_request},
+    catalogue::skill_called,
     commands::evolve::{gate_look, verdict_word},
     context::{Context, skill_name},
     exit::{CliError, Exit, failed, io_at},
@@ -91,7 +92,7 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
     let requests = match (&args.request, &args.import) {
         (Some(path), _) => evolve::requests(&read(context, path)?).map_err(failed)?,
         (None, Some(words)) => import(context, words, &mut answer)?,
-        (None, None) => vec![of_flags(args)?],
+        (None, None) => vec![of_flags(context, args)?],
     };
     let requests = if context.is_person() { requests.into_iter().map(by_person).collect() } else { requests };
     check_asked(context, &requests)?;
@@ -162,11 +163,11 @@ fn by_person(request: Request) -> Request {
     }
 }
 
-fn of_flags(args: &RecordArgs) -> Result<Request, CliError> {
+fn of_flags(context: &Context, args: &RecordArgs) -> Result<Request, CliError> {
     Ok(Request {
         v: None,
         ts: args.ts.clone(),
-        skill: skill_name(args.name.as_deref().unwrap_or_default())?.to_string(),
+        skill: skill_called(context, args.name.as_deref().unwrap_or_default())?.to_string(),
         revision: args.revision.clone(),
         event: args.event.clone().unwrap_or_default(),
         run: args.run.clone(),

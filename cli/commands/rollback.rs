@@ -6,8 +6,9 @@ use skill::SkillName;
 use skill_manage::{Rollback, Status};
 
 use crate::{
+    catalogue::skill_called,
     commands::manage::{NoteArgs, print},
-    context::{Context, skill_name},
+    context::Context,
     exit::{CliError, Exit},
     print::shell_word,
 };
@@ -34,7 +35,7 @@ pub struct RollbackArgs {
 /// Rolls back.
 pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
     let rollback = Rollback {
-        skill: skill_name(&args.name)?,
+        skill: skill_called(context, &args.name)?,
         to: args.revision.clone(),
         expected_revision: args.expected_revision.clone(),
         notes: args.notes.notes(),

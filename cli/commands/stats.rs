@@ -6,7 +6,8 @@ use serde_json::json;
 use skill::counted;
 
 use crate::{
-    context::{Context, skill_name},
+    catalogue::skill_called,
+    context::Context,
     exit::{CliError, Exit},
     print::{BAD, FAINT, GOOD, STRONG, Table},
 };
@@ -32,7 +33,7 @@ pub struct StatsArgs {
 
 /// Shows them.
 pub fn run(context: &Context, args: &StatsArgs) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
+    let name = skill_called(context, &args.name)?;
     let library = context.library_with(&name)?;
     let stats = Stats::of(&library, &name, context.now)?;
     if stats.unreadable > 0 {

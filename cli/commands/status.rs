@@ -6,9 +6,9 @@ use serde_json::Value;
 use skill_manage::documents::{self, Overview, SkillStanding};
 
 use crate::{
-    catalogue::{collect, exit_with, problem},
+    catalogue::{collect, exit_with, problem, skill_called},
     commands::doctor::relocate::command,
-    context::{Context, skill_name},
+    context::Context,
     exit::{CliError, Exit},
     print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
     views::AgentsPicture,
@@ -40,7 +40,7 @@ pub struct StatusArgs {
 /// Compares them.
 pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
-    let named = args.name.as_deref().map(skill_name).transpose()?;
+    let named = args.name.as_deref().map(|name| skill_called(context, name)).transpose()?;
     let named = named.as_ref();
     let mut overview =
         documents::overview(&library, &context.home, named, context.skills_of_branch(&library).as_ref(), context.now)?;

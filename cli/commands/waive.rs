@@ -10,8 +10,9 @@ use skill::{File, Limits, SkillName, SkillPath};
 use skill_manage::{ManageError, RequestError, Waive, unwaive, waive};
 
 use crate::{
+    catalogue::skill_called,
     commands::manage::read_input,
-    context::{Context, skill_name},
+    context::Context,
     exit::{CliError, Exit},
     print::{STRONG, Table, stored_time, visible},
 };
@@ -72,7 +73,7 @@ pub fn run(context: &Context, args: &WaiveArgs) -> Result<Exit, CliError> {
 }
 
 fn add(context: &Context, args: &WaiveArgs, name: &str, rule: &str) -> Result<Exit, CliError> {
-    let name = skill_name(name)?;
+    let name = skill_called(context, name)?;
     let path = args.path.as_deref().map(SkillPath::parse).transpose();
     let path = path.map_err(|fault| ManageError::from(RequestError::Path(fault)))?;
     let reviewer = context.reviewer("waiving a finding")?;
@@ -119,7 +120,7 @@ fn end(now: Timestamp, args: &WaiveArgs) -> Result<Option<Timestamp>, CliError> 
 }
 
 fn list(context: &Context, name: Option<&str>) -> Result<Exit, CliError> {
-    let name = name.map(skill_name).transpose()?;
+    let name = name.map(|name| skill_called(context, name)).transpose()?;
     let mut entries = Vec::new();
     let mut table = Table::new(&["id", "skill", "rule", "file", "executable", "until", "by", "reason"]);
     for library in context.visible_libraries()? {

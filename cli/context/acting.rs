@@ -31,7 +31,8 @@ const PROOF_HINT: &str = "run the command at a terminal, or with the token that 
 impl Context {
     /// The change-management context for `skill_manage`.
     pub fn manage<'a>(&self, elsewhere: &'a [Elsewhere]) -> Result<skill_manage::Context<'a>, CliError> {
-        Ok(skill_manage::Context { actor: self.actor.clone(), time: self.now, policy: self.policy()?, elsewhere })
+        let policy = self.policy()?.with_evolution(self.settings()?.tells_of_evolution(&self.agent(None)));
+        Ok(skill_manage::Context { actor: self.actor.clone(), time: self.now, policy, elsewhere })
     }
 
     /// What holds for changes: the user's own policy, tightened by that of the system and by one that

@@ -11,8 +11,10 @@ fn put(folder: &Path, name: &str, description: &str) {
     write_files(&folder.join(name), &[("SKILL.md", skill_md(name, description, "Do it.").as_bytes(), false)]);
 }
 
+/// The skills that are not of the program.
 fn names(document: &Value) -> Vec<&str> {
-    document["skills"].as_array().unwrap().iter().map(|skill| skill["name"].as_str().unwrap()).collect()
+    let skills = document["skills"].as_array().unwrap().iter().filter(|skill| skill["scope"] != "builtin");
+    skills.map(|skill| skill["name"].as_str().unwrap()).collect()
 }
 
 fn configure(sandbox: &Sandbox, text: &str) {
@@ -279,7 +281,7 @@ fn uses_are_kept_decide_what_is_told_and_can_be_switched_off() {
     );
     assert!(lines[0]["revision"].is_string() && lines[0]["time"].is_string());
     let room_for_one = sandbox.done(&["prompt", "--budget", "60"]);
-    assert_eq!((names(&room_for_one), &room_for_one["left_out"]), (vec!["cc"], &json!(["aa", "bb"])));
+    assert_eq!((names(&room_for_one), &room_for_one["left_out"][1]), (vec!["cc"], &json!("bb")));
     configure(&sandbox, "[agent]\nuse_log = false\n");
     sandbox.done(&["read", "aa"]);
     assert_eq!(fs::read_to_string(&log).unwrap().lines().count(), lines.len());
@@ -291,20 +293,20 @@ fn each_form_of_the_prompt_names_the_skill_and_only_the_standards_is_without_adv
     sandbox.create("demo", "body");
     for (form, part) in [
         ("xml", "<available_skills>\n<skill>\n<name>\ndemo\n"),
-        ("markdown", "### User skills\n\n- **demo**: "),
+        ("markdown", "**User Skills:**\n- **demo**: "),
         ("deerflow", "<location>/mnt/skills/custom/demo/SKILL.md</location>"),
         ("opencode", "    <name>demo</name>\n"),
-        ("names", "There are 1 skills: demo."),
+        ("names", "There are 4 skills: demo, "),
     ] {
         let text = sandbox.run(&["prompt", "--format", form]).exits(0).text();
         assert!(text.contains(part), "{form}: {text}");
-        assert_eq!(text.contains("<skill_evolution>"), form == "deerflow", "{form}");
+        assert_eq!(text.contains("## Skill Self-Evolution"), form == "deerflow", "{form}");
         let told = sandbox.run(&["prompt", "--format", form, "--evolution"]).exits(0).text();
-        assert!(told.contains("<skill_evolution>"), "{form}");
+        assert!(told.contains("## Skill Self-Evolution"), "{form}");
     }
     configure(&sandbox, "[skill_evolution]\nenabled = false\n[agent]\ncontainer_path = '/srv/s'\n");
     let text = sandbox.run(&["prompt", "--format", "deerflow"]).exits(0).text();
-    assert!(!text.contains("<skill_evolution>") && text.contains("/srv/s/custom/demo/SKILL.md"), "{text}");
+    assert!(!text.contains("## Skill Self-Evolution") && text.contains("/srv/s/custom/demo/SKILL.md"), "{text}");
 }
 
 /// What `doctor` has of one check, as pairs of code and state.

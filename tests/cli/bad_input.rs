@@ -203,11 +203,12 @@ fn what_is_not_there_is_not_found() {
 #[test]
 fn a_path_is_no_name_of_a_skill() {
     let place = Place::new();
-    for name in ["../mine", "./mine", "/mine", "a/b/mine", "mine/", "..", "Mine"] {
+    for name in ["../mine", "./mine", "/mine", "a/b/mine", "mine/", "..", "mi ne"] {
         for command in ["new", "history", "status", "rollback", "read", "disable", "uninstall"] {
             place.refused(&[command, name], 3, "invalid_skill");
         }
     }
+    place.refused(&["new", "Mine"], 3, "invalid_skill");
     place.sandbox.done(&["history", "acme/mine"]);
 }
 

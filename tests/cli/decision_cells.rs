@@ -247,7 +247,8 @@ const OTHERS: [&[&str]; 46] = [
 ];
 
 /// Commands whose answers are not JSON.
-const AS_TEXT: [&[&str]; 3] = [&["mcp"], &["completions", "bash"], &["tour"]];
+const AS_TEXT: [&[&str]; 5] =
+    [&["mcp"], &["completions", "bash"], &["tour"], &["to-prompt", "fresh"], &["read-properties", "fresh"]];
 
 /// The row of a command line.
 fn row_of(args: &[&str]) -> &'static Operation {

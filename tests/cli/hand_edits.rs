@@ -79,8 +79,9 @@ fn a_hostile_hand_edit_keeps_the_skill_from_agents_and_says_so() {
     assert!(answer.text().contains("<name>\nother\n</name>") && !answer.text().contains("demo"), "{answer}");
     assert!(answer.stderr.contains("demo is left out"), "{answer}");
     assert!(sandbox.run(&["prompt", "--quiet"]).stderr.is_empty());
-    let names = sandbox.done(&["prompt"])["skills"].clone();
-    assert_eq!((names.as_array().unwrap().len(), &names[0]["name"]), (1, &json!("other")));
+    let prompt = sandbox.done(&["prompt"]);
+    let own = prompt["skills"].as_array().unwrap().iter().filter(|skill| skill["scope"] != "builtin");
+    assert_eq!(own.map(|skill| &skill["name"]).collect::<Vec<_>>(), ["other"]);
     sandbox.ask(&["read", "demo"]).refused_with_hint(4, "external_blocked");
 }
 

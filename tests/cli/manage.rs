@@ -184,8 +184,12 @@ fn names_that_are_taken_missing_or_none_are_told_apart() {
     refused(&sandbox, &["manage", "create", "demo", "--content", "new.md"], 6, "exists");
     refused(&sandbox, &["manage", "patch", "other", "--find", "a", "--replace", "b"], 7, "not_found");
     refused(&sandbox, &["manage", "remove_file", "demo", "--path", "scripts/none.sh"], 7, "not_found");
-    for name in ["Demo", "de mo", "demo-", "demo--x", "..", ""] {
+    for name in ["de mo", "demo.", ".demo", "..", ""] {
         refused(&sandbox, &["manage", "delete", name], 3, "invalid_skill");
+    }
+    for name in ["Demo", "demo-", "demo--x"] {
+        refused(&sandbox, &["manage", "delete", name], 7, "not_found");
+        refused(&sandbox, &["manage", "create", name, "--content", "new.md"], 3, "invalid_skill");
     }
 }
 

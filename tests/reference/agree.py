@@ -5,8 +5,7 @@
 
 Makes N skills (3,000 unless said otherwise) out of pieces that are good, bad and odd, and asks both
 about each: `skillhub validate --strict` and `skills_ref.validate` whether it is valid, and of those that
-are, `skillhub prompt` and `skills_ref.to_prompt` for the list of a model. Where the two differ, the
-difference must be one that DIFFERENCES names and explains; each is counted. Installs `skills-ref` from PyPI into
+are, what `to-prompt` and `read-properties` of both print. Where the two differ, the difference must be one that DIFFERENCES names and explains; each is counted. Installs `skills-ref` from PyPI into
 target/reference where they are missing. Exits with 1 when a difference is not explained.
 """
 
@@ -30,15 +29,17 @@ PROMPTS = 300
 
 REFERENCE = """
 import json, pathlib, sys
-from skills_ref import to_prompt, validate
+from skills_ref import read_properties, to_prompt, validate
 for line in sys.stdin:
     folder = pathlib.Path(line.rstrip("\\n"))
     try:
         problems = validate(folder)
     except Exception as error:
         problems = [f"{type(error).__name__}: {error}"]
-    prompt = None if problems else to_prompt([folder])
-    print(json.dumps({"problems": problems, "prompt": prompt}))
+    printed = None
+    if not problems:
+        printed = [to_prompt([folder]) + "\\n", json.dumps(read_properties(folder).to_dict(), indent=2) + "\\n"]
+    print(json.dumps({"problems": problems, "printed": printed}))
 """
 
 NAMES = ["plain", "with-digits-42", "a", "x" * 64, "x" * 65, "Upper", "two--hyphens", "-first", "last-", "un_der",
@@ -136,9 +137,11 @@ def ours(program: str, home: pathlib.Path, folders: list[pathlib.Path]) -> list[
     return answers
 
 
-def prompt_of(program: str, home: pathlib.Path, folder: pathlib.Path) -> str:
-    env = {"PATH": os.environ["PATH"], "HOME": str(home), "SKILLHUB_LIBRARY": str(folder.parent)}
-    return subprocess.run([program, "prompt", "--quiet"], env=env, capture_output=True, text=True).stdout
+def printed_of(program: str, home: pathlib.Path, folder: pathlib.Path) -> list[str]:
+    """What `to-prompt` and `read-properties` print of a skill."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(home)}
+    commands = [[program, command, str(folder)] for command in ("to-prompt", "read-properties")]
+    return [subprocess.run(command, env=env, capture_output=True, text=True).stdout for command in commands]
 
 
 def main() -> int:
@@ -153,10 +156,10 @@ def main() -> int:
         skills = [make(folder / "skills", choose, number) for number in range(given.count)]
         paths = [skill["path"] for skill in skills]
         theirs, mine = reference(paths), ours(given.program, folder / "home", paths)
-        return report(skills, theirs, mine, lambda path: prompt_of(given.program, folder / "home", path))
+        return report(skills, theirs, mine, lambda path: printed_of(given.program, folder / "home", path))
 
 
-def report(skills, theirs, mine, prompt) -> int:
+def report(skills, theirs, mine, printed) -> int:
     counts, explained, unexplained = collections.Counter(), collections.Counter(), []
 
     def differ(skill, their, our, shown):
@@ -173,9 +176,9 @@ def report(skills, theirs, mine, prompt) -> int:
             differ(skill, their, our, (their["problems"], [problem["message"] for problem in our["problems"]]))
         elif valid and prompts < PROMPTS:
             prompts += 1
-            got = prompt(skill["path"])
-            if got.rstrip("\n") != their["prompt"].rstrip("\n"):
-                differ(skill, their, our, (their["prompt"], got))
+            got = printed(skill["path"])
+            if got != their["printed"]:
+                differ(skill, their, our, (their["printed"], got))
     for (a, b), count in sorted(counts.items()):
         print(f"reference {a:8} skillhub {b:8} {count:6}")
     print(f"prompts compared byte by byte      {prompts:6}")

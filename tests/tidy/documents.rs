@@ -8,6 +8,9 @@ use super::tree::{Fault, Tree};
 
 const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
 const THREATS: &str = "docs/THREATS.md";
+const MISSION: &str = "docs/MISSION.md";
+/// The rows of the mission: how many each system has.
+const SYSTEMS: [(&str, usize); 5] = [("AS", 9), ("SA", 6), ("OC", 5), ("CC", 7), ("DF", 11)];
 /// What starts the list of an invariant's keepers.
 const HELD_BY: &str = "Held by:";
 /// The documents that every checkout has.
@@ -133,6 +136,36 @@ pub fn unheld_threats(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
+/// Rows of the mission that are absent or doubled, or name no test.
+pub fn unheld_rows(tree: &Tree) -> Vec<Fault> {
+    let functions = tree.sources().iter().flat_map(|source| source.functions());
+    let tests: BTreeSet<_> = functions.filter(|function| function.is_test).map(|function| function.name).collect();
+    let rows: Vec<(usize, Vec<&str>)> = tree
+        .text(MISSION)
+        .unwrap_or_default()
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| line.starts_with("| ") && !line.starts_with("| id |"))
+        .map(|(at, line)| (at + 1, line.split(" | ").collect()))
+        .collect();
+    let of_system = |(system, count): (&'static str, usize)| (1..=count).map(move |number| format!("{system}{number}"));
+    let expected = SYSTEMS.into_iter().flat_map(of_system).chain(["Card".to_owned()]);
+    let is_of = |cells: &[&str], id: &str| cells.first().is_some_and(|cell| cell.trim_start_matches("| ") == id);
+    let mut faults: Vec<Fault> = expected
+        .filter(|id| rows.iter().filter(|(_, cells)| is_of(cells, id)).count() != 1)
+        .map(|id| Fault::new(MISSION, 1, format!("there is not one row {id}")))
+        .collect();
+    for (line, cells) in &rows {
+        let names: Vec<&str> = cells.get(3).map_or("", |cell| *cell).split('`').skip(1).step_by(2).collect();
+        if names.is_empty() {
+            faults.push(Fault::new(MISSION, *line, "the row names no test"));
+        }
+        let unknown = names.iter().filter(|name| !tests.contains(**name));
+        faults.extend(unknown.map(|name| Fault::new(MISSION, *line, format!("`{name}` is no test"))));
+    }
+    faults
+}
+
 fn invariants(text: &str) -> Vec<Invariant> {
     let mut found: Vec<Invariant> = Vec::new();
     let mut depth = None;
@@ -224,6 +257,20 @@ fn threats_that_no_test_holds_are_found() {
     let source = "#[test]\nfn held_by_a_test() {}\nfn no_more_test() {}";
     let found = unheld_threats(&Tree::of(&[(THREATS, text), ("a.rs", source)]));
     assert_eq!(found.iter().map(|fault| fault.line).collect::<Vec<_>>(), [3]);
+}
+
+#[test]
+fn rows_of_the_mission_without_tests_are_found() {
+    let ids =
+        SYSTEMS.into_iter().flat_map(|(system, count)| (1..=count).map(move |number| format!("{system}{number}")));
+    let row = |id: String| format!("| {id} | what | `a.rs` | `held_by_a_test` | `skillhub` |\n");
+    let rows: String = ids.chain(["Card".to_owned()]).map(row).collect();
+    let found =
+        |text: &str| unheld_rows(&Tree::of(&[(MISSION, text), ("a.rs", "#[test]\nfn held_by_a_test() {}")])).len();
+    assert_eq!(found(&rows), 0);
+    assert_eq!(found(&rows.replace("| DF7 |", "| DF6 |")), 2, "one is doubled, one is absent");
+    assert_eq!(found(&rows.replacen("`held_by_a_test`", "`no_test`", 1)), 1);
+    assert_eq!(found(&rows.replacen("`held_by_a_test`", "nothing", 1)), 1);
 }
 
 #[test]

@@ -9,8 +9,9 @@ use skill::{Bundle, Problem, SkillName};
 use skill_manage::{documents, review};
 
 use crate::{
+    catalogue::skill_called,
     commands::found::Found,
-    context::{Context, skill_name},
+    context::Context,
     exit::{CliError, Exit, io_at},
 };
 
@@ -39,7 +40,7 @@ impl Side {
             return Self::of_folder(context, written);
         }
         let (name, revision) = written.split_once('@').unwrap_or((written, "head"));
-        let name = skill_name(name)?;
+        let name = skill_called(context, name)?;
         Self::of_revision(&context.library_with(&name)?, &name, revision)
     }
 
@@ -57,7 +58,7 @@ impl Side {
             ))
             .hint("name two folders, or a skill of the library and two of its states"));
         }
-        let name = skill_name(skill)?;
+        let name = skill_called(context, skill)?;
         let library = context.library_with(&name)?;
         match ProposalId::parse(written.split('@').next().unwrap_or_default()) {
             Ok(id) if library.proposal(&id)?.is_some() => Self::of_proposal(&library, &name, written),

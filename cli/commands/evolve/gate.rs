@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use skill::{SkillName, counted};
 
 use crate::{
-    context::{Context, skill_name},
+    catalogue::skill_called,
+    context::Context,
     exit::{CliError, Exit},
     print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
 };
@@ -89,7 +90,7 @@ pub fn verdict_word(verdict: Verdict) -> &'static str {
 
 /// Shows what the gate knows and awaits, and has it decide what can be decided.
 pub fn status(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
-    let named = args.name.as_deref().map(skill_name).transpose()?;
+    let named = args.name.as_deref().map(|name| skill_called(context, name)).transpose()?;
     let mut found = Vec::new();
     let libraries = match &named {
         Some(name) => vec![context.library_with(name)?],
@@ -177,7 +178,7 @@ fn evidence_lines(decision: &Decision) -> String {
 
 /// Puts a revision on trial.
 pub fn try_out(context: &Context, args: &TryArgs) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
+    let name = skill_called(context, &args.name)?;
     let terms = context.gate()?.terms(args.share).map_err(gate_error)?;
     let reviewer = context.reviewer("putting a revision on trial")?;
     let library = context.library_with(&name)?;
@@ -193,7 +194,7 @@ pub fn try_out(context: &Context, args: &TryArgs) -> Result<Exit, CliError> {
 
 /// Stops a trial for now, or goes on with it.
 pub fn pause(context: &Context, args: &NameArgs, pauses: bool) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
+    let name = skill_called(context, &args.name)?;
     let what = if pauses { "pausing a trial" } else { "going on with a trial" };
     let reviewer = context.reviewer(what)?;
     let library = context.library_with(&name)?;
@@ -223,7 +224,7 @@ fn nothing_on_trial(name: &SkillName) -> CliError {
 
 /// Does what a person wants.
 pub fn force(context: &Context, args: &ForceArgs) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
+    let name = skill_called(context, &args.name)?;
     let reviewer = context.reviewer("forcing a decision")?;
     let terms = context.gate()?.terms(None).map_err(gate_error)?;
     let elsewhere = context.elsewhere()?;
@@ -244,7 +245,7 @@ pub fn force(context: &Context, args: &ForceArgs) -> Result<Exit, CliError> {
 
 /// Makes every decision again.
 pub fn check(context: &Context, args: &NameArgs) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
+    let name = skill_called(context, &args.name)?;
     let library = context.library_with(&name)?;
     let (events, unreadable_events) = library.events()?;
     let log = library.outcomes(&name)?;

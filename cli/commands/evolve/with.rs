@@ -20,8 +20,9 @@ use skill_manage::{Layer, Policy, Preset, documents, manage};
 
 use super::{gate_look, verdict_word};
 use crate::{
+    catalogue::skill_called,
     commands::{eval::Store, manage as shown},
-    context::{Context, skill_name},
+    context::Context,
     exit::{CliError, Exit, failed},
     print::{STRONG, visible},
     process::{self, Done, Order},
@@ -119,7 +120,7 @@ fn answer_of(done: Done, limits: &OptimiserLimits) -> Result<Vec<u8>, CliError> 
 
 /// Runs it.
 pub(super) fn run(context: &Context, args: &WithArgs) -> Result<Exit, CliError> {
-    let name = skill_name(&args.name)?;
+    let name = skill_called(context, &args.name)?;
     let mut library = context.library()?;
     let actor = actor(context, &args.optimiser.with);
     let stamp = Stamp::new(actor.clone(), context.now);

@@ -10,7 +10,8 @@ use skill_manage::{
 };
 
 use crate::{
-    context::{Context, skill_name},
+    catalogue::skill_called,
+    context::Context,
     exit::{CliError, Exit},
     hints,
     print::{BAD, FAINT, GOOD, STRONG, Table, WARN, capability_lines, findings_lines, time, verdict_style, visible},
@@ -32,7 +33,7 @@ pub struct ListArgs {
 
 /// Lists proposals, the oldest first.
 pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
-    let skill = args.skill.as_deref().map(skill_name).transpose()?;
+    let skill = args.skill.as_deref().map(|name| skill_called(context, name)).transpose()?;
     let mut entries = review::list(&context.library()?, args.all, skill.as_ref())?;
     let is_seen = context.seen()?;
     entries.retain(|entry| entry.skill().is_none_or(|skill| is_seen(skill.as_str())));

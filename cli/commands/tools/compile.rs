@@ -6,8 +6,9 @@ use serde_json::json;
 use skill::SkillName;
 
 use crate::{
+    catalogue::skill_called,
     composing::Composing,
-    context::{Context, skill_name},
+    context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG},
 };
@@ -47,7 +48,7 @@ pub fn run(context: &Context, args: &CompileArgs) -> Result<Exit, CliError> {
         return Err(CliError::usage("no skill is named").hint("name skills, or give --all"));
     }
     let composing = Composing::new(context, None)?;
-    let names = if args.all { composing.names() } else { names(&args.names)? };
+    let names = if args.all { composing.names() } else { names(context, &args.names)? };
     let mut compiled = composing.workshop().compile(&names).map_err(failed)?;
     compiled.skills.retain(|name, _| !composing.hides(name));
     context.out.answer(&compiled, |out| {
@@ -84,13 +85,13 @@ pub fn problem_lines(problem: &Problem) -> Vec<String> {
 /// Takes tools away.
 pub fn remove(context: &Context, args: &RemoveArgs) -> Result<Exit, CliError> {
     let composing = Composing::new(context, None)?;
-    composing.workshop().remove(&names(&args.names)?).map_err(failed)?;
+    composing.workshop().remove(&names(context, &args.names)?).map_err(failed)?;
     context.out.answer(&json!({"ok": true, "removed": args.names}), |out| {
         writeln!(out, "No tool any more: {}", args.names.join(", "))
     })?;
     Ok(Exit::Done)
 }
 
-fn names(names: &[String]) -> Result<Vec<SkillName>, CliError> {
-    names.iter().map(|name| skill_name(name)).collect()
+fn names(context: &Context, names: &[String]) -> Result<Vec<SkillName>, CliError> {
+    names.iter().map(|name| skill_called(context, name)).collect()
 }

@@ -3,7 +3,7 @@
 use std::{
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
-    path::PathBuf,
+    path::{Path, PathBuf},
 };
 
 use library::{
@@ -11,7 +11,7 @@ use library::{
     State,
 };
 use scan::Baseline;
-use skill::{Bundle, Limits, QualifiedName, SkillName};
+use skill::{Bundle, Limits, QualifiedName, SkillName, SkillPath};
 
 use crate::{
     builtin::Builtin,
@@ -39,6 +39,10 @@ pub struct Listed {
     pub title: Option<String>,
     /// What it does and when to use it; empty where that cannot be read.
     pub description: String,
+    /// The name in its `SKILL.md`, where that is not the folder's.
+    pub called: Option<String>,
+    /// Where its `SKILL.md` departs from the standard and loads all the same.
+    pub warnings: Vec<String>,
     /// The tools that it declares; `None` where it says nothing of tools.
     pub tools: Option<Vec<String>>,
     /// Its newest revision; `None` for a folder without history and for a built-in skill.
@@ -59,6 +63,8 @@ pub struct Listed {
     pub damaged: bool,
     /// Whether its folder has content that readers refuse.
     pub blocked: bool,
+    /// The folder of several skills below its library that it stands in, with `/` between the parts.
+    pub group: Option<String>,
     /// Whether it stands in a folder of agents rather than in a library of the user or project.
     pub found_elsewhere: bool,
     source: Source,
@@ -74,6 +80,7 @@ enum Source {
 }
 
 /// All visible skills by precedence. One whose name is taken already is left out, and a note says so.
+#[derive(Default)]
 pub struct Catalogue {
     /// Skills by precedence.
     pub skills: Vec<Listed>,
@@ -106,16 +113,26 @@ impl Catalogue {
         Self::collect_by(places, Vec::new(), Access::Inspect)
     }
 
+    /// The skills of these folders alone, each with its files. What the scanner blocks is there and not usable.
+    #[must_use]
+    pub fn of_folders(folders: Vec<(PathBuf, Bundle)>) -> Self {
+        let mut catalogue = Self::default();
+        for (path, files) in folders {
+            let folder = path.file_name().unwrap_or_default().to_string_lossy();
+            let Ok(name) = SkillName::parse(&folder) else {
+                catalogue.notes.push(format!("{} is left out: no skill's folder can have this name", path.display()));
+                continue;
+            };
+            let blocked = scan::clear(files.clone(), Baseline::None).err().map(|blocked| blocked.to_string());
+            let listed = of_builtin(Builtin { name, files });
+            let fault = blocked.or(listed.fault);
+            catalogue.add(Listed { scope: Scope::Project, path: Some(path), fault, ..listed });
+        }
+        catalogue
+    }
+
     fn collect_by(places: &Places, builtin: Vec<Builtin>, access: Access) -> Result<Self, AgentError> {
-        let mut catalogue = Self {
-            skills: Vec::new(),
-            notes: Vec::new(),
-            shadowed: Vec::new(),
-            places: HashMap::new(),
-            libraries: Vec::new(),
-            marks: Vec::new(),
-            edit_policy: None,
-        };
+        let mut catalogue = Self::default();
         for root in places.open(access, &mut catalogue.notes)? {
             let (path, is_own) = (root.library.path().to_owned(), root.is_own);
             match catalogue.add_root(places, access, root) {
@@ -136,6 +153,7 @@ impl Catalogue {
     /// Adds the skills of a folder, and those of the folders below it that hold skills.
     fn add_root(&mut self, places: &Places, access: Access, root: Root) -> Result<(), LibraryError> {
         let Root { library, is_own } = root;
+        let top = library.path().to_owned();
         let (mark, mut glances, state) = (library.mark(), access.glances(&library)?, library.state()?);
         // A folder that cannot be loaded as a skill may hold skills.
         let is_loadable = |glance: &Glance| glance.standing == Standing::Modified && glance.front.fault.is_none();
@@ -143,19 +161,31 @@ impl Catalogue {
         let names: HashSet<&str> = skills.map(|glance| glance.name.as_str()).collect();
         let nested = places.nested((&library, access), |name| names.contains(name), &mut self.notes)?;
         glances.retain(|glance| !nested.groups.contains(glance.name.as_str()));
-        self.add_library(library, mark, glances, &state, is_own);
+        self.add_library(library, mark, glances, &state, (is_own, None));
         for library in nested.libraries {
             let (mark, glances, state) = (library.mark(), access.glances(&library)?, library.state()?);
-            self.add_library(library, mark, glances, &state, is_own);
+            let group = library.path().strip_prefix(&top).ok().map(|group| group.to_string_lossy().into_owned());
+            self.add_library(library, mark, glances, &state, (is_own, group));
         }
         Ok(())
     }
 
-    fn add_library(&mut self, library: Library, mark: u64, glances: Vec<Glance>, state: &State, is_own: bool) {
+    fn add_library(
+        &mut self,
+        library: Library,
+        mark: u64,
+        glances: Vec<Glance>,
+        state: &State,
+        (is_own, group): (bool, Option<String>),
+    ) {
         let place = self.libraries.len();
         for glance in glances {
             let set = state.of(&glance.name);
-            self.add(Listed { found_elsewhere: !is_own, ..listed(&library, place, glance, &set) });
+            self.add(Listed {
+                found_elsewhere: !is_own,
+                group: group.clone(),
+                ..listed(&library, place, glance, &set)
+            });
         }
         self.libraries.push(library);
         self.marks.push(mark);
@@ -189,6 +219,13 @@ impl Catalogue {
         self.notes.retain(|note| !hidden.iter().any(|name| note.starts_with(&format!("{name} "))));
         self.places = self.skills.iter().enumerate().map(|(place, listed)| (listed.name.clone(), place)).collect();
         self
+    }
+
+    /// Sentences about skills that load although they depart from the standard.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        let of =
+            |listed: &Listed| listed.warnings.iter().map(|warning| format!("{}: {warning}", listed.name)).collect();
+        self.visible().flat_map(of as fn(&Listed) -> Vec<String>)
     }
 
     /// Whether a skill of this name is in it.
@@ -288,6 +325,33 @@ impl Catalogue {
         found.ok_or_else(|| self.missing(name.as_str(), &self.skills.iter().collect::<Vec<_>>()))
     }
 
+    /// The one skill among those that are `seen` whose `SKILL.md` gives this name, where no folder has it.
+    ///
+    /// # Errors
+    /// Several give it.
+    pub fn called(&self, text: &str, seen: impl Fn(&Listed) -> bool) -> Result<Option<SkillName>, AgentError> {
+        if self.has(text) {
+            return Ok(None);
+        }
+        let gives = |listed: &&Listed| listed.called.as_deref().is_some_and(|called| called.trim() == text.trim());
+        let skills: Vec<_> =
+            self.skills.iter().filter(gives).filter(|listed| seen(listed)).map(|listed| listed.name.clone()).collect();
+        match skills.len() {
+            0 | 1 => Ok(skills.into_iter().next()),
+            _ => Err(AgentError::Ambiguous { name: text.to_owned(), skills }),
+        }
+    }
+
+    /// The skill of which this is the folder or the `SKILL.md`, whoever may see it.
+    #[must_use]
+    pub fn at(&self, path: &Path) -> Option<&Listed> {
+        let folder = match path.file_name() {
+            Some(name) if name == SkillPath::SKILL_MD => path.parent().unwrap_or(path),
+            _ => path,
+        };
+        self.skills.iter().find(|listed| listed.path.as_deref() == Some(folder))
+    }
+
     /// That no skill has a name, with those among `known` that are like it.
     pub(crate) fn missing(&self, name: &str, known: &[&Listed]) -> AgentError {
         let similar = search(known, name, SIMILAR).iter().map(|hit| hit.listed.name.to_string()).collect();
@@ -380,7 +444,7 @@ impl Listed {
 /// A skill of a library.
 fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> Listed {
     let Glance { name, head, front, standing, edit, .. } = glance;
-    let Front { title, description, version, tools, fault: unreadable } = front;
+    let Front { title, description, version, tools, called, warnings, fault: unreadable } = front;
     let at = edit.as_ref().filter(|edit| edit.held.is_none()).and_then(|edit| edit.at.as_ref());
     let release = at.or(head.as_ref()).and_then(|head| Some((head.origin.as_ref()?, &head.digest)));
     let evolved = release.is_some_and(|(origin, digest)| origin.digest != *digest);
@@ -399,6 +463,8 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
         path: Some(library.path().join(name.as_str())),
         title,
         description,
+        called,
+        warnings,
         tools,
         version,
         enabled: set.enabled,
@@ -408,6 +474,7 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
         blocked: matches!(standing, Standing::Blocked(_)),
         fault: fault.or(unreadable),
         found_elsewhere: false,
+        group: None,
         source: Source::Library(place),
         name,
         edit,
@@ -417,13 +484,16 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
 
 fn of_builtin(builtin: Builtin) -> Listed {
     let Builtin { name, files } = builtin;
-    let Front { title, description, version, tools, fault } = Front::of(&files, &name, &Limits::default());
+    let Front { title, description, version, tools, called, warnings, fault } =
+        Front::of(&files, &name, &Limits::default());
     Listed {
         name,
         scope: Scope::Builtin,
         path: None,
         title,
         description,
+        called,
+        warnings,
         tools,
         head: None,
         edit: None,
@@ -435,6 +505,7 @@ fn of_builtin(builtin: Builtin) -> Listed {
         blocked: false,
         fault,
         found_elsewhere: false,
+        group: None,
         source: Source::Program(Box::new(files)),
     }
 }

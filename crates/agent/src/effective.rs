@@ -237,9 +237,15 @@ impl Listed {
         if let Some(fault) = &self.fault {
             return Sight::Unusable(fault.clone());
         }
+        if self.scope == Scope::Builtin && self.name.as_str() == EVOLVING && !settings.tells_of_evolution(agent) {
+            return Sight::Unusable("agents change no skills here: skill_evolution is off".to_owned());
+        }
         permitted(settings, agent, self.name.as_str(), self.qualified().as_deref())
     }
 }
+
+/// The built-in skill by which agents change skills.
+const EVOLVING: &str = "skillhub-evolving-skills";
 
 impl Settings {
     /// The configuration's part of what an agent sees of a skill, by its bare name and, where it was installed,

@@ -21,6 +21,14 @@ pub enum AgentError {
         /// Names of skills that are like it.
         similar: Vec<String>,
     },
+    /// Several skills give this name in their `SKILL.md`, and no folder has it.
+    #[error("{} call themselves {name:?}", all(skills))]
+    Ambiguous {
+        /// The name.
+        name: String,
+        /// The skills, by their folders.
+        skills: Vec<SkillName>,
+    },
     /// No such skill for the agent, in the words of the operation.
     #[error("{message}")]
     Missing {
@@ -91,6 +99,19 @@ pub enum AgentError {
     Storage(#[from] StorageError),
 }
 
+/// The ways in which a person lets an agent use a skill that has to be asked about.
+#[must_use]
+pub fn ask_hint(name: &SkillName) -> String {
+    format!(
+        "a person allows it with the lines `[[permissions]]; skill = \"{name}\"; decision = \"allow\"` at the end of \
+         config.toml, or reads it with `skillhub read {name}`; `skillhub where` says where the file is"
+    )
+}
+
+fn all(skills: &[SkillName]) -> String {
+    skills.iter().map(SkillName::as_str).collect::<Vec<_>>().join(" and ")
+}
+
 fn first(problems: &[Problem]) -> String {
     let errors: Vec<&str> = problems.iter().filter(|p| p.is_error()).map(|p| p.message.as_str()).collect();
     if errors.is_empty() { problems.first().map(|p| p.message.clone()).unwrap_or_default() } else { errors.join("; ") }
@@ -105,6 +126,7 @@ impl Fails for AgentError {
             Self::NoSkill { similar, .. } => {
                 new(FailureKind::NotFound, "not_found").hint(format!("did you mean {}?", similar.join(" or ")))
             }
+            Self::Ambiguous { .. } => new(FailureKind::Conflict, "ambiguous_name").hint("name the skill by its folder"),
             Self::Missing { hint, .. } => new(FailureKind::NotFound, "not_found").hint(hint),
             Self::NoSkillAt(_) => new(FailureKind::NotFound, "not_found")
                 .hint("give the skill's folder or its SKILL.md, absolute, or its name"),
@@ -113,8 +135,7 @@ impl Fails for AgentError {
             Self::Disabled(name) => new(FailureKind::Refused, "policy_denied").hint(format!(
                 "`skillhub enable {name}` lets agents see it again, by a person where a person disabled it"
             )),
-            Self::Asked(name) => new(FailureKind::Refused, "policy_denied")
-                .hint(format!("a person can read it with `skillhub read {name}`, or allow it in the configuration")),
+            Self::Asked(name) => new(FailureKind::Refused, "policy_denied").hint(ask_hint(name)),
             Self::Unusable { name, .. } => {
                 new(FailureKind::Blocked, "external_blocked").hint(format!("`skillhub status {name}` says more"))
             }

@@ -31,7 +31,7 @@ mod words;
 pub use builtin::Builtin;
 pub use catalogue::{Catalogue, Listed};
 pub use effective::{AgentView, Host, Reads, Sight, Surroundings, Views};
-pub use error::AgentError;
+pub use error::{AgentError, ask_hint};
 pub use fit::{Fit, Fitted};
 pub use given::Given;
 pub use live::{Live, RECHECK_MILLIS};

@@ -1,11 +1,22 @@
 //! [`Live`]: a catalogue that stays in memory and follows what is changed.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
-use crate::{builtin::Builtin, catalogue::Catalogue, error::AgentError, places::Places};
+use crate::{
+    builtin::Builtin,
+    catalogue::Catalogue,
+    error::AgentError,
+    places::Places,
+    prompt::{Form, Look, prompt},
+    settings::Settings,
+};
+
+/// Prompts that are kept, one for each agent and form.
+const PROMPTS: usize = 16;
 
 /// Milliseconds after which a change that another program made to a skill's files is seen by the next
 /// request. What skillhub changes, in whichever process, is seen by the next request at once.
@@ -18,6 +29,18 @@ pub struct Live {
     places: Places,
     builtin: Vec<Builtin>,
     kept: Mutex<State>,
+    prompts: Mutex<VecDeque<(Signature, Arc<str>)>>,
+}
+
+/// What a prompt was made of.
+#[derive(PartialEq)]
+struct Signature {
+    skills: u64,
+    agent: String,
+    form: Form,
+    container_path: Option<String>,
+    evolution: bool,
+    settings: Settings,
 }
 
 #[derive(Default)]
@@ -30,13 +53,14 @@ struct State {
 struct Kept {
     catalogue: Catalogue,
     looked: Instant,
+    fingerprint: u64,
 }
 
 impl Live {
     /// One of these places. Nothing is looked at yet.
     #[must_use]
     pub fn new(places: Places, builtin: Vec<Builtin>) -> Self {
-        Self { places, builtin, kept: Mutex::default() }
+        Self { places, builtin, kept: Mutex::default(), prompts: Mutex::default() }
     }
 
     /// Where it looks.
@@ -50,19 +74,49 @@ impl Live {
     /// # Errors
     /// A library cannot be read; what was kept is forgotten then.
     pub fn with<T>(&self, answer: impl FnOnce(&Catalogue) -> T) -> Result<T, AgentError> {
+        self.with_kept(|kept| answer(&kept.catalogue))
+    }
+
+    /// The list of the skills that an agent sees, which is written again when one of them or a setting is another.
+    ///
+    /// # Errors
+    /// As [`Live::with`].
+    pub fn prompt(&self, settings: &Settings, agent: &str, look: Look<'_>) -> Result<Arc<str>, AgentError> {
+        let signature = |skills| Signature {
+            skills,
+            agent: agent.to_owned(),
+            form: look.form,
+            container_path: look.container_path.map(str::to_owned),
+            evolution: look.evolution,
+            settings: settings.clone(),
+        };
+        self.with_kept(|kept| {
+            let wanted = signature(kept.fingerprint);
+            let mut prompts = self.prompts.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some((_, text)) = prompts.iter().find(|(known, _)| *known == wanted) {
+                return Arc::clone(text);
+            }
+            let text: Arc<str> = prompt(&kept.catalogue.seen(settings, agent), &[], look).into();
+            prompts.truncate(PROMPTS - 1);
+            prompts.push_front((wanted, Arc::clone(&text)));
+            text
+        })
+    }
+
+    fn with_kept<T>(&self, answer: impl FnOnce(&Kept) -> T) -> Result<T, AgentError> {
         let mut state = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let is_fresh = state.kept.as_ref().is_some_and(|kept| {
             kept.looked.elapsed() < Duration::from_millis(RECHECK_MILLIS) && kept.catalogue.is_as_marked()
         });
         if is_fresh && let Some(kept) = &state.kept {
-            return Ok(answer(&kept.catalogue));
+            return Ok(answer(kept));
         }
         state.kept = None;
         let kept = self.look()?;
         if state.told.is_none() {
-            state.told = Some(kept.catalogue.fingerprint());
+            state.told = Some(kept.fingerprint);
         }
-        Ok(answer(&state.kept.insert(kept).catalogue))
+        Ok(answer(state.kept.insert(kept)))
     }
 
     /// Looks at everything, while requests are answered from what is kept, and says whether anything that is
@@ -72,7 +126,7 @@ impl Live {
     /// A library cannot be read.
     pub fn refresh(&self) -> Result<bool, AgentError> {
         let kept = self.look()?;
-        let fingerprint = kept.catalogue.fingerprint();
+        let fingerprint = kept.fingerprint;
         let mut state = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = state.told.replace(fingerprint).is_some_and(|told| told != fingerprint);
         // A request may have looked meanwhile, and later.
@@ -84,7 +138,9 @@ impl Live {
 
     fn look(&self) -> Result<Kept, AgentError> {
         let looked = Instant::now();
-        Ok(Kept { catalogue: Catalogue::collect(&self.places, self.builtin.clone())?, looked })
+        let catalogue = Catalogue::collect(&self.places, self.builtin.clone())?;
+        let fingerprint = catalogue.fingerprint();
+        Ok(Kept { catalogue, looked, fingerprint })
     }
 
     /// Forgets what is kept: the next answer looks at everything.

@@ -49,6 +49,8 @@ pub struct Instructions {
     pub held: Option<String>,
     /// `SKILL.md` without the frontmatter.
     pub body: String,
+    /// Where it departs from the standard.
+    pub warnings: Vec<String>,
     /// Its other files.
     pub files: Vec<SkillPath>,
     /// What it says of tools.
@@ -110,6 +112,7 @@ pub fn open_in_run(
         path: given.path,
         head: given.head,
         body: loaded.body,
+        warnings: listed.warnings.clone(),
         files: bundle.paths().filter(|path| !path.is_skill_md()).cloned().collect(),
         declared: Declared { skill: listed.name.clone(), tools: loaded.frontmatter.allowed_tools },
         asked,
@@ -178,13 +181,7 @@ fn pick<'a>(
     agent: &str,
     which: &Which,
 ) -> Result<&'a Listed, AgentError> {
-    let by_path = |path: &Path| {
-        let folder = folder_of(path);
-        let mut known = catalogue.skills.iter();
-        known
-            .find(|listed| listed.path.as_deref() == Some(folder))
-            .ok_or_else(|| AgentError::NoSkillAt(path.to_owned()))
-    };
+    let by_path = |path: &Path| catalogue.at(path).ok_or_else(|| AgentError::NoSkillAt(path.to_owned()));
     match (&which.name, &which.path) {
         (None, None) => Err(AgentError::Nothing),
         (None, Some(path)) => by_path(path),
@@ -265,14 +262,6 @@ fn cut(text: &str, limit: usize) -> (&str, usize) {
     let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
     let (shown, rest) = text.split_at(end);
     (shown, rest.len())
-}
-
-/// The folder of a skill that is named by it or by its `SKILL.md`.
-fn folder_of(path: &Path) -> &Path {
-    match path.file_name() {
-        Some(name) if name == SkillPath::SKILL_MD => path.parent().unwrap_or(path),
-        _ => path,
-    }
 }
 
 #[cfg(test)]

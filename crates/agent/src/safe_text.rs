@@ -32,11 +32,6 @@ pub(crate) fn one_line(value: &str) -> String {
     escape(value).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A path between backticks.
-pub(crate) fn code(path: &str) -> String {
-    format!("`{}`", one_line(path).replace('`', "&#x60;"))
-}
-
 /// What a skill says of itself as one line for a list that is no XML: without what nobody sees, and unable to
 /// begin an element that frames a conversation.
 #[must_use]
@@ -137,7 +132,6 @@ mod tests {
         assert_eq!(escape("a\u{202e}b\u{e0041}c\u{200b}d"), "abcd");
         assert_eq!(escape("می\u{200c}خواهم 写入"), "می\u{200c}خواهم 写入");
         assert_eq!(one_line("a\n## b\n\n- c"), "a ## b - c");
-        assert_eq!(code("/a`b"), "`/a&#x60;b`");
     }
 
     #[test]

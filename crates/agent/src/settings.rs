@@ -18,11 +18,12 @@ use crate::permission::{Decision, Permission, Permissions, Subject, matches};
 /// use_log = true                  # whether it is kept which skill was read
 ///
 /// [skill_evolution]
-/// enabled = true                  # whether agents are told when to change skills
+/// enabled = true                  # whether agents are told when to change skills, and may
 ///
 /// [agents.codex]                  # for one agent, by its id
 /// skills = ["pdf-*", "tables"]    # the skills that it sees, all without this
 /// skill_evolution = false
+/// skill_tool = true               # whether it gets the tool `skill` in place of `read_skill`; OpenCode does
 ///
 /// [[permissions]]                 # the last that matches holds
 /// agent = "codex"                 # every agent without this
@@ -42,6 +43,9 @@ pub struct Settings {
     evolution: bool,
     agents: BTreeMap<String, AgentSettings>,
 }
+
+/// The host whose tool for skills is called `skill`.
+const OPENCODE: &str = "opencode";
 
 /// The tables as they stand in the file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -103,6 +107,7 @@ fn yes() -> bool {
 struct AgentSettings {
     skills: Option<Vec<String>>,
     skill_evolution: Option<bool>,
+    skill_tool: Option<bool>,
 }
 
 #[derive(Deserialize)]
@@ -147,10 +152,16 @@ impl Settings {
         })
     }
 
-    /// Whether an agent is told when to change skills.
+    /// Whether an agent may change skills, and is told when to.
     #[must_use]
     pub fn tells_of_evolution(&self, agent: &str) -> bool {
         self.agents.get(agent).and_then(|agent| agent.skill_evolution).unwrap_or(self.evolution)
+    }
+
+    /// Whether an agent looks for a tool that is called `skill`.
+    #[must_use]
+    pub fn has_skill_tool(&self, agent: &str) -> bool {
+        self.agents.get(agent).and_then(|agent| agent.skill_tool).unwrap_or(agent == OPENCODE)
     }
 
     /// Tests for a setting that hides any skill from an agent, or has a person asked about one.

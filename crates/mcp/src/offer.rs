@@ -8,7 +8,7 @@ use crate::{
     composed,
     refusal::Refusal,
     server::Options,
-    tools::{Call, Spec, TOOLS, skills::READ_SKILL},
+    tools::{Call, READ_SKILL_ALIAS, Spec, TOOLS, skills::READ_SKILL},
 };
 
 /// Tokens that the list of skills may have in a tool's description.
@@ -16,6 +16,9 @@ const BUDGET: usize = 4000;
 
 /// The tools that are offered in any case, where the others are deferred.
 const CORE: [&str; 4] = ["read_skill", "read_skill_file", "search_skills", "skill_manage"];
+
+/// The tools that are not offered while self-evolution is off.
+const CHANGERS: [&str; 2] = ["skill_manage", "skill_rollback"];
 
 /// Skills of our own that bring tools once they were read.
 const GROUPS: [(&str, &[&str]); 2] = [
@@ -29,15 +32,27 @@ pub(crate) const POLICY: &str = "skillhub/tool-policy";
 /// The tools that the agent may use, in this conversation as it is by now.
 pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Result<ListToolsResult, Refusal> {
     let settings = call.place.settings()?;
-    let allowed = |spec: &&Spec| settings.permissions.tool(call.agent, spec.name) != Decision::Deny;
+    let changes = settings.tells_of_evolution(call.agent);
+    let allowed = |spec: &&Spec| {
+        settings.permissions.tool(call.agent, spec.name) != Decision::Deny
+            && (changes || !CHANGERS.contains(&spec.name))
+    };
     let offered = offered(session);
     let is_offered = |spec: &&Spec| !options.defer_tools || offered.contains(&spec.name);
     let mut tools: Vec<_> = TOOLS.iter().filter(allowed).filter(is_offered).map(Spec::tool).collect();
     if options.catalogue
         && let Some(tool) = tools.iter_mut().find(|tool| tool.name == READ_SKILL.name)
     {
-        let listed = call.live.with(|catalogue| catalogue_text(&catalogue.seen(&settings, call.agent)))?;
+        let listed =
+            call.live.with(|catalogue| listed_text(&catalogue.seen(&settings, call.agent), Look::of(Form::Xml)))?;
         tool.description = Some(format!("{}\n\n{listed}", READ_SKILL.description).into());
+    }
+    if settings.has_skill_tool(call.agent)
+        && let Some(tool) = tools.iter_mut().find(|tool| tool.name == READ_SKILL.name)
+    {
+        let look = Look::of(Form::OpenCode);
+        let listed = call.live.with(|catalogue| listed_text(&catalogue.seen(&settings, call.agent), look))?;
+        (tool.name, tool.description) = (READ_SKILL_ALIAS.into(), Some(listed.into()));
     }
     tools.extend(composed::tools(call, session, options)?);
     let mut result = ListToolsResult::with_all_items(tools);
@@ -60,8 +75,7 @@ fn offered(session: &Session) -> Vec<&'static str> {
 }
 
 /// The skills that there are, as far as there is room.
-fn catalogue_text(seen: &[&Listed]) -> String {
-    let look = Look { form: Form::Xml, container_path: None, evolution: false };
+fn listed_text(seen: &[&Listed], look: Look<'_>) -> String {
     let fit = Fit { budget: Some(BUDGET), ..Fit::default() };
     let fitted = fit.choose(seen.to_vec(), |skills| prompt(skills, &[], look).len());
     let text = prompt(&fitted.skills, &[], look);

@@ -3,7 +3,7 @@
 //! `skill://OWNER/NAME/PATH`: the owner is that of the registry, `local` for a skill that was written here and
 //! `skillhub` for a built-in one. A skill that a person has to be asked about is no resource: it is read by the tool.
 
-use agent::{Catalogue, Listed, Sight};
+use agent::{Catalogue, Form, Listed, Look, Sight};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::Scope;
 use rmcp::{
@@ -183,8 +183,22 @@ pub(crate) fn resources(call: &Call<'_>, cursor: Option<&str>) -> Result<ListRes
     })
 }
 
-/// One file.
+/// What the list of skills for a prompt is called as a resource, before the name of its form.
+pub(crate) const PROMPT: &str = "skillhub://prompt/";
+
+/// The list of skills for a prompt.
+fn prompt(call: &Call<'_>, form: Form, uri: &str) -> Result<ResourceContents, ErrorData> {
+    let settings = call.place.settings().map_err(|refusal| failed(&refusal))?;
+    let look = Look::for_agent(form, &settings, call.agent);
+    let text = call.live.prompt(&settings, call.agent, look).map_err(|error| failed(&error.into()))?;
+    Ok(ResourceContents::text(&*text, uri).with_mime_type("text/markdown"))
+}
+
+/// One file, or the list of skills for a prompt.
 pub(crate) fn file(call: &Call<'_>, uri: &str) -> Result<ResourceContents, ErrorData> {
+    if let Some(form) = uri.strip_prefix(PROMPT) {
+        return prompt(call, Form::named(form).ok_or_else(|| unknown(uri))?, uri);
+    }
     with_seen(call, |catalogue, seen| {
         let (wanted, bundle) = bundle(catalogue, seen, uri)?;
         let path = SkillPath::parse(&wanted.below).map_err(|_| unknown(uri))?;
@@ -265,7 +279,7 @@ mod tests {
             "skill://acme/pdf/a//b",
             "skill://acme/pdf/%zz",
             "skill://acme/pdf/%ff",
-            "skill://acme/PDF/SKILL.md",
+            "skill://acme/.git/SKILL.md",
             "skill:///pdf/SKILL.md",
             "skill://acme",
             "file:///etc/passwd",

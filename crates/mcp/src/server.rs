@@ -352,7 +352,10 @@ impl ServerHandler for Server {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let template = ResourceTemplate::new("skill://{owner}/{name}/{+path}", "skill-file")
             .with_description("A file of a skill; SKILL.md holds its instructions");
-        Ok(ListResourceTemplatesResult::with_all_items(vec![template]))
+        let prompt = ResourceTemplate::new(format!("{}{{form}}", resources::PROMPT), "skills-prompt").with_description(
+            "The list of skills for a prompt; the form is xml, markdown, deerflow, opencode or names",
+        );
+        Ok(ListResourceTemplatesResult::with_all_items(vec![template, prompt]))
     }
 
     async fn read_resource(

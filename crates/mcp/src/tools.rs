@@ -3,6 +3,7 @@
 pub(crate) mod change;
 mod codegen;
 mod market;
+mod names;
 mod outcome;
 mod past;
 mod review;
@@ -140,7 +141,7 @@ pub(crate) const TOOLS: &[Spec] = &[
 ];
 
 /// Another name of [`skills::READ_SKILL`], which some hosts' prompts use.
-const READ_SKILL_ALIAS: &str = "skill";
+pub(crate) const READ_SKILL_ALIAS: &str = "skill";
 
 impl Spec {
     /// The tool of a name.
@@ -177,7 +178,9 @@ impl Spec {
             return Err(Refusal::new(FailureKind::Refused, "policy_denied", message)
                 .hint("a person allows it with [[permissions]] in config.toml; go on without it"));
         }
-        self.admit(call, &settings, &arguments)?;
+        let operation = self.operation()?;
+        let arguments = names::by_folder(call, &settings, (self, operation), arguments)?;
+        self.admit(call, &settings, operation, &arguments)?;
         match decision {
             Decision::Ask => {
                 let text = match self.effect {
@@ -194,10 +197,20 @@ impl Spec {
 }
 
 impl Spec {
-    /// Holds a call to the decision table. A tool without a row does not run.
-    fn admit(&self, call: &Call<'_>, settings: &Settings, arguments: &JsonObject) -> Result<(), Refusal> {
+    /// Its row in the decision table. A tool without one does not run.
+    fn operation(&self) -> Result<&'static Operation, Refusal> {
         let internal = || Refusal::new(FailureKind::Failed, "internal", "the decision table has no row for this tool");
-        let operation = Operation::find(Channel::Mcp, self.name).ok_or_else(internal)?;
+        Operation::find(Channel::Mcp, self.name).ok_or_else(internal)
+    }
+
+    /// Holds a call to the decision table.
+    fn admit(
+        &self,
+        call: &Call<'_>,
+        settings: &Settings,
+        operation: &Operation,
+        arguments: &JsonObject,
+    ) -> Result<(), Refusal> {
         // Readers answer with the names that are like it, hidden or not there.
         if operation.act == Act::Reads || !settings.restricts_skills() {
             return Ok(());

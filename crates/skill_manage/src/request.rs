@@ -132,10 +132,11 @@ impl Request {
     /// # Errors
     /// [`RequestError::Name`] when the name is none.
     pub fn of_edit(name: &str, edit: Edit) -> Result<Self, RequestError> {
+        let edits = vec![edit];
         Ok(Self {
-            skill: parse_name(name)?,
-            action: action_of(&edit),
-            edits: vec![edit],
+            skill: parse_name(name, &edits)?,
+            action: action_of_all(&edits),
+            edits,
             expected_revision: None,
             notes: Notes::default(),
             dry_run: false,
@@ -146,7 +147,6 @@ impl Request {
 
     fn from_fields(mut fields: Fields, limits: &Limits) -> Result<Self, RequestError> {
         let name = fields.name.take().ok_or_else(|| malformed("`name` is missing"))?;
-        let skill = parse_name(&name)?;
         let mut remarks = Vec::new();
         if fields.has_category() {
             remarks.push("`category` was ignored: a library has no categories".to_owned());
@@ -159,15 +159,12 @@ impl Request {
         let dry_run = fields.dry_run.take().unwrap_or(false);
         // Agents that have this field write an empty text for a skill that nothing took in.
         let absorbed_into = fields.absorbed_into.take().filter(|name| !name.is_empty());
-        let absorbed_into = absorbed_into.map(|name| parse_name(&name)).transpose()?;
+        let absorbed_into = absorbed_into.map(|name| parse_name(&name, &[])).transpose()?;
         let edits = match fields.operations.take() {
             Some(operations) => operations_of(&fields, operations, limits)?,
             None => vec![fields.into_edit()?],
         };
-        let action = match edits.as_slice() {
-            [edit] => action_of(edit),
-            _ => Action::Operations,
-        };
+        let (skill, action) = (parse_name(&name, &edits)?, action_of_all(&edits));
         let absorbed_into = absorbed_into.map(|name| name.to_string());
         Ok(Self { skill, action, edits, expected_revision, notes, dry_run, absorbed_into, remarks })
     }
@@ -302,8 +299,11 @@ fn path(text: &str) -> Result<SkillPath, RequestError> {
     Ok(SkillPath::parse(text.strip_prefix("./").unwrap_or(text))?)
 }
 
-fn parse_name(text: &str) -> Result<SkillName, RequestError> {
-    SkillName::parse(text).map_err(|fault| RequestError::Name { name: text.to_owned(), fault })
+/// The skill's name; that of a new skill has to conform to the standard.
+fn parse_name(text: &str, edits: &[Edit]) -> Result<SkillName, RequestError> {
+    let is_new = edits.iter().any(|edit| matches!(edit, Edit::Create { .. }));
+    let parsed = if is_new { SkillName::parse_standard(text) } else { SkillName::parse(text) };
+    parsed.map_err(|fault| RequestError::Name { name: text.to_owned(), fault })
 }
 
 /// A note that a caller gives; `None` for a blank one.
@@ -313,6 +313,13 @@ pub(crate) fn note(field: &str, value: Option<String>, limits: &Limits) -> Resul
             Err(RequestError::TooLarge(format!("`{field}` is longer than {} characters", limits.note_chars)))
         }
         other => Ok(other.filter(|text| !text.trim().is_empty())),
+    }
+}
+
+fn action_of_all(edits: &[Edit]) -> Action {
+    match edits {
+        [edit] => action_of(edit),
+        _ => Action::Operations,
     }
 }
 

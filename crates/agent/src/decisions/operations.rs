@@ -37,6 +37,8 @@ pub const COMMANDS: &[Operation] = &[
     skills("setup", Act::Installs, &[]),
     skills("new", Act::Nothing, &[]),
     skills("validate", Act::Nothing, &[]),
+    skills("to-prompt", Act::Nothing, &[]),
+    skills("read-properties", Act::Nothing, &[]),
     skills("scan", Act::Nothing, &[]),
     skills("pack", Act::Nothing, &[]),
     skills("unpack", Act::Nothing, &[]),

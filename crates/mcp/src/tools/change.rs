@@ -174,8 +174,8 @@ fn change(
 ) -> Result<Answer, Refusal> {
     let elsewhere: Vec<Elsewhere> = call.place.elsewhere()?;
     let mut library = call.place.library()?;
-    let context =
-        Context { actor: call.actor.clone(), time: call.now, policy: call.place.policy()?, elsewhere: &elsewhere };
+    let policy = call.place.policy()?.with_evolution(call.place.settings()?.tells_of_evolution(call.agent));
+    let context = Context { actor: call.actor.clone(), time: call.now, policy, elsewhere: &elsewhere };
     let report = run(&mut library, &context)?;
     call.authored.add(&report);
     let mut document = json!(report);

@@ -45,6 +45,7 @@ pub(crate) const READ_SKILL: Spec = Spec {
             "edited": {"type": "boolean"},
             "digest": {"type": "string"},
             "held": {"type": ["string", "null"]},
+            "warnings": {"type": "array", "items": {"type": "string"}},
             "tool_policy": {"type": "object"},
         })
     },
@@ -137,7 +138,7 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal>
     let document = json!({
         "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": content, "files": files,
         "revision": opened.head.as_ref().map(|head| &head.id), "allowed_tools": opened.declared.tools,
-        "edited": opened.edited, "digest": opened.digest, "held": opened.held,
+        "edited": opened.edited, "digest": opened.digest, "held": opened.held, "warnings": opened.warnings,
         "tool_policy": policy(call, &active, &opened.declared)?.document(),
     });
     Ok(Answer { text: Some(content), declared: Some(opened.declared), ..document.into() })
@@ -181,8 +182,7 @@ fn instructions_in_run(call: &Call<'_>, which: &Which, run: Option<&str>) -> Res
 /// Asks for the use of a skill; the answer holds for what it says now.
 fn ask(call: &Call<'_>, name: &SkillName, about: &Value) -> Result<(), Refusal> {
     let question = Question::new(format!("May the agent read and use the skill {name}?"), about);
-    let hint = format!("a person can read it with `skillhub read {name}`, or allow it in the configuration");
-    call.ask(&format!("reading {name}"), question, hint)
+    call.ask(&format!("reading {name}"), question, agent::ask_hint(name))
 }
 
 fn note(

@@ -1,0 +1,83 @@
+//! The section of Spring AI Alibaba: Markdown under `## Skills System`.
+
+use library::Scope;
+
+use super::{Look, in_scope};
+use crate::{catalogue::Listed, safe_text::told};
+
+const OPENING: &str = "## Skills System
+
+You have a library of skills: folders with instructions, scripts and references for one kind of work each. They are \
+files on this machine.
+
+### Available Skills
+";
+
+const USE: &str = "
+### How to Use Skills (Progressive Disclosure)
+
+The list above gives the name and the purpose of each skill. You load the rest when you need it, in this order:
+
+1. **See that a skill applies**: compare the task with the descriptions
+2. **Read its instructions**: call `read_skill` with the name in the list
+3. **Follow them**: they hold the steps, examples and advice for this kind of work
+4. **Open its other files**: scripts, settings and references, each by its absolute path
+
+#### How to Read The Full Skill Instruction
+
+Call `read_skill` with `skill_name`, with `skill_path` (the folder in the list), or with both of the same skill. The \
+answer is the text of `SKILL.md` without its frontmatter; an unknown name is answered with the names that are like it.
+
+**Important:**
+
+  - **For SKILL.md files (skill instructions)**: use `read_skill`, and no other way to open them.
+  - **For other supporting files that skill uses (scripts, references, etc.)**: use any tool that reads files, with an \
+absolute path: the folder in the list, then the path that the instructions name.
+
+#### When to Use Skills
+
+  - The task is of the kind that a description names, as \"research X\" is for web-research
+  - The work needs knowledge of a field, or steps in a fixed order
+  - A proven way through a complex task saves you from finding one
+
+#### Skills are Self-Documenting
+
+  - What a skill does, and how, stands in its SKILL.md
+  - Where it stands is in the list above
+
+#### Executing Skill Scripts
+
+Run the scripts of a skill by their absolute paths, whatever your working directory is.
+
+### Example Workflow
+
+User: \"Please find out what is new in quantum computing.\"
+
+1. Look through the list → \"web-research\" fits
+2. Call `read_skill` with its name
+3. Do what it says: search, sort, sum up
+4. Run its helper scripts by their absolute paths
+
+When in doubt, look whether a skill fits before you begin.
+";
+
+/// The section.
+pub(super) fn prompt(skills: &[&Listed], look: Look<'_>) -> String {
+    let mut text = String::from(OPENING);
+    for (scope, title) in [(Scope::User, "User"), (Scope::Project, "Project"), (Scope::Builtin, "Built-in")] {
+        let items: String = in_scope(skills, scope).map(|listed| item(listed, look)).collect();
+        if !items.is_empty() {
+            text.push_str(&format!("\n**{title} Skills:**\n{items}"));
+        }
+    }
+    text + USE
+}
+
+fn item(listed: &Listed, look: Look<'_>) -> String {
+    let (name, description) = (told(listed.name.as_str()), told(&listed.description));
+    let folder = told(&look.folder(listed)).replace('`', "'");
+    format!(
+        "- **{name}**: {description}  → Its supporting files are below the directory `{folder}`; put this before the \
+         paths that it names.\n"
+    )
+}

@@ -1,0 +1,90 @@
+//! [`by_folder`]: arguments that name skills in other ways than by their folders.
+
+use std::path::Path;
+
+use agent::{Listed, Settings, decisions::Operation};
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+
+use super::{Call, Spec};
+use crate::refusal::Refusal;
+
+/// Other names of arguments, as the tools of Spring AI Alibaba have them.
+const ALIASES: [(&str, &str); 2] = [("skill_name", "name"), ("skill_path", "path")];
+
+/// The tools that take a skill by its name, by its path, or by both.
+const EITHER_WAY: [&str; 3] = ["read_skill", "disable_skill", "enable_skill"];
+
+/// The arguments of a call with each skill by its folder's name. A skill that the agent may not know of stays as it
+/// was asked for.
+///
+/// # Errors
+/// Two arguments disagree, several skills give a name, or no skill is at a path.
+pub(super) fn by_folder(
+    call: &Call<'_>,
+    settings: &Settings,
+    (spec, operation): (&Spec, &Operation),
+    mut arguments: JsonObject,
+) -> Result<JsonObject, Refusal> {
+    if EITHER_WAY.contains(&spec.name) {
+        ALIASES.iter().try_for_each(|(alias, name)| rename(&mut arguments, alias, name))?;
+    }
+    let is_new = |edit: &Value| edit["action"] == "create";
+    let creates = arguments.get("operations").and_then(Value::as_array).is_some_and(|edits| edits.iter().any(is_new));
+    if creates || arguments.get("action").is_some_and(|action| action == "create") {
+        return Ok(arguments);
+    }
+    let seen = |listed: &Listed| settings.lets_see(call.agent, listed.name.as_str(), listed.qualified().as_deref());
+    let settle = |value: &mut Value| -> Result<(), Refusal> {
+        let Some(text) = value.as_str() else { return Ok(()) };
+        if let Some(name) = call.live.with(|catalogue| catalogue.called(text, seen))?? {
+            *value = json!(name.as_str());
+        }
+        Ok(())
+    };
+    for field in operation.skills {
+        match arguments.get_mut(*field) {
+            Some(Value::Array(values)) => values.iter_mut().try_for_each(settle)?,
+            Some(value) => settle(value)?,
+            None => {}
+        }
+    }
+    if spec.name != "read_skill" && EITHER_WAY.contains(&spec.name) {
+        take_path(call, seen, &mut arguments)?;
+    }
+    Ok(arguments)
+}
+
+/// Puts the value of an alias under the name that it stands for.
+fn rename(arguments: &mut JsonObject, alias: &str, name: &str) -> Result<(), Refusal> {
+    let Some(value) = arguments.remove(alias) else { return Ok(()) };
+    match arguments.get(name) {
+        Some(given) if *given != value => Err(Refusal::request(format!("`{name}` and `{alias}` differ"))),
+        _ => {
+            arguments.insert(name.to_owned(), value);
+            Ok(())
+        }
+    }
+}
+
+/// Replaces the path of a skill by its name.
+fn take_path(call: &Call<'_>, seen: impl Fn(&Listed) -> bool, arguments: &mut JsonObject) -> Result<(), Refusal> {
+    let Some(value) = arguments.remove("path") else { return Ok(()) };
+    let path = value.as_str().ok_or_else(|| Refusal::request("`path` must be a text"))?;
+    let path = library::resolve(Path::new(path)).unwrap_or_else(|_| path.into());
+    let name = call.live.with(|catalogue| {
+        let found = catalogue.at(&path).filter(|listed| seen(listed));
+        found.map(|listed| listed.name.clone()).ok_or(agent::AgentError::NoSkillAt(path.clone()))
+    })??;
+    match arguments.get("name") {
+        Some(given) if given.as_str() != Some(name.as_str()) => Err(agent::AgentError::Disagree {
+            name: super::skills::bare_name(given.as_str().unwrap_or_default())?,
+            path,
+        }
+        .into()),
+        _ => {
+            arguments.insert("name".to_owned(), json!(name.as_str()));
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! The examples of the five texts that define the mission, tried as their readers would.
+
+mod crabclaw;
+mod deerflow;
+mod opencode;
+mod spring;
+mod standard;
