@@ -27,3 +27,25 @@ pub mod reader;
 pub mod session;
 mod texts;
 mod visible;
+
+use maud::html;
+use skill::{Bundle, SkillPath};
+
+/// What the pages make of a file of a skill and of what it became: its text as Markdown and as it stands, and how the
+/// two differ, in both views.
+#[must_use]
+pub fn shown(path: &SkillPath, old: &Bundle, new: &Bundle) -> String {
+    let (texts, place) = (&texts::ENGLISH, prose::Place { files: String::new(), folder: "", has: &|_| true });
+    let differs = ["split", "unified"].map(|view| {
+        let wanted = compared::Wanted { view: view.to_owned(), ..compared::Wanted::default() };
+        compared::Compared::new(texts, "", None, &wanted).files((old, new))
+    });
+    html! {
+        @if let Some(file) = old.get(path) {
+            (prose::prose(file.text().unwrap_or_default(), &place, texts))
+            (listing::listing((path, file), &[], "", (&html! {}, &html! {}), texts))
+        }
+        @for view in differs { (view) }
+    }
+    .0
+}

@@ -1,6 +1,6 @@
 //! [`Compared`]: what changed between two states of a skill, wherever they come from.
 
-use std::collections::HashSet;
+use std::{cell::Cell, collections::HashSet};
 
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use skill::{
 
 use super::{
     capabilities::lists,
-    diff_rows::{Hunk, Numbered, Row, hunks, marked, plain},
+    diff_rows::{Hunk, Numbered, PAIRS, Row, hunks, marked, plain},
     findings::finding,
     judgements::Judgement,
     pieces::{self, encoded},
@@ -29,9 +29,9 @@ const OPENED: usize = 400;
 #[derive(Debug, Default, Deserialize)]
 pub struct Wanted {
     #[serde(default)]
-    view: String,
+    pub(super) view: String,
     #[serde(default)]
-    file: String,
+    pub(super) file: String,
 }
 
 /// One file that differs.
@@ -47,12 +47,15 @@ pub struct Compared<'a> {
     files: Option<&'a str>,
     is_split: bool,
     only: &'a str,
+    /// Pairs of words that may still be compared.
+    pairs: Cell<usize>,
 }
 
 impl<'a> Compared<'a> {
     /// For the page at an address, which may ask for something already; `files` is where those of the later state are.
     pub fn new(texts: &'static Texts, page: &'a str, files: Option<&'a str>, wanted: &'a Wanted) -> Self {
-        Self { texts, page, files, is_split: wanted.view != "unified", only: &wanted.file }
+        let is_split = wanted.view != "unified";
+        Self { texts, page, files, is_split, only: &wanted.file, pairs: Cell::new(PAIRS) }
     }
 
     fn at(&self, view: &str, file: &str) -> String {
@@ -74,7 +77,12 @@ impl<'a> Compared<'a> {
     }
 
     /// What weighs, then every file that changed.
-    pub fn shown(&self, (old, new): (&Bundle, &Bundle), judged: (&Judgement, &Judgement)) -> Markup {
+    pub fn shown(&self, bundles: (&Bundle, &Bundle), judged: (&Judgement, &Judgement)) -> Markup {
+        html! { (self.graver(judged)) (self.files(bundles)) }
+    }
+
+    /// Every file that changed.
+    pub fn files(&self, (old, new): (&Bundle, &Bundle)) -> Markup {
         let texts = self.texts;
         let all = changes(old, new);
         let shown: Vec<(usize, &Changed)> = all
@@ -84,7 +92,6 @@ impl<'a> Compared<'a> {
             .collect();
         let mut left = if self.only.is_empty() { ROWS } else { ROWS_OF_ONE };
         html! {
-            (self.graver(judged))
             @if all.is_empty() { p.empty { (texts.nothing_changed) } }
             @else { (self.counts(&all)) }
             @if !self.only.is_empty() { p { a href=(self.at(self.view(), "")) { (texts.all_files) } } }
@@ -219,7 +226,57 @@ impl<'a> Compared<'a> {
     }
 
     fn table(&self, at: usize, rows: &[Row<'_>]) -> Markup {
-        if self.is_split { split(at, rows) } else { unified(at, rows) }
+        if self.is_split { self.split(at, rows) } else { self.unified(at, rows) }
+    }
+
+    fn split(&self, at: usize, rows: &[Row<'_>]) -> Markup {
+        html! {
+            table.split {
+                @for row in rows {
+                    @match row {
+                        Row::Same(old, (new, text)) => tr {
+                            td.no { (old) } td.text { (plain(text)) }
+                            (number(at, 'n', *new)) td.text { (plain(text)) }
+                        },
+                        Row::Changed(Some((old, before)), Some((new, after))) => {
+                            @let (before, after) = marked(before, after, &self.pairs);
+                            tr {
+                                (number(at, 'o', *old)) td.text.old { (sign('-')) (before) }
+                                (number(at, 'n', *new)) td.text.new { (sign('+')) (after) }
+                            }
+                        }
+                        Row::Changed(old, new) => tr { (side(at, 'o', *old)) (side(at, 'n', *new)) },
+                    }
+                }
+            }
+        }
+    }
+
+    fn unified(&self, at: usize, rows: &[Row<'_>]) -> Markup {
+        html! {
+            table.unified {
+                @for block in rows.chunk_by(|a, b| matches!((a, b), (Row::Changed(..), Row::Changed(..)))) {
+                    @for row in block {
+                        @match row {
+                            Row::Same(old, (new, text)) => tr { td.no { (old) } (number(at, 'n', *new)) td.text { (plain(text)) } },
+                            Row::Changed(Some((old, before)), after) => tr {
+                                (number(at, 'o', *old)) td.no {}
+                                td.text.old { (sign('-')) (after.map_or_else(|| plain(before), |(_, after)| marked(before, after, &self.pairs).0)) }
+                            },
+                            Row::Changed(None, _) => {}
+                        }
+                    }
+                    @for row in block {
+                        @if let Row::Changed(before, Some((new, after))) = row {
+                            tr {
+                                td.no {} (number(at, 'n', *new))
+                                td.text.new { (sign('+')) (before.map_or_else(|| plain(after), |(_, before)| marked(before, after, &self.pairs).1)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -253,62 +310,12 @@ fn gaps<'a>(hunks: &[Hunk<'a>], lines: &[&'a str]) -> Vec<Vec<Row<'a>>> {
     gaps
 }
 
-fn split(at: usize, rows: &[Row<'_>]) -> Markup {
-    html! {
-        table.split {
-            @for row in rows {
-                @match row {
-                    Row::Same(old, (new, text)) => tr {
-                        td.no { (old) } td.text { (plain(text)) }
-                        (number(at, 'n', *new)) td.text { (plain(text)) }
-                    },
-                    Row::Changed(Some((old, before)), Some((new, after))) => {
-                        @let (before, after) = marked(before, after);
-                        tr {
-                            (number(at, 'o', *old)) td.text.old { (sign('-')) (before) }
-                            (number(at, 'n', *new)) td.text.new { (sign('+')) (after) }
-                        }
-                    }
-                    Row::Changed(old, new) => tr { (side(at, 'o', *old)) (side(at, 'n', *new)) },
-                }
-            }
-        }
-    }
-}
-
 fn side(at: usize, which: char, line: Option<Numbered<'_>>) -> Markup {
     let (class, mark) = if which == 'o' { ("text old", '-') } else { ("text new", '+') };
     html! {
         @match line {
             Some((no, text)) => { (number(at, which, no)) td class=(class) { (sign(mark)) (plain(text)) } }
             None => { td.no.none {} td.text.none {} }
-        }
-    }
-}
-
-fn unified(at: usize, rows: &[Row<'_>]) -> Markup {
-    html! {
-        table.unified {
-            @for block in rows.chunk_by(|a, b| matches!((a, b), (Row::Changed(..), Row::Changed(..)))) {
-                @for row in block {
-                    @match row {
-                        Row::Same(old, (new, text)) => tr { td.no { (old) } (number(at, 'n', *new)) td.text { (plain(text)) } },
-                        Row::Changed(Some((old, before)), after) => tr {
-                            (number(at, 'o', *old)) td.no {}
-                            td.text.old { (sign('-')) (after.map_or_else(|| plain(before), |(_, after)| marked(before, after).0)) }
-                        },
-                        Row::Changed(None, _) => {}
-                    }
-                }
-                @for row in block {
-                    @if let Row::Changed(before, Some((new, after))) = row {
-                        tr {
-                            td.no {} (number(at, 'n', *new))
-                            td.text.new { (sign('+')) (before.map_or_else(|| plain(after), |(_, before)| marked(before, after).1)) }
-                        }
-                    }
-                }
-            }
         }
     }
 }
