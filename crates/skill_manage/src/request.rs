@@ -432,6 +432,12 @@ mod tests {
     fn size_is_bounded_before_parsing() {
         let limits = Limits { request_bytes: 10, ..Limits::default() };
         assert!(matches!(Request::from_json(b"[[[[[[[[[[[", &limits), Err(RequestError::TooLarge(_))));
+        let flood = |field: &str, value: &str| {
+            format!(r#"{{"name":"a","{field}":[{}{value}]}}"#, format!("{value},").repeat(20_000))
+        };
+        assert!(message(&flood("operations", "{}")).contains("20001 operations"));
+        assert!(message(&flood("evidence", r#""""#)).contains("values"));
+        assert!(parse(&format!(r#"{{"action":"create","name":"a","content":"{}"}}"#, "{,\\\"".repeat(20_000))).is_ok());
         let reason = "x".repeat(2001);
         assert!(matches!(
             parse(&format!(r#"{{"action":"delete","name":"a","reason":"{reason}"}}"#)),
