@@ -29,23 +29,20 @@ mod texts;
 mod visible;
 
 use maud::html;
-use skill::{Bundle, SkillPath};
+use skill::{Bundle, File, SkillPath};
 
-/// What the pages make of a file of a skill and of what it became: its text as Markdown and as it stands, and how the
-/// two differ, in both views.
+/// How many bytes of HTML the pages make of a file of a skill and of what it became: of its text as Markdown, of the
+/// file as it stands, and of how the two differ in both views.
 #[must_use]
-pub fn shown(path: &SkillPath, old: &Bundle, new: &Bundle) -> String {
+pub fn shown_bytes(path: &SkillPath, old: &Bundle, new: &Bundle) -> [usize; 4] {
     let (texts, place) = (&texts::ENGLISH, prose::Place { files: String::new(), folder: "", has: &|_| true });
-    let differs = ["split", "unified"].map(|view| {
+    let file = old.get(path);
+    let text = file.and_then(File::text).unwrap_or_default();
+    let differs = |view: &str| {
         let wanted = compared::Wanted { view: view.to_owned(), ..compared::Wanted::default() };
-        compared::Compared::new(texts, "", None, &wanted).files((old, new))
-    });
-    html! {
-        @if let Some(file) = old.get(path) {
-            (prose::prose(file.text().unwrap_or_default(), &place, texts))
-            (listing::listing((path, file), &[], "", (&html! {}, &html! {}), texts))
-        }
-        @for view in differs { (view) }
-    }
-    .0
+        compared::Compared::new(texts, "", None, &wanted).files((old, new)).0.len()
+    };
+    let nothing = html! {};
+    let listed = file.map(|file| listing::listing((path, file), &[], "", (&nothing, &nothing), texts).0.len());
+    [prose::prose(text, &place, texts).0.len(), listed.unwrap_or(0), differs("split"), differs("unified")]
 }

@@ -11,7 +11,7 @@ use compose::{Approval, Bounds, Native, NativeSettings, ToolHost};
 use library::Home;
 use registry_index::Entry;
 use serde_json::json;
-use skill::{Bundle, SkillName, SkillPath};
+use skill::{SkillName, SkillPath};
 
 use super::{SLOWER, skill};
 
@@ -24,8 +24,8 @@ pub(super) fn show(text: &str) {
     let name = names[text.len() % names.len()];
     let changed: String = text.split_inclusive('\n').rev().step_by(2).collect();
     let (Some(old), Some(new)) = (skill(&[(name, text)]), skill(&[(name, &changed)])) else { return };
-    let html = server::shown(&SkillPath::parse(name).expect("a path"), &old, &new);
-    assert!(html.len() <= 64 << 20, "{} bytes of HTML", html.len());
+    let made = server::shown_bytes(&SkillPath::parse(name).expect("a path"), &old, &new);
+    assert!(made.iter().all(|bytes| *bytes <= 25 << 20), "bytes of HTML: {made:?}");
 }
 
 pub(super) fn scan_drawing(text: &str) {
@@ -44,7 +44,7 @@ pub(super) fn search(text: &str) {
     let _hits = client::search::rank(entries.collect(), text, 10);
     let written = json!(described);
     let md = |name: &SkillName| format!("---\nname: {name}\ndescription: {written}\n---\n");
-    let files = |name: &SkillName| skill(&[("SKILL.md", &md(name))]).unwrap_or_else(Bundle::default);
+    let files = |name: &SkillName| skill(&[("SKILL.md", &md(name))]).unwrap_or_default();
     let builtins = names.iter().map(|name| Builtin { name: name.clone(), files: files(name) });
     let places = Places {
         home: Home::unchecked("/nowhere"),

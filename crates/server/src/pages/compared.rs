@@ -19,7 +19,7 @@ use super::{
     visible::visible,
 };
 
-/// Rows of a page, and of a page with one file.
+/// Rows of a page, and of a page with one file; a long one counts as several.
 const ROWS: usize = 3000;
 const ROWS_OF_ONE: usize = 12_000;
 /// Unchanged lines between two hunks that can be opened.
@@ -174,7 +174,7 @@ impl<'a> Compared<'a> {
     fn file(&self, at: usize, one: &Changed, new: &Bundle, left: &mut usize) -> Markup {
         let texts = self.texts;
         let hunks = hunks(&one.text);
-        let rows: usize = hunks.iter().map(|hunk| hunk.rows.len()).sum();
+        let rows: usize = hunks.iter().map(|hunk| weight(&hunk.rows)).sum();
         let most = *left;
         *left = left.saturating_sub(rows);
         let file = new.get(&one.file.path);
@@ -185,7 +185,7 @@ impl<'a> Compared<'a> {
         let mut sum = 0;
         let fitting = gaps.iter().zip(&hunks).take_while(|(_, hunk)| {
             let fits = sum < most;
-            sum += hunk.rows.len();
+            sum += weight(&hunk.rows);
             fits
         });
         html! {
@@ -201,7 +201,7 @@ impl<'a> Compared<'a> {
                     div.wide.diff {
                         @for (gap, hunk) in fitting {
                             (self.gap(at, gap, left))
-                            (self.table(at, hunk.rows.get(..most.min(hunk.rows.len())).unwrap_or_default()))
+                            (self.table(at, within(&hunk.rows, most)))
                         }
                     }
                     @if rows > most { p.note { (texts.text_is_cut) } }
@@ -213,9 +213,10 @@ impl<'a> Compared<'a> {
     /// Lines between two hunks, closed.
     fn gap(&self, at: usize, rows: &[Row<'_>], left: &mut usize) -> Markup {
         let texts = self.texts;
-        let is_shown = rows.len() <= OPENED && rows.len() <= *left;
+        let weight = weight(rows);
+        let is_shown = weight <= OPENED && weight <= *left;
         if is_shown {
-            *left -= rows.len();
+            *left -= weight;
         }
         html! {
             @if rows.is_empty() {}
@@ -282,6 +283,20 @@ impl<'a> Compared<'a> {
 
 fn changes(old: &Bundle, new: &Bundle) -> Vec<Changed> {
     diff_files(old, new).map(|(file, text)| Changed { file, text }).collect()
+}
+
+fn weight(rows: &[Row<'_>]) -> usize {
+    rows.iter().map(Row::weight).sum()
+}
+
+/// The first of some rows, as many as there is room for.
+fn within<'r, 't>(rows: &'r [Row<'t>], mut room: usize) -> &'r [Row<'t>] {
+    let fits = |row: &&Row<'_>| {
+        let left = room.checked_sub(row.weight());
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    rows.get(..rows.iter().take_while(fits).count()).unwrap_or_default()
 }
 
 /// The unchanged lines before each hunk.
@@ -353,6 +368,13 @@ fn mode_of(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_rows_take_the_room_of_several() {
+        let (short, long) = (Row::Same(1, (1, "a")), "x".repeat(1000));
+        let rows = [short, Row::Changed(Some((2, &long)), Some((2, &long))), short];
+        assert_eq!((weight(&rows), within(&rows, 11).len(), within(&rows, 12).len()), (13, 1, 2));
+    }
 
     #[test]
     fn what_lies_between_hunks_is_known() {

@@ -10,6 +10,9 @@ use super::visible::push;
 /// Bytes of a line in which words are compared.
 const WORDS_BYTES: usize = 2000;
 
+/// Bytes from which on a row counts as several.
+const ROW_BYTES: usize = 200;
+
 /// Pairs of words that the lines of one page are compared by.
 pub const PAIRS: usize = 30_000_000;
 
@@ -30,6 +33,17 @@ pub enum Row<'a> {
     Same(usize, Numbered<'a>),
     /// A line that only one has, or that became another.
     Changed(Option<Numbered<'a>>, Option<Numbered<'a>>),
+}
+
+impl Row<'_> {
+    /// How many rows of usual length it is as long as.
+    pub fn weight(&self) -> usize {
+        let bytes = match self {
+            Self::Same(_, (_, text)) => text.len(),
+            Self::Changed(old, new) => old.iter().chain(new).map(|(_, text)| text.len()).sum(),
+        };
+        1 + bytes / ROW_BYTES
+    }
 }
 
 /// Reads the diff of one file.
