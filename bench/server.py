@@ -8,6 +8,7 @@ skills of 8,000 owners with 100,000 releases, whose archives are whole. Requests
 connection where nothing else is said. `static` needs `wrk` and `nginx`; both servers give the same bytes, one run each in turn.
 """
 
+import atexit
 import hashlib
 import http.client
 import io
@@ -127,6 +128,8 @@ class Server:
         began = time.perf_counter()
         command = [skillhub, "serve", "--data", str(data), "--addr", "127.0.0.1:0", "--rate", "0", "--json"]
         self.child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+        # Also where a run ends early.
+        atexit.register(self.child.terminate)
         self.url = json.loads(self.child.stdout.readline())["url"]
         self.port = int(self.url.rsplit(":", 1)[1])
         self.get(http.client.HTTPConnection("127.0.0.1", self.port), "/readyz")
@@ -299,6 +302,7 @@ def nginx(place: pathlib.Path, files: dict[str, bytes], cache: str) -> tuple[sub
     user = "user root;" if os.geteuid() == 0 else ""
     (place / "nginx.conf").write_text(NGINX.format(place=place, port=port, user=user, cache=cache))
     child = subprocess.Popen(["nginx", "-p", str(place), "-c", str(place / "nginx.conf")])
+    atexit.register(child.terminate)
     for _ in range(100):
         try:
             socket.create_connection(("127.0.0.1", port)).close()

@@ -1,5 +1,8 @@
 //! [`run`]: texts as large as each reader takes, made of what the bytes say over and over, held to a time.
 
+mod documents;
+mod looked_at;
+
 use std::{collections::BTreeSet, fs};
 
 use compose::{Compiler, Condition, Positions, Source, template::Template};
@@ -15,7 +18,8 @@ use skill::{
 /// What reads a text: the bytes that it may have, the seconds of a processor that it may take, and how.
 type Reader = (usize, u64, fn(&str));
 
-const READERS: [Reader; 8] = [
+/// A kept input chooses by its place, so new ones stand last.
+const READERS: [Reader; 19] = [
     (64 << 10, 1, read_frontmatter),
     (64 << 10, 1, read_template),
     (60 << 10, 1, compile),
@@ -25,6 +29,17 @@ const READERS: [Reader; 8] = [
     // Its budget of steps ends after about two seconds, however long a text is.
     (1 << 20, 3, scan_file),
     (2 << 20, 1, read_page),
+    (1 << 20, 1, looked_at::show),
+    (1 << 20, 3, looked_at::scan_drawing),
+    (1 << 20, 1, looked_at::search),
+    (1 << 20, 1, looked_at::query),
+    (1 << 20, 1, documents::unpack),
+    (1 << 20, 1, documents::read_evals),
+    (8 << 20, 1, documents::read_lock_file),
+    (1 << 20, 1, documents::read_index),
+    (1 << 20, 1, documents::edit_settings),
+    (1 << 20, 1, documents::read_transcript),
+    (16 << 20, 1, documents::read_request),
 ];
 
 /// How many times as long a build takes that is not optimised.

@@ -11,6 +11,9 @@ use thiserror::Error;
 
 use crate::status::STATUS;
 
+/// Bytes of a line: all that a frontmatter can hold, escaped, and a signature, several times over.
+const LINE_BYTES: usize = 1 << 20;
+
 /// One release, as its line in the index has it.
 ///
 /// Read its [`Fields`] through the entry (`entry.version`). The line as it was read is kept besides,
@@ -153,6 +156,9 @@ pub enum LineError {
     /// A version of the line's format that a later skillhub wrote.
     #[error("the line has the unknown format v{0}")]
     UnknownFormat(u64),
+    /// Longer than any release needs.
+    #[error("the line has {0} bytes, the limit is {LINE_BYTES}")]
+    TooLong(usize),
     /// The line stands in the file of another skill.
     #[error("the line is of {0}")]
     OtherSkill(QualifiedName),
@@ -179,6 +185,9 @@ impl Entry {
     /// # Errors
     /// [`LineError`] when it is no line, or one of a later format.
     pub fn parse(line: &str) -> Result<Self, LineError> {
+        if line.len() > LINE_BYTES {
+            return Err(LineError::TooLong(line.len()));
+        }
         Self::from_map(serde_json::from_str(line)?)
     }
 

@@ -1,5 +1,7 @@
 //! Several processes on one library at the same time, as agents work.
 
+#[cfg(target_os = "linux")]
+use std::process::Command;
 use std::process::Stdio;
 
 use crate::support::{Answer, Sandbox, snapshot};
@@ -69,4 +71,48 @@ fn one_install_by_two_processes_is_one_revision() {
     assert!(answers.iter().all(|answer| [0, 6].contains(&answer.exit)), "{} {}", answers[0], answers[1]);
     assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 1);
     assert_eq!(snapshot(&sandbox.user_skill("demo")), snapshot(&folder));
+}
+
+/// A command as the first process of a container of its own, beside which others have the same files.
+#[cfg(target_os = "linux")]
+fn contained(sandbox: &Sandbox, program: &str, args: &[String]) -> Command {
+    let mut command = Command::new("unshare");
+    sandbox.confine(&mut command);
+    if !rustix::process::geteuid().is_root() {
+        command.args(["--user", "--map-root-user"]);
+    }
+    command.args(["--pid", "--fork", "--mount-proc", program]).args(args);
+    command
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn containers_with_equal_process_numbers_lose_nothing() {
+    let sandbox = Sandbox::new();
+    let number = contained(&sandbox, "sh", &["-c".to_owned(), "echo $$".to_owned()]).output();
+    if number.is_err() || number.is_ok_and(|told| told.stdout != b"1\n") {
+        eprintln!(
+            "SKIPPED, NOT TESTED: no container can be made here; run it as root, or where user namespaces are allowed"
+        );
+        return;
+    }
+    const ROUNDS: usize = 20;
+    let line = |who: &str, round: usize, age: &str| format!("line {who}{round:02} is {age}");
+    let lines: Vec<_> = (0..ROUNDS).flat_map(|round| ["a", "b"].map(|who| line(who, round, "old"))).collect();
+    sandbox.create("demo", &lines.join("\n\n"));
+    for round in 0..ROUNDS {
+        let commands = ["a", "b"].map(|who| patch("demo", &line(who, round, "old"), &line(who, round, "new")));
+        let start = |args: &Vec<String>| sandbox.start(&mut contained(&sandbox, env!("CARGO_BIN_EXE_skillhub"), args));
+        for (child, args) in commands.each_ref().map(start).into_iter().zip(&commands) {
+            Answer::new(args.join(" "), child.wait_with_output().unwrap()).done();
+        }
+    }
+    let text = sandbox.run(&["show", "demo", "SKILL.md"]).exits(0).text();
+    assert_eq!((text.matches(" new").count(), text.matches(" old").count()), (2 * ROUNDS, 0), "{text}");
+    let revisions = sandbox.done(&["history", "demo", "--limit", "100"])["revisions"].as_array().unwrap().len();
+    assert_eq!(revisions, 2 * ROUNDS + 1);
+    assert_eq!(sandbox.done(&["log", "--limit", "100"])["events"].as_array().unwrap().len(), 2 * ROUNDS + 1);
+    let left: Vec<_> = snapshot(&sandbox.home()).into_keys().filter(|path| path.contains(".tmp")).collect();
+    assert_eq!(left, Vec::<String>::new(), "temporary files");
+    assert_eq!(sandbox.done(&["doctor"])["ok"], true);
 }

@@ -1,7 +1,7 @@
 //! Many clients at once, silent ones and ones that leave: the server answers beside them, within its memory.
 
 use std::{
-    io::Write,
+    io::{Read, Write},
     net::TcpStream,
     time::{Duration, Instant},
 };
@@ -87,6 +87,30 @@ fn silent_connections_make_room_at_the_ceiling() {
         assert_eq!(server.ask("GET", "/healthz", None, b"").status, 200);
     }
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn client_that_takes_nothing_is_cut_off() {
+    let sandbox = Sandbox::new();
+    let server = patient(&sandbox, "stall_seconds = 1\n");
+    publish_large(&server, &sandbox, "large", 12);
+    let [mut stalled, mut patient] = [(), ()].map(|()| {
+        let mut stream = silent(&server, 1).remove(0);
+        write!(
+            stream,
+            "GET /v1/skills/acme/large/1.0.0/archive HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        )
+        .unwrap();
+        stream
+    });
+    let mut whole = Vec::new();
+    patient.read_to_end(&mut whole).unwrap();
+    assert!(whole.len() > 9_000_000, "{}", whole.len());
+    std::thread::sleep(Duration::from_secs(8));
+    let mut taken = Vec::new();
+    let _cut_off = stalled.read_to_end(&mut taken);
+    assert!(taken.len() < whole.len(), "all {} bytes came", taken.len());
 }
 
 #[test]

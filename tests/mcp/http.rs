@@ -4,6 +4,7 @@ use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
     process::{Child, Stdio},
+    time::{Duration, Instant},
 };
 
 use serde_json::{Value, json};
@@ -98,4 +99,16 @@ fn a_token_is_made_and_a_bad_one_refused() {
     sandbox.finish(command, &["mcp"]).exits(2);
     sandbox.ask(&["mcp", "--http", "nowhere"]).exits(2);
     sandbox.ask(&["mcp", "--host", "x"]).exits(2);
+}
+
+#[test]
+fn connections_without_a_token_make_room() {
+    let sandbox = Sandbox::new();
+    let served = serve(&sandbox, TOKEN, &[]);
+    let address = served.ready["url"].as_str().unwrap();
+    let address = address.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();
+    let began = Instant::now();
+    let _silent: Vec<_> = (0..300).map(|_| TcpStream::connect(address).unwrap()).collect();
+    assert_eq!(served.status("/mcp", &[&format!("Authorization: Bearer {TOKEN}")]), 200);
+    assert!(began.elapsed() < Duration::from_secs(20), "it waited until silent ones were given up");
 }

@@ -38,6 +38,7 @@ const FILE_BYTES: u64 = 1 << 20;
 /// [limits]
 /// request_seconds = 60
 /// head_seconds = 10
+/// stall_seconds = 30
 /// shutdown_seconds = 20
 /// connections = 1024
 /// connections_of_client = 256         # trusted proxies and this machine may have them all
@@ -70,6 +71,7 @@ struct ServeFile {
 struct LimitsTable {
     request_seconds: Option<u64>,
     head_seconds: Option<u64>,
+    stall_seconds: Option<u64>,
     shutdown_seconds: Option<u64>,
     connections: Option<usize>,
     connections_of_client: Option<usize>,
@@ -190,6 +192,7 @@ impl LimitsTable {
         let time = |seconds: Option<u64>, usual| seconds.map_or(usual, Duration::from_secs);
         ServerLimits {
             head_time: time(self.head_seconds, usual.head_time),
+            stall_time: time(self.stall_seconds, usual.stall_time),
             request_time: time(self.request_seconds, usual.request_time),
             connections: self.connections.unwrap_or(usual.connections).max(1),
             connections_of_client: self.connections_of_client.unwrap_or(usual.connections_of_client).max(1),

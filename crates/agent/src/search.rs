@@ -13,6 +13,9 @@ pub struct Hit<'a> {
     pub score: f64,
 }
 
+/// Words of a query that are looked for, in the order of the alphabet: more than any description has.
+const WORDS: usize = 1000;
+
 /// What a word found in the name, the description and the path counts.
 const FIELDS: [f64; 3] = [4.0, 1.0, 0.5];
 
@@ -99,7 +102,7 @@ const IN_WORD: [bool; 256] = {
 
 impl Wanted {
     fn of(query: &str) -> Self {
-        let words: Vec<String> = words(query).into_iter().collect();
+        let words: Vec<String> = words(query).into_iter().take(WORDS).collect();
         let mut by_first = vec![Vec::new(); 256];
         for (at, word) in words.iter().enumerate() {
             let first = word.as_bytes()[0];

@@ -189,6 +189,7 @@ impl Installer<'_> {
         let candidates = || fetched.iter().filter_map(|(_, found)| found.as_ref().ok()).flatten();
         batch.reports = self.reports(candidates().count());
         ahead::scan(&batch.reports, candidates(), self.progress);
+        let here = lookalike::Here::of(&lock);
         let (mut done, mut of) = (0, fetched.len());
         for (label, found) in fetched {
             match found {
@@ -197,7 +198,7 @@ impl Installer<'_> {
                     for mut candidate in candidates {
                         interrupt::check()?;
                         if candidate.locked.is_none() && lock.get(&candidate.origin.name).is_none() {
-                            candidate.warnings.extend(lookalike::among_installed(&candidate.origin.name, &lock));
+                            candidate.warnings.extend(here.told_of(&candidate.origin.name));
                         }
                         self.plan_one(candidate, request, &mut batch);
                         done += 1;

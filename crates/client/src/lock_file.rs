@@ -30,6 +30,11 @@ pub const LOCK_FILE: &str = "skillhub.lock";
 
 const FORMAT: i64 = 1;
 
+/// Bytes that a line or value of a lock file has at least on average; in memory each takes many times a few bytes.
+const VALUE_BYTES: usize = 16;
+/// Lines and values that may be shorter, as in a file that is nearly empty.
+const SHORT_VALUES: usize = 10_000;
+
 /// The kinds of sources. A later version may add some; what has one is refused whole and left as it is.
 const KINDS: [&str; 4] = ["registry", "git", "folder", "archive"];
 
@@ -212,6 +217,12 @@ impl LockFile {
         if let Some(line) = heal::first_marker(text) {
             let differences = heal::differences(text, path);
             return Err(LockFileError::ConflictMarkers { path: path.to_owned(), line, differences });
+        }
+        let values = text.bytes().filter(|byte| matches!(byte, b'\n' | b',')).count();
+        if values > SHORT_VALUES + text.len() / VALUE_BYTES {
+            return Err(damaged(format!(
+                "it has {values} lines and values, more than a lock file of its size can have"
+            )));
         }
         let mut others: Table = text.parse().map_err(|error: toml::de::Error| damaged(error.to_string()))?;
         match others.remove("format") {
@@ -481,6 +492,14 @@ mod tests {
         let file = parse(OLD).unwrap();
         assert_eq!(file.skills().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["acme/pdf", "zoe/pdf"]);
         assert_eq!(file.get("acme/pdf").unwrap().bare_name(), "pdf");
+    }
+
+    #[test]
+    fn file_of_many_short_values_is_damaged() {
+        let flood = format!("format = 1\nx = [{}]\n", "0,".repeat(1 << 20));
+        let error = parse(&flood).unwrap_err().to_string();
+        assert!(error.contains("more than a lock file of its size can have"), "{error}");
+        assert!(parse(&"\n".repeat(SHORT_VALUES)).unwrap_err().to_string().contains("format"));
     }
 
     #[test]

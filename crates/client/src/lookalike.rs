@@ -3,7 +3,7 @@
 //! Nothing is refused for it: near names are often honest. A skill of the same owner is none, and in a registry the one
 //! that was there first.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use registry_index::{Entry, Index, ReadError};
 use skill::{QualifiedName, SkillName};
@@ -108,18 +108,91 @@ fn is_mistakable(one: &QualifiedName, other: &QualifiedName) -> bool {
     owner.0 != owner.1 && (is_alike(name.0, name.1) || (is_same_name && is_alike_owner(owner.0, owner.1)))
 }
 
-/// What is to be told of a skill that is about to be installed, about those that are here.
-pub(crate) fn among_installed(name: &str, lock: &LockFile) -> Vec<String> {
-    let bare = |name: &str| name.rsplit('/').next().unwrap_or(name).to_owned();
-    let is_near = |other: &str| match (name.parse::<QualifiedName>(), other.parse::<QualifiedName>()) {
+/// The skills that are here, as names are compared with them: by their own names, and by those of their owners.
+pub(crate) struct Here<'l> {
+    names: Known<'l>,
+    owners: Known<'l>,
+}
+
+/// Names with the skills that have them, and what tells at a glance that another one is not alike.
+#[derive(Default)]
+struct Known<'l> {
+    skills: BTreeMap<&'l str, Vec<&'l str>>,
+    by_skeleton: HashMap<String, Vec<&'l str>>,
+    looks: Vec<(Look, &'l str)>,
+}
+
+/// How many letters a name has, and which, one bit for each. A slip changes two bits at most.
+#[derive(Clone, Copy)]
+struct Look {
+    count: usize,
+    letters: u64,
+}
+
+impl Look {
+    fn of(name: &str) -> Self {
+        let letters = name.chars().fold(0, |letters, c| letters | 1 << (u32::from(c) % 64));
+        Self { count: name.chars().count(), letters }
+    }
+
+    fn may_be_slip_of(self, other: Self) -> bool {
+        self.count.abs_diff(other.count) <= 2 && (self.letters ^ other.letters).count_ones() <= 4
+    }
+}
+
+impl<'l> Known<'l> {
+    fn add(&mut self, name: &'l str, skill: &'l str) {
+        let skills = self.skills.entry(name).or_default();
+        if skills.is_empty() {
+            self.by_skeleton.entry(skeleton(name)).or_default().push(name);
+            self.looks.push((Look::of(name), name));
+        }
+        skills.push(skill);
+    }
+
+    /// The skills with names that are alike.
+    fn alike(&self, name: &str, shortest: usize) -> impl Iterator<Item = &'l str> {
+        let look = Look::of(name);
+        let slips = self.looks.iter().filter(move |(other, _)| other.may_be_slip_of(look)).map(|(_, other)| other);
+        let near = slips.chain(self.by_skeleton.get(&skeleton(name)).into_iter().flatten());
+        let alike = near.filter(move |other| are_alike(name, other, shortest));
+        alike.filter_map(|other| self.skills.get(other)).flatten().copied()
+    }
+}
+
+impl<'l> Here<'l> {
+    /// Those that a lock file names.
+    pub fn of(lock: &'l LockFile) -> Self {
+        let mut here = Self { names: Known::default(), owners: Known::default() };
+        for skill in lock.skills().map(|skill| skill.name.as_str()) {
+            here.names.add(bare(skill), skill);
+            if let Some((owner, _)) = skill.split_once('/') {
+                here.owners.add(owner, skill);
+            }
+        }
+        here
+    }
+
+    /// What is to be told of a skill that is about to be installed.
+    pub fn told_of(&self, name: &str) -> Vec<String> {
+        let owner = name.split_once('/').map(|(owner, _)| owner);
+        let of_owners = owner.into_iter().flat_map(|owner| self.owners.alike(owner, OWNER_SLIP));
+        let near: BTreeSet<&str> = self.names.alike(bare(name), ONE_SLIP).chain(of_owners).collect();
+        let told = near.into_iter().filter(|other| *other != name && is_near(name, other));
+        told.map(|other| format!("{name} is not {other}, which is installed; look whether it is the one that you mean"))
+            .collect()
+    }
+}
+
+fn bare(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+fn is_near(name: &str, other: &str) -> bool {
+    match (name.parse::<QualifiedName>(), other.parse::<QualifiedName>()) {
         (Ok(one), Ok(other)) => is_mistakable(&one, &other) || is_alike_owner(one.owner.as_str(), other.owner.as_str()),
-        _ => is_alike(&bare(name), &bare(other)),
-    };
-    let near = lock.skills().filter(|skill| skill.name != name && is_near(&skill.name));
-    near.map(|skill| {
-        format!("{name} is not {}, which is installed; look whether it is the one that you mean", skill.name)
-    })
-    .collect()
+        _ => is_alike(bare(name), bare(other)),
+    }
 }
 
 /// What is to be told of a skill of a registry, about those that were there before it. What cannot be read about others
@@ -201,6 +274,7 @@ fn slips_at_the_beginning(name: &str) -> Vec<SkillName> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lock_file::LockedSkill;
 
     #[test]
     fn what_reads_alike_is_told_from_names_of_their_own() {
@@ -231,6 +305,28 @@ mod tests {
             ("docx", "pptx"),
         ] {
             assert!(!is_alike(a, b) && !is_alike(b, a), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn lookup_finds_what_each_comparison_finds() {
+        let words =
+            ["notes", "motes", "rnotes", "ontes", "n0tes", "release-notes", "relase-nots", "notes-2", "notes-3"];
+        let owners = ["", "acme/", "acrne/", "acem/", "zoe/"];
+        let names: Vec<String> =
+            owners.iter().flat_map(|owner| words.iter().map(move |word| format!("{owner}{word}"))).collect();
+        let mut lock = LockFile::default();
+        for name in &names {
+            lock.insert(LockedSkill { name: name.clone(), ..LockedSkill::default() });
+        }
+        let here = Here::of(&lock);
+        for name in &names {
+            let near: Vec<_> =
+                lock.skills().filter(|skill| skill.name != *name && is_near(name, &skill.name)).collect();
+            let told = here.told_of(name);
+            assert!(near.len() == told.len() && (!told.is_empty() || name.contains("notes-")), "{name}: {told:?}");
+            let is_told = |(skill, told): (&LockedSkill, &String)| told.contains(&format!(" not {}, ", skill.name));
+            assert!(near.into_iter().zip(&told).all(is_told), "{name}: {told:?}");
         }
     }
 

@@ -103,8 +103,7 @@ fn look(library: &Library, skill: &SkillName, path: &Path) -> Standing {
     let Ok(metadata) = dir.symlink_metadata(skill.as_str()) else { return Standing::Nothing };
     if metadata.is_symlink() {
         let Ok(target) = dir.read_link_contents(skill.as_str()) else { return Standing::Other };
-        let real = library::resolve(folder).unwrap_or_else(|_| folder.to_owned());
-        let leads_to = library::resolve(&real.join(&target)).unwrap_or(target);
+        let leads_to = library::resolve(&folder.join(&target)).unwrap_or(target);
         if leads_to == library.path().join(skill.as_str()) {
             return Standing::Ours;
         }

@@ -14,6 +14,9 @@ use thiserror::Error;
 /// Results that are returned when nobody says how many.
 pub const DEFAULT_RESULTS: usize = 50;
 
+/// Terms of a query that are looked for. A registry takes queries of 500 characters, which cannot have more.
+const TERMS: usize = 500;
+
 /// Names that an error suggests at most.
 const SUGGESTIONS: usize = 3;
 
@@ -111,8 +114,9 @@ pub fn search(registries: &Registries, query: &str, limit: usize) -> Result<Foun
 #[must_use]
 pub fn rank(entries: Vec<(String, Entry)>, query: &str, limit: usize) -> Vec<SearchResult> {
     let terms = terms(query);
+    let whole = folded(query);
     let scored: Vec<(SearchResult, usize)> =
-        entries.into_iter().map(|(registry, entry)| score(&entry, registry, query, &terms)).collect();
+        entries.into_iter().map(|(registry, entry)| score(&entry, registry, whole.trim(), &terms)).collect();
     let has_all = scored.iter().any(|(_, matched)| *matched == terms.len());
     let wanted = |matched: usize| if has_all { matched == terms.len() } else { matched > 0 };
     let mut results: Vec<_> = scored.into_iter().filter(|(_, matched)| wanted(*matched)).collect();
@@ -122,13 +126,11 @@ pub fn rank(entries: Vec<(String, Entry)>, query: &str, limit: usize) -> Vec<Sea
     results.into_iter().map(|(result, _)| result).take(limit).collect()
 }
 
-/// The result for one skill, and how many of the terms it has.
-fn score(entry: &Entry, registry: String, query: &str, terms: &[Term]) -> (SearchResult, usize) {
+/// The result for one skill, and how many of the terms it has; `whole` is the query, folded.
+fn score(entry: &Entry, registry: String, whole: &str, terms: &[Term]) -> (SearchResult, usize) {
     let text = Text::of(entry);
     let scores: Vec<u32> = terms.iter().map(|term| text.score(term)).collect();
     let matched = scores.iter().filter(|score| **score > 0).count();
-    let whole = folded(query);
-    let whole = whole.trim();
     let exact = whole == text.name || whole == format!("{}/{}", text.owner, text.name);
     let score = scores.iter().sum::<u32>() + if exact { EXACT_NAME } else { 0 };
     let result = SearchResult {
@@ -237,7 +239,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// What a query looks for, without doubles.
+/// What a query looks for, without doubles, up to 500.
 #[must_use]
 pub fn terms(query: &str) -> Vec<Term> {
     let query = folded(query);
@@ -245,6 +247,9 @@ pub fn terms(query: &str) -> Vec<Term> {
     let mut terms = Vec::new();
     for word in query.split(separator).filter(|word| word.contains(char::is_alphanumeric)) {
         for term in split_scripts(word) {
+            if terms.len() == TERMS {
+                return terms;
+            }
             if !terms.contains(&term) {
                 terms.push(term);
             }
@@ -381,6 +386,13 @@ mod tests {
     fn plural_and_prefix_find_the_word() {
         assert_eq!(names("scanners"), ["zoe/scanner"]);
         assert!(names("export").contains(&"zoe/notes".to_owned()));
+    }
+
+    #[test]
+    fn long_queries_are_looked_for_in_part() {
+        let query: String = (0..200_000).map(|at| format!("w{at} ")).collect();
+        assert_eq!(terms(&query).len(), TERMS);
+        assert_eq!(names(&format!("pdf {query}"))[0], "acme/pdf");
     }
 
     #[test]

@@ -11,14 +11,14 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use library::{Action, FindError, Library, Revision, RevisionSpecError, StorageError};
+use library::{Action, FindError, Library, Revision, RevisionId, RevisionSpecError, StorageError};
 use skill::{
     Bundle, File, SkillName, SkillPath,
     failure::{Fails, Failure, FailureKind},
 };
 use thiserror::Error;
 
-use lines::{Source, Version, follow};
+use lines::{Follower, Source, Version, mark_of};
 
 /// The most revisions that are looked at; what is older counts as written in the oldest of them.
 pub const REVISIONS: usize = 10_000;
@@ -114,27 +114,27 @@ pub fn blame(library: &Library, skill: &SkillName, path: &SkillPath, spec: &str)
     let is_cut = revisions.len() > REVISIONS;
     revisions.truncate(REVISIONS);
     let states = states(library, &revisions, path)?;
-    match states.first() {
-        Some(State { file: Some(file), .. }) if file.text().is_some() => {}
-        Some(State { file: Some(_), .. }) => {
-            return Err(BlameError::Binary { skill: skill.clone(), path: path.clone() });
-        }
-        _ => return Err(BlameError::NoFile { skill: skill.clone(), path: path.clone(), number: of.number }),
+    match states.first().map(|state| state.read(library, &of)).transpose()?.flatten() {
+        Some(file) if file.text().is_some() => {}
+        Some(_) => return Err(BlameError::Binary { skill: skill.clone(), path: path.clone() }),
+        None => return Err(BlameError::NoFile { skill: skill.clone(), path: path.clone(), number: of.number }),
     }
-    let releases = revisions.iter().zip(&states).map(|(revision, state)| release_file(library, revision, state));
-    let releases = releases.collect::<Result<Vec<_>, _>>()?;
-    let all = revisions.iter().zip(&states).zip(&releases);
-    let versions = all.map(|((revision, state), release)| Version {
-        text: state.text(),
-        is_rollback: revision.action == Action::Rollback,
-        release: match (revision.action, &revision.upstream) {
-            (_, Some(_)) => Some(release.as_ref().and_then(File::text)),
-            (Action::Install | Action::Update, None) => Some(state.text()),
-            _ => None,
-        },
-    });
-    let mut versions: Vec<Version<'_>> = versions.collect();
-    versions.reverse();
+    let all = || revisions.iter().zip(&states);
+    let returning = all().filter(|(revision, _)| revision.action == Action::Rollback);
+    let mut follower = Follower::with_returning(returning.filter_map(|(_, state)| state.mark));
+    for (revision, state) in all().rev() {
+        let (file, release) = (state.read(library, revision)?, release_file(library, revision, state)?);
+        let text = file.as_ref().and_then(File::text);
+        follower.follow(&Version {
+            text,
+            is_rollback: revision.action == Action::Rollback,
+            release: match (revision.action, &revision.upstream) {
+                (_, Some(_)) => Some(release.as_ref().and_then(File::text)),
+                (Action::Install | Action::Update, None) => Some(text),
+                _ => None,
+            },
+        });
+    }
     let told = |(text, source): (&str, Source)| {
         // Oldest first again.
         let place = revisions.len() - 1 - source.version;
@@ -143,39 +143,44 @@ pub fn blame(library: &Library, skill: &SkillName, path: &SkillPath, spec: &str)
         let older = Some(&state.path).filter(|older| *older != path).cloned();
         Some(BlamedLine { text: text.to_owned(), revision: revision.number, release, path: older })
     };
-    let lines: Vec<BlamedLine> = follow(&versions).into_iter().filter_map(told).collect();
+    let lines: Vec<BlamedLine> = follower.lines().filter_map(told).collect();
     let named = |revision: &&Revision| lines.iter().any(|line| line.revision == revision.number);
     let named = revisions.iter().filter(named).map(|revision| (revision.number, revision.clone())).collect();
     Ok(Blame { skill: skill.clone(), path: path.clone(), of, revisions: named, lines, is_cut })
 }
 
-/// What a file was in a revision, under the name that it had.
+/// What a file was called in a revision, and what tells its content from others; `None` where there was none.
 struct State {
     path: SkillPath,
-    file: Option<File>,
+    mark: Option<u64>,
 }
 
 impl State {
-    fn text(&self) -> Option<&str> {
-        self.file.as_ref().and_then(File::text)
+    fn read(&self, library: &Library, revision: &Revision) -> Result<Option<File>, StorageError> {
+        read(library, &revision.id, &self.path)
     }
 }
 
-/// What the file was in each revision, newest first as these are.
+fn read(library: &Library, revision: &RevisionId, path: &SkillPath) -> Result<Option<File>, StorageError> {
+    library.file_history(revision, path).next().transpose().map(Option::flatten)
+}
+
+/// What the file was in each revision, newest first as these are. The files are read again one by one: together they
+/// may be many times what fits into memory.
 fn states(library: &Library, revisions: &[Revision], path: &SkillPath) -> Result<Vec<State>, StorageError> {
     let mut states: Vec<State> = Vec::with_capacity(revisions.len());
     let mut path = path.clone();
     let mut after: Option<&Revision> = None;
     for revision in revisions {
-        let mut file = library.file_history(&revision.id, &path).next().transpose()?.flatten();
-        let came_new = file.is_none() && !revision.tombstone && states.last().is_some_and(|last| last.file.is_some());
+        let mut file = read(library, &revision.id, &path)?;
+        let came_new = file.is_none() && !revision.tombstone && states.last().is_some_and(|last| last.mark.is_some());
         if let (true, Some(after)) = (came_new, after)
             && let Some(older) = older_name(&library.bundle(&revision.id)?, &library.bundle(&after.id)?, &path)
         {
-            file = library.file_history(&revision.id, &older).next().transpose()?.flatten();
+            file = read(library, &revision.id, &older)?;
             path = older;
         }
-        states.push(State { path: path.clone(), file });
+        states.push(State { path: path.clone(), mark: file.map(|file| mark_of(&file.bytes)) });
         after = Some(revision);
     }
     Ok(states)
@@ -193,5 +198,5 @@ fn older_name(before: &Bundle, after: &Bundle, path: &SkillPath) -> Option<Skill
 /// The file as the release has it that a revision merged in.
 fn release_file(library: &Library, revision: &Revision, state: &State) -> Result<Option<File>, StorageError> {
     let Some(upstream) = &revision.upstream else { return Ok(None) };
-    library.file_history(upstream, &state.path).next().transpose().map(Option::flatten)
+    read(library, upstream, &state.path)
 }

@@ -10,6 +10,8 @@
 //! A transcript shows that a skill was read, and that reading it or the conversation broke off. It never shows that
 //! what was to be done was done: without another word such a run stays unknown.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 use library::Basis;
 use serde_json::Value;
@@ -42,6 +44,9 @@ impl Host {
     }
 }
 
+/// Bytes of an id of a conversation or a name of a skill; each is kept with every use.
+const NAME_BYTES: usize = 500;
+
 /// What transcripts say of skills.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transcripts {
@@ -53,10 +58,13 @@ pub struct Transcripts {
     pub read: usize,
 }
 
-/// A use of a skill that waits for its answer.
-struct Use {
-    call: String,
-    at: usize,
+/// The uses of skills in one file, by their places among the requests.
+#[derive(Default)]
+struct Uses {
+    /// By the id of the call; the first of one id counts.
+    by_call: HashMap<String, usize>,
+    /// Of each conversation, those since it broke off last.
+    of_session: HashMap<String, Vec<usize>>,
 }
 
 impl Transcripts {
@@ -72,14 +80,14 @@ impl Transcripts {
     }
 
     fn add_lines(&mut self, bytes: &[u8]) {
-        let mut uses: Vec<Use> = Vec::new();
+        let mut uses = Uses::default();
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
             let Ok(line) = serde_json::from_slice::<Value>(line) else {
                 self.skipped += 1;
                 continue;
             };
             match (line["type"].as_str(), line["sessionId"].as_str()) {
-                (Some("user" | "assistant"), Some(session)) => {
+                (Some("user" | "assistant"), Some(session)) if session.len() <= NAME_BYTES => {
                     self.read += 1;
                     self.add_message(&line, session, &mut uses);
                 }
@@ -89,7 +97,7 @@ impl Transcripts {
         }
     }
 
-    fn add_message(&mut self, line: &Value, session: &str, uses: &mut Vec<Use>) {
+    fn add_message(&mut self, line: &Value, session: &str, uses: &mut Uses) {
         let time = line["timestamp"].as_str().and_then(|time| time.parse::<Timestamp>().ok());
         let message = &line["message"];
         for block in message["content"].as_array().into_iter().flatten() {
@@ -97,10 +105,12 @@ impl Transcripts {
                 Some("tool_use") if block["name"] == "Skill" => {
                     let input = &block["input"];
                     let Some(skill) = input["skill"].as_str().or(input["command"].as_str()) else { continue };
-                    uses.push(Use {
-                        call: block["id"].as_str().unwrap_or_default().to_owned(),
-                        at: self.requests.len(),
-                    });
+                    if skill.len() > NAME_BYTES {
+                        continue;
+                    }
+                    let call = block["id"].as_str().unwrap_or_default();
+                    uses.by_call.entry(call.to_owned()).or_insert(self.requests.len());
+                    uses.of_session.entry(session.to_owned()).or_default().push(self.requests.len());
                     let mut request = self.request(Host::ClaudeCode, skill, session, time);
                     request.tokens_in = message["usage"]["input_tokens"].as_u64();
                     request.tokens_out = message["usage"]["output_tokens"].as_u64();
@@ -108,8 +118,7 @@ impl Transcripts {
                 }
                 Some("tool_result") if block["is_error"] == true => {
                     let call = block["tool_use_id"].as_str().unwrap_or_default();
-                    let of_call = uses.iter().find(|known| known.call == call);
-                    let failed = of_call.and_then(|known| self.requests.get(known.at)).cloned();
+                    let failed = uses.by_call.get(call).and_then(|at| self.requests.get(*at)).cloned();
                     self.requests.extend(failed.map(|request| of_event(request, "failed", time)));
                 }
                 _ => {}
@@ -117,10 +126,8 @@ impl Transcripts {
         }
         let is_broken_off = line["isApiErrorMessage"] == true;
         if is_broken_off {
-            let of_session = |request: &&Request| {
-                request.event == "activated" && request.run.as_deref() == Some(run(Host::ClaudeCode, session).as_str())
-            };
-            let aborted: Vec<Request> = self.requests.iter().filter(of_session).cloned().collect();
+            let since = uses.of_session.remove(session).unwrap_or_default();
+            let aborted: Vec<Request> = since.iter().filter_map(|at| self.requests.get(*at)).cloned().collect();
             self.requests.extend(aborted.into_iter().map(|request| of_event(request, "aborted", time)));
         }
     }
@@ -184,6 +191,31 @@ mod tests {
 
     fn events(transcripts: &Transcripts) -> Vec<(&str, &str)> {
         transcripts.requests.iter().map(|request| (request.skill.as_str(), request.event.as_str())).collect()
+    }
+
+    #[test]
+    fn conversation_breaks_off_once_for_each_use() {
+        let used = r#"{"type":"assistant","sessionId":"s","message":{"content":[{"type":"tool_use","id":"t","name":"Skill","input":{"skill":"a"}}]}}"#;
+        let broken = r#"{"type":"assistant","sessionId":"s","isApiErrorMessage":true}"#;
+        let (used, broken) = (format!("{used}\n").repeat(500), format!("{broken}\n").repeat(500));
+        let mut found = Transcripts::default();
+        found.add(Host::ClaudeCode, format!("{used}{broken}{used}{broken}").as_bytes());
+        assert_eq!((found.read, found.requests.len()), (2000, 2000));
+    }
+
+    #[test]
+    fn names_of_many_bytes_are_passed_over() {
+        let long = "x".repeat(NAME_BYTES + 1);
+        let used = |session: &str, skill: &str| {
+            format!(
+                r#"{{"type":"user","sessionId":"{session}","message":{{"content":[{{"type":"tool_use","name":"Skill","input":{{"skill":"{skill}"}}}}]}}}}"#
+            )
+        };
+        let mut found = Transcripts::default();
+        for line in [used(&long, "a"), used("s", &long), used("s", "b")] {
+            found.add(Host::ClaudeCode, line.as_bytes());
+        }
+        assert_eq!(events(&found), [("b", "activated")]);
     }
 
     /// Written by us after the format as it is described, not taken from a conversation.

@@ -103,12 +103,10 @@ impl AgentDir {
     pub fn place_link(&self, skill: &SkillName, library: &Path) -> Result<Placed, PlaceLinkError> {
         let target = relative(&self.path, &library.join(skill.as_str()));
         let path = self.path.join(skill.as_str());
-        // A folder that is itself a link to the library shows every skill.
-        if self.is_library(library) {
-            return Ok(Placed::Already(path));
-        }
         match self.dir.symlink_metadata(skill.as_str()) {
             Ok(found) if found.is_symlink() && self.shows(skill, library) => Ok(Placed::Already(path)),
+            // A folder that is itself a link to the library shows every skill.
+            _ if self.is_library(library) => Ok(Placed::Already(path)),
             Ok(_) => Err(PlaceLinkError::Occupied(path)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 make_link(&self.dir, &target, skill.as_str()).map_err(self.io(skill))?;

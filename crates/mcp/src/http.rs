@@ -1,6 +1,15 @@
 //! [`serve_http`]: connections over streamable HTTP, each behind the same [`Gate`].
 
-use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use http_body_util::{BodyExt, Full};
 use hyper::{
@@ -20,7 +29,10 @@ use skill::{
     failure::{Fails, Failure, FailureKind},
 };
 use thiserror::Error;
-use tokio::{net::TcpListener, sync::Semaphore};
+use tokio::{
+    net::TcpListener,
+    sync::{Notify, Semaphore},
+};
 
 use crate::{
     server::{Server, Servers},
@@ -36,7 +48,7 @@ const TOKEN_CHARS: usize = 16;
 /// Random bytes of a token that we make.
 const TOKEN_BYTES: usize = 32;
 
-/// Connections at the same time.
+/// Connections at the same time. At this ceiling the oldest that has not shown the token is closed for a new one.
 const CONNECTIONS: usize = 256;
 
 /// How long a client may take to say what it wants.
@@ -142,30 +154,83 @@ pub fn serve_http(
 }
 
 async fn accept(listener: TcpListener, service: Service, gate: Arc<Gate>) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let (places, strangers) = (Arc::new(Semaphore::new(CONNECTIONS)), Arc::<Strangers>::default());
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
             // Out of descriptors, mostly: others have to go first.
+            strangers.close_oldest();
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let (service, gate) = (service.clone(), Arc::clone(&gate));
+        if places.available_permits() == 0 && !strangers.close_oldest() {
+            continue;
+        }
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let (service, gate, guest) = (service.clone(), Arc::clone(&gate), Guest::of(&strangers));
         tokio::spawn(async move {
+            let known = guest.clone();
             let answer = service_fn(move |request| {
-                let (service, gate) = (service.clone(), Arc::clone(&gate));
-                async move { Ok::<_, Infallible>(respond(&service, &gate, request).await) }
+                let (service, gate, known) = (service.clone(), Arc::clone(&gate), known.clone());
+                async move { Ok::<_, Infallible>(respond(&service, &gate, &known, request).await) }
             });
             let mut connection = http1::Builder::new();
             connection.timer(TokioTimer::new()).header_read_timeout(HEADER_TIME);
-            let _client_gone = connection.serve_connection(TokioIo::new(stream), answer).await;
+            tokio::select! {
+                _client_gone = connection.serve_connection(TokioIo::new(stream), answer) => {}
+                () = guest.close.notified() => {}
+            }
+            guest.leave();
             drop(place);
         });
     }
 }
 
-async fn respond(service: &Service, gate: &Gate, request: Request<Incoming>) -> Response<Body> {
-    if !gate.knows(&request) {
+/// Connections that have not shown the token, by their numbers: the lowest is the oldest.
+#[derive(Default)]
+struct Strangers {
+    next: AtomicU64,
+    open: Mutex<BTreeMap<u64, Arc<Notify>>>,
+}
+
+impl Strangers {
+    fn open(&self) -> MutexGuard<'_, BTreeMap<u64, Arc<Notify>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Closes the oldest, where there is one.
+    fn close_oldest(&self) -> bool {
+        self.open().pop_first().map(|(_, close)| close.notify_one()).is_some()
+    }
+}
+
+/// A connection among the strangers, until it leaves them.
+#[derive(Clone)]
+struct Guest {
+    number: u64,
+    close: Arc<Notify>,
+    among: Arc<Strangers>,
+}
+
+impl Guest {
+    fn of(among: &Arc<Strangers>) -> Self {
+        let guest = Self {
+            number: among.next.fetch_add(1, Ordering::Relaxed),
+            close: Arc::default(),
+            among: Arc::clone(among),
+        };
+        among.open().insert(guest.number, Arc::clone(&guest.close));
+        guest
+    }
+
+    fn leave(&self) {
+        self.among.open().remove(&self.number);
+    }
+}
+
+async fn respond(service: &Service, gate: &Gate, guest: &Guest, request: Request<Incoming>) -> Response<Body> {
+    if gate.knows(&request) {
+        guest.leave();
+    } else {
         let mut refused = told(StatusCode::UNAUTHORIZED, "the bearer token is missing or wrong\n");
         refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return refused;

@@ -50,6 +50,7 @@ pub use accounts::{AccountError, Accounts, NewToken, Token};
 pub use error::ApiError;
 pub use hub::{DATABASE, DataError, Hub, INDEX};
 pub use mirrored::{MirrorError, mirror};
+pub use pages::shown_bytes;
 pub use proxies::{AddressBlock, AddressBlockError, TrustedProxies};
 pub use serve::{ServeError, app, serve};
 pub use settings::{ServerLimits, Settings};

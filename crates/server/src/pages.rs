@@ -27,3 +27,22 @@ pub mod reader;
 pub mod session;
 mod texts;
 mod visible;
+
+use maud::html;
+use skill::{Bundle, File, SkillPath};
+
+/// How many bytes of HTML the pages make of a file of a skill and of what it became: of its text as Markdown, of the
+/// file as it stands, and of how the two differ in both views.
+#[must_use]
+pub fn shown_bytes(path: &SkillPath, old: &Bundle, new: &Bundle) -> [usize; 4] {
+    let (texts, place) = (&texts::ENGLISH, prose::Place { files: String::new(), folder: "", has: &|_| true });
+    let file = old.get(path);
+    let text = file.and_then(File::text).unwrap_or_default();
+    let differs = |view: &str| {
+        let wanted = compared::Wanted { view: view.to_owned(), ..compared::Wanted::default() };
+        compared::Compared::new(texts, "", None, &wanted).files((old, new)).0.len()
+    };
+    let nothing = html! {};
+    let listed = file.map(|file| listing::listing((path, file), &[], "", (&nothing, &nothing), texts).0.len());
+    [prose::prose(text, &place, texts).0.len(), listed.unwrap_or(0), differs("split"), differs("unified")]
+}

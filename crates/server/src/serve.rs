@@ -177,9 +177,21 @@ async fn accept(
         };
         let Some(place) = open.admit(proxies.client_of_connection(peer.ip())) else { continue };
         let _as_it_is = stream.set_nodelay(true);
+        cut_when_stalled(&stream, limits.stall_time);
         tokio::spawn(connected(stream, peer, app.clone(), limits.clone(), Arc::new(place), ending.clone()));
     }
 }
+
+/// Has the system close a connection whose client takes nothing of what it is sent for that long.
+#[cfg(target_os = "linux")]
+fn cut_when_stalled(stream: &TcpStream, time: Duration) {
+    let millis = u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
+    let _as_it_is = rustix::net::sockopt::set_tcp_user_timeout(stream, millis);
+}
+
+/// Other systems decide themselves when that is.
+#[cfg(not(target_os = "linux"))]
+fn cut_when_stalled(_: &TcpStream, _: Duration) {}
 
 /// Answers the requests of one connection.
 async fn connected(

@@ -35,6 +35,8 @@ pub struct Settings {
 pub struct ServerLimits {
     /// How long a client may take for the head of a request.
     pub head_time: Duration,
+    /// How long a client may take nothing of an answer.
+    pub stall_time: Duration,
     /// How long a request may take, its body included.
     pub request_time: Duration,
     /// Connections at the same time.
@@ -53,6 +55,7 @@ impl Default for ServerLimits {
     fn default() -> Self {
         Self {
             head_time: Duration::from_secs(10),
+            stall_time: Duration::from_secs(30),
             request_time: Duration::from_secs(60),
             connections: 1024,
             connections_of_client: 256,

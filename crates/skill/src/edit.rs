@@ -117,6 +117,8 @@ pub struct Applied {
     pub notes: Vec<String>,
     /// The loosest reading that a patch needed.
     pub relaxation: Option<Relaxation>,
+    /// Places in which a patch replaced its text.
+    pub places: usize,
     /// Whether the skill differs from what it was.
     pub changed: bool,
 }
@@ -141,7 +143,9 @@ pub fn apply(edit: &Edit, bundle: &Bundle, limits: &Limits) -> Result<Applied, E
             write(bundle, path.clone(), bytes, *executable, limits)
         }
         Edit::RemoveFile { path } => remove(bundle, path),
-        Edit::Delete => Ok(Applied { bundle: Bundle::default(), notes: vec![], relaxation: None, changed: true }),
+        Edit::Delete => {
+            Ok(Applied { bundle: Bundle::default(), notes: vec![], relaxation: None, places: 0, changed: true })
+        }
     }
 }
 
@@ -158,13 +162,13 @@ fn write(
     let file = File { bytes: bytes.into(), executable };
     if old == Some(&file) {
         let notes = vec![format!("{path} already has this content; nothing was changed")];
-        return Ok(Applied { bundle: bundle.clone(), notes, relaxation: None, changed: false });
+        return Ok(Applied { bundle: bundle.clone(), notes, relaxation: None, places: 0, changed: false });
     }
     if path.is_skill_md() {
         check_skill_md_chars(&file, limits)?;
     }
     let bundle = bundle.clone().with_file(path, file, limits)?;
-    Ok(Applied { bundle, notes: vec![], relaxation: None, changed: true })
+    Ok(Applied { bundle, notes: vec![], relaxation: None, places: 0, changed: true })
 }
 
 fn check_skill_md_chars(file: &File, limits: &Limits) -> Result<(), EditError> {
@@ -191,7 +195,7 @@ fn remove(bundle: &Bundle, path: &SkillPath) -> Result<Applied, EditError> {
         return Err(EditError::RemovesSkillMd);
     }
     let bundle = bundle.clone().without_file(path);
-    Ok(Applied { bundle, notes: vec![], relaxation: None, changed: true })
+    Ok(Applied { bundle, notes: vec![], relaxation: None, places: 0, changed: true })
 }
 
 fn apply_patch(patch: &Patch, bundle: &Bundle, limits: &Limits) -> Result<Applied, EditError> {
@@ -203,5 +207,5 @@ fn apply_patch(patch: &Patch, bundle: &Bundle, limits: &Limits) -> Result<Applie
     let plan = patch::plan(patch, text, limits)?;
     let mut applied = write(bundle, path.clone(), plan.text.as_bytes(), None, limits)?;
     applied.notes.extend(plan.note);
-    Ok(Applied { relaxation: plan.relaxation, ..applied })
+    Ok(Applied { relaxation: plan.relaxation, places: plan.places, ..applied })
 }

@@ -175,9 +175,12 @@ pub fn as_json(text: &str, limits: &Limits) -> Result<serde_json::Map<String, se
 #[must_use]
 pub fn scalar(text: &str) -> String {
     let as_old_boolean = matches!(text.to_ascii_lowercase().as_str(), "y" | "n" | "yes" | "no" | "on" | "off");
-    let read = serde_yaml::from_str::<serde_yaml::Mapping>(&format!("key: {text}\n"));
-    let is_itself = read.is_ok_and(|read| read.len() == 1 && read.values().all(|value| value.as_str() == Some(text)));
-    match is_itself && !as_old_boolean && text.chars().all(is_plain) {
+    let line = format!("key: {text}\n");
+    let reads_back = || {
+        let read = serde_yaml::from_str::<serde_yaml::Mapping>(&line);
+        read.is_ok_and(|read| read.len() == 1 && read.values().all(|value| value.as_str() == Some(text)))
+    };
+    match !as_old_boolean && text.chars().all(is_plain) && cost::check(&line).is_ok() && reads_back() {
         true => text.to_owned(),
         false => quoted(text),
     }
@@ -292,6 +295,12 @@ mod tests {
         assert_ne!(of("x: &x [a]\nallowed-tools: *x"), of("x: &x [b]\nallowed-tools: *x"), "an alias");
         assert_eq!(of("allowed-tools: [a]\nlicense: MIT"), of("license: ISC\nallowed-tools: [a]"));
         assert!(values_of("no frontmatter", &Limits::default(), |_| true).is_err());
+    }
+
+    #[test]
+    fn scalar_that_costs_much_is_quoted_unread() {
+        let flood = "[".repeat(1 << 20);
+        assert_eq!(scalar(&flood), format!("\"{flood}\""));
     }
 
     #[test]

@@ -19,6 +19,9 @@ use crate::{
 /// Characters that are noted of why a request cannot be read: it may quote the request.
 const NOTED_CHARS: usize = 500;
 
+/// Places that the patches of a request may change together: as many as the largest text has bytes.
+const PLACES: usize = 1 << 20;
+
 /// How often a request is made again on a head that moved meanwhile.
 const ATTEMPTS: usize = 32;
 
@@ -255,7 +258,7 @@ fn apply_all(request: &Request, snapshot: &Snapshot, library: &Library) -> Resul
     let past = Past { library, snapshot };
     let patched_before = past.patched_before(&request.edits)?;
     let mut candidate = snapshot.bundle.clone();
-    let mut notes = Vec::new();
+    let (mut notes, mut places) = (Vec::new(), 0);
     for edit in &request.edits {
         if let Edit::Patch(patch) = edit
             && (patched_before.contains(&patch.path) || past.shows(patch, &candidate)?)
@@ -265,6 +268,10 @@ fn apply_all(request: &Request, snapshot: &Snapshot, library: &Library) -> Resul
         }
         let in_edit = |fault: EditError| ManageError::Edit { name: request.skill.clone(), fault };
         let applied = edit::apply(edit, &candidate, library.limits()).map_err(in_edit)?;
+        places += applied.places;
+        if places > PLACES {
+            return Err(ManageError::TooLarge(format!("the patches change more than {PLACES} places")));
+        }
         candidate = applied.bundle;
         notes.extend(applied.notes);
     }

@@ -80,6 +80,9 @@ pub enum RequestError {
     TooLarge(String),
 }
 
+/// Values that a request may have: an edit has a dozen, and there is some evidence.
+const VALUES: usize = 10_000;
+
 /// The JSON form; an operation inside `operations` uses the fields of an edit only.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,6 +125,7 @@ impl Request {
         if json.trim_ascii_start().first() != Some(&b'{') {
             return Err(malformed("the request is not a JSON object"));
         }
+        check_values(json, limits)?;
         let fields: Fields = serde_json::from_slice(json)
             .map_err(|error| RequestError::Malformed(format!("the request is not readable: {error}")))?;
         Self::from_fields(fields, limits)
@@ -161,7 +165,7 @@ impl Request {
         let absorbed_into = fields.absorbed_into.take().filter(|name| !name.is_empty());
         let absorbed_into = absorbed_into.map(|name| parse_name(&name, &[])).transpose()?;
         let edits = match fields.operations.take() {
-            Some(operations) => operations_of(&fields, operations, limits)?,
+            Some(operations) => operations_of(&fields, operations)?,
             None => vec![fields.into_edit()?],
         };
         let (skill, action) = (parse_name(&name, &edits)?, action_of_all(&edits));
@@ -170,16 +174,35 @@ impl Request {
     }
 }
 
-fn operations_of(outer: &Fields, operations: Vec<Fields>, limits: &Limits) -> Result<Vec<Edit>, RequestError> {
+/// Refuses more objects and values than a request can have, before they take many times their bytes of memory.
+fn check_values(json: &[u8], limits: &Limits) -> Result<(), RequestError> {
+    let (mut objects, mut values, mut is_text, mut is_escaped) = (0_usize, 0, false, false);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if is_text => is_escaped = true,
+            b'"' => is_text = !is_text,
+            b'{' if !is_text => objects += 1,
+            b',' if !is_text => values += 1,
+            _ => {}
+        }
+    }
+    let (found, limit) = (objects.saturating_sub(1), limits.operations_per_request);
+    if found > limit {
+        return Err(RequestError::TooLarge(format!("the request has {found} operations, the limit is {limit}")));
+    }
+    if values > VALUES {
+        return Err(RequestError::TooLarge(format!("the request has {values} values, the limit is {VALUES}")));
+    }
+    Ok(())
+}
+
+fn operations_of(outer: &Fields, operations: Vec<Fields>) -> Result<Vec<Edit>, RequestError> {
     if let Some(field) = outer.edit_fields().next() {
         return Err(malformed(format!("`{field}` does not go with `operations`; put it into an operation")));
     }
     if operations.is_empty() {
         return Err(malformed("`operations` is empty"));
-    }
-    if operations.len() > limits.operations_per_request {
-        let (found, limit) = (operations.len(), limits.operations_per_request);
-        return Err(RequestError::TooLarge(format!("the request has {found} operations, the limit is {limit}")));
     }
     let mut edits = Vec::with_capacity(operations.len());
     for (index, operation) in operations.into_iter().enumerate() {
@@ -416,6 +439,12 @@ mod tests {
     fn size_is_bounded_before_parsing() {
         let limits = Limits { request_bytes: 10, ..Limits::default() };
         assert!(matches!(Request::from_json(b"[[[[[[[[[[[", &limits), Err(RequestError::TooLarge(_))));
+        let flood = |field: &str, value: &str| {
+            format!(r#"{{"name":"a","{field}":[{}{value}]}}"#, format!("{value},").repeat(20_000))
+        };
+        assert!(message(&flood("operations", "{}")).contains("20001 operations"));
+        assert!(message(&flood("evidence", r#""""#)).contains("values"));
+        assert!(parse(&format!(r#"{{"action":"create","name":"a","content":"{}"}}"#, "{,\\\"".repeat(20_000))).is_ok());
         let reason = "x".repeat(2001);
         assert!(matches!(
             parse(&format!(r#"{{"action":"delete","name":"a","reason":"{reason}"}}"#)),

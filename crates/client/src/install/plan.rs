@@ -12,6 +12,7 @@ use skill::{Bundle, Limits, SkillName, SkillPath, diff, merge::Conflict, validat
 use super::{
     Evolved, InstallError, InstallRequest, InstallStatus, Outcomes,
     merging::{Proposing, merge_release, overtaken},
+    place::stands,
     source::Candidate,
 };
 
@@ -270,7 +271,9 @@ fn over_installed(
     };
     let name = candidate.name.clone();
     let snapshot = library.snapshot(&name, stamp, take_over)?;
-    let is_missing = matches!(library.folder_state(&name)?, FolderState::Missing);
+    // To read the folder again pays only where it is not there.
+    let is_missing =
+        !stands(&library.path().join(name.as_str())) && matches!(library.folder_state(&name)?, FolderState::Missing);
     if is_missing {
         candidate.warnings.push("its folder was gone and is back".to_owned());
     }

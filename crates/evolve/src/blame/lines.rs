@@ -1,6 +1,10 @@
-//! [`follow`]: the lines of a text through all its versions.
+//! [`Follower`]: the lines of a text through all its versions.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{HashMap, HashSet},
+    hash::{BuildHasher, RandomState},
+    sync::LazyLock,
+};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 use skill::File;
@@ -29,24 +33,52 @@ pub(super) struct Source {
     pub is_released: bool,
 }
 
-/// The lines of the last of some versions, oldest first, with where each is from.
-pub(super) fn follow<'a>(versions: &[Version<'a>]) -> Vec<(&'a str, Source)> {
-    let (mut text, mut sources): (&str, Vec<Source>) = ("", Vec::new());
-    let mut known: HashMap<&str, Vec<Source>> = HashMap::new();
-    for (place, version) in versions.iter().enumerate() {
-        let Some(now) = version.text else {
-            (text, sources) = ("", Vec::new());
-            continue;
-        };
-        if now == text {
-            continue;
-        }
-        let returned = known.get(now).filter(|_| version.is_rollback).cloned();
-        sources = returned.unwrap_or_else(|| carried((text, &sources), now, place, version.release));
-        text = now;
-        known.insert(now, sources.clone());
+/// Follows the lines of a text from its oldest version on. It holds one version, and of those that a later one brings
+/// back where their lines are from.
+#[derive(Default)]
+pub(super) struct Follower {
+    text: String,
+    sources: Vec<Source>,
+    known: HashMap<u64, Option<Vec<Source>>>,
+    next: usize,
+}
+
+impl Follower {
+    /// One that is to meet texts again, each named by its [`mark_of`].
+    pub fn with_returning(marks: impl IntoIterator<Item = u64>) -> Self {
+        Self { known: marks.into_iter().map(|mark| (mark, None)).collect(), ..Self::default() }
     }
-    text.lines().zip(sources).collect()
+
+    /// Goes on to the next version.
+    pub fn follow(&mut self, version: &Version<'_>) {
+        let place = self.next;
+        self.next += 1;
+        let Some(now) = version.text else {
+            (self.text, self.sources) = (String::new(), Vec::new());
+            return;
+        };
+        if now == self.text {
+            return;
+        }
+        let mut known = self.known.get_mut(&mark_of(now.as_bytes()));
+        let returned = known.as_ref().filter(|_| version.is_rollback).and_then(|known| (**known).clone());
+        self.sources = returned.unwrap_or_else(|| carried((&self.text, &self.sources), now, place, version.release));
+        now.clone_into(&mut self.text);
+        if let Some(known) = &mut known {
+            **known = Some(self.sources.clone());
+        }
+    }
+
+    /// The lines of the last version, with where each is from.
+    pub fn lines(&self) -> impl Iterator<Item = (&str, Source)> {
+        self.text.lines().zip(self.sources.iter().copied())
+    }
+}
+
+/// What tells a text from others of one history.
+pub(super) fn mark_of(bytes: &[u8]) -> u64 {
+    static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+    KEYS.hash_one(bytes)
 }
 
 /// Where the lines of a text are from that came after another one.

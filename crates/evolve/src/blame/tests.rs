@@ -1,14 +1,21 @@
-//! [`follow`] against histories of which it is known who wrote what.
+//! [`Follower`] against histories of which it is known who wrote what.
 
-use super::lines::{Version, follow};
+use super::lines::{Follower, Source, Version, mark_of};
 
 fn version(text: &str) -> Version<'_> {
     Version { text: Some(text), is_rollback: false, release: None }
 }
 
+fn follow(versions: &[Version<'_>]) -> Follower {
+    let returning = versions.iter().filter(|version| version.is_rollback).filter_map(|version| version.text);
+    let mut follower = Follower::with_returning(returning.map(|text| mark_of(text.as_bytes())));
+    versions.iter().for_each(|version| follower.follow(version));
+    follower
+}
+
 /// The version of each line, and whether its release has it.
 fn sources(versions: &[Version<'_>]) -> Vec<(usize, bool)> {
-    follow(versions).into_iter().map(|(_, source)| (source.version, source.is_released)).collect()
+    follow(versions).lines().map(|(_, Source { version, is_released })| (version, is_released)).collect()
 }
 
 #[test]
@@ -42,5 +49,5 @@ fn the_same_line_twice_is_followed_each_by_itself() {
     let found = sources(&versions);
     assert_eq!(found.iter().map(|(version, _)| *version).collect::<Vec<_>>().len(), 3);
     assert_eq!(found[1], (2, false));
-    assert!(follow(&[]).is_empty());
+    assert!(follow(&[]).lines().next().is_none());
 }

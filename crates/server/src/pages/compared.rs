@@ -1,6 +1,6 @@
 //! [`Compared`]: what changed between two states of a skill, wherever they come from.
 
-use std::collections::HashSet;
+use std::{cell::Cell, collections::HashSet};
 
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use skill::{
 
 use super::{
     capabilities::lists,
-    diff_rows::{Hunk, Numbered, Row, hunks, marked, plain},
+    diff_rows::{Hunk, Numbered, PAIRS, Row, hunks, marked, plain},
     findings::finding,
     judgements::Judgement,
     pieces::{self, encoded},
@@ -19,7 +19,7 @@ use super::{
     visible::visible,
 };
 
-/// Rows of a page, and of a page with one file.
+/// Rows of a page, and of a page with one file; a long one counts as several.
 const ROWS: usize = 3000;
 const ROWS_OF_ONE: usize = 12_000;
 /// Unchanged lines between two hunks that can be opened.
@@ -29,9 +29,9 @@ const OPENED: usize = 400;
 #[derive(Debug, Default, Deserialize)]
 pub struct Wanted {
     #[serde(default)]
-    view: String,
+    pub(super) view: String,
     #[serde(default)]
-    file: String,
+    pub(super) file: String,
 }
 
 /// One file that differs.
@@ -47,12 +47,15 @@ pub struct Compared<'a> {
     files: Option<&'a str>,
     is_split: bool,
     only: &'a str,
+    /// Pairs of words that may still be compared.
+    pairs: Cell<usize>,
 }
 
 impl<'a> Compared<'a> {
     /// For the page at an address, which may ask for something already; `files` is where those of the later state are.
     pub fn new(texts: &'static Texts, page: &'a str, files: Option<&'a str>, wanted: &'a Wanted) -> Self {
-        Self { texts, page, files, is_split: wanted.view != "unified", only: &wanted.file }
+        let is_split = wanted.view != "unified";
+        Self { texts, page, files, is_split, only: &wanted.file, pairs: Cell::new(PAIRS) }
     }
 
     fn at(&self, view: &str, file: &str) -> String {
@@ -74,7 +77,12 @@ impl<'a> Compared<'a> {
     }
 
     /// What weighs, then every file that changed.
-    pub fn shown(&self, (old, new): (&Bundle, &Bundle), judged: (&Judgement, &Judgement)) -> Markup {
+    pub fn shown(&self, bundles: (&Bundle, &Bundle), judged: (&Judgement, &Judgement)) -> Markup {
+        html! { (self.graver(judged)) (self.files(bundles)) }
+    }
+
+    /// Every file that changed.
+    pub fn files(&self, (old, new): (&Bundle, &Bundle)) -> Markup {
         let texts = self.texts;
         let all = changes(old, new);
         let shown: Vec<(usize, &Changed)> = all
@@ -84,7 +92,6 @@ impl<'a> Compared<'a> {
             .collect();
         let mut left = if self.only.is_empty() { ROWS } else { ROWS_OF_ONE };
         html! {
-            (self.graver(judged))
             @if all.is_empty() { p.empty { (texts.nothing_changed) } }
             @else { (self.counts(&all)) }
             @if !self.only.is_empty() { p { a href=(self.at(self.view(), "")) { (texts.all_files) } } }
@@ -167,7 +174,7 @@ impl<'a> Compared<'a> {
     fn file(&self, at: usize, one: &Changed, new: &Bundle, left: &mut usize) -> Markup {
         let texts = self.texts;
         let hunks = hunks(&one.text);
-        let rows: usize = hunks.iter().map(|hunk| hunk.rows.len()).sum();
+        let rows: usize = hunks.iter().map(|hunk| weight(&hunk.rows)).sum();
         let most = *left;
         *left = left.saturating_sub(rows);
         let file = new.get(&one.file.path);
@@ -178,7 +185,7 @@ impl<'a> Compared<'a> {
         let mut sum = 0;
         let fitting = gaps.iter().zip(&hunks).take_while(|(_, hunk)| {
             let fits = sum < most;
-            sum += hunk.rows.len();
+            sum += weight(&hunk.rows);
             fits
         });
         html! {
@@ -194,7 +201,7 @@ impl<'a> Compared<'a> {
                     div.wide.diff {
                         @for (gap, hunk) in fitting {
                             (self.gap(at, gap, left))
-                            (self.table(at, hunk.rows.get(..most.min(hunk.rows.len())).unwrap_or_default()))
+                            (self.table(at, within(&hunk.rows, most)))
                         }
                     }
                     @if rows > most { p.note { (texts.text_is_cut) } }
@@ -206,9 +213,10 @@ impl<'a> Compared<'a> {
     /// Lines between two hunks, closed.
     fn gap(&self, at: usize, rows: &[Row<'_>], left: &mut usize) -> Markup {
         let texts = self.texts;
-        let is_shown = rows.len() <= OPENED && rows.len() <= *left;
+        let weight = weight(rows);
+        let is_shown = weight <= OPENED && weight <= *left;
         if is_shown {
-            *left -= rows.len();
+            *left -= weight;
         }
         html! {
             @if rows.is_empty() {}
@@ -219,12 +227,76 @@ impl<'a> Compared<'a> {
     }
 
     fn table(&self, at: usize, rows: &[Row<'_>]) -> Markup {
-        if self.is_split { split(at, rows) } else { unified(at, rows) }
+        if self.is_split { self.split(at, rows) } else { self.unified(at, rows) }
+    }
+
+    fn split(&self, at: usize, rows: &[Row<'_>]) -> Markup {
+        html! {
+            table.split {
+                @for row in rows {
+                    @match row {
+                        Row::Same(old, (new, text)) => tr {
+                            td.no { (old) } td.text { (plain(text)) }
+                            (number(at, 'n', *new)) td.text { (plain(text)) }
+                        },
+                        Row::Changed(Some((old, before)), Some((new, after))) => {
+                            @let (before, after) = marked(before, after, &self.pairs);
+                            tr {
+                                (number(at, 'o', *old)) td.text.old { (sign('-')) (before) }
+                                (number(at, 'n', *new)) td.text.new { (sign('+')) (after) }
+                            }
+                        }
+                        Row::Changed(old, new) => tr { (side(at, 'o', *old)) (side(at, 'n', *new)) },
+                    }
+                }
+            }
+        }
+    }
+
+    fn unified(&self, at: usize, rows: &[Row<'_>]) -> Markup {
+        html! {
+            table.unified {
+                @for block in rows.chunk_by(|a, b| matches!((a, b), (Row::Changed(..), Row::Changed(..)))) {
+                    @for row in block {
+                        @match row {
+                            Row::Same(old, (new, text)) => tr { td.no { (old) } (number(at, 'n', *new)) td.text { (plain(text)) } },
+                            Row::Changed(Some((old, before)), after) => tr {
+                                (number(at, 'o', *old)) td.no {}
+                                td.text.old { (sign('-')) (after.map_or_else(|| plain(before), |(_, after)| marked(before, after, &self.pairs).0)) }
+                            },
+                            Row::Changed(None, _) => {}
+                        }
+                    }
+                    @for row in block {
+                        @if let Row::Changed(before, Some((new, after))) = row {
+                            tr {
+                                td.no {} (number(at, 'n', *new))
+                                td.text.new { (sign('+')) (before.map_or_else(|| plain(after), |(_, before)| marked(before, after, &self.pairs).1)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
 fn changes(old: &Bundle, new: &Bundle) -> Vec<Changed> {
     diff_files(old, new).map(|(file, text)| Changed { file, text }).collect()
+}
+
+fn weight(rows: &[Row<'_>]) -> usize {
+    rows.iter().map(Row::weight).sum()
+}
+
+/// The first of some rows, as many as there is room for.
+fn within<'r, 't>(rows: &'r [Row<'t>], mut room: usize) -> &'r [Row<'t>] {
+    let fits = |row: &&Row<'_>| {
+        let left = room.checked_sub(row.weight());
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    rows.get(..rows.iter().take_while(fits).count()).unwrap_or_default()
 }
 
 /// The unchanged lines before each hunk.
@@ -253,62 +325,12 @@ fn gaps<'a>(hunks: &[Hunk<'a>], lines: &[&'a str]) -> Vec<Vec<Row<'a>>> {
     gaps
 }
 
-fn split(at: usize, rows: &[Row<'_>]) -> Markup {
-    html! {
-        table.split {
-            @for row in rows {
-                @match row {
-                    Row::Same(old, (new, text)) => tr {
-                        td.no { (old) } td.text { (plain(text)) }
-                        (number(at, 'n', *new)) td.text { (plain(text)) }
-                    },
-                    Row::Changed(Some((old, before)), Some((new, after))) => {
-                        @let (before, after) = marked(before, after);
-                        tr {
-                            (number(at, 'o', *old)) td.text.old { (sign('-')) (before) }
-                            (number(at, 'n', *new)) td.text.new { (sign('+')) (after) }
-                        }
-                    }
-                    Row::Changed(old, new) => tr { (side(at, 'o', *old)) (side(at, 'n', *new)) },
-                }
-            }
-        }
-    }
-}
-
 fn side(at: usize, which: char, line: Option<Numbered<'_>>) -> Markup {
     let (class, mark) = if which == 'o' { ("text old", '-') } else { ("text new", '+') };
     html! {
         @match line {
             Some((no, text)) => { (number(at, which, no)) td class=(class) { (sign(mark)) (plain(text)) } }
             None => { td.no.none {} td.text.none {} }
-        }
-    }
-}
-
-fn unified(at: usize, rows: &[Row<'_>]) -> Markup {
-    html! {
-        table.unified {
-            @for block in rows.chunk_by(|a, b| matches!((a, b), (Row::Changed(..), Row::Changed(..)))) {
-                @for row in block {
-                    @match row {
-                        Row::Same(old, (new, text)) => tr { td.no { (old) } (number(at, 'n', *new)) td.text { (plain(text)) } },
-                        Row::Changed(Some((old, before)), after) => tr {
-                            (number(at, 'o', *old)) td.no {}
-                            td.text.old { (sign('-')) (after.map_or_else(|| plain(before), |(_, after)| marked(before, after).0)) }
-                        },
-                        Row::Changed(None, _) => {}
-                    }
-                }
-                @for row in block {
-                    @if let Row::Changed(before, Some((new, after))) = row {
-                        tr {
-                            td.no {} (number(at, 'n', *new))
-                            td.text.new { (sign('+')) (before.map_or_else(|| plain(after), |(_, before)| marked(before, after).1)) }
-                        }
-                    }
-                }
-            }
         }
     }
 }
@@ -346,6 +368,13 @@ fn mode_of(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_rows_take_the_room_of_several() {
+        let (short, long) = (Row::Same(1, (1, "a")), "x".repeat(1000));
+        let rows = [short, Row::Changed(Some((2, &long)), Some((2, &long))), short];
+        assert_eq!((weight(&rows), within(&rows, 11).len(), within(&rows, 12).len()), (13, 1, 2));
+    }
 
     #[test]
     fn what_lies_between_hunks_is_known() {

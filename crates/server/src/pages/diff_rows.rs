@@ -1,5 +1,7 @@
 //! [`Hunk`]: a unified diff of one file as rows that stand side by side, with the words that differ marked.
 
+use std::cell::Cell;
+
 use maud::{Markup, PreEscaped};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
@@ -7,6 +9,12 @@ use super::visible::push;
 
 /// Bytes of a line in which words are compared.
 const WORDS_BYTES: usize = 2000;
+
+/// Bytes from which on a row counts as several.
+const ROW_BYTES: usize = 200;
+
+/// Pairs of words that the lines of one page are compared by.
+pub const PAIRS: usize = 30_000_000;
 
 /// One part of a file in which something changed.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -25,6 +33,17 @@ pub enum Row<'a> {
     Same(usize, Numbered<'a>),
     /// A line that only one has, or that became another.
     Changed(Option<Numbered<'a>>, Option<Numbered<'a>>),
+}
+
+impl Row<'_> {
+    /// How many rows of usual length it is as long as.
+    pub fn weight(&self) -> usize {
+        let bytes = match self {
+            Self::Same(_, (_, text)) => text.len(),
+            Self::Changed(old, new) => old.iter().chain(new).map(|(_, text)| text.len()).sum(),
+        };
+        1 + bytes / ROW_BYTES
+    }
 }
 
 /// Reads the diff of one file.
@@ -101,12 +120,14 @@ fn starts(head: &str) -> Option<(usize, usize)> {
     Some((number('-')?, number('+')?))
 }
 
-/// Two lines with the words that differ marked, unless nearly all do.
-pub fn marked(old: &str, new: &str) -> (Markup, Markup) {
+/// Two lines with the words that differ marked, unless nearly all do; `left` is what of [`PAIRS`] is left.
+pub fn marked(old: &str, new: &str, left: &Cell<usize>) -> (Markup, Markup) {
     if old.len() > WORDS_BYTES || new.len() > WORDS_BYTES {
         return (plain(old), plain(new));
     }
     let (old_words, new_words) = (words(old), words(new));
+    let Some(rest) = left.get().checked_sub(pairs(&old_words, &new_words)) else { return (plain(old), plain(new)) };
+    left.set(rest);
     let ops = capture_diff_slices(Algorithm::Myers, &old_words, &new_words);
     let kept: usize = ops
         .iter()
@@ -127,6 +148,15 @@ pub fn marked(old: &str, new: &str) -> (Markup, Markup) {
         part(&mut after, new_words.get(op.new_range()).unwrap_or_default(), "ins", is_same);
     }
     (PreEscaped(before), PreEscaped(after))
+}
+
+/// The pairs of words between what both lines begin and end with.
+fn pairs(old: &[&str], new: &[&str]) -> usize {
+    let common = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
+    let begin = common(&mut old.iter().zip(new));
+    let (old, new) = (old.get(begin..).unwrap_or_default(), new.get(begin..).unwrap_or_default());
+    let end = common(&mut old.iter().rev().zip(new.iter().rev()));
+    (old.len() - end) * (new.len() - end)
 }
 
 fn part(out: &mut String, words: &[&str], element: &str, is_same: bool) {
@@ -192,10 +222,13 @@ mod tests {
 
     #[test]
     fn words_that_differ_are_marked_and_stay_text() {
-        let (old, new) = marked("run the <b> test now", "run a <b> test now");
+        let left = Cell::new(1000);
+        let (old, new) = marked("run the <b> test now", "run a <b> test now", &left);
         assert_eq!(old.0, "run <del>the</del> &lt;b&gt; test now");
         assert_eq!(new.0, "run <ins>a</ins> &lt;b&gt; test now");
-        assert_eq!(marked("abc", "xyz").1.0, "xyz", "where nothing stays a mark tells nothing");
+        assert_eq!(left.get(), 999, "only what differs counts");
+        assert_eq!(marked("abc", "xyz", &left).1.0, "xyz", "where nothing stays a mark tells nothing");
+        assert_eq!(marked("a b", "a c", &Cell::new(0)).1.0, "a c", "nothing is compared when nothing is left");
         assert_eq!(words("a_b  c()图表"), ["a_b", "  ", "c", "(", ")", "图", "表"]);
     }
 }

@@ -30,7 +30,8 @@ pub struct Place<'a> {
 pub fn prose(text: &str, place: &Place<'_>, texts: &Texts) -> Markup {
     let (shown, is_cut) = head_of(text, SHOWN_BYTES);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut writer = Writer { out: String::new(), open: Vec::new(), place, texts, alignments: Vec::new(), cell: 0 };
+    let mut writer =
+        Writer { out: String::new(), open: Vec::new(), place, texts, alignments: Vec::new(), cell: 0, links: 0 };
     let mut events = Parser::new_ext(shown, options);
     let mut is_whole = !is_cut;
     for event in events.by_ref() {
@@ -68,6 +69,8 @@ struct Writer<'a> {
     texts: &'a Texts,
     alignments: Vec<Alignment>,
     cell: usize,
+    /// Links that are open.
+    links: usize,
 }
 
 /// Something that is open.
@@ -189,8 +192,13 @@ impl Writer<'_> {
     fn close(&mut self, open: Open) {
         match open {
             Open::Element(closing) => self.out.push_str(closing),
-            Open::Link(None) => self.out.push_str("</a>"),
-            Open::Link(Some(host)) => self.wrapped("</a> <span class=\"host\">", &host, "</span>"),
+            Open::Link(host) => {
+                self.links -= 1;
+                match host {
+                    None => self.out.push_str("</a>"),
+                    Some(host) => self.wrapped("</a> <span class=\"host\">", &host, "</span>"),
+                }
+            }
             Open::Address(address) => {
                 let (shown, is_cut) = head_of(&address, 200);
                 self.wrapped(
@@ -216,7 +224,7 @@ impl Writer<'_> {
     }
 
     fn link(&mut self, address: &str) {
-        let is_inside = self.open.iter().any(|open| matches!(open, Open::Link(_)));
+        let is_inside = self.links > 0;
         let (path, host) = match target(address, self.place) {
             Some(Target::Web(host)) if !is_inside => (address.to_owned(), Some(host)),
             Some(Target::File(path)) if !is_inside => (format!("{}{path}", self.place.files), None),
@@ -230,6 +238,7 @@ impl Writer<'_> {
         push(&mut self.out, &path);
         self.out.push_str(if host.is_some() { "\" rel=\"nofollow noopener noreferrer\">" } else { "\">" });
         self.open.push(Open::Link(host));
+        self.links += 1;
     }
 }
 
@@ -320,6 +329,7 @@ mod tests {
             "*a_".repeat(50_000),
             "- ".repeat(20_000),
             "&#x202e;".repeat(20_000),
+            format!("{} {}", ">".repeat(100_000), "[a](b) ".repeat(14_000)),
         ];
         for flood in floods {
             let out = html(&flood);

@@ -16,6 +16,8 @@ pub(super) struct Plan {
     pub text: String,
     /// The replacement as it stands in the first of its places.
     pub inserted: String,
+    /// How many places it has.
+    pub places: usize,
     /// What had to be overlooked.
     pub relaxation: Option<Relaxation>,
     /// The same as a sentence.
@@ -121,7 +123,7 @@ impl Attempt<'_> {
         let note = self.relaxation.map(|relaxation| {
             format!("the text of find differs from the file in {relaxation}; it was matched without regard to that")
         });
-        Ok(Some(Plan { text, inserted, relaxation: self.relaxation, note }))
+        Ok(Some(Plan { text, inserted, places: self.places.len(), relaxation: self.relaxation, note }))
     }
 
     /// Whether every match stands inside the replacement; `None` when that cannot be indented.

@@ -40,6 +40,19 @@ fn operations_are_one_revision_or_none() {
 }
 
 #[test]
+fn patches_of_one_request_share_a_bound() {
+    let mut place = Place::with_skill();
+    let (path, all) = (
+        "references/x.md",
+        |find: &str, replace: &str| json!({"action": "patch", "path": "references/x.md", "find": find, "replace": replace, "replace_all": true}),
+    );
+    place.applied(json!({"action": "write_file", "name": "s", "path": path, "content": "x".repeat(600_000)}));
+    let twice = json!({"name": "s", "operations": [all("x", "y"), all("y", "z")]});
+    assert_eq!(place.refused(twice).code(), "too_large");
+    place.applied(json!({"name": "s", "operations": [all("x", "y")]}));
+}
+
+#[test]
 fn a_name_can_be_created_once_in_all_scopes() {
     let mut place = Place::with_skill();
     let create = |name: &str| json!({"action": "create", "name": name, "content": skill_md(name, "# X\n")});
