@@ -26,6 +26,7 @@ mod store;
 pub mod template;
 mod tool;
 mod trace;
+mod view;
 mod workshop;
 
 pub use access::Access;
