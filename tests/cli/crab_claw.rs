@@ -182,3 +182,47 @@ fn one_file_has_the_tools_of_all_libraries() {
     in_project(&["tools", "remove", "other"]);
     assert_eq!(libraries(&sandbox), [format!("\"{TOOL}\" {user}")]);
 }
+
+// Blueprint
+#[cfg(unix)]
+#[test]
+fn a_capability_grants_the_whole_without_its_parts() {
+    let site = Site::start();
+    let rules = |agent: &str| {
+        let rule = |tool: &str| format!("[[permissions]]\nagent = '{agent}'\ntool = '{tool}'\ndecision = 'deny'\n");
+        rule("web_fetch") + &rule("write_file")
+    };
+    let asked = "[[permissions]]\nagent = 'careful'\ntool = 'web_search'\ndecision = 'ask'\n\
+                 [agents.careful.capabilities]\nallow = ['skill_pages']\n";
+    let config = format!(
+        "{}{}{asked}[agents.small.capabilities]\nallow = [\"{TOOL}\", \"web_search\"]\n",
+        rules("small"),
+        rules("other")
+    );
+    let sandbox = compiled(&site, "folders = ['/tmp']", &config);
+    install(
+        &sandbox,
+        "pages",
+        "---\nname: pages\ndescription: One page.\ntool_schema: {steps: [{tool: web_search, input: {query: a}}]}\n---\n",
+    );
+    sandbox.done(&["tools", "compile", "pages"]);
+    let listed = sandbox.done(&["tools", "list", "--agent", "small"])["tools"].clone();
+    assert_eq!(listed.as_array().unwrap().iter().map(|tool| &tool["name"]).collect::<Vec<_>>(), [TOOL]);
+    let input = json!({"competitors": ["甲"]}).to_string();
+    let call = ["tools", "call", TOOL, "--input", &input, "--agent", "small"];
+    let refused = sandbox.ask(&call).refused_with_hint(5, "policy_denied");
+    assert!(refused["message"].as_str().unwrap().contains("plan_confirm"), "the strictest step: {refused}");
+    let done = sandbox.done(&[&call[..], &["--approve", "plan_confirm"]].concat());
+    assert_eq!(done["output"]["path"], REPORT);
+    sandbox.ask(&["tools", "call", "pages", "--agent", "small"]).refused_with_hint(5, "policy_denied");
+    let refused = sandbox.ask(&["tools", "call", "pages", "--agent", "careful"]).refused_with_hint(5, "policy_denied");
+    assert!(refused["message"].as_str().unwrap().contains("plan_confirm"), "a part is to be asked for: {refused}");
+    // What a project says grants nothing.
+    fs::create_dir_all(sandbox.cwd().join(".skillhub")).unwrap();
+    for file in ["config.toml", ".skillhub/config.toml"] {
+        fs::write(sandbox.cwd().join(file), format!("[agents.other.capabilities]\nallow = [\"{TOOL}\"]\n")).unwrap();
+    }
+    let other = ["tools", "call", TOOL, "--input", &input, "--agent", "other", "--approve", "plan_confirm"];
+    let refused = sandbox.ask(&other).refused_with_hint(5, "policy_denied");
+    assert!(refused["message"].as_str().unwrap().contains("web_fetch"), "{refused}");
+}

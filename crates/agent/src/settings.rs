@@ -24,6 +24,9 @@ use crate::permission::{Decision, Permission, Permissions, Subject, matches};
 /// skills = ["pdf-*", "tables"]    # the skills that it sees, all without this
 /// skill_evolution = false
 ///
+/// [agents.codex.capabilities]     # the composed tools and tools of servers that it may use, all without this
+/// allow = ["skill_report", "web_search"]  # a composed tool is granted with what its steps call
+///
 /// [[permissions]]                 # the last that matches holds
 /// agent = "codex"                 # every agent without this
 /// skill = "internal-*"            # or: tool = "install_skill"
@@ -103,6 +106,13 @@ fn yes() -> bool {
 struct AgentSettings {
     skills: Option<Vec<String>>,
     skill_evolution: Option<bool>,
+    capabilities: Option<Capabilities>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Capabilities {
+    allow: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -151,6 +161,13 @@ impl Settings {
     #[must_use]
     pub fn tells_of_evolution(&self, agent: &str) -> bool {
         self.agents.get(agent).and_then(|agent| agent.skill_evolution).unwrap_or(self.evolution)
+    }
+
+    /// Tests an agent's list of capabilities for a tool; `None` for an agent without such a list.
+    #[must_use]
+    pub fn capability(&self, agent: &str, tool: &str) -> Option<bool> {
+        let allowed = &self.agents.get(agent)?.capabilities.as_ref()?.allow;
+        Some(allowed.iter().any(|pattern| matches(pattern, tool)))
     }
 
     /// Tests for a setting that hides any skill from an agent, or has a person asked about one.
@@ -215,6 +232,7 @@ mod tests {
         for (text, table) in [
             ("[agent]\nalways = []", "[agent]"),
             ("[agents.codex]\nskills = 'a'", "[agents.codex]"),
+            ("[agents.codex.capabilities]\ndeny = ['a']", "[agents.codex]"),
             ("[[permissions]]\ndecision = 'deny'", "[[permissions]] number 1"),
             ("[[permissions]]\nskill = 'a'\ntool = 'b'\ndecision = 'deny'", "[[permissions]] number 1"),
             ("[[permissions]]\nskill = 'a'\ndecision = 'never'", "[[permissions]] number 1"),

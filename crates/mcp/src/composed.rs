@@ -85,7 +85,7 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
             .hint("skills_codegen_status lists the compiled ones, skills_codegen compiles a skill")
     })?;
     let hosts = call.place.tool_hosts()?;
-    let decision = |tool: &str| access.decision(tool);
+    let decision = |part: &str| access.decision_within(&tool.name, part);
     let executor = |approved| Executor {
         host: &hosts,
         composed: &composed,
