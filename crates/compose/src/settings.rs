@@ -24,6 +24,9 @@ use crate::host::Approval;
 /// fetch_bytes = 2097152           # bytes of one answer
 /// shell = false                   # whether steps may run commands
 ///
+/// [tools.groups]                  # tools that join an agent's list over MCP once it has read a skill, besides its allowed-tools
+/// pdf-extractor = ["mcp__pdf__extract_pdf_tool"]
+///
 /// [tools.search]                  # what web_search asks; without it, it says that nothing is configured
 /// url = "https://search.example.org/search?format=json&q={query}"
 /// results = "/results"            # where the list is, as a JSON Pointer; these four are the defaults
@@ -68,6 +71,8 @@ pub struct NativeSettings {
     pub shell: bool,
     /// What `web_search` asks.
     pub search: Option<SearchSettings>,
+    /// By skill, the names of tools that it brings once it was read.
+    pub groups: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for NativeSettings {
@@ -81,6 +86,7 @@ impl Default for NativeSettings {
             fetch_bytes: 2 << 20,
             shell: false,
             search: None,
+            groups: BTreeMap::new(),
         }
     }
 }
@@ -294,6 +300,7 @@ mod tests {
             ("[mcp_servers.a]\ncommand = ['x']\nurl = 'http://a.example'", "[mcp_servers.a]"),
             ("[mcp_servers.a__b]\ncommand = ['x']", "[mcp_servers.a__b]"),
             ("[mcp_servers.a_]\ncommand = ['x']", "[mcp_servers.a_]"),
+            ("[tools.groups]\na = 'b'", "[tools]"),
             ("[tools]\nfolders = ['tmp']", "[tools]"),
             ("[tools]\nfolders = ['/tmp/..']", "[tools]"),
             ("[tools]\nhosts = ['example.org:abc']", "[tools]"),
