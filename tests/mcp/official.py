@@ -51,7 +51,7 @@ def main() -> int:
     environment = search_path()
     ways = [(transport, mode) for transport in ("stdio", "http") for mode in ("legacy", "2026-07-28")]
     runs = [(" ".join(way), [str(CLIENT), *way, "forms", program]) for way in ways]
-    runs.append(("turns", [str(TURNS), "stdio", program]))
+    runs += [(" ".join(way), [str(TURNS), *way, program]) for way in ways]
     return 0 if all([drive(environment, *run) for run in runs]) else 1
 
 

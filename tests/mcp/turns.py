@@ -1,16 +1,18 @@
 """The three turns of Spring AI Alibaba's figure with the official client: tools join the list with the skills that are read.
 
-    turns.py stdio PROGRAM      drives the server; works in the current folder and the environment's home
-    turns.py serve              is the server whose tools join
+    turns.py stdio|http legacy|2026-07-28 PROGRAM   drives the server, in the current folder and the environment's home
+    turns.py serve                                  is the server whose tools join
 """
 
 import asyncio
 import json
 import os
 import pathlib
+import subprocess
 import sys
 from typing import Any
 
+TOKEN = "a-token-of-the-tests"
 SKILLS = {
     "pdf-extractor": "allowed_tools: [extract_pdf_tool]",
     "data-processor": "allowed-tools: process_data_tool extract_pdf_tool",
@@ -45,9 +47,49 @@ def prepare() -> None:
     (home / "config.toml").write_text(f"[mcp_servers.kit]\ncommand = {command}\n")
 
 
-async def turns(program: str) -> None:
+async def turns(client: Any, changed: asyncio.Event) -> None:
+    """What is read adds up, and the client is told."""
+
+    async def read(skill: str) -> None:
+        changed.clear()
+        assert await named(client, skill)
+        await asyncio.wait_for(changed.wait(), 20)
+
+    assert await joined(client) == [], "first turn"
+    await read("pdf-extractor")
+    assert await joined(client) == TOOLS[:1], "second turn"
+    await call(client, "extract_pdf_tool")
+    await read("data-processor")
+    assert await joined(client) == TOOLS, "third turn"
+    for tool in TOOLS:
+        await call(client, tool)
+
+
+async def without_session(client: Any) -> None:
+    """The list stays; `read_skill` names the tools, and they can be called."""
+    assert await named(client, "pdf-extractor") == TOOLS[:1]
+    assert await joined(client) == []
+    await call(client, "extract_pdf_tool")
+
+
+async def joined(client: Any) -> list[str]:
+    return [tool.name for tool in (await client.list_tools()).tools if tool.name in TOOLS]
+
+
+async def named(client: Any, skill: str) -> list[str]:
+    result = await client.call_tool("read_skill", {"name": skill})
+    assert not result.is_error, result
+    return result.structured_content["tools"]
+
+
+async def call(client: Any, tool: str) -> None:
+    result = await client.call_tool(tool, {})
+    assert result.structured_content == {"ok": True, "output": tool}, result
+
+
+async def drive(server: Any, mode: str) -> None:
     import mcp_types as types
-    from mcp import Client, StdioServerParameters
+    from mcp import Client
 
     changed = asyncio.Event()
 
@@ -55,38 +97,41 @@ async def turns(program: str) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             changed.set()
 
-    server = StdioServerParameters(command=program, args=["mcp"], env=dict(os.environ))
-    async with Client(server, mode="legacy", message_handler=hears, cache=None, read_timeout_seconds=60) as client:
+    # `auto` asks the server what it is, and comes to the newest revision.
+    mode = "legacy" if mode == "legacy" else "auto"
+    async with Client(server, mode=mode, message_handler=hears, cache=None, read_timeout_seconds=60) as client:
+        await (turns(client, changed) if mode == "legacy" else without_session(client))
 
-        async def joined() -> list[str]:
-            return [tool.name for tool in (await client.list_tools()).tools if tool.name in TOOLS]
 
-        async def read(skill: str) -> None:
-            changed.clear()
-            result = await client.call_tool("read_skill", {"name": skill})
-            assert not result.is_error, result
-            await asyncio.wait_for(changed.wait(), 20)
+async def over_stdio(program: str, mode: str) -> None:
+    from mcp import StdioServerParameters
 
-        async def call(tool: str) -> None:
-            result = await client.call_tool(tool, {})
-            assert result.structured_content == {"ok": True, "output": tool}, result
+    await drive(StdioServerParameters(command=program, args=["mcp"], env=dict(os.environ)), mode)
 
-        assert await joined() == [], "first turn"
-        await read("pdf-extractor")
-        assert await joined() == TOOLS[:1], "second turn"
-        await call("extract_pdf_tool")
-        await read("data-processor")
-        assert await joined() == TOOLS, "third turn"
-        for tool in TOOLS:
-            await call(tool)
+
+async def over_http(program: str, mode: str) -> None:
+    import httpx2
+    from mcp.client.streamable_http import streamable_http_client
+
+    environment = {**os.environ, "SKILLHUB_MCP_TOKEN": TOKEN}
+    served = subprocess.Popen([program, "mcp", "--http", "127.0.0.1:0", "--json"], env=environment, stdout=subprocess.PIPE)
+    try:
+        assert served.stdout is not None
+        url = json.loads(served.stdout.readline())["url"]
+        async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60) as known:
+            await drive(streamable_http_client(url, http_client=known), mode)
+    finally:
+        served.terminate()
+        served.wait()
 
 
 def main() -> None:
     if sys.argv[1] == "serve":
         return serve()
+    transport, mode, program = sys.argv[1:]
     prepare()
-    asyncio.run(turns(sys.argv[2]))
-    print("done: turns")
+    asyncio.run((over_http if transport == "http" else over_stdio)(program, mode))
+    print(f"done: turns {transport} {mode}")
 
 
 main()
