@@ -136,7 +136,8 @@ impl Context {
         let is_started_for_tools = std::env::var_os(STARTED_FOR_TOOLS).is_some();
         let servers = settings.servers.iter().filter(|_| !is_started_for_tools);
         let servers = servers.map(|(name, server)| (name.clone(), remote(server))).collect();
-        let hosts = Hosts::new(vec![Arc::new(native), Arc::new(Remote::new(servers))]);
+        let hosts =
+            Hosts::new(vec![Arc::new(native), Arc::new(Remote::new(servers))]).grouped(settings.native.groups.clone());
         *kept = Some((settings, self.cwd.clone(), hosts.clone()));
         Ok(hosts)
     }

@@ -10,6 +10,7 @@ mod bad_input;
 mod branches;
 mod composing;
 mod containment;
+mod crab_claw;
 mod curating;
 #[cfg(unix)]
 mod decision_cells;

@@ -6,6 +6,7 @@ mod edits;
 mod hostile;
 mod hosts;
 mod http;
+mod joining;
 mod messages;
 mod remote;
 mod skills;

@@ -16,13 +16,13 @@ use serde_json::{Value, json};
 use crate::support::{Sandbox, write_files};
 
 /// A server on this machine. `/search` answers as a search endpoint does, `/flaky` fails twice, `/down` always fails, any other page answers.
-struct Site {
+pub(super) struct Site {
     port: u16,
     flaky: Arc<AtomicUsize>,
 }
 
 impl Site {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let flaky = Arc::new(AtomicUsize::new(0));
@@ -54,12 +54,12 @@ impl Site {
         Self { port, flaky }
     }
 
-    fn url(&self, path: &str) -> String {
+    pub fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}/{path}", self.port)
     }
 
     /// A sandbox whose tools may ask this server.
-    fn sandbox(&self, more: &str) -> Sandbox {
+    pub fn sandbox(&self, more: &str) -> Sandbox {
         let sandbox = Sandbox::new();
         let config = format!(
             "[tools]\nhosts = ['127.0.0.1:{0}']\nprivate_addresses = true\n[tools.search]\nurl = 'http://127.0.0.1:{0}/search?q={{query}}'\n{more}",

@@ -23,7 +23,7 @@ fn listed(agent: &mut Connection) -> Vec<Value> {
 const GREET: &str = "{input: {type: object, properties: {who: {type: string}}, required: [who]}, steps: [{tool: text_template, input: {template: \"Hello ${.}\", values: \"{{input.who}}\"}}]}";
 
 /// Calls a tool whose person answers like this.
-fn call_asked(agent: &mut Connection, tool: &str, arguments: &Value, action: &str) -> (String, Value) {
+pub(super) fn call_asked(agent: &mut Connection, tool: &str, arguments: &Value, action: &str) -> (String, Value) {
     let id = agent.send("tools/call", &json!({"name": tool, "arguments": arguments}));
     let question = loop {
         let message = agent.read();

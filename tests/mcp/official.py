@@ -4,7 +4,8 @@
     python3 tests/mcp/official.py [SKILLHUB]
 
 Runs client.py, each time in a project and a home of its own: over stdio and over HTTP, in the older revision of the
-protocol and in the newer. Installs `mcp` from PyPI into target/mcp-client where it is missing.
+protocol and in the newer. Then runs turns.py, in which tools join the list. Installs `mcp` from PyPI into
+target/mcp-client where it is missing.
 """
 
 import os
@@ -17,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SITE = ROOT / "target" / "mcp-client"
 PACKAGE = "mcp==2.3.0"
 CLIENT = pathlib.Path(__file__).with_name("client.py")
+TURNS = pathlib.Path(__file__).with_name("turns.py")
 
 
 def search_path() -> dict[str, str]:
@@ -29,16 +31,16 @@ def search_path() -> dict[str, str]:
     return environment
 
 
-def drive(program: str, environment: dict[str, str], transport: str, mode: str) -> bool:
+def drive(environment: dict[str, str], name: str, command: list[str]) -> bool:
     with tempfile.TemporaryDirectory() as temporary:
         place = pathlib.Path(temporary).resolve()
         (place / "project" / ".git").mkdir(parents=True)
         (place / "home").mkdir()
         environment = {**environment, "HOME": str(place / "home"), "SKILLHUB_HOME": str(place / "home" / ".skillhub")}
-        command = [sys.executable, str(CLIENT), transport, mode, "forms", program]
+        command = [sys.executable, *command]
         done = subprocess.run(command, env=environment, cwd=place / "project", capture_output=True, text=True)
         passed = done.returncode == 0 and "done:" in done.stdout
-        print(f"{transport:5} {mode:10} {done.stdout.strip().splitlines()[-1] if passed else 'FAILED'}")
+        print(f"{name:16} {done.stdout.strip().splitlines()[-1] if passed else 'FAILED'}")
         if not passed:
             print(done.stdout, done.stderr, sep="\n")
         return passed
@@ -48,7 +50,9 @@ def main() -> int:
     program = str(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else ROOT / "target" / "release" / "skillhub").resolve())
     environment = search_path()
     ways = [(transport, mode) for transport in ("stdio", "http") for mode in ("legacy", "2026-07-28")]
-    return 0 if all([drive(program, environment, *way) for way in ways]) else 1
+    runs = [(" ".join(way), [str(CLIENT), *way, "forms", program]) for way in ways]
+    runs += [(" ".join(way), [str(TURNS), *way, program]) for way in ways]
+    return 0 if all([drive(environment, *run) for run in runs]) else 1
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ pub fn run(context: &Context, args: &CallArgs) -> Result<Exit, CliError> {
     let executor = Executor {
         host: composing.host(),
         composed: &composed,
-        decision: &|tool| access.decision(tool),
+        decision: &|part| access.decision_within(&tool.name, part),
         approved: args.approve,
         limits: RunLimits::default(),
         cancelled: &cancelled,

@@ -1,7 +1,7 @@
 //! `skillhub tools list` and `tools show`: which tools there are.
 
 use clap::Args;
-use compose::{Entry, ToolSpec};
+use compose::{Entry, ToolSpec, own_name};
 use serde_json::{Value, json};
 
 use super::compile::problem_lines;
@@ -84,7 +84,7 @@ fn native(context: &Context, composing: &Composing) -> Result<Exit, CliError> {
 /// Shows one.
 pub fn show(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
     let composing = Composing::new(context, None)?;
-    if let Some(spec) = composing.specs().iter().find(|spec| spec.name == args.name) {
+    if let Some(spec) = composing.specs().iter().find(|spec| spec.name == own_name(&args.name)) {
         return show_native(context, spec);
     }
     let entries = composing.workshop().follow().map_err(failed)?;
@@ -100,6 +100,7 @@ pub fn show(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
             writeln!(out, "alias   {}", tool.alias)?;
             writeln!(out, "calls   {}", tool.uses.keys().map(String::as_str).collect::<Vec<_>>().join(", "))?;
             writeln!(out, "input   {}", pretty(&tool.input))?;
+            writeln!(out, "output  {}", tool.output.as_ref().map_or_else(|| "not declared".to_owned(), pretty))?;
             writeln!(out, "steps   {}", pretty(&tool.tool_schema["steps"]))
         }
         Entry::Broken { problems, .. } => {

@@ -25,6 +25,9 @@ use crate::permission::{Decision, Permission, Permissions, Subject, matches};
 /// skill_evolution = false
 /// skill_tool = true               # whether it gets the tool `skill` in place of `read_skill`; OpenCode does
 ///
+/// [agents.codex.capabilities]     # the composed tools and tools of servers that it may use, all without this
+/// allow = ["skill_report", "web_search"]  # a composed tool is granted with what its steps call
+///
 /// [[permissions]]                 # the last that matches holds
 /// agent = "codex"                 # every agent without this
 /// skill = "internal-*"            # or: tool = "install_skill"
@@ -108,6 +111,13 @@ struct AgentSettings {
     skills: Option<Vec<String>>,
     skill_evolution: Option<bool>,
     skill_tool: Option<bool>,
+    capabilities: Option<Capabilities>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Capabilities {
+    allow: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -162,6 +172,13 @@ impl Settings {
     #[must_use]
     pub fn has_skill_tool(&self, agent: &str) -> bool {
         self.agents.get(agent).and_then(|agent| agent.skill_tool).unwrap_or(agent == OPENCODE)
+    }
+
+    /// Tests an agent's list of capabilities for a tool; `None` for an agent without such a list.
+    #[must_use]
+    pub fn capability(&self, agent: &str, tool: &str) -> Option<bool> {
+        let allowed = &self.agents.get(agent)?.capabilities.as_ref()?.allow;
+        Some(allowed.iter().any(|pattern| matches(pattern, tool)))
     }
 
     /// Tests for a setting that hides any skill from an agent, or has a person asked about one.
@@ -226,6 +243,7 @@ mod tests {
         for (text, table) in [
             ("[agent]\nalways = []", "[agent]"),
             ("[agents.codex]\nskills = 'a'", "[agents.codex]"),
+            ("[agents.codex.capabilities]\ndeny = ['a']", "[agents.codex]"),
             ("[[permissions]]\ndecision = 'deny'", "[[permissions]] number 1"),
             ("[[permissions]]\nskill = 'a'\ntool = 'b'\ndecision = 'deny'", "[[permissions]] number 1"),
             ("[[permissions]]\nskill = 'a'\ndecision = 'never'", "[[permissions]] number 1"),

@@ -37,12 +37,36 @@ impl<'a> Access<'a> {
     /// What holds for one tool, whatever it calls.
     #[must_use]
     pub fn decision(&self, tool: &str) -> Decision {
-        let of_tool = self.settings.permissions.tool(self.agent, tool);
-        let of_skill = match tool.starts_with(PREFIX) {
+        let of_list = match self.settings.capability(self.agent, tool) {
+            Some(false) => Decision::Deny,
+            Some(true) | None => Decision::Allow,
+        };
+        of_list.max(self.of_tool(tool)).max(self.of_skill(tool))
+    }
+
+    /// What holds for a tool that `whole`, a composed one, calls or reaches through others. Where the agent's list of capabilities names the whole,
+    /// that grants the parts with it, except those that nobody can use. What is to be asked for is asked for all the same.
+    #[must_use]
+    pub fn decision_within(&self, whole: &str, part: &str) -> Decision {
+        let is_granted = whole != part && self.settings.capability(self.agent, whole) == Some(true);
+        let is_usable = !part.starts_with(PREFIX) || self.skills.contains_key(part);
+        if !is_granted || !is_usable {
+            return self.decision(part);
+        }
+        let asked = [self.of_tool(part), self.of_skill(part)].contains(&Decision::Ask);
+        if asked { Decision::Ask } else { Decision::Allow }
+    }
+
+    fn of_tool(&self, tool: &str) -> Decision {
+        self.settings.permissions.tool(self.agent, tool)
+    }
+
+    /// What holds for the skill of a composed tool.
+    fn of_skill(&self, tool: &str) -> Decision {
+        match tool.starts_with(PREFIX) {
             true => self.skills.get(tool).copied().unwrap_or(Decision::Deny),
             false => Decision::Allow,
-        };
-        of_tool.max(of_skill)
+        }
     }
 
     /// Whether a skill is there, and not for this agent.
@@ -67,7 +91,7 @@ impl<'a> Access<'a> {
 
     fn barred_by<'e>(&self, tool: &'e ComposedTool, tools: &HashMap<&str, &'e ComposedTool>) -> Option<&'e str> {
         let all = reach(tool, |name| tools.get(name).copied());
-        all.into_iter().find(|name| self.decision(name) == Decision::Deny)
+        all.into_iter().find(|part| self.decision_within(&tool.name, part) == Decision::Deny)
     }
 }
 

@@ -1,12 +1,17 @@
 //! [`Checker`]: whether the steps of a declaration fit each other and the tools that they call.
 
-use std::collections::{BTreeMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::PathBuf,
+};
 
 use serde_json::{Map, Value};
 
 use crate::{
     declaration::{Declaration, Filling, Step},
     host::ToolSpec,
+    names::SHELL,
+    native::located::{KEYWORD, Located},
     near::{near, suggest},
     position::join,
     problem::Problems,
@@ -72,6 +77,12 @@ impl<'a> Checker<'a> {
             Some(_) => {}
             // That it names none was told.
             None if step.tool.is_empty() => {}
+            None if step.tool == SHELL => {
+                let hint = "a person allows it with `shell = true` under [tools] in config.toml (`skillhub where` shows the file); each run \
+                            needs consent (exec_escalation), and nothing contains what it runs";
+                let message = "`shell`, also called `bash`, is switched off";
+                problems.value(&join(at, "tool"), "tool_switched_off", message, hint);
+            }
             None => {
                 let message = format!("there is no tool `{}`", crate::names::shortened(&step.tool));
                 problems.value(&join(at, "tool"), "unknown_tool", message, suggest(&step.tool, (self.names)()));
@@ -189,6 +200,9 @@ struct Fit<'c, 'a> {
 impl Fit<'_, '_> {
     fn value(&self, given: &Filling, schema: &Value, at: &str, problems: &mut Problems<'_>) {
         let schema = follow(self.root, schema);
+        if let (Filling::Text(template), Some(folders)) = (given, schema.get(KEYWORD)) {
+            self.path(template, folders, at, problems);
+        }
         let constant = given.constant().filter(|_| !matches!(given, Filling::Fields(_)) || is_composed(schema));
         if let Some(constant) = constant {
             for (pointer, message) in judge(self.root, schema, &constant) {
@@ -257,6 +271,17 @@ impl Fit<'_, '_> {
         let names: Vec<&str> = names.map(|names| names.keys().map(String::as_str).collect()).unwrap_or_default();
         let message = format!("`{}` takes no `{}`", self.tool, crate::names::shortened(key));
         problems.key(at, "unknown_input", message, suggest(key, names.iter().copied()));
+    }
+
+    /// Tells of a path that leads out of the folders of its tool, as far as it is literal.
+    fn path(&self, template: &Template, folders: &Value, at: &str, problems: &mut Problems<'_>) {
+        let folders: Vec<PathBuf> =
+            folders.as_array().into_iter().flatten().filter_map(Value::as_str).map(Into::into).collect();
+        let constant = template.constant();
+        let literal = constant.as_deref().unwrap_or_else(|| template.beginning());
+        if let Some(fault) = Located::fault(literal, constant.is_some(), &folders) {
+            problems.value(at, "path_outside", fault.message, fault.hint.unwrap_or_default());
+        }
     }
 
     fn text(&self, template: &Template, schema: &Value, at: &str, problems: &mut Problems<'_>) {

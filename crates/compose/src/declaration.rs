@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{
     condition::Condition,
+    crab_claw::own_name,
     near::suggest,
     position::join,
     problem::Problems,
@@ -241,6 +242,7 @@ fn step(value: &Value, at: &str, problems: &mut Problems<'_>) -> Step {
         let hint = "`skillhub tools list --native` shows which there are";
         problems.value(&join(at, "tool"), "no_tool", "this step names no `tool`", hint);
     }
+    let tool = own_name(&tool).to_owned();
     Step {
         id: id(fields, at, problems),
         tool,

@@ -43,8 +43,8 @@ impl Default for RunLimits {
         Self {
             calls: 1_000,
             loop_items: 1_000,
-            bytes: 32 << 20,
-            answer_bytes: 4 << 20,
+            bytes: 64 << 20,
+            answer_bytes: 8 << 20,
             millis: 600_000,
             call_millis: 60_000,
             back_off_millis: 200,

@@ -1,6 +1,6 @@
 //! [`Hosts`]: several hosts as one.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
@@ -10,13 +10,26 @@ use crate::host::{Bounds, ToolFault, ToolHost, ToolSpec};
 #[derive(Clone)]
 pub struct Hosts {
     hosts: Vec<Arc<dyn ToolHost>>,
+    groups: Arc<BTreeMap<String, Vec<String>>>,
 }
 
 impl Hosts {
     /// These, in this order.
     #[must_use]
     pub fn new(hosts: Vec<Arc<dyn ToolHost>>) -> Self {
-        Self { hosts }
+        Self { hosts, groups: Arc::default() }
+    }
+
+    /// The same with groups: the names of tools by the skill that brings them once it was read.
+    #[must_use]
+    pub fn grouped(self, groups: BTreeMap<String, Vec<String>>) -> Self {
+        Self { groups: Arc::new(groups), ..self }
+    }
+
+    /// The names of the tools that are grouped under a skill.
+    #[must_use]
+    pub fn group(&self, skill: &str) -> &[String] {
+        self.groups.get(skill).map(Vec::as_slice).unwrap_or_default()
     }
 }
 

@@ -4,6 +4,8 @@ use sha2::{Digest as _, Sha256};
 
 /// What every such name begins with.
 pub const PREFIX: &str = "skill_";
+/// Our tool that runs commands.
+pub(crate) const SHELL: &str = "shell";
 /// Characters that protocols allow in a tool's name; the Model Context Protocol's hosts pass names on to models' interfaces, which
 /// take `[A-Za-z0-9_-]{1,64}`.
 const ALIAS_CHARS: usize = 64;

@@ -5,6 +5,7 @@ mod compute;
 mod fetch;
 mod files;
 mod html;
+pub(crate) mod located;
 mod query;
 mod search;
 mod shell;
@@ -24,6 +25,7 @@ use crate::{
 use fetch::Fetcher;
 pub use fetch::Resolve;
 pub use html::page_text;
+use located::Located;
 
 /// Tools that read and write in one folder, ask the hosts that they may, and compute.
 pub struct Native {
@@ -55,13 +57,20 @@ impl Native {
         self.kept = folders.into_iter().map(real).collect();
         self
     }
+
+    /// The folder of a path, opened, and the path below it.
+    fn files<'p>(&'p self, path: &'p str) -> Result<(files::Files, &'p str), ToolFault> {
+        let located = Located::of(path, &self.settings.folders)?;
+        Ok((files::Files::open(&located, &self.folder, self.settings.hidden)?, located.below))
+    }
 }
 
 impl ToolHost for Native {
     fn tools(&self) -> Vec<ToolSpec> {
+        let folders = &self.settings.folders;
         let mut tools =
-            vec![files::read_spec(), files::list_spec(), files::write_spec(), fetch::spec(), search::spec()];
-        tools.extend([query::spec(), compute::spec()]);
+            vec![files::read_spec(folders), files::list_spec(folders), files::write_spec(folders), fetch::spec()];
+        tools.extend([search::spec(), query::spec(), compute::spec()]);
         if self.settings.shell {
             tools.push(shell::spec());
         }
@@ -70,11 +79,22 @@ impl ToolHost for Native {
 
     fn call(&self, tool: &str, input: &Value, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
         bounds.remaining()?;
-        let files = || files::Files::open(&self.folder, self.settings.hidden);
         match tool {
-            "read_file" => files()?.read(&read(input)?, bounds),
-            "list_files" => files()?.list(&read(input)?, bounds),
-            "write_file" => files()?.write(&read(input)?, &self.kept, bounds),
+            "read_file" => {
+                let wanted: files::Read = read(input)?;
+                let (files, below) = self.files(&wanted.path)?;
+                files.read(below, bounds)
+            }
+            "list_files" => {
+                let wanted: files::List = read(input)?;
+                let (files, below) = self.files(wanted.path.as_deref().unwrap_or_default())?;
+                files.list(below, &wanted, bounds)
+            }
+            "write_file" => {
+                let wanted: files::Write = read(input)?;
+                let (files, below) = self.files(&wanted.path)?;
+                files.write(below, &wanted, &self.kept, bounds)
+            }
             "web_fetch" => self.fetcher.fetch(&read(input)?, bounds),
             "web_search" => search::search(&self.fetcher, self.settings.search.as_ref(), &read(input)?, bounds),
             "json_query" => query::run(read(input)?, bounds),

@@ -247,20 +247,6 @@ impl<'a> Checking<'a, '_, '_> {
                 _ => {}
             }
         }
-        if let (Some(Value::Array(required)), Some(Value::Object(properties))) =
-            (fields.get("required"), fields.get("properties"))
-        {
-            for (index, name) in required.iter().enumerate() {
-                let Some(name) = name.as_str().filter(|name| !properties.contains_key(*name)) else { continue };
-                if self.problems.is_full() {
-                    return;
-                }
-                let hint = suggest(name, properties.keys().map(String::as_str));
-                let message =
-                    format!("`{}` is required and is not among the properties", crate::names::shortened(name));
-                self.problems.value(&format!("{at}/required/{index}"), "unknown_required", message, hint);
-            }
-        }
     }
 
     fn reference(&mut self, reference: &'a str, at: &str, via: &mut Vec<&'a str>, is_written: bool) {

@@ -1,6 +1,9 @@
 //! [`ToolSettings`]: what the configuration lets the tools of steps reach.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Component, Path, PathBuf},
+};
 
 use serde::{Deserialize, de::DeserializeOwned};
 use skill::failure::{Fails, Failure, FailureKind};
@@ -14,11 +17,15 @@ use crate::host::Approval;
 /// ```toml
 /// [tools]
 /// folder = "/home/me/work"        # the working folder of read_file, list_files, write_file and shell; without it the current one
+/// folders = ["/tmp"]              # more folders that they may use, by absolute paths
 /// hidden = false                  # whether names that begin with a dot may be read and written
 /// hosts = ["example.org", "*.example.net:8443"]   # where web_fetch may go, "*" for every host and port; nowhere without it
 /// private_addresses = false       # whether those may be addresses of this machine or its network
 /// fetch_bytes = 2097152           # bytes of one answer
 /// shell = false                   # whether steps may run commands
+///
+/// [tools.groups]                  # tools that join an agent's list over MCP once it has read a skill, besides its allowed-tools
+/// pdf-extractor = ["mcp__pdf__extract_pdf_tool"]
 ///
 /// [tools.search]                  # what web_search asks; without it, it says that nothing is configured
 /// url = "https://search.example.org/search?format=json&q={query}"
@@ -50,6 +57,8 @@ pub struct ToolSettings {
 pub struct NativeSettings {
     /// The working folder.
     pub folder: Option<PathBuf>,
+    /// Folders that absolute paths may lead into.
+    pub folders: Vec<PathBuf>,
     /// Whether hidden files may be read and written.
     pub hidden: bool,
     /// Where `web_fetch` may go: `example.org`, `*.example.org`, `*`, each with a port if it is not the scheme's own.
@@ -62,18 +71,22 @@ pub struct NativeSettings {
     pub shell: bool,
     /// What `web_search` asks.
     pub search: Option<SearchSettings>,
+    /// By skill, the names of tools that it brings once it was read.
+    pub groups: BTreeMap<String, Vec<String>>,
 }
 
 impl Default for NativeSettings {
     fn default() -> Self {
         Self {
             folder: None,
+            folders: Vec::new(),
             hidden: false,
             hosts: Vec::new(),
             private_addresses: false,
             fetch_bytes: 2 << 20,
             shell: false,
             search: None,
+            groups: BTreeMap::new(),
         }
     }
 }
@@ -165,6 +178,10 @@ impl ToolSettings {
                 &format!("{host:?} under `hosts` is no host; write `example.org` or `example.org:8443`"),
             ));
         }
+        if let Some(folder) = native.folders.iter().find(|folder| !is_folder(folder)) {
+            let message = format!("{folder:?} under `folders` is not an absolute path; write `/tmp`");
+            return Err(fault("[tools]", &message));
+        }
         if let Some(message) = native.search.as_ref().and_then(SearchSettings::problem) {
             return Err(fault("[tools.search]", &message));
         }
@@ -218,6 +235,11 @@ impl SearchSettings {
         let (name, pointer) = pointers.into_iter().find(|(_, pointer)| !is_pointer(pointer))?;
         Some(format!("{pointer:?} under `{name}` is no JSON Pointer; write it as `/data/results`"))
     }
+}
+
+/// Tests for an absolute path without `..`.
+fn is_folder(path: &Path) -> bool {
+    path.is_absolute() && !path.components().any(|part| part == Component::ParentDir)
 }
 
 fn is_pointer(text: &str) -> bool {
@@ -278,6 +300,9 @@ mod tests {
             ("[mcp_servers.a]\ncommand = ['x']\nurl = 'http://a.example'", "[mcp_servers.a]"),
             ("[mcp_servers.a__b]\ncommand = ['x']", "[mcp_servers.a__b]"),
             ("[mcp_servers.a_]\ncommand = ['x']", "[mcp_servers.a_]"),
+            ("[tools.groups]\na = 'b'", "[tools]"),
+            ("[tools]\nfolders = ['tmp']", "[tools]"),
+            ("[tools]\nfolders = ['/tmp/..']", "[tools]"),
             ("[tools]\nhosts = ['example.org:abc']", "[tools]"),
             ("[tools]\nhosts = ['example.org:70000']", "[tools]"),
             ("[tools]\nhosts = ['::1']", "[tools]"),

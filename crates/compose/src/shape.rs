@@ -154,7 +154,9 @@ fn property<'a>(root: &'a Value, at: &'a Value, key: &str, is_open: bool) -> Res
         return Ok(Shape::Schema { root, at, is_open });
     }
     let is_told = more == Some(&Value::Bool(false)) || (more.is_none() && properties.is_some() && !is_open);
-    if !is_told || at.get("patternProperties").is_some() || is_composed(at) {
+    let required = at.get("required").and_then(Value::as_array);
+    let is_required = required.is_some_and(|names| names.iter().any(|name| name == key));
+    if !is_told || is_required || at.get("patternProperties").is_some() || is_composed(at) {
         return Ok(Shape::Any);
     }
     let names =

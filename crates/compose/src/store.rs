@@ -1,7 +1,7 @@
 //! [`Store`]: the composed tools and the traces of a library, in its folder of the home.
 //!
 //! `composed_tools.json` is `{"format":1,"skills":{NAME: entry}}` with one entry for each skill that somebody had compiled, whatever became of it since; it is
-//! replaced as a whole. `traces/` holds the newest runs, one file each.
+//! replaced as a whole, and [`view`] follows. `traces/` holds the newest runs, one file each.
 
 use std::{
     collections::BTreeMap,
@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
-use crate::{problem::Problem, tool::ComposedTool, trace::Trace};
+use crate::{problem::Problem, tool::ComposedTool, trace::Trace, view};
 
-const FILE: &str = "composed_tools.json";
-const FORMAT: u32 = 1;
-const FILE_BYTES: u64 = 64 << 20;
+pub(crate) const FILE: &str = "composed_tools.json";
+pub(crate) const FORMAT: u32 = 1;
+pub(crate) const FILE_BYTES: u64 = 64 << 20;
 const TRACES: &str = "traces";
 const TRACE_BYTES: u64 = 64 << 20;
 /// Bytes of a trace that is kept whole.
@@ -178,10 +178,11 @@ impl Fails for StoreError {
     }
 }
 
+/// The file of one library.
 #[derive(Serialize, Deserialize)]
-struct Document {
-    format: u32,
-    skills: BTreeMap<String, Entry>,
+pub(crate) struct Document {
+    pub format: u32,
+    pub skills: BTreeMap<String, Entry>,
 }
 
 /// Where one library keeps them.
@@ -244,6 +245,10 @@ impl<'a> Store<'a> {
         let text = serde_json::to_vec_pretty(&document).map_err(|error| self.damaged(FILE, error.to_string()))?;
         let own = ensure_dir(self.library.own_path()).map_err(LibraryError::from)?;
         write_atomically(&own, FILE, &text, Durability::Whole).map_err(self.io(FILE))?;
+        if let Some(home) = self.library.own_path().ancestors().nth(2) {
+            // The next change makes it again.
+            let _best_effort = view::write(home);
+        }
         Ok(document.skills)
     }
 

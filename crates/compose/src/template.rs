@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A template that is one reference and nothing else is the value itself, with its type. Any other is a text: texts as they are, `null` as nothing,
-//! everything else as JSON. `*` stands for every element: `steps.find.output.*.url` is the list of all `url`, one list deep.
+//! a list of texts, numbers and booleans joined with ", ", everything else as JSON. `*` stands for every element: `steps.find.output.*.url` is the list of all `url`, one list deep.
 
 use std::fmt::{self, Write as _};
 
@@ -178,6 +178,14 @@ impl Template {
         }
     }
 
+    /// The text that it begins with, whatever the run.
+    pub(crate) fn beginning(&self) -> &str {
+        match self.parts.first() {
+            Some(Part::Text(text)) => text,
+            _ => "",
+        }
+    }
+
     /// What it becomes; `None` where it is one reference to an input that was not given.
     ///
     /// # Errors
@@ -218,15 +226,33 @@ impl Part {
         match self {
             Self::Text(plain) => text.push_str(plain),
             Self::Reference(reference) => match answer(reference)? {
-                None | Some(Value::Null) => {}
-                Some(Value::String(value)) => text.push_str(&value),
-                Some(value) => {
-                    let _ = write!(text, "{value}");
+                None => {}
+                Some(Value::Array(elements)) if elements.iter().all(|element| !is_nested(element)) => {
+                    for (index, element) in elements.iter().filter(|element| !element.is_null()).enumerate() {
+                        text.push_str(if index > 0 { ", " } else { "" });
+                        push_value(text, element);
+                    }
                 }
+                Some(value) => push_value(text, &value),
             },
         }
         Ok(())
     }
+}
+
+/// Adds a value to a text: a text as it is, `null` as nothing, everything else as JSON.
+fn push_value(text: &mut String, value: &Value) {
+    match value {
+        Value::Null => {}
+        Value::String(value) => text.push_str(value),
+        value => {
+            let _ = write!(text, "{value}");
+        }
+    }
+}
+
+fn is_nested(value: &Value) -> bool {
+    value.is_array() || value.is_object()
 }
 
 fn push_text(parts: &mut Vec<Part>, text: &str) {

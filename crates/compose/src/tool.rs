@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
+    crab_claw,
     declaration::{self, Declaration},
     host::{Approval, ToolSpec},
     names,
@@ -63,7 +64,7 @@ impl ComposedTool {
         read.filter(|_| problems.count() == 0)
     }
 
-    /// As a document: `{"name","alias","skill","description","approval","input","output","tools"}`.
+    /// As a document: `{"name","alias","owner","kind","skill","description","approval","input","output","tools"}`.
     #[must_use]
     pub fn document(&self) -> Value {
         json!(self.told())
@@ -74,6 +75,8 @@ impl ComposedTool {
         Told {
             name: &self.name,
             alias: &self.alias,
+            owner: crab_claw::OWNER,
+            kind: crab_claw::KIND,
             skill: &self.skill,
             description: &self.description,
             approval: self.approval,
@@ -95,6 +98,8 @@ impl ComposedTool {
 pub(crate) struct Told<'a> {
     name: &'a str,
     alias: &'a str,
+    owner: &'static str,
+    kind: &'static str,
     skill: &'a str,
     description: &'a str,
     approval: Approval,

@@ -91,7 +91,7 @@ impl Fails for WorkshopError {
                 Failure::new(FailureKind::Invalid, "invalid_skill").hint(hint)
             }
             Self::Denied { .. } => Failure::new(FailureKind::Refused, "policy_denied")
-                .hint("a person allows it with [[permissions]] in config.toml"),
+                .hint("a person allows it with [[permissions]] or [agents.ID.capabilities] in config.toml"),
             Self::Agent(error) => error.failure(),
             Self::Store(error) => error.failure(),
         }

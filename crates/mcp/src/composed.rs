@@ -1,12 +1,16 @@
 //! Composed tools beside our own: offered in the same list, called in the same way.
 
-use agent::{Session, Settings};
+use agent::{Session, Settings, matches};
 use compose::{Access, Approval, ComposedTool, Entry, Executor, RunLimits, ToolHost, Workshop, class_of, known_code};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
-use skill::failure::{Failure, FailureKind};
+use skill::{
+    SkillName,
+    failure::{Failure, FailureKind},
+};
 
 use crate::{
+    joined,
     refusal::{Question, Refusal},
     server::Options,
     tools::{Answer, Call},
@@ -31,18 +35,44 @@ fn offered<'s>(
     })?
 }
 
+/// Tests for a library in which nothing was ever compiled: most have no tools, and nothing is looked at for them.
+fn has_none(call: &Call<'_>) -> Result<bool, Refusal> {
+    let is_empty = |library: &library::Library| compose::Store::of(library).mark().is_none();
+    Ok(call.live.with(|catalogue| catalogue.libraries().first().is_none_or(is_empty))?)
+}
+
 /// As clients list them, in a conversation as it is by now.
 pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Result<Vec<Tool>, Refusal> {
-    // Most libraries have none, and nothing is looked at for them.
-    if call.live.with(|catalogue| {
-        catalogue.libraries().first().is_none_or(|library| compose::Store::of(library).mark().is_none())
-    })? {
+    if has_none(call)? {
         return Ok(Vec::new());
     }
     let settings = call.place.settings()?;
+    if options.defer_tools {
+        let skills: Vec<SkillName> = session.skills().cloned().collect();
+        return Ok(brought(call, &settings, &skills)?.iter().map(listed).collect());
+    }
     let (offered, ..) = offered(call, &settings)?;
-    let is_read = |tool: &ComposedTool| session.skills().any(|skill| skill.as_str() == tool.skill);
-    Ok(offered.iter().filter(|tool| !options.defer_tools || is_read(tool)).map(listed).collect())
+    Ok(offered.iter().map(listed).collect())
+}
+
+/// Those that skills bring: their own, and those that their `allowed-tools` or groups name.
+fn brought(call: &Call<'_>, settings: &Settings, skills: &[SkillName]) -> Result<Vec<ComposedTool>, Refusal> {
+    let hosts = call.place.tool_hosts()?;
+    let names = joined::brought(call, settings, &hosts, Some(skills))?;
+    let is_named = |tool: &ComposedTool| names.iter().any(|(_, name)| matches(name, &tool.name) || *name == tool.alias);
+    let is_own = |tool: &ComposedTool| skills.iter().any(|skill| skill.as_str() == tool.skill);
+    let (mut offered, ..) = offered(call, settings)?;
+    offered.retain(|tool| is_own(tool) || is_named(tool));
+    Ok(offered)
+}
+
+/// The names of those that skills bring, as clients call them.
+pub(crate) fn names(call: &Call<'_>, skills: &[SkillName]) -> Result<Vec<String>, Refusal> {
+    if has_none(call)? {
+        return Ok(Vec::new());
+    }
+    let brought = brought(call, &call.place.settings()?, skills)?;
+    Ok(brought.into_iter().map(|tool| tool.alias).collect())
 }
 
 fn listed(composed: &ComposedTool) -> Tool {
@@ -85,7 +115,7 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
             .hint("skills_codegen_status lists the compiled ones, skills_codegen compiles a skill")
     })?;
     let hosts = call.place.tool_hosts()?;
-    let decision = |tool: &str| access.decision(tool);
+    let decision = |part: &str| access.decision_within(&tool.name, part);
     let executor = |approved| Executor {
         host: &hosts,
         composed: &composed,
@@ -127,18 +157,23 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
 /// Letters of a step's input that a person is shown.
 const SHOWN: usize = 300;
 
+/// The beginning of an input, for a person.
+pub(crate) fn shown(input: &Value) -> String {
+    let input = input.to_string();
+    let mut shown: String = input.chars().take(SHOWN).collect();
+    if shown.len() < input.len() {
+        shown.push('…');
+    }
+    agent::told(&shown)
+}
+
 /// What a person is asked: what would be called with what, and all that this reaches.
 fn question(tool: &ComposedTool, level: Approval, plan: &Value) -> String {
     let steps = plan["steps"].as_array().into_iter().flatten();
     let told: Vec<String> = steps
         .map(|step| {
-            let input =
-                ["input", "inputs"].iter().find_map(|key| step.get(*key)).map(Value::to_string).unwrap_or_default();
-            let mut shown: String = input.chars().take(SHOWN).collect();
-            if shown.len() < input.len() {
-                shown.push('…');
-            }
-            format!("{} {shown}", step["tool"].as_str().unwrap_or_default())
+            let input = ["input", "inputs"].iter().find_map(|key| step.get(*key)).map(shown).unwrap_or_default();
+            format!("{} {input}", step["tool"].as_str().unwrap_or_default())
         })
         .collect();
     let reached = plan["reaches"].as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -11,6 +11,7 @@ mod consent;
 pub mod hosts;
 mod http;
 mod interrupt;
+mod joined;
 mod log;
 mod lookout;
 mod offer;

@@ -1,7 +1,7 @@
 //! [`watch`]: clients are told when another program changed what they list.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
@@ -40,7 +40,8 @@ pub(crate) async fn watch(shared: Arc<Shared>) {
         }
         let retooled = tools != composed || changed && tools.is_some();
         composed = tools;
-        if resettled || retooled || changed && shared.options.catalogue {
+        let is_followed = shared.options.catalogue || shared.has_joined.load(Ordering::Relaxed);
+        if resettled || retooled || changed && is_followed {
             shared.watchers.tell(List::Tools).await;
         }
         if !at_once {

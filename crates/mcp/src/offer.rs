@@ -3,9 +3,11 @@
 use agent::{Decision, Fit, Form, Listed, Look, Session, prompt};
 use rmcp::model::ListToolsResult;
 use serde_json::json;
+use skill::SkillName;
 
 use crate::{
     composed,
+    joined::{self, Joined},
     refusal::Refusal,
     server::Options,
     tools::{Call, READ_SKILL_ALIAS, Spec, TOOLS, skills::READ_SKILL},
@@ -55,6 +57,9 @@ pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Re
         (tool.name, tool.description) = (READ_SKILL_ALIAS.into(), Some(listed.into()));
     }
     tools.extend(composed::tools(call, session, options)?);
+    let skills: Vec<SkillName> = session.skills().cloned().collect();
+    // Our own tools are offered whatever is wrong with those of servers; a call of one says what it is.
+    tools.extend(joined::joined(call, Some(&skills)).unwrap_or_default().iter().map(Joined::tool));
     let mut result = ListToolsResult::with_all_items(tools);
     let policy = session.policy(&settings.always_on);
     if policy.restricts {

@@ -27,6 +27,7 @@ use tokio::sync::Notify;
 use crate::{
     composed,
     consent::{self, Consent},
+    joined::{self, Joined},
     log::{Log, Weight},
     lookout, offer,
     plain::plain,
@@ -59,6 +60,8 @@ pub(crate) struct Shared {
     pub live: Live,
     instructions: String,
     pub watchers: Watchers,
+    /// Tools of servers have joined the list of some connection, and leave it with their skills.
+    pub has_joined: AtomicBool,
     /// Called when a tool changed something, so that clients are told at once.
     pub changed: Notify,
 }
@@ -89,8 +92,8 @@ impl Servers {
         let tells = place.settings()?.tells_of_evolution(options.agent.as_deref().unwrap_or_default());
         let instructions =
             if tells { format!("{INSTRUCTIONS}\n{}", agent::evolution_advice()) } else { INSTRUCTIONS.to_owned() };
-        let (watchers, changed) = (Watchers::default(), Notify::new());
-        Ok(Self(Arc::new(Shared { open, options, live, instructions, watchers, changed })))
+        let (watchers, changed, has_joined) = (Watchers::default(), Notify::new(), AtomicBool::new(false));
+        Ok(Self(Arc::new(Shared { open, options, live, instructions, watchers, changed, has_joined })))
     }
 
     /// One for a connection.
@@ -131,6 +134,8 @@ enum Callee {
     Own(&'static Spec),
     /// One that a skill compiled to, by its name or alias.
     Composed(String),
+    /// One of a server that a skill brings.
+    Joined(Box<Joined>),
 }
 
 impl Callee {
@@ -142,7 +147,7 @@ impl Callee {
     fn takes_a_while(&self) -> bool {
         match self {
             Self::Own(spec) => spec.effect.goes_out(),
-            Self::Composed(_) => true,
+            Self::Composed(_) | Self::Joined(_) => true,
         }
     }
 
@@ -150,6 +155,7 @@ impl Callee {
         match self {
             Self::Own(spec) => spec.title,
             Self::Composed(name) => name,
+            Self::Joined(joined) => &joined.name,
         }
     }
 }
@@ -205,6 +211,23 @@ impl Server {
             .map_err(|refusal| resources::failed(&refusal))?
     }
 
+    /// The tool of a name: ours, a composed one, or one of a server that a skill which was read brings. Without a session any skill that the agent
+    /// sees counts as read.
+    async fn callee(&self, name: &str, context: &RequestContext<RoleServer>) -> Result<Callee, ErrorData> {
+        if let Some(callee) = Callee::find(name) {
+            return Ok(callee);
+        }
+        let read = (!is_sessionless(context)).then(|| {
+            let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+            session.skills().cloned().collect::<Vec<_>>()
+        });
+        let joined = self.work(context, Vec::new(), move |call| joined::joined(call, read.as_deref())).await;
+        let joined = joined.map_err(|refusal| resources::failed(&refusal))?;
+        let found = joined.into_iter().find(|joined| joined.name == name || joined.spec.name == name);
+        let unknown = || ErrorData::invalid_params(format!("there is no tool {name:?}"), None);
+        found.map(|joined| Callee::Joined(Box::new(joined))).ok_or_else(unknown)
+    }
+
     async fn call(
         &self,
         callee: Callee,
@@ -215,6 +238,7 @@ impl Server {
         self.work(context, agreed, move |call| match callee {
             Callee::Own(spec) => spec.call(call, arguments),
             Callee::Composed(name) => composed::call(call, &name, arguments),
+            Callee::Joined(joined) => joined.call(call, arguments),
         })
         .await
     }
@@ -233,9 +257,11 @@ impl Server {
             self.log.write(&context.peer, Weight::Info, &answer.document).await;
             self.shared.changed.notify_one();
         }
+        let brings = answer.document["tools"].as_array().is_some_and(|tools| !tools.is_empty());
         let tools_change = answer.declared.is_some_and(|declared| {
+            self.shared.has_joined.fetch_or(brings, Ordering::Relaxed);
             let mut session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-            session.note(declared) || self.shared.options.defer_tools
+            session.note(declared) || brings || self.shared.options.defer_tools
         });
         if tools_change && !is_sessionless(context) {
             Watcher::Session(context.peer.clone()).tell(List::Tools).await;
@@ -290,8 +316,7 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let callee = Callee::find(&request.name)
-            .ok_or_else(|| ErrorData::invalid_params(format!("there is no tool {:?}", request.name), None))?;
+        let callee = self.callee(&request.name, &context).await?;
         let arguments = request.arguments.unwrap_or_default();
         self.progress(&callee, &context, 0.0).await;
         let mut agreed = consent::agreed_before(request.request_state.as_deref());

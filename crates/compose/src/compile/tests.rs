@@ -216,12 +216,7 @@ const BROKEN: &[(&str, &str, (usize, usize), &str)] = &[
         (5, 76),
         "put the text in quotes",
     ),
-    (
-        "input: {type: object, properties: {u: {type: string}}, required: [v]}\nsteps: [{tool: web_fetch, input: {url: a}}]",
-        "unknown_required",
-        (5, 69),
-        "not among the properties",
-    ),
+    ("steps: [{tool: bash, input: {command: ls}}]", "tool_switched_off", (5, 18), "`shell = true` under [tools]"),
     (
         "input: {type: object, properties: {u: {enum: [a, b], default: c}}}\nsteps: [{tool: web_fetch, input: {url: a}}]",
         "bad_default",
@@ -423,6 +418,16 @@ fn schemas_that_multiply_are_refused() {
     assert_eq!(problems(&declared)[0].code, "schema_too_large");
 }
 
+// CC2
+#[test]
+fn required_may_name_an_unlisted_property() {
+    let declared = "input: {type: object, properties: {u: {type: string}}, required: [v]}\n\
+                    steps: [{tool: web_fetch, input: {url: \"{{input.v}}\"}}]";
+    let outcomes = compile(&[source("a", declared)]);
+    assert!(outcomes["a"].tool().is_some(), "{outcomes:#?}");
+    assert_eq!(problems(&declared.replace("required: [v]", "required: [w]"))[0].code, "unknown_reference");
+}
+
 /// What `docs/schemas/tool_schema.json` says of a declaration.
 #[test]
 fn faults_without_number_are_told_in_time() {
@@ -435,7 +440,7 @@ fn faults_without_number_are_told_in_time() {
     let keys = listed(4000, &|n| format!("quer{n}: x"));
     let begun = std::time::Instant::now();
     for (tool_schema, told) in [
-        (format!("input: {{type: object, properties: {{{fields}}}, required: [{others}]}}\nsteps: []"), 100),
+        (format!("input: {{type: object, properties: {{{fields}}}, required: [{others}]}}\nsteps: []"), 1),
         (format!("input: {{type: object, $defs: {{{defined}}}, properties: {{{fields}}}}}\nsteps: []"), 1),
         (format!("input: {{type: object, $defs: {{{defined}}}, properties: {{{references}}}}}\nsteps: []"), 100),
         (format!("steps:\n- {{tool: web_search, input: {{{keys}}}}}"), 100),

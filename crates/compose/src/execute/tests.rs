@@ -136,6 +136,22 @@ returns: {n: \"{{input.n}}\", list: \"{{input.list}}\", text: \"{{steps.0.output
     );
 }
 
+// CC3
+#[test]
+fn lists_of_scalars_are_joined_in_texts() {
+    let declared =
+        "input: {type: object, properties: {l: {}}}\nsteps: [{tool: join, input: {words: [\"a: {{input.l}}.\"]}}]";
+    for (list, text) in [
+        (json!(["x", 2, true, null]), "a: x, 2, true."),
+        (json!([]), "a: ."),
+        (json!([1, {"x": null}]), "a: [1,{\"x\":null}]."),
+        (json!({"x": ["y"]}), "a: {\"x\":[\"y\"]}."),
+    ] {
+        let trace = run(declared, json!({ "l": list }));
+        assert_eq!(trace.output["text"], text, "{trace:#?}");
+    }
+}
+
 #[test]
 fn loops_pass_over_what_their_condition_leaves_out() {
     let declared = "\

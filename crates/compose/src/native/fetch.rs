@@ -51,6 +51,7 @@ pub(super) fn spec() -> ToolSpec {
         &["url"],
         gives(json!({
             "url": {"type": "string"}, "status": {"type": "integer"}, "content_type": {"type": "string"}, "text": {"type": "string"},
+            "content": {"type": "string", "description": "The same as `text`"},
         })),
         Approval::None,
     )
@@ -97,7 +98,9 @@ impl Fetcher {
         let text = String::from_utf8_lossy(&page.bytes).into_owned();
         let is_html = page.content_type.starts_with("text/html") || page.content_type.starts_with("application/xhtml");
         let text = if wanted.format.as_deref() == Some("text") && is_html { html::page_text(&text) } else { text };
-        Ok(json!({"url": page.url, "status": page.status, "content_type": page.content_type, "text": text}))
+        Ok(json!({
+            "url": page.url, "status": page.status, "content_type": page.content_type, "content": text, "text": text,
+        }))
     }
 
     /// Gets a page in a thread of its own, so that nobody waits for a server once the call was cancelled.
@@ -155,7 +158,8 @@ impl Fetcher {
             let mut answer = self.ask(&at, sent, bounds)?;
             let status = answer.status().as_u16();
             if !(300..400).contains(&status) || status == 304 {
-                return page(&at, status, &mut answer, self.most.min(bounds.answer_bytes as u64), bounds);
+                // The answer has the page twice.
+                return page(&at, status, &mut answer, self.most.min(bounds.answer_bytes as u64 / 2), bounds);
             }
             at = next(&at, &answer)?;
         }

@@ -1,4 +1,4 @@
-//! [`Files`]: reading, listing and writing in one folder.
+//! [`Files`]: reading, listing and writing in the working folder and in folders that the configuration names.
 
 use std::{
     io::{self, Write as _},
@@ -12,7 +12,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::SkillPath;
 
-use super::{gives, spec, text};
+use super::{
+    gives,
+    located::{KEYWORD, Located},
+    spec, text,
+};
 use crate::host::{Approval, Bounds, ToolFault, ToolSpec};
 
 /// Bytes of one file that is read or written.
@@ -26,23 +30,23 @@ const LOCK_FILE: &str = "skillhub.lock";
 /// How deep a list goes.
 const DEPTH: usize = 16;
 
-pub(super) fn read_spec() -> ToolSpec {
+pub(super) fn read_spec(folders: &[PathBuf]) -> ToolSpec {
     spec(
         "read_file",
         "Read a text file of the working folder.",
-        json!({"path": text("The file, relative to the working folder")}),
+        json!({"path": file(folders)}),
         &["path"],
         gives(json!({"path": {"type": "string"}, "text": {"type": "string"}, "bytes": {"type": "integer"}})),
         Approval::None,
     )
 }
 
-pub(super) fn list_spec() -> ToolSpec {
+pub(super) fn list_spec(folders: &[PathBuf]) -> ToolSpec {
     spec(
         "list_files",
         "List the files of the working folder or of a folder in it.",
         json!({
-            "path": text("A folder in the working folder"),
+            "path": path("A folder in the working folder, or the absolute path of one that the configuration allows", folders),
             "pattern": text("`*` for any characters, `?` for one: of the name, or of the path where it has a `/`"),
             "recursive": {"type": "boolean", "default": false},
         }),
@@ -54,12 +58,12 @@ pub(super) fn list_spec() -> ToolSpec {
     )
 }
 
-pub(super) fn write_spec() -> ToolSpec {
+pub(super) fn write_spec(folders: &[PathBuf]) -> ToolSpec {
     spec(
         "write_file",
         "Write a text file in the working folder, in one step; folders on the way are made.",
         json!({
-            "path": text("The file, relative to the working folder"),
+            "path": file(folders),
             "content": text("What it is to hold"),
             "append": {"type": "boolean", "default": false, "description": "Add to what it holds"},
         }),
@@ -69,21 +73,32 @@ pub(super) fn write_spec() -> ToolSpec {
     )
 }
 
-/// A working folder.
+fn file(folders: &[PathBuf]) -> Value {
+    path("The file, relative to the working folder or absolute below a folder that the configuration allows", folders)
+}
+
+/// The schema of a path, with the folders that an absolute one may lead into.
+fn path(description: &str, folders: &[PathBuf]) -> Value {
+    json!({"type": "string", "description": description, KEYWORD: folders})
+}
+
+/// One of the folders.
 pub(super) struct Files {
     root: Dir,
     place: PathBuf,
     hidden: bool,
+    /// The folder before paths that are answered; nothing before those in the working folder.
+    prefix: String,
 }
 
 #[derive(Deserialize)]
 pub(super) struct Read {
-    path: String,
+    pub path: String,
 }
 
 #[derive(Deserialize)]
 pub(super) struct List {
-    path: Option<String>,
+    pub path: Option<String>,
     pattern: Option<String>,
     #[serde(default)]
     recursive: bool,
@@ -91,38 +106,42 @@ pub(super) struct List {
 
 #[derive(Deserialize)]
 pub(super) struct Write {
-    path: String,
+    pub path: String,
     content: String,
     #[serde(default)]
     append: bool,
 }
 
 impl Files {
-    /// Opens it.
-    pub fn open(path: &Path, hidden: bool) -> Result<Self, ToolFault> {
-        let root = folder::open_at(path)
-            .map_err(|error| ToolFault::lasting("no_folder", format!("the working folder cannot be used: {error}")))?;
-        Ok(Self { root, place: path.to_owned(), hidden })
+    /// Opens the folder of a path; `working` is the working folder.
+    pub fn open(located: &Located<'_>, working: &Path, hidden: bool) -> Result<Self, ToolFault> {
+        let place = located.folder.unwrap_or(working);
+        let root = folder::open_at(place).map_err(|error| {
+            let which = if located.folder.is_some() { "a configured" } else { "the working" };
+            ToolFault::lasting("no_folder", format!("{which} folder cannot be used: {error}"))
+        })?;
+        let prefix = located.folder.map(|folder| folder.join("").display().to_string()).unwrap_or_default();
+        Ok(Self { root, place: place.to_owned(), hidden, prefix })
     }
 
-    pub fn read(&self, wanted: &Read, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
-        let path = self.path(&wanted.path)?;
+    pub fn read(&self, below: &str, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
+        let path = self.path(below)?;
         let (dir, name) = self.parent(&path, false)?;
         let most = FILE_BYTES.min(bounds.answer_bytes as u64);
         let bytes = folder::read_file(&dir, &name, most).map_err(io(&path))?;
         let bytes = bytes.ok_or_else(|| unread(&dir, &name, &path, most))?;
         let text =
             String::from_utf8(bytes).map_err(|_| ToolFault::lasting("not_text", format!("{path} is no text")))?;
-        Ok(json!({"path": path.as_str(), "bytes": text.len(), "text": text}))
+        Ok(json!({"path": self.shown(&path), "bytes": text.len(), "text": text}))
     }
 
-    pub fn list(&self, wanted: &List, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
-        let (dir, prefix) = match wanted.path.as_deref().filter(|path| !matches!(*path, "" | ".")) {
-            None => (self.root.try_clone().map_err(io_of_root)?, String::new()),
-            Some(path) => {
+    pub fn list(&self, below: &str, wanted: &List, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
+        let (dir, prefix) = match below {
+            "" | "." => (self.root.try_clone().map_err(io_of_root)?, self.prefix.clone()),
+            path => {
                 let path = self.path(path.trim_end_matches('/'))?;
                 let (parent, name) = self.parent(&path, false)?;
-                (open(&parent, &name, &path)?, format!("{path}/"))
+                (open(&parent, &name, &path)?, format!("{}/", self.shown(&path)))
             }
         };
         let mut listing = Listing { wanted, bounds, files: Vec::new(), looked: 0 };
@@ -170,8 +189,14 @@ impl Files {
         Ok(())
     }
 
-    pub fn write(&self, wanted: &Write, kept: &[PathBuf], bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
-        let path = self.path(&wanted.path)?;
+    pub fn write(
+        &self,
+        below: &str,
+        wanted: &Write,
+        kept: &[PathBuf],
+        bounds: &Bounds<'_>,
+    ) -> Result<Value, ToolFault> {
+        let path = self.path(below)?;
         let real = resolve(&self.place).map_err(io(&path))?.join(path.as_str());
         if kept.iter().any(|folder| real.starts_with(folder)) || real.ends_with(LOCK_FILE) {
             return Err(ToolFault::lasting("not_allowed", format!("{path} is skillhub's own"))
@@ -203,13 +228,18 @@ impl Files {
         }
         bounds.remaining()?;
         replace(&dir, &name, &bytes).map_err(io(&path))?;
-        Ok(json!({"path": path.as_str(), "bytes": bytes.len()}))
+        Ok(json!({"path": self.shown(&path), "bytes": bytes.len()}))
+    }
+
+    /// A path as answers name it.
+    fn shown(&self, path: &SkillPath) -> String {
+        format!("{}{path}", self.prefix)
     }
 
     /// A path as text that stays inside: the rules of paths in skills, and no hidden names.
     fn path(&self, text: &str) -> Result<SkillPath, ToolFault> {
-        let path = SkillPath::parse(text.strip_prefix("./").unwrap_or(text)).map_err(|error| {
-            ToolFault::lasting("not_allowed", format!("{text:?} is no path inside the working folder: {error}"))
+        let path = SkillPath::parse(text).map_err(|error| {
+            ToolFault::lasting("not_allowed", format!("{text:?} is not a path inside the folder: {error}"))
                 .hint("give a path relative to the working folder")
         })?;
         match !self.hidden && path.as_str().split('/').any(|part| part.starts_with('.')) {

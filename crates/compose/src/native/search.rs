@@ -17,13 +17,14 @@ const USUAL: usize = 10;
 
 pub(super) fn spec() -> ToolSpec {
     let words = json!({"type": "string"});
+    let of_first = json!({"type": ["string", "null"], "description": "Of the first result"});
     tool(
         "web_search",
         "Search the web with the endpoint that the configuration names.",
         json!({"query": text("What to look for"), "count": {"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL}}),
         &["query"],
         gives(json!({
-            "query": words,
+            "query": words, "url": of_first, "content": of_first,
             "results": {"type": "array", "items": {"type": "object", "properties": {"title": words, "url": words, "snippet": words}}},
         })),
         Approval::None,
@@ -85,7 +86,8 @@ pub(super) fn search(
             })
         })
         .collect();
-    Ok(json!({"query": wanted.query, "results": results}))
+    let first = results.first().map(|first| (first["url"].clone(), first["snippet"].clone())).unwrap_or_default();
+    Ok(json!({"query": wanted.query, "url": first.0, "content": first.1, "results": results}))
 }
 
 /// A text as a part of an address.

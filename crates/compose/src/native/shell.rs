@@ -57,6 +57,7 @@ pub(super) fn run(folder: &Path, wanted: &Shell, bounds: &Bounds<'_>) -> Result<
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(|error| {
         ToolFault::lasting("not_started", format!("{:?} cannot be started: {error}", wanted.command))
+            .hint("`command` is the program alone, and `args` lists its arguments; `sh` with `-c` takes a whole line")
     })?;
     let most = bounds.answer_bytes / 2;
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());

@@ -88,6 +88,65 @@ fn files_are_written_read_and_listed() {
     assert_eq!(left.len(), 1, "nothing beside it");
 }
 
+// CC5
+#[cfg(unix)]
+#[test]
+fn absolute_paths_stay_in_configured_folders() {
+    let base = tempfile::tempdir().unwrap();
+    let [work, open, other] = ["work", "open", "other"].map(|name| base.path().join(name));
+    [&work, &open, &other].into_iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
+    std::fs::write(other.join("secret"), "s").unwrap();
+    std::os::unix::fs::symlink(&other, open.join("link")).unwrap();
+    let native = Native::new(NativeSettings { folders: vec![open.clone()], ..NativeSettings::default() }, &work);
+    let at = |below: &str| format!("{}/{below}", open.display());
+    let written = call(&native, "write_file", json!({"path": at("a/r.md"), "content": "r"})).unwrap();
+    assert_eq!(written["path"], at("a/r.md"));
+    assert_eq!(call(&native, "read_file", json!({"path": at("a/r.md")})).unwrap()["text"], "r");
+    for folder in [at("").trim_end_matches('/'), &at("")] {
+        let listed =
+            call(&native, "list_files", json!({"path": folder, "recursive": true, "pattern": "*.md"})).unwrap();
+        assert_eq!(listed["files"][0]["path"], at("a/r.md"), "{listed}");
+    }
+    let outside = other.join("secret").display().to_string();
+    for path in [&outside, &at("../other/secret"), &at("link/secret"), &at("a/../../other/secret"), &at(".env")] {
+        assert!(call(&native, "read_file", json!({"path": path})).is_err(), "{path} was read");
+        let fault = call(&native, "write_file", json!({"path": path, "content": "x"})).unwrap_err();
+        assert_eq!(fault.code, "not_allowed", "{path}: {fault:?}");
+    }
+    let settings = NativeSettings { folders: vec![open.clone()], ..NativeSettings::default() };
+    let keeping = Native::new(settings, &work).keeping([open.join("library")]);
+    let fault = call(&keeping, "write_file", json!({"path": at("library/a/SKILL.md"), "content": "x"})).unwrap_err();
+    assert!(fault.message.contains("skillhub's own"), "{fault:?}");
+    assert_eq!(std::fs::read_to_string(other.join("secret")).unwrap(), "s");
+    assert!(call(&native, "write_file", json!({"path": "r.md", "content": "r"})).is_ok() && work.join("r.md").exists());
+}
+
+// CC5
+#[cfg(unix)]
+#[test]
+fn literal_paths_are_judged_before_the_run() {
+    let folders = ["/srv/data".into(), "/tmp".into()];
+    for (literal, is_whole, is_fault) in [
+        ("/tmp/report.md", true, false),
+        ("/tmp", true, false),
+        ("report.md", true, false),
+        ("/tmpx/report.md", true, true),
+        ("/tmp/../etc/passwd", true, true),
+        ("../report.md", true, true),
+        ("/etc/", false, true),
+        ("/srv/", false, false),
+        ("/srv/other/", false, true),
+        ("/", false, false),
+        ("/tmp/report-", false, false),
+        ("a/../", false, true),
+        ("", false, false),
+    ] {
+        assert_eq!(Located::fault(literal, is_whole, &folders).is_some(), is_fault, "{literal}");
+    }
+    let hint = Located::fault("/etc/passwd", true, &folders).unwrap().hint.unwrap();
+    assert!(hint.contains(r#"`folders = ["/srv/data","/tmp","/etc"]`"#), "{hint}");
+}
+
 #[cfg(unix)]
 #[test]
 fn no_path_leads_out_of_the_folder() {

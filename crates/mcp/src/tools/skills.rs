@@ -13,6 +13,7 @@ use skill::{Digest, SkillName, SkillPath, failure::FailureKind};
 
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
 use crate::{
+    joined,
     refusal::{Question, Refusal},
     workplace::Used,
 };
@@ -47,6 +48,7 @@ pub(crate) const READ_SKILL: Spec = Spec {
             "held": {"type": ["string", "null"]},
             "warnings": {"type": "array", "items": {"type": "string"}},
             "tool_policy": {"type": "object"},
+            "tools": {"type": "array", "items": {"type": "string"}},
         })
     },
     effect: Effect::Reads,
@@ -135,13 +137,16 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal>
     let opened = instructions_in_run(call, &which, run)?;
     let files: Vec<&str> = opened.files.iter().map(SkillPath::as_str).collect();
     let content = opened.skill_content(OUTPUT_BYTES);
+    let tools = joined::names(call, &opened.name);
     let document = json!({
         "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": content, "files": files,
         "revision": opened.head.as_ref().map(|head| &head.id), "allowed_tools": opened.declared.tools,
         "edited": opened.edited, "digest": opened.digest, "held": opened.held, "warnings": opened.warnings,
-        "tool_policy": policy(call, &active, &opened.declared)?.document(),
+        "tool_policy": policy(call, &active, &opened.declared)?.document(), "tools": tools,
     });
-    Ok(Answer { text: Some(content), declared: Some(opened.declared), ..document.into() })
+    let text =
+        if tools.is_empty() { content } else { format!("{content}\nTools of this skill: {}\n", tools.join(", ")) };
+    Ok(Answer { text: Some(text), declared: Some(opened.declared), ..document.into() })
 }
 
 /// What the skills that the agent follows, this one included, leave of the tools of its host.

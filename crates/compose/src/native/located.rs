@@ -1,0 +1,62 @@
+//! [`Located`]: the folder of a path that a file tool is given, and the path below it.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use crate::host::ToolFault;
+
+/// The keyword in a path's schema that lists the folders for absolute paths, so that compiling judges literal paths.
+pub(crate) const KEYWORD: &str = "x-folders";
+
+/// A path and the folder that it leads into. Nothing is said of links, which are found when it is opened.
+#[derive(Debug)]
+pub(crate) struct Located<'a> {
+    /// A folder of the configuration; the working folder where there is none.
+    pub folder: Option<&'a Path>,
+    /// The path below it; empty for the folder itself.
+    pub below: &'a str,
+}
+
+impl<'a> Located<'a> {
+    /// Finds the folder of a path: the working folder for a relative one, the innermost of `folders` for an absolute one.
+    ///
+    /// # Errors
+    /// An absolute path is below none of them.
+    pub fn of(text: &'a str, folders: &'a [PathBuf]) -> Result<Self, ToolFault> {
+        let path = Path::new(text);
+        if !path.is_absolute() {
+            return Ok(Self { folder: None, below: text.strip_prefix("./").unwrap_or(text) });
+        }
+        let below = |folder: &'a PathBuf| Some((folder.as_path(), path.strip_prefix(folder).ok()?.to_str()?));
+        let found = folders.iter().filter_map(below).min_by_key(|(_, below)| below.len());
+        let (folder, below) = found.ok_or_else(|| outside(text, path.parent().unwrap_or(path), folders))?;
+        Ok(Self { folder: Some(folder), below })
+    }
+
+    /// The fault of a literal path, or of the literal beginning of one, that leads out whatever follows it.
+    pub fn fault(literal: &str, is_whole: bool, folders: &[PathBuf]) -> Option<ToolFault> {
+        let known = if is_whole { literal } else { literal.rsplit_once('/').map_or("", |(parent, _)| parent) };
+        let may_follow = !is_whole && folders.iter().any(|folder| folder.starts_with(Path::new(known)));
+        match Located::of(known, folders) {
+            Ok(located) if located.below.split('/').any(|part| part == "..") => {
+                let message = format!("{literal:?} leads out of its folder");
+                Some(ToolFault::lasting("not_allowed", message).hint("write the path without `..`"))
+            }
+            Ok(_) => None,
+            Err(_) if may_follow => None,
+            Err(fault) if is_whole => Some(fault),
+            Err(_) => Some(outside(literal, Path::new(known), folders)),
+        }
+    }
+}
+
+/// The fault of a path that a person allows by adding `folder` to the others.
+fn outside(text: &str, folder: &Path, folders: &[PathBuf]) -> ToolFault {
+    let wanted: Vec<&Path> = folders.iter().map(PathBuf::as_path).chain([folder]).collect();
+    let message = format!("{text:?} is outside the folders that tools may use");
+    ToolFault::lasting("not_allowed", message).hint(format!(
+        "a person allows it with `folders = {}` under [tools] in config.toml (`skillhub where` shows the file); a relative path is in the working folder",
+        json!(wanted)
+    ))
+}

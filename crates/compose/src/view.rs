@@ -1,0 +1,64 @@
+//! [`write`]: `state/composed_tools.json` of the home, the tools of all its libraries in one file.
+//!
+//! It is made from what each library keeps. Nothing here reads it back; other programs may.
+
+use std::path::Path;
+
+use library::{Durability, LibraryError, ensure_dir, open_dir, read_bounded, write_atomically};
+use serde_json::{Value, json};
+use toml::Table;
+
+use crate::store::{Document, Entry, FILE, FILE_BYTES, FORMAT};
+
+/// The folder in the home.
+const FOLDER: &str = "state";
+/// Bytes of the file that says where a library is.
+const NOTE_BYTES: u64 = 64 << 10;
+/// How often it is made again because another library changed meanwhile.
+const ROUNDS: usize = 8;
+
+/// Writes the view of a home anew. Of two processes that do so at the same time the later one sees what the other changed.
+///
+/// # Errors
+/// The home cannot be read or written.
+pub(crate) fn write(home: &Path) -> Result<(), LibraryError> {
+    let dir = ensure_dir(&home.join(FOLDER))?;
+    let mut view = collect(home)?;
+    for _ in 0..ROUNDS {
+        let document = json!({"format": FORMAT, "tools": view});
+        let text = format!("{document:#}\n");
+        write_atomically(&dir, FILE, text.as_bytes(), Durability::Whole)
+            .map_err(|source| LibraryError::Io { path: FILE.into(), source })?;
+        let now = collect(home)?;
+        if now == view {
+            break;
+        }
+        view = now;
+    }
+    Ok(())
+}
+
+/// The tools of all libraries, in a stable order.
+fn collect(home: &Path) -> Result<Vec<Value>, LibraryError> {
+    let libraries = home.join("libraries");
+    let Some(dir) = open_dir(&libraries)? else { return Ok(Vec::new()) };
+    let entries = dir.entries().into_iter().flatten().flatten();
+    let mut all: Vec<_> = entries.map(|entry| libraries.join(entry.file_name())).collect();
+    all.sort();
+    Ok(all.iter().filter_map(|own| tools_of(own)).flatten().collect())
+}
+
+/// The tools of one library; `None` where there are none or its files cannot be read, which its own commands report.
+fn tools_of(own: &Path) -> Option<Vec<Value>> {
+    let dir = open_dir(own).ok()??;
+    let stored: Document = serde_json::from_slice(&read_bounded(&dir, FILE, FILE_BYTES).ok()??).ok()?;
+    let note = String::from_utf8(read_bounded(&dir, "library.toml", NOTE_BYTES).ok()??).ok()?;
+    let note: Table = note.parse().ok()?;
+    let library = note.get("path")?.as_str()?;
+    let tools = stored.skills.values().filter_map(Entry::tool).map(|tool| {
+        let mut document = tool.document();
+        document["library"] = Value::from(library);
+        document
+    });
+    Some(tools.collect())
+}

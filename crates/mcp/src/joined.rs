@@ -1,0 +1,174 @@
+//! [`Joined`]: tools of configured servers that join the list of a conversation once a skill was read that brings them.
+
+use std::time::{Duration, Instant};
+
+use agent::{AllowedTool, Catalogue, Decision, Listed, Settings, Sight, matches};
+use compose::{Approval, Bounds, Hosts, RunLimits, ToolHost, ToolSpec, class_of, known_code};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
+use serde_json::{Value, json};
+use skill::{
+    SkillName,
+    failure::{Failure, FailureKind},
+};
+
+use crate::{
+    composed,
+    refusal::{Question, Refusal},
+    tools::{Answer, Call, Spec, object},
+};
+
+/// A tool of a server, and why it is offered.
+#[derive(Debug, Clone)]
+pub(crate) struct Joined {
+    /// The name under which it is offered: the server's own where the skill uses that one, else `mcp__SERVER__TOOL`.
+    pub name: String,
+    /// The tool.
+    pub spec: ToolSpec,
+    /// The first skill that brings it.
+    pub skill: SkillName,
+}
+
+/// The tools of servers that skills bring, in the order of the skills, each once. Without `skills`, those of all that the agent may read
+/// unasked.
+pub(crate) fn joined(call: &Call<'_>, skills: Option<&[SkillName]>) -> Result<Vec<Joined>, Refusal> {
+    let (settings, hosts) = (call.place.settings()?, call.place.tool_hosts()?);
+    let brought = brought(call, &settings, &hosts, skills)?;
+    if brought.is_empty() {
+        return Ok(Vec::new());
+    }
+    let may_use = |spec: &ToolSpec| spec.name.starts_with("mcp__") && decision(call, &settings, spec) != Decision::Deny;
+    let specs: Vec<ToolSpec> = hosts.tools().into_iter().filter(may_use).collect();
+    let mut joined: Vec<Joined> = Vec::new();
+    for (skill, name) in &brought {
+        for spec in specs.iter().filter(|spec| means(name, spec)) {
+            if !joined.iter().any(|known| known.spec.name == spec.name) {
+                let name = offered_as(name, spec, &specs).to_owned();
+                joined.push(Joined { name, spec: spec.clone(), skill: skill.clone() });
+            }
+        }
+    }
+    Ok(joined)
+}
+
+/// The names of tools that skills bring: those of their `allowed-tools`, and those that the configuration groups under them. Skills that the agent
+/// does not see any more bring none.
+pub(crate) fn brought(
+    call: &Call<'_>,
+    settings: &Settings,
+    hosts: &Hosts,
+    skills: Option<&[SkillName]>,
+) -> Result<Vec<(SkillName, String)>, Refusal> {
+    let of = |listed: &Listed| -> Vec<(SkillName, String)> {
+        let declared = listed.declared().tools.unwrap_or_default();
+        let names = declared.iter().map(|entry| AllowedTool::parse(entry).tool);
+        let names = names.chain(hosts.group(listed.name.as_str()).iter().cloned());
+        names.map(|name| (listed.name.clone(), name)).collect()
+    };
+    let collect = |catalogue: &Catalogue| match skills {
+        Some(skills) => {
+            let read = skills.iter().filter_map(|name| catalogue.find(name).ok());
+            let seen = read.filter(|listed| matches!(listed.sight(settings, call.agent), Sight::Seen | Sight::Asked));
+            seen.flat_map(of).collect()
+        }
+        None => catalogue
+            .skills
+            .iter()
+            .filter(|listed| listed.sight(settings, call.agent) == Sight::Seen)
+            .flat_map(of)
+            .collect(),
+    };
+    Ok(call.live.with(collect)?)
+}
+
+/// The names of all tools that one skill brings, as the agent may use them now. A skill can be read whatever is wrong with them.
+pub(crate) fn names(call: &Call<'_>, skill: &SkillName) -> Vec<String> {
+    let skills = std::slice::from_ref(skill);
+    let mut names = composed::names(call, skills).unwrap_or_default();
+    names.extend(joined(call, Some(skills)).unwrap_or_default().into_iter().map(|joined| joined.name));
+    names
+}
+
+/// Tests for a tool that a skill means by a name. A pattern has to name the server: `*` alone restricts nothing and brings nothing.
+fn means(name: &str, spec: &ToolSpec) -> bool {
+    own_name(spec) == name || (name.starts_with("mcp__") && matches(name, &spec.name))
+}
+
+/// The server's own name of its tool.
+fn own_name(spec: &ToolSpec) -> &str {
+    let of_server = spec.name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
+    of_server.map_or(spec.name.as_str(), |(_, own)| own)
+}
+
+/// The name that the skill uses, where only one tool has it and none of ours may be meant.
+fn offered_as<'t>(name: &'t str, spec: &'t ToolSpec, specs: &[ToolSpec]) -> &'t str {
+    let is_single = specs.iter().filter(|other| own_name(other) == name).count() == 1;
+    let is_ours = Spec::find(name).is_some() || composed::may_be(name) || name.starts_with("mcp__");
+    if is_single && !is_ours { name } else { &spec.name }
+}
+
+fn decision(call: &Call<'_>, settings: &Settings, spec: &ToolSpec) -> Decision {
+    match settings.capability(call.agent, &spec.name) {
+        Some(false) => Decision::Deny,
+        Some(true) | None => settings.permissions.tool(call.agent, &spec.name),
+    }
+}
+
+impl Joined {
+    /// As clients list it.
+    pub fn tool(&self) -> Tool {
+        let reads = self.spec.approval == Approval::None;
+        let hints = ToolAnnotations::from_raw(None, Some(reads), Some(!reads), None, Some(true));
+        let input = if self.spec.input.is_object() { self.spec.input.clone() } else { json!({"type": "object"}) };
+        let output = json!({
+            "type": "object",
+            "properties": {"ok": {"type": "boolean"}, "output": self.spec.output.clone().unwrap_or(Value::Bool(true))},
+            "required": ["ok"],
+        });
+        let meta = json!({
+            "skillhub/skill": self.skill.as_str(), "skillhub/name": self.spec.name, "skillhub/approval": self.spec.approval,
+        });
+        let mut tool = Tool::new(self.name.clone(), self.spec.description.clone(), object(input))
+            .with_title(self.spec.name.clone())
+            .with_raw_output_schema(object(output))
+            .with_annotations(hints);
+        tool.meta = serde_json::from_value(meta).ok();
+        tool
+    }
+
+    /// Calls it, if the agent may and a person agreed to its level.
+    pub fn call(&self, call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
+        let settings = call.place.settings()?;
+        let name = &self.spec.name;
+        let level = match decision(call, &settings, &self.spec) {
+            Decision::Deny => {
+                let message = format!("{} may not use {name}", call.agent);
+                return Err(Refusal::new(FailureKind::Refused, "policy_denied", message)
+                    .hint("a person allows it with [[permissions]] in config.toml; go on without it"));
+            }
+            Decision::Ask => self.spec.approval.max(Approval::PlanConfirm),
+            Decision::Allow => self.spec.approval,
+        };
+        let input = Value::Object(arguments);
+        if level > Approval::None {
+            let shown = composed::shown(&input);
+            let text = format!("May the agent run {name} ({})? Its input: {shown}", level.as_str());
+            let hint = "a person sets the level with `tools` under [mcp_servers.NAME] in config.toml";
+            call.ask(name, Question::new(text, &json!([self.spec, input])), hint)?;
+        }
+        let limits = RunLimits::default();
+        let bounds = Bounds {
+            deadline: Instant::now() + Duration::from_millis(limits.call_millis),
+            cancelled: call.cancelled,
+            answer_bytes: limits.answer_bytes,
+            level: self.spec.approval,
+        };
+        let output = call.place.tool_hosts()?.call(name, &input, &bounds).map_err(|fault| {
+            let kind = class_of(fault.code);
+            let code = if kind == FailureKind::Refused { "policy_denied" } else { known_code(fault.code) };
+            let failure = Failure { kind, code, hint: fault.hint };
+            Refusal { message: fault.message, failure, details: Box::default(), question: None }
+        })?;
+        let text = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
+        Ok(Answer { text: Some(text), ..json!({"ok": true, "output": output}).into() })
+    }
+}
