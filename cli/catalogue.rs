@@ -1,8 +1,9 @@
 //! What the command line tells of a [`Catalogue`].
 
 use agent::{Builtin, Catalogue, Places};
+use client::{Request, Spec, vetted};
 use serde_json::{Value, json};
-use skill::SkillName;
+use skill::{QualifiedName, SkillName};
 
 use crate::{
     context::Context,
@@ -18,6 +19,43 @@ pub fn builtin() -> Result<Vec<Builtin>, CliError> {
     let internal = |error: String| CliError::new("internal", Exit::Failed, error);
     let seeds = registry_index::builtins().map_err(|error| internal(error.to_string()))?;
     seeds.into_iter().map(|files| Builtin::of(files).map_err(internal)).collect()
+}
+
+/// The skills that are read only: those inside the program, then those of the registry that the configuration names
+/// as the storage.
+///
+/// # Errors
+/// As [`builtin`]. What of the registry cannot be read is left out, with a note.
+pub fn public_skills(context: &Context) -> Result<Vec<Builtin>, CliError> {
+    let mut skills = builtin()?;
+    if let Some(given) = context.config.skills.registry() {
+        match of_registry(context, given) {
+            Ok(found) => skills.extend(found),
+            Err(error) => context.out.note(&format!("the registry of [skills] is left out: {}", error.message)),
+        }
+    }
+    Ok(skills)
+}
+
+/// The newest release of each skill of a registry that an install would take.
+fn of_registry(context: &Context, given: Option<&str>) -> Result<Vec<Builtin>, CliError> {
+    let registries = context.registries_at(given).requiring_signatures(context.required_signers()?);
+    let registry = registries.default_one().map_err(failed)?;
+    let names = registry.with_all_lines().map_err(failed)?.names().map_err(failed)?;
+    let release = |name: QualifiedName| {
+        let spec = Spec::Qualified { name: name.clone(), request: Request::newest() };
+        match vetted(&registries, &spec) {
+            Ok(release) => {
+                let files = release.cleared.bundle().clone();
+                Some(Builtin { name: name.name.clone(), files, qualified: Some(name) })
+            }
+            Err(error) => {
+                context.out.note(&format!("{name} of the registry is left out: {error}"));
+                None
+            }
+        }
+    };
+    Ok(names.into_iter().filter_map(release).collect())
 }
 
 /// The skills that whoever acts, or the agent that is named, may know of, by precedence.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use skill::SkillName;
 
 use crate::{
-    catalogue::{builtin, collect, exit_with, problems},
+    catalogue::{collect, exit_with, problems, public_skills},
     context::Context,
     exit::{CliError, Exit},
     print::{FAINT, STRONG, Table},
@@ -66,7 +66,7 @@ pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
     let agent = context.agent(args.agent.as_deref());
     let places = context.places_of(&agent);
     // A person is shown what is hidden as well, and why.
-    let catalogue = collect(context, &places, builtin()?, args.agent.as_deref())?;
+    let catalogue = collect(context, &places, public_skills(context)?, args.agent.as_deref())?;
     let (views, host) = (Views::new(&catalogue, &settings), context.host(&agent));
     let show = |listed| {
         let view = host.as_ref().map(|host| views.effective(host, listed));
