@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `GET /api/skills` | every skill that agents of the library could see, switched off ones as well |
 //! | `GET`, `PUT /api/skills/{name}` | one; `{"enabled": false}` hides it from agents |
-//! | `POST /api/skills/install` | the body is a `.skill` archive |
+//! | `POST /api/skills/install` | the body is a `.skill` archive; `deerflow.rs` reads forms and paths as well |
 //! | `POST /api/skills/reload` | look at all folders again |
 //! | `GET /api/skills/custom` | those that can be changed: the library's own |
 //! | `GET`, `PUT`, `DELETE /api/skills/custom/{name}` | its text; `{"content": …}` replaces it; a last revision without files |
@@ -23,6 +23,7 @@
 mod codegen;
 mod custom;
 mod decisions;
+mod deerflow;
 mod gate;
 mod proposals;
 mod sessions;
@@ -51,11 +52,12 @@ use crate::{
     blocking::on_thread, error::ApiError, pages, proxies::TrustedProxies, serve::ServeError, settings::ServerLimits,
 };
 pub(crate) use custom::change;
+pub use deerflow::history_entries;
 pub(crate) use gate::{Asker, Surface};
 pub use gate::{Gate, GateError};
 pub(crate) use proposals::reviewer;
 pub(crate) use sessions::Sessions;
-pub use workplace::{Open, Readers, Workplace};
+pub use workplace::{Open, Readers, Upload, Workplace};
 
 /// How long a request may take: an install scans every file.
 const REQUEST_TIME: Duration = Duration::from_secs(120);
@@ -150,6 +152,7 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
         .route("/api/proposals/{id}", get(proposals::one))
         .route("/api/proposals/{id}/accept", post(proposals::accept))
         .route("/api/proposals/{id}/reject", post(proposals::reject))
+        .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), deerflow::bodies))
         .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), decisions::held_to_table))
         .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), gate::bearer))
         .merge(
@@ -161,6 +164,7 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
             ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here")
         })
         .layer(DefaultBodyLimit::max(archive))
+        .layer(middleware::from_fn(deerflow::answers))
         .layer(middleware::from_fn_with_state(Arc::clone(gateway), gate::guard))
         .with_state(Arc::clone(gateway))
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Bundle, Limits, SkillName, frontmatter};
 
-use super::{Shared, Work, at_work, gate::Asker, read, skill_name, told};
+use super::{Shared, Upload, Work, at_work, gate::Asker, read, skill_name, told};
 use crate::error::ApiError;
 
 /// All skills.
@@ -95,14 +95,16 @@ pub async fn set_enabled(
 pub async fn install(
     State(gateway): State<Shared>,
     Extension(asker): Extension<Asker>,
+    upload: Option<Extension<Upload>>,
     archive: Bytes,
 ) -> Result<Json<Value>, ApiError> {
+    let upload = upload.map(|Extension(upload)| upload).unwrap_or_default();
     at_work(&gateway, asker, move |work| {
         if !archive.starts_with(b"PK") {
             return Err(ApiError::bad_request("the body is no .skill archive")
                 .hint("send the bytes that `skillhub pack DIR` writes"));
         }
-        let mut document = work.place.install(&archive)?;
+        let mut document = work.place.install(&archive, &upload)?;
         work.live.reload();
         let name = document.pointer("/skills/0/name").and_then(Value::as_str).unwrap_or_default().to_owned();
         document["success"] = json!(true);
@@ -127,11 +129,12 @@ pub async fn reload(
 
 /// A skill as hosts know it, and what is ours of it.
 fn document(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> Value {
-    let category = if is_custom(catalogue, listed, library) { "custom" } else { "public" };
+    let editable = is_custom(catalogue, listed, library);
+    let category = if editable { "custom" } else { "public" };
     let license = catalogue.files(listed).ok().and_then(|files| license(&files));
     json!({
         "name": listed.name.as_str(), "description": listed.description, "license": license, "category": category,
-        "enabled": listed.enabled, "version": listed.version, "scope": listed.scope.as_str(),
+        "editable": editable,        "enabled": listed.enabled, "version": listed.version, "scope": listed.scope.as_str(),
         "revision": listed.served().map(|head| head.id.to_string()),
         "number": listed.served().map(|head| head.number),
         "edited": listed.is_edited(), "digest": listed.digest(), "held": listed.held(),
@@ -140,9 +143,9 @@ fn document(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> Value
     })
 }
 
-/// Whether a skill stands in the library that is written to.
+/// Tests for a skill of the library that is written to, or of a group below it.
 fn is_custom(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> bool {
-    catalogue.library_of(listed).is_some_and(|own| own.path() == library)
+    catalogue.library_of(listed).is_some_and(|own| own.path().starts_with(library)) && !listed.found_elsewhere
 }
 
 fn license(files: &Bundle) -> Option<String> {
