@@ -250,6 +250,13 @@ fn skill_of_a_group_is_changed_in_its_folder() {
     sandbox.done(&["rollback", "help"]);
     assert!(fs::read_to_string(folder.join("SKILL.md")).unwrap().contains("Help."));
     assert!(!sandbox.user_skill("help").exists(), "nothing is made at the top");
+    write_files(&sandbox.skillhub_home(), &[("config.toml", b"policy = \"strict\"\n", false)]);
+    let held = sandbox.done(&patch);
+    let message = held["message"].as_str().unwrap();
+    let group = sandbox.user_skill("team/deep").display().to_string();
+    assert!(message.contains(&format!("skillhub --library {group} review diff")), "{held:#}");
+    let waiting = sandbox.done(&["--library", &group, "review", "list"]);
+    assert_eq!(waiting["proposals"].as_array().unwrap().len(), 1, "{waiting:#}");
 }
 
 // DF1

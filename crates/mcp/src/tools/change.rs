@@ -178,7 +178,7 @@ fn change(
     let mut library = call.place.library_of(name)?;
     let context =
         Context { actor: call.actor.clone(), time: call.now, policy: call.place.policy()?, elsewhere: &elsewhere };
-    let report = run(&mut library, &context)?;
+    let report = run(&mut library, &context)?.in_group(&library, call.place.library()?.path());
     call.authored.add(&report);
     let mut document = json!(report);
     let applied = report.status == Status::Applied;

@@ -223,7 +223,7 @@ pub(crate) fn change(
     let elsewhere = work.place.elsewhere()?;
     let context =
         Context { actor: work.actor.clone(), time: work.now, policy: work.place.policy()?, elsewhere: &elsewhere };
-    let report = run(&mut library, &context).map_err(told)?;
+    let report = run(&mut library, &context).map_err(told)?.in_group(&library, work.place.library()?.path());
     let mut document = json!(report);
     if report.status == Status::Applied {
         if let Ok(skill) = SkillName::parse(&report.name)
