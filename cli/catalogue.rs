@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use agent::{Builtin, Catalogue, Places};
+use client::{Request, Spec, vetted};
 use library::folder::{self, Leftovers};
 use serde_json::{Value, json};
-use skill::{Limits, SkillName};
+use skill::{Limits, QualifiedName, SkillName};
 
 use crate::{
     context::{Context, skill_name},
@@ -23,18 +24,19 @@ pub fn builtin() -> Result<Vec<Builtin>, CliError> {
     seeds.into_iter().map(|files| Builtin::of(files).map_err(internal)).collect()
 }
 
-/// The folder in the home with the files of the skills inside the program, for agents that read by paths. What is not
-/// as in the program is written again.
-pub fn builtin_folder(context: &Context) -> Option<PathBuf> {
+/// The folder in the home with the files of skills that are read only, for agents that read by paths. What is not as it
+/// has to be is written again.
+pub fn public_folder(context: &Context, skills: &[Builtin]) -> Option<PathBuf> {
     context.home.ensure().ok()?;
     let place = context.home.path().join("builtin");
     let dir = folder::create_at(&place).ok()?;
-    for Builtin { name, files } in builtin().ok()? {
-        let is_current =
-            || folder::read(&dir, name.as_str(), Leftovers::Skip, &Limits::default()).is_ok_and(|found| found == files);
+    for Builtin { name, files, .. } in skills {
+        let is_current = || {
+            folder::read(&dir, name.as_str(), Leftovers::Skip, &Limits::default()).is_ok_and(|found| found == *files)
+        };
         if !is_current() {
             let fresh = format!(".skillhub-{name}-{:x}", library::random_process_id());
-            folder::write(&dir, &fresh, &files).ok()?;
+            folder::write(&dir, &fresh, files).ok()?;
             let _absent = dir.remove_dir_all(name.as_str());
             if dir.rename(&fresh, &dir, name.as_str()).is_err() {
                 // Another process was first.
@@ -44,6 +46,43 @@ pub fn builtin_folder(context: &Context) -> Option<PathBuf> {
         }
     }
     Some(place)
+}
+
+/// The skills that are read only: those inside the program, then those of the registry that the configuration names
+/// as the storage.
+///
+/// # Errors
+/// As [`builtin`]. What of the registry cannot be read is left out, with a note.
+pub fn public_skills(context: &Context) -> Result<Vec<Builtin>, CliError> {
+    let mut skills = builtin()?;
+    if let Some(given) = context.config.skills.registry() {
+        match of_registry(context, given) {
+            Ok(found) => skills.extend(found),
+            Err(error) => context.out.note(&format!("the registry of [skills] is left out: {}", error.message)),
+        }
+    }
+    Ok(skills)
+}
+
+/// The newest release of each skill of a registry that an install would take.
+fn of_registry(context: &Context, given: Option<&str>) -> Result<Vec<Builtin>, CliError> {
+    let registries = context.registries_at(given).requiring_signatures(context.required_signers()?);
+    let registry = registries.default_one().map_err(failed)?;
+    let names = registry.with_all_lines().map_err(failed)?.names().map_err(failed)?;
+    let release = |name: QualifiedName| {
+        let spec = Spec::Qualified { name: name.clone(), request: Request::newest() };
+        match vetted(&registries, &spec) {
+            Ok(release) => {
+                let files = release.cleared.bundle().clone();
+                Some(Builtin { name: name.name.clone(), files, qualified: Some(name) })
+            }
+            Err(error) => {
+                context.out.note(&format!("{name} of the registry is left out: {error}"));
+                None
+            }
+        }
+    };
+    Ok(names.into_iter().filter_map(release).collect())
 }
 
 /// The skills that whoever acts, or the agent that is named, may know of, by precedence.

@@ -15,7 +15,7 @@ use mcp::{Remote, RemoteServer, STARTED_FOR_TOOLS};
 use skill::SkillName;
 
 use crate::{
-    catalogue::builtin,
+    catalogue::public_skills,
     context::Context,
     exit::{CliError, failed},
 };
@@ -49,7 +49,7 @@ impl Composing {
             context.out.note(&format!("the tools of the MCP server {server} are missing: {why}"));
         }
         Ok(Self {
-            catalogue: Catalogue::collect(&context.places(true), builtin()?).map_err(failed)?,
+            catalogue: Catalogue::collect(&context.places(true), public_skills(context)?).map_err(failed)?,
             settings: context.settings()?,
             agent: context.agent(agent),
             is_bound: agent.is_some() || !context.is_person(),

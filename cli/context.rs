@@ -112,7 +112,8 @@ impl Context {
             None => home,
         };
         let home = home.clone().with_edit_policy(edit_rules::edit_policy(home, cwd.clone()));
-        let place = LibraryPlace::resolve(global, &cwd, &user_home)?;
+        let configured = config.skills.library(&user_home);
+        let place = LibraryPlace::resolve(global, &cwd, &user_home, configured)?;
         let home = home.linked_by(linking::linker(&place, &user_home, &config));
         let now = Timestamp::now();
         let actor = actor(global.actor.as_deref(), &home, now)?;
@@ -147,6 +148,20 @@ impl Context {
             self.out.note(&format!("the lock file does not show the last operation yet: {error}"));
         }
         Ok(library)
+    }
+
+    /// The library that a skill is changed in: the chosen one, or the folder of a group below it where the skill
+    /// stands there.
+    ///
+    /// # Errors
+    /// As [`Context::library`].
+    pub fn library_of(&self, skill: &SkillName) -> Result<Library, CliError> {
+        let library = self.library()?;
+        let is_here = library.head(skill)?.is_some() || library.folders()?.iter().any(|name| name == skill.as_str());
+        match agent::group_of(library.path(), skill).filter(|_| !is_here) {
+            Some(group) => Ok(Library::open(&group, self.place.scope, &self.home, &self.config.library.storage)?),
+            None => Ok(library),
+        }
     }
 
     /// The user's library, whichever the flags choose.
@@ -192,7 +207,9 @@ impl Context {
         if !self.place.named && self.place.scope == Scope::Project {
             libraries.push((self.user_home.join(SKILLS_FOLDER), Scope::User));
         }
+        let public = self.config.skills.public_folder(&self.user_home).filter(|_| self.place.is_configured);
         let folders = if with_folders { self.folders_of("") } else { Vec::new() };
+        let folders = folders.into_iter().chain(public.map(|folder| (folder, Scope::User))).collect();
         let (home, storage) = (self.home.clone(), self.config.library.storage.clone());
         Places { home, storage, libraries, folders, project: self.place.project.clone() }
     }
@@ -205,7 +222,9 @@ impl Context {
         let config = &self.config;
         let (agent, skill_evolution) = (config.agent.clone(), config.skill_evolution.clone());
         let (agents, permissions) = (config.agents.tables.clone(), config.permissions.clone());
-        Settings::of(&Tables { agent, skill_evolution, agents, permissions }).map_err(failed)
+        let mut settings = Settings::of(&Tables { agent, skill_evolution, agents, permissions }).map_err(failed)?;
+        settings.container_path = settings.container_path.or_else(|| config.skills.container_path.clone());
+        Ok(settings)
     }
 
     /// The agent that acts: the one that is named, else the actor where that is an agent.

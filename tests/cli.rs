@@ -18,7 +18,7 @@ mod decision_cells;
 mod decisions;
 #[cfg(unix)]
 mod decisions_held;
-mod delicate_changes;
+pub mod delicate_changes;
 mod doctor;
 mod documents;
 mod downloads;

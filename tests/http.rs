@@ -6,6 +6,7 @@ mod backup;
 mod counting;
 mod crashes;
 mod data_folder;
+mod deerflow;
 pub mod gateway;
 mod index_files;
 mod indexes;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use skill::SkillName;
 
 use crate::{
-    catalogue::{builtin, builtin_folder, collect, exit_with, problems},
+    catalogue::{collect, exit_with, problems, public_folder, public_skills},
     context::Context,
     exit::{CliError, Exit},
     print::{FAINT, STRONG, Table},
@@ -66,7 +66,9 @@ pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
     let agent = context.agent(args.agent.as_deref());
     let places = context.places_of(&agent);
     // A person is shown what is hidden as well, and why.
-    let catalogue = collect(context, &places, builtin()?, args.agent.as_deref())?;
+    let public = public_skills(context)?;
+    let folder = public_folder(context, &public);
+    let catalogue = collect(context, &places, public, args.agent.as_deref())?;
     let (views, host) = (Views::new(&catalogue, &settings), context.host(&agent));
     let show = |listed| {
         let view = host.as_ref().map(|host| views.effective(host, listed));
@@ -77,7 +79,7 @@ pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
         skills: catalogue.skills.iter().map(show).collect(),
         notes: catalogue.notes.iter().cloned().chain(catalogue.warnings()).collect(),
         still_seen: still_seen(context, &catalogue, &views, host.as_ref())?,
-        prompt: prompt(&catalogue, &settings, &agent, builtin_folder(context).as_deref()),
+        prompt: prompt(&catalogue, &settings, &agent, folder.as_deref()),
         policy: policy(&catalogue, &settings, &agent),
         agent,
     };

@@ -33,7 +33,7 @@ pub struct DiffArgs {
 /// Compares them.
 pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
     let name = skill_called(context, &args.name)?;
-    let library = context.library()?;
+    let library = context.library_of(&name)?;
     let since = match args.from.as_deref() {
         _ if args.upstream => Since::Release,
         Some(from) => Since::Revision(from),

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use skill::SkillName;
 
 use crate::{
-    catalogue::{builtin, collect, skill_called},
+    catalogue::{collect, public_skills, skill_called},
     context::Context,
     exit::{CliError, Exit, failed},
     print::{STRONG, WARN, shell_word},
@@ -56,7 +56,7 @@ fn link_line(outcome: &SightOutcome) -> String {
 /// # Errors
 /// There is no such skill, or something cannot be written.
 pub fn set(context: &Context, name: &SkillName, enabled: bool) -> Result<(Value, Vec<SightOutcome>), CliError> {
-    let catalogue = collect(context, &context.places(true), builtin()?, None)?;
+    let catalogue = collect(context, &context.places(true), public_skills(context)?, None)?;
     let listed = catalogue.find(name).map_err(failed)?;
     let library = catalogue.state_library(listed).ok_or_else(|| CliError::usage("there is no library"))?;
     let action = if enabled { "enable" } else { "disable" };

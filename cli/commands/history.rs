@@ -4,34 +4,53 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 use library::Revision;
-use skill_manage::documents;
+use serde_json::Value;
+use server::gateway::history_entries;
+use skill_manage::{ManageError, documents};
 
 use crate::{
     catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit},
-    print::{FAINT, STRONG, time, verdict_style, visible},
+    print::{FAINT, Output, STRONG, time, verdict_style, visible},
 };
 
 /// Flags of `history`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub history my-skill
-  skillhub history my-skill --limit 5 --json")]
+  skillhub history my-skill --limit 5 --json
+  skillhub history my-skill --jsonl              one line a change, with the texts before and after")]
 pub struct HistoryArgs {
     /// The skill
     name: String,
     /// Show at most so many, the newest
     #[arg(long, value_name = "N")]
     limit: Option<NonZeroUsize>,
+    /// One JSON object a line in DeerFlow's form, the oldest first
+    #[arg(long)]
+    jsonl: bool,
 }
 
 /// Lists them, newest first.
 pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
     let name = skill_called(context, &args.name)?;
-    let library = context.library()?;
-    let history = documents::history(&library, name, args.limit.map_or(usize::MAX, NonZeroUsize::get))?;
+    let library = context.library_of(&name)?;
+    let limit = args.limit.map_or(usize::MAX, NonZeroUsize::get);
+    if args.jsonl {
+        return lines(context.out, history_entries(&library, name, limit)?);
+    }
+    let history = documents::history(&library, name, limit)?;
     context.out.long_answer(&history, || history.revisions.iter().map(text).collect())?;
+    Ok(Exit::Done)
+}
+
+/// Prints each entry when it is made: all of them may be too much to hold.
+fn lines(out: Output, entries: impl Iterator<Item = Result<Value, ManageError>>) -> Result<Exit, CliError> {
+    let out = Output { json: true, ..out };
+    for entry in entries {
+        out.answer(&entry?, |_| Ok(()))?;
+    }
     Ok(Exit::Done)
 }
 

@@ -91,8 +91,15 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
 /// It is not there, it is blocked, or something is in its way.
 pub fn for_agent(context: &Context, spec: &str) -> Result<Value, CliError> {
     let spec = spec.parse().map_err(|error: client::SpecError| failed(error))?;
-    let request = InstallRequest { specs: vec![spec], ..InstallRequest::default() };
-    let (document, _) = document_of(&mut install(context, &request, &AcceptArgs::default())?)?;
+    without_flags(context, &InstallRequest { specs: vec![spec], ..InstallRequest::default() })
+}
+
+/// Installs as no flag says, and gives the document.
+///
+/// # Errors
+/// As [`for_agent`].
+pub fn without_flags(context: &Context, request: &InstallRequest) -> Result<Value, CliError> {
+    let (document, _) = document_of(&mut install(context, request, &AcceptArgs::default())?)?;
     Ok(document)
 }
 
@@ -220,8 +227,11 @@ fn whole_document(installed: &[Installed]) -> (Value, Exit) {
     (document, exit)
 }
 
-/// The same, but that a single failure is that of the whole.
-fn document_of(installed: &mut Vec<Installed>) -> Result<(Value, Exit), CliError> {
+/// What became of each skill, and the gravest exit code; a single failure is that of the whole.
+///
+/// # Errors
+/// The failure of the only skill.
+pub fn document_of(installed: &mut Vec<Installed>) -> Result<(Value, Exit), CliError> {
     if let [Installed { error: Some(_), .. }] = installed.as_slice() {
         let skills: Vec<Value> = installed.iter().map(document).collect();
         if let Some(error) = installed.pop().and_then(|only| only.error) {

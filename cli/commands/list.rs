@@ -13,7 +13,7 @@ use library::Scope;
 use serde_json::{Value, json};
 
 use crate::{
-    catalogue::{builtin, collect, exit_with, problems},
+    catalogue::{collect, exit_with, problems, public_skills},
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, Table, shell_word, visible},
@@ -44,7 +44,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     if args.agents {
         return list_agents(context);
     }
-    let builtin = if args.builtin { builtin()? } else { Vec::new() };
+    let builtin = if args.builtin { public_skills(context)? } else { Vec::new() };
     let catalogue = collect(context, &context.places(false), builtin, None)?;
     let agents = AgentsPicture::of(context, &catalogue, None)?;
     let unmanaged = unmanaged(context, &catalogue)?;

@@ -88,7 +88,7 @@ pub struct NoteArgs {
     #[arg(long, value_name = "ID")]
     run: Option<String>,
     /// The id of the conversation, for the history
-    #[arg(long, value_name = "ID")]
+    #[arg(long, alias = "thread-id", value_name = "ID")]
     thread: Option<String>,
     /// Do everything but the change
     #[arg(long)]
@@ -122,8 +122,9 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
         check_request(context, "manage", &request.skill)?;
     }
     let elsewhere = context.elsewhere()?;
-    let mut library = context.library()?;
+    let mut library = context.library_of(&request.skill)?;
     let report = skill_manage::manage(&mut library, &request, &context.manage(&elsewhere)?)?;
+    let report = report.in_group(&library, context.library()?.path());
     if report.status == Status::Applied {
         context.refresh_lock(&library, &request.skill);
     }

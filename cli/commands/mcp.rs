@@ -15,7 +15,7 @@ use skill_manage::{Elsewhere, Policy, documents::HostsDocument};
 
 use crate::{
     args::Global,
-    catalogue::builtin,
+    catalogue::public_skills,
     commands::{enable, install as install_skill, record, search},
     context::Context,
     exit::{CliError, Exit, failed},
@@ -138,6 +138,10 @@ impl Workplace for Context {
         self.library().map_err(refusal)
     }
 
+    fn library_of(&self, name: &SkillName) -> Result<Library, Refusal> {
+        self.library_of(name).map_err(refusal)
+    }
+
     fn home(&self) -> &Home {
         &self.home
     }
@@ -167,7 +171,7 @@ impl Workplace for Context {
     }
 
     fn builtin(&self) -> Result<Vec<Builtin>, Refusal> {
-        builtin().map_err(refusal)
+        public_skills(self).map_err(refusal)
     }
 
     fn settings(&self) -> Result<Settings, Refusal> {

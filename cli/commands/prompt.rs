@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use skill::Bundle;
 
 use crate::{
-    catalogue::{builtin, builtin_folder, collect, exit_with, problems},
+    catalogue::{collect, exit_with, problems, public_folder, public_skills},
     commands::found::{Found, find},
     context::Context,
     exit::{CliError, Exit},
@@ -81,14 +81,15 @@ impl Format {
 pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
+    let public = public_skills(context)?;
+    let folder = public_folder(context, &public);
     let catalogue = match args.path.as_slice() {
-        [] => collect(context, &context.places(true), builtin()?, args.agent.as_deref())?,
+        [] => collect(context, &context.places(true), public, args.agent.as_deref())?,
         paths => Catalogue::of_folders(read_all(context, paths)?),
     };
     let container_path = args.container_path.as_deref().or(settings.container_path.as_deref());
     let evolution = args.evolution || args.format == Format::Deerflow && settings.tells_of_evolution(&agent);
-    let builtin = builtin_folder(context);
-    let look = Look { form: args.format.form(), container_path, builtin: builtin.as_deref(), evolution };
+    let look = Look { form: args.format.form(), container_path, builtin: folder.as_deref(), evolution };
     let fit = Fit { budget: args.budget, task: args.task.as_deref(), uses: context.uses(&catalogue, args.budget)? };
     let list = Look { evolution: false, ..look };
     let fitted = fit.choose(catalogue.seen(&settings, &agent), |skills| agent::prompt(skills, &[], list).len());

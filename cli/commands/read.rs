@@ -7,7 +7,7 @@ use serde_json::json;
 use skill::SkillName;
 
 use crate::{
-    catalogue::{builtin, collect, skill_called},
+    catalogue::{collect, public_skills, skill_called},
     context::Context,
     exit::{CliError, Exit, failed},
 };
@@ -36,7 +36,7 @@ pub struct ReadArgs {
 
 /// Prints the body wrapped in `<skill_content>`, with the skill's folder and a list of its files; or a file.
 pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
-    let catalogue = collect(context, &context.places(true), builtin()?, args.agent.as_deref())?;
+    let catalogue = collect(context, &context.places(true), public_skills(context)?, args.agent.as_deref())?;
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
     let which = which(context, &args.name)?;

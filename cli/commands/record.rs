@@ -66,7 +66,7 @@ pub struct RecordArgs {
     #[arg(long, value_name = "TEXT")]
     source: Option<String>,
     /// The conversation of the run
-    #[arg(long, value_name = "ID")]
+    #[arg(long, alias = "thread-id", value_name = "ID")]
     thread: Option<String>,
     /// Read JSON requests from a file, `-` for stdin: one, or one a line
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "event", "import"])]

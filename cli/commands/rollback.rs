@@ -42,8 +42,9 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
         dry_run: args.notes.dry_run,
     };
     let elsewhere = context.elsewhere()?;
-    let mut library = context.library()?;
+    let mut library = context.library_of(&rollback.skill)?;
     let report = skill_manage::roll_back(&mut library, &rollback, &context.manage(&elsewhere)?)?;
+    let report = report.in_group(&library, context.library()?.path());
     if report.status == Status::Applied {
         context.refresh_lock(&library, &rollback.skill);
         note_uninstalled(context, &library, &rollback.skill)?;

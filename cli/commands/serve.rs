@@ -3,6 +3,7 @@
 mod file;
 mod gateway;
 mod mirror;
+mod uploads;
 
 use std::{
     net::SocketAddr,

@@ -35,7 +35,7 @@ pub struct ShowArgs {
 pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
     let (name, spec) = args.spec.split_once('@').unwrap_or((&args.spec, "head"));
     let name = skill_called(context, name)?;
-    let (revision, bundle) = documents::at(&context.library()?, &name, spec)?;
+    let (revision, bundle) = documents::at(&context.library_of(&name)?, &name, spec)?;
     match &args.path {
         Some(path) => show_file(context, &name, &bundle, path),
         None => show_files(context, &name, &revision, &bundle),

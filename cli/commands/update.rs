@@ -4,10 +4,12 @@ use std::io::{self, Write};
 
 use clap::Args;
 use client::{Choice, InstallStatus, Installed, SkillToUpdate, UpdateRequest};
+use serde_json::Value;
+use skill::SkillName;
 
 use crate::{
     accepting::AcceptArgs,
-    commands::install::{answer, installer, known_to},
+    commands::install::{answer, document_of, installer, known_to},
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, WARN, coloured_diff, visible},
@@ -62,6 +64,22 @@ pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
     })?;
     updated.retain(known_to(context)?);
     answer(context, updated, "There is nothing to update: no skill was installed from anywhere")
+}
+
+/// Updates one skill as no flag says, and gives the document.
+///
+/// # Errors
+/// Its source cannot be read, what it holds is blocked, or something is in its way.
+pub fn without_flags(context: &Context, name: &SkillName) -> Result<Value, CliError> {
+    let skills = vec![SkillToUpdate { name: name.to_string(), request: None }];
+    let request = UpdateRequest { skills, ..UpdateRequest::default() };
+    let mut library = context.library()?;
+    let accept = AcceptArgs::default();
+    let mut updated = installer(context, &mut library, ("updating", &accept), |installer| {
+        installer.update(&request).map_err(failed)
+    })?;
+    updated.retain(known_to(context)?);
+    document_of(&mut updated).map(|(document, _)| document)
 }
 
 fn skill_to_update(text: &str) -> Result<SkillToUpdate, CliError> {

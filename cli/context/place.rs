@@ -29,25 +29,44 @@ pub struct LibraryPlace {
     pub named: bool,
     /// Whether the flags chose the project or the user.
     pub chosen: bool,
+    /// Whether the configuration named the folder.
+    pub is_configured: bool,
 }
 
 impl LibraryPlace {
-    /// The place that flags and environment mean.
-    pub fn resolve(global: &Global, cwd: &Path, user_home: &Path) -> Result<Self, CliError> {
+    /// The place that flags and environment mean, then the configuration.
+    pub fn resolve(
+        global: &Global,
+        cwd: &Path,
+        user_home: &Path,
+        configured: Option<PathBuf>,
+    ) -> Result<Self, CliError> {
         let user = user_home.join(SKILLS_FOLDER);
         let variable = || std::env::var_os("SKILLHUB_LIBRARY").filter(|path| !path.is_empty()).map(PathBuf::from);
         let by_flag = global.project || global.global;
         if let Some(path) = global.library.clone().or_else(|| variable().filter(|_| !by_flag)) {
             let path = cwd.join(path);
             let scope = if path == user { Scope::User } else { Scope::Project };
-            return Ok(Self { path, scope, project: None, named: true, chosen: true });
+            return Ok(Self { path, scope, project: None, named: true, chosen: true, is_configured: false });
         }
-        let of_user = Self { path: user, scope: Scope::User, project: None, named: false, chosen: by_flag };
+        if let Some(path) = configured.filter(|_| !by_flag) {
+            return Ok(Self {
+                path,
+                scope: Scope::User,
+                project: None,
+                named: true,
+                chosen: true,
+                is_configured: true,
+            });
+        }
+        let (scope, is_configured) = (Scope::User, false);
+        let of_user = Self { path: user, scope, project: None, named: false, chosen: by_flag, is_configured };
         match repository_root(cwd).filter(|root| root != user_home) {
             _ if global.global => Ok(of_user),
             Some(root) => {
                 let path = root.join(SKILLS_FOLDER);
-                Ok(Self { path, scope: Scope::Project, project: Some(root), named: false, chosen: by_flag })
+                let (scope, project) = (Scope::Project, Some(root));
+                Ok(Self { path, scope, project, named: false, chosen: by_flag, is_configured })
             }
             None if global.project => Err(CliError::usage("there is no project here: no folder above holds a .git")
                 .hint("run `git init`, or name a folder with --library DIR")),

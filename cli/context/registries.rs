@@ -32,7 +32,12 @@ pub fn transport(global: &Global) -> Transport {
 impl Context {
     /// The registries that the flags and the configuration name.
     pub fn registries(&self) -> Registries {
-        let registries = Registries::new(self.registry.as_deref(), &self.config, &self.home, self.now);
+        self.registries_at(self.registry.as_deref())
+    }
+
+    /// The same with another registry in place of the one that the flags name.
+    pub fn registries_at(&self, given: Option<&str>) -> Registries {
+        let registries = Registries::new(given, &self.config, &self.home, self.now);
         let registries = registries.accepting_rewrites(self.accepts_rewrite);
         registries.with_token(variable(SERVER_TOKEN_VARIABLE)).with_named_tokens(self.named_tokens())
     }

@@ -373,6 +373,7 @@ fn no_tool_undoes_a_decision() {
 fn requests(name: &str) -> Vec<(&'static str, Value)> {
     let text = skill_md(name, &format!("Does what {name} says. Use in tests."), "another");
     vec![
+        ("GET /api/prompt/{form}", Value::Null),
         ("GET /api/skills", Value::Null),
         ("GET /api/skills/custom", Value::Null),
         ("POST /api/skills/reload", Value::Null),
@@ -458,7 +459,10 @@ fn no_route_undoes_a_decision() {
     for state in SkillState::ALL {
         for (row, body) in requests(name_of(state)) {
             decided.block();
-            let line = row.replace("{name}", name_of(state)).replace("{id}", decided.proposal(state));
+            let line = row
+                .replace("{name}", name_of(state))
+                .replace("{form}", "deerflow")
+                .replace("{id}", decided.proposal(state));
             cells.check(row, state, &gateway.ask(&line, &body).1);
         }
         let row = "POST /api/skills/install";
@@ -481,8 +485,9 @@ fn hidden_skill_answers_over_http_like_a_missing_one() {
     let browser = Browser::signed_in(&gateway, "");
     let of_api = |name: &str| {
         let about = requests(name).into_iter().filter(|(row, _)| row.contains("{name}") || row.contains("codegen"));
-        let ask =
-            |(row, body): (&'static str, Value)| (row, gateway.ask(&row.replace("{name}", name), &body).1.to_string());
+        let ask = |(row, body): (&'static str, Value)| {
+            (row, gateway.ask(&row.replace("{name}", name).replace("{form}", "xml"), &body).1.to_string())
+        };
         about.map(ask).map(|(row, text)| (row, text.replace(name, "NAME"))).collect::<Vec<_>>()
     };
     let of_pages = |name: &str| {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{Sandbox, snapshot, write_files};
 
 /// A text that makes no more than a warning in this file of a skill.
-pub(super) fn warned(path: &str) -> String {
+pub fn warned(path: &str) -> String {
     let examples = scan::rules().iter().flat_map(|rule| rule.harmful.iter());
     let mut texts = examples.filter(|(of, _)| *of == path).map(|(_, text)| format!("{text}\n"));
     let verdict = |text: &str| {

@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use crate::support::{Sandbox, hostile_script, skill_md, snapshot};
+use crate::support::{Sandbox, hostile_script, skill_md, snapshot, write_files};
 
 const BODY: &str = "alpha line\nbeta line\nbeta again";
 
@@ -215,11 +215,80 @@ fn the_skills_inside_skillhub_cannot_be_changed_and_the_way_on_is_told() {
     let name = "skillhub-evolving-skills";
     for change in [&["delete", name][..], &["patch", name, "--find", "a", "--replace", "b"]] {
         let error = sandbox.ask(&[&["manage"], change].concat()).refused_with_hint(5, "policy_denied");
-        assert!(error["hint"].as_str().unwrap().contains(&format!("skillhub install skillhub/{name}")), "{error:#}");
+        let hint = error["hint"].as_str().unwrap();
+        for way in ["create a custom skill of the same name", &format!("skillhub install skillhub/{name}")] {
+            assert!(hint.contains(way), "{error:#}");
+        }
     }
-    let text = skill_md(name, "Another. Use in tests.", "Text.");
-    sandbox.run_with(&["manage", "create", name, "--content", "-", "--json"], text.as_bytes()).refused(6, "exists");
     assert!(!sandbox.user_skill(name).exists());
+}
+
+// DF2
+#[test]
+fn created_skill_goes_before_the_builtin_one() {
+    let sandbox = sandbox();
+    let name = "skillhub-evolving-skills";
+    let text = skill_md(name, "Another. Use in tests.", "Text of ours.");
+    let create = ["manage", "create", name, "--content", "-", "--json"];
+    sandbox.run_with(&create, text.as_bytes()).done();
+    assert!(sandbox.ask(&["read", name]).text().contains("Text of ours."));
+    sandbox.run_with(&create, text.as_bytes()).refused(6, "exists");
+    sandbox.done(&["manage", "delete", name]);
+    assert!(!sandbox.ask(&["read", name]).text().contains("Text of ours."), "the built-in one is back");
+}
+
+// DF1
+#[test]
+fn skill_of_a_group_is_changed_in_its_folder() {
+    let sandbox = sandbox();
+    let folder = sandbox.user_skill("team/deep/help");
+    let text = skill_md("help", "Helps. Use in tests.", "Help.");
+    write_files(&folder, &[("SKILL.md", text.as_bytes(), false)]);
+    let patch = ["manage", "patch", "help", "--find", "Help.", "--replace", "Help twice."];
+    assert_eq!(sandbox.done(&patch)["status"], "applied");
+    assert!(fs::read_to_string(folder.join("SKILL.md")).unwrap().contains("Help twice."));
+    assert_eq!(sandbox.done(&["history", "help"])["revisions"].as_array().unwrap().len(), 2);
+    let all = sandbox.done(&["list"]);
+    let listed = all["skills"].as_array().unwrap().iter().find(|skill| skill["name"] == "help").unwrap();
+    assert!(listed["path"].as_str().unwrap().ends_with("team/deep/help"), "{listed:#}");
+    sandbox.done(&["rollback", "help"]);
+    assert!(fs::read_to_string(folder.join("SKILL.md")).unwrap().contains("Help."));
+    assert!(!sandbox.user_skill("help").exists(), "nothing is made at the top");
+    write_files(&sandbox.skillhub_home(), &[("config.toml", b"policy = \"strict\"\n", false)]);
+    let held = sandbox.done(&patch);
+    let message = held["message"].as_str().unwrap();
+    let group = sandbox.user_skill("team/deep").display().to_string();
+    assert!(message.contains(&format!("skillhub --library {group} review diff")), "{held:#}");
+    let waiting = sandbox.done(&["--library", &group, "review", "list"]);
+    assert_eq!(waiting["proposals"].as_array().unwrap().len(), 1, "{waiting:#}");
+}
+
+// DF1
+#[test]
+fn configuration_names_the_library_and_public_skills() {
+    let sandbox = Sandbox::new();
+    let root = sandbox.path("deer");
+    let public = skill_md("research", "Searches. Use in tests.", "Search.");
+    write_files(&root.join("public/research"), &[("SKILL.md", public.as_bytes(), false)]);
+    let config = |storage: &str| {
+        let path = root.display();
+        let text = format!("[skills]\nuse = {storage:?}\npath = \"{path}\"\ncontainer_path = \"/opt/skills\"\n");
+        write_files(&sandbox.skillhub_home(), &[("config.toml", text.as_bytes(), false)]);
+    };
+    config("deerflow.skills.storage.local_skill_storage:LocalSkillStorage");
+    sandbox.create("mine", "Do.");
+    assert!(root.join("custom/mine/SKILL.md").is_file());
+    assert!(sandbox.ask(&["read", "research"]).text().contains("Search."));
+    let create = ["manage", "create", "research", "--content", "-", "--json"];
+    let shadow = skill_md("research", "Searches. Use in tests.", "Search twice.");
+    sandbox.run_with(&create, shadow.as_bytes()).done();
+    assert!(sandbox.ask(&["read", "research"]).text().contains("Search twice."));
+    assert_eq!(fs::read_to_string(root.join("public/research/SKILL.md")).unwrap(), public);
+    let prompt = sandbox.run(&["prompt", "--format", "deerflow"]).text();
+    assert!(prompt.contains("/opt/skills"), "{prompt}");
+    config("s3");
+    let error = sandbox.ask(&["list"]).refused_with_hint(2, "invalid_config");
+    assert!(error["message"].as_str().unwrap().contains("skills.use"), "{error:#}");
 }
 
 #[test]

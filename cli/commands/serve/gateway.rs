@@ -1,21 +1,22 @@
 //! `skillhub serve --gateway`: the library over HTTP.
 
-use std::{io::Write, net::SocketAddr};
+use std::net::SocketAddr;
 
 use agent::{Builtin, Catalogue, Places};
 use library::{Actor, Library};
 use serde_json::{Value, json};
 use server::{
     ApiError, Settings,
-    gateway::{Gate, Gateway, Readers, Workplace, serve_gateway},
+    gateway::{Gate, Gateway, Readers, Upload, Workplace, serve_gateway},
 };
 use skill::{SkillName, failure::Failure};
 use skill_manage::{Elsewhere, Policy, Reviewer};
 
+use super::uploads;
 use crate::{
     args::Global,
-    catalogue::builtin,
-    commands::{enable, install},
+    catalogue::public_skills,
+    commands::enable,
     context::Context,
     exit::{CliError, Exit, failed},
     views::AgentsPicture,
@@ -84,6 +85,10 @@ impl Workplace for Context {
         self.library().map_err(told)
     }
 
+    fn library_of(&self, name: &SkillName) -> Result<Library, ApiError> {
+        self.library_of(name).map_err(told)
+    }
+
     fn reviewer(&self, token: &str) -> Result<Reviewer, ApiError> {
         Reviewer::with_token(&self.home, token, self.now).map_err(|error| told(error.into()))
     }
@@ -120,17 +125,18 @@ impl Workplace for Context {
     }
 
     fn builtin(&self) -> Result<Vec<Builtin>, ApiError> {
-        builtin().map_err(told)
+        public_skills(self).map_err(told)
     }
 
     fn set_enabled(&self, name: &SkillName, enabled: bool) -> Result<Value, ApiError> {
         enable::set(self, name, enabled).map(|(document, _)| document).map_err(told)
     }
 
-    fn install(&self, archive: &[u8]) -> Result<Value, ApiError> {
-        let io = |error: std::io::Error| told(error.into());
-        let mut file = tempfile::Builder::new().prefix("skillhub-").suffix(".skill").tempfile().map_err(io)?;
-        file.write_all(archive).map_err(io)?;
-        install::for_agent(self, &file.path().display().to_string()).map_err(told)
+    fn install(&self, archive: &[u8], upload: &Upload) -> Result<Value, ApiError> {
+        uploads::install(self, archive, upload).map_err(told)
+    }
+
+    fn upload(&self, path: &str) -> Result<Vec<u8>, ApiError> {
+        uploads::read(self, path).map_err(told)
     }
 }

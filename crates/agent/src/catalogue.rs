@@ -6,10 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use library::{
-    FolderEdit, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope, SkillState, Standing,
-    State,
-};
+use library::{FolderEdit, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope, Standing};
 use scan::Baseline;
 use skill::{Bundle, Limits, QualifiedName, SkillName, SkillPath};
 
@@ -20,6 +17,7 @@ use crate::{
     places::{Access, Places, Root},
     search::search,
     settings::Settings,
+    storage::{LocalStorage, ReadOnlyStorage, SkillStorage},
     tool_policy::Declared,
 };
 
@@ -67,6 +65,7 @@ pub struct Listed {
     pub group: Option<String>,
     /// Whether it stands in a folder of agents rather than in a library of the user or project.
     pub found_elsewhere: bool,
+    registry_name: Option<QualifiedName>,
     source: Source,
 }
 
@@ -124,7 +123,7 @@ impl Catalogue {
                 continue;
             };
             let blocked = scan::clear(files.clone(), Baseline::None).err().map(|blocked| blocked.to_string());
-            let listed = of_builtin(Builtin { name, files });
+            let listed = of_builtin(Builtin { name, files, qualified: None });
             let fault = blocked.or(listed.fault);
             catalogue.add(Listed { scope: Scope::Project, path: Some(path), fault, ..listed });
         }
@@ -141,11 +140,8 @@ impl Catalogue {
                 Ok(()) => {}
             }
         }
-        let set = catalogue.libraries.first().map(Library::state).transpose()?.unwrap_or_default();
-        for builtin in builtin {
-            let enabled = set.of(&builtin.name).enabled;
-            catalogue.add(Listed { enabled, ..of_builtin(builtin) });
-        }
+        let read_only = ReadOnlyStorage { skills: builtin, library: catalogue.libraries.first() }.load()?;
+        read_only.into_iter().for_each(|skill| catalogue.add(skill));
         catalogue.edit_policy = catalogue.policy_of_edits();
         Ok(catalogue)
     }
@@ -154,39 +150,26 @@ impl Catalogue {
     fn add_root(&mut self, places: &Places, access: Access, root: Root) -> Result<(), LibraryError> {
         let Root { library, is_own } = root;
         let top = library.path().to_owned();
-        let (mark, mut glances, state) = (library.mark(), access.glances(&library)?, library.state()?);
+        let (mark, place) = (library.mark(), self.libraries.len());
+        let mut skills = LocalStorage { library: &library, access, place, is_own }.load()?;
         // A folder that cannot be loaded as a skill may hold skills.
-        let is_loadable = |glance: &Glance| glance.standing == Standing::Modified && glance.front.fault.is_none();
-        let skills = glances.iter().filter(|glance| glance.head.is_some() || is_loadable(glance));
-        let names: HashSet<&str> = skills.map(|glance| glance.name.as_str()).collect();
+        let loadable = skills.iter().filter(|skill| skill.head.is_some() || skill.fault.is_none());
+        let names: HashSet<&str> = loadable.map(|skill| skill.name.as_str()).collect();
         let nested = places.nested((&library, access), |name| names.contains(name), &mut self.notes)?;
-        glances.retain(|glance| !nested.groups.contains(glance.name.as_str()));
-        self.add_library(library, mark, glances, &state, (is_own, None));
+        skills.retain(|skill| !nested.groups.contains(skill.name.as_str()));
+        self.add_library(library, mark, skills);
         for library in nested.libraries {
-            let (mark, glances, state) = (library.mark(), access.glances(&library)?, library.state()?);
+            let (mark, place) = (library.mark(), self.libraries.len());
             let group = library.path().strip_prefix(&top).ok().map(|group| group.to_string_lossy().into_owned());
-            self.add_library(library, mark, glances, &state, (is_own, group));
+            let skills = LocalStorage { library: &library, access, place, is_own }.load()?;
+            let skills = skills.into_iter().map(|skill| Listed { group: group.clone(), ..skill });
+            self.add_library(library, mark, skills.collect());
         }
         Ok(())
     }
 
-    fn add_library(
-        &mut self,
-        library: Library,
-        mark: u64,
-        glances: Vec<Glance>,
-        state: &State,
-        (is_own, group): (bool, Option<String>),
-    ) {
-        let place = self.libraries.len();
-        for glance in glances {
-            let set = state.of(&glance.name);
-            self.add(Listed {
-                found_elsewhere: !is_own,
-                group: group.clone(),
-                ..listed(&library, place, glance, &set)
-            });
-        }
+    fn add_library(&mut self, library: Library, mark: u64, skills: Vec<Listed>) {
+        skills.into_iter().for_each(|skill| self.add(skill));
         self.libraries.push(library);
         self.marks.push(mark);
     }
@@ -375,6 +358,9 @@ impl Listed {
     /// `owner/name`, for a skill that was installed from a registry.
     #[must_use]
     pub fn qualified(&self) -> Option<String> {
+        if let Some(name) = &self.registry_name {
+            return Some(name.to_string());
+        }
         let origin = self.head.as_ref()?.origin.as_ref()?;
         origin.name.parse::<QualifiedName>().ok().map(|name| name.to_string())
     }
@@ -431,8 +417,11 @@ impl Listed {
     #[cfg(test)]
     pub(crate) fn told(name: &str, description: &str) -> Self {
         let name = SkillName::parse(name).unwrap();
-        Self { description: description.to_owned(), ..of_builtin(Builtin { name, files: Bundle::default() }) }
-            .without_fault()
+        Self {
+            description: description.to_owned(),
+            ..of_builtin(Builtin { name, files: Bundle::default(), qualified: None })
+        }
+        .without_fault()
     }
 
     #[cfg(test)]
@@ -442,7 +431,7 @@ impl Listed {
 }
 
 /// A skill of a library.
-fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> Listed {
+pub(crate) fn listed(library: &Library, place: usize, glance: Glance) -> Listed {
     let Glance { name, head, front, standing, edit, .. } = glance;
     let Front { title, description, version, tools, called, warnings, fault: unreadable } = front;
     let at = edit.as_ref().filter(|edit| edit.held.is_none()).and_then(|edit| edit.at.as_ref());
@@ -467,7 +456,7 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
         warnings,
         tools,
         version,
-        enabled: set.enabled,
+        enabled: true,
         modified: edited || evolved,
         missing: standing == Standing::Missing,
         damaged: matches!(standing, Standing::Damaged(_)),
@@ -475,6 +464,7 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
         fault: fault.or(unreadable),
         found_elsewhere: false,
         group: None,
+        registry_name: None,
         source: Source::Library(place),
         name,
         edit,
@@ -482,8 +472,8 @@ fn listed(library: &Library, place: usize, glance: Glance, set: &SkillState) -> 
     }
 }
 
-fn of_builtin(builtin: Builtin) -> Listed {
-    let Builtin { name, files } = builtin;
+pub(crate) fn of_builtin(builtin: Builtin) -> Listed {
+    let Builtin { name, files, qualified } = builtin;
     let Front { title, description, version, tools, called, warnings, fault } =
         Front::of(&files, &name, &Limits::default());
     Listed {
@@ -506,6 +496,7 @@ fn of_builtin(builtin: Builtin) -> Listed {
         fault,
         found_elsewhere: false,
         group: None,
+        registry_name: qualified,
         source: Source::Program(Box::new(files)),
     }
 }

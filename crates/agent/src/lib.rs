@@ -25,6 +25,7 @@ mod safe_text;
 mod search;
 mod session;
 mod settings;
+mod storage;
 mod tool_policy;
 mod words;
 
@@ -36,7 +37,7 @@ pub use fit::{Fit, Fitted};
 pub use given::Given;
 pub use live::{Live, RECHECK_MILLIS};
 pub use permission::{Decision, Permission, Permissions, Subject, matches};
-pub use places::Places;
+pub use places::{Places, group_of};
 pub use prompt::{Form, Look, evolution_advice, prompt};
 pub use read::{
     FILES_LISTED, FileText, Instructions, OUTPUT_BYTES, Which, declared, open, open_in_run, read_file, read_file_in_run,

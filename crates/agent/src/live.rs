@@ -143,6 +143,13 @@ impl Live {
         Ok(Kept { catalogue, looked, fingerprint })
     }
 
+    /// The time from one [`Live::refresh`] to the next, so that requests find what they need in memory: for many skills
+    /// in times of how long a look took, so that no more than a twentieth of one core is used.
+    #[must_use]
+    pub fn pause_after(look: Duration) -> Duration {
+        Duration::from_millis(RECHECK_MILLIS / 2).max(look * 20)
+    }
+
     /// Forgets what is kept: the next answer looks at everything.
     pub fn reload(&self) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).kept = None;

@@ -6,6 +6,7 @@ use std::{
 };
 
 use library::{Closeness, Glance, Home, Library, LibraryError, Scope, find_agent, folder, resolve};
+use skill::SkillName;
 
 use crate::effective::{Host, Surroundings};
 
@@ -170,6 +171,15 @@ impl Places {
         }
         Ok(nested)
     }
+}
+
+/// The folder of a group below a library in which a skill stands.
+#[must_use]
+pub fn group_of(library: &Path, skill: &SkillName) -> Option<PathBuf> {
+    let found = folder::find_skills(library, DEPTH, &folder::SKIPPED).unwrap_or_default();
+    let is_meant = |path: &&PathBuf| path.file_name().is_some_and(|name| name == skill.as_str());
+    let group = found.iter().filter(is_meant).find(|path| is_shown(library, path))?.parent()?;
+    (group != library).then(|| group.to_owned())
 }
 
 /// Whether nothing on the way from `root` to a folder below it is hidden.

@@ -1,5 +1,7 @@
 //! [`Config`]: what the user's `config.toml` says.
 
+mod skills;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     io,
@@ -14,6 +16,8 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 use crate::policy_file::PolicyFile;
+
+pub use skills::SkillsConfig;
 
 const FORMAT: u32 = 1;
 const FILE: &str = "config.toml";
@@ -40,6 +44,12 @@ const FILE: &str = "config.toml";
 ///
 /// [library]
 /// storage = "git"
+///
+/// [skills]
+/// use = "local"                  # or "registry": its skills are listed as public ones
+/// path = "~/deer-flow/skills"    # the library's folder, or the registry as --registry takes it
+/// container_path = "/mnt/skills" # where agents in a container see them
+/// uploads = "~/deer-flow/threads"  # installs over HTTP that name a thread and a path read from there
 ///
 /// [agents]
 /// in_use = ["claude-code"]       # agents that get every skill, besides those with a folder in the project
@@ -77,6 +87,9 @@ pub struct Config {
     /// How libraries are kept.
     #[serde(default)]
     pub library: LibraryConfig,
+    /// Where skills come from.
+    #[serde(default)]
+    pub skills: SkillsConfig,
     /// Who is told what becomes of proposals.
     #[serde(default)]
     pub notify: NotifyConfig,
@@ -215,6 +228,7 @@ impl Default for Config {
             rules: Vec::new(),
             registries: BTreeMap::new(),
             library: LibraryConfig::default(),
+            skills: SkillsConfig::default(),
             notify: NotifyConfig::default(),
             agent: Table::new(),
             skill_evolution: Table::new(),

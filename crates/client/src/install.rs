@@ -17,6 +17,7 @@ mod prepare;
 mod requirements;
 mod signer;
 mod source;
+mod uploads;
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -44,6 +45,7 @@ pub(crate) use requirements::{Needs, bare};
 pub(crate) use signer::of_release as signer_of;
 use skill::failure::{Fails, Failure, FailureKind};
 pub(crate) use source::{Candidate, Taken, check_digest, fetch, fetch_release, version_of};
+pub use uploads::{read_below, upload_name};
 
 use crate::{
     accept::Accept,

@@ -50,7 +50,9 @@ pub use accept::{Accept, BlockedSkill, accept_nothing};
 pub use adopt::{AdoptError, AdoptRequest, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{CACHE_BYTES, Cache, CacheCheck, CacheError, Trimmed};
-pub use config::{AgentsConfig, Config, ConfigError, LibraryConfig, NotifyConfig, RegistryConfig, SigningConfig};
+pub use config::{
+    AgentsConfig, Config, ConfigError, LibraryConfig, NotifyConfig, RegistryConfig, SigningConfig, SkillsConfig,
+};
 pub use foreign::{ForeignError, ForeignLock, ForeignTool};
 pub use found::{Pick, PickError};
 pub use git::ProgramError;
@@ -59,6 +61,7 @@ pub use http::{HttpError, check_token_may_go};
 pub use import::{ImportStatus, Imported};
 pub use install::{
     Ahead, Choice, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer, Outcomes, Progress,
+    read_below, upload_name,
 };
 pub use keys::{KeyError, Keys, add_key, keys, retire_key};
 pub use lock_file::{

@@ -5,21 +5,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use agent::{Catalogue, RECHECK_MILLIS, Settings};
+use agent::{Catalogue, Live, Settings};
 use compose::Store;
 use library::{Actor, ActorKind};
 
 use crate::{refusal::Refusal, server::Shared, watchers::List};
 
-/// How long nothing is looked at after a look, so that requests find what they need in memory.
-const PAUSE: Duration = Duration::from_millis(RECHECK_MILLIS / 2);
-
-/// The same for many skills, in times of how long the look took: no more than a twentieth of one core is used.
-const PAUSE_FACTOR: u32 = 20;
-
 /// Looks from time to time, and at once when told to, as long as there are clients that want to know.
 pub(crate) async fn watch(shared: Arc<Shared>) {
-    let mut pause = PAUSE;
+    let mut pause = Live::pause_after(Duration::ZERO);
     let settling = Arc::clone(&shared);
     let mut composed = None;
     let mut known = tokio::task::spawn_blocking(move || settings(&settling).ok()).await.unwrap_or_default();
@@ -45,7 +39,7 @@ pub(crate) async fn watch(shared: Arc<Shared>) {
             shared.watchers.tell(List::Tools).await;
         }
         if !at_once {
-            pause = PAUSE.max(began.elapsed() * PAUSE_FACTOR);
+            pause = Live::pause_after(began.elapsed());
         }
     }
 }

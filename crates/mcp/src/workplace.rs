@@ -20,6 +20,12 @@ pub trait Workplace: Send {
     /// It cannot be used.
     fn library(&self) -> Result<Library, Refusal>;
 
+    /// The library that a skill is changed in: that one, or the folder of a group below it where the skill stands there.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    fn library_of(&self, name: &SkillName) -> Result<Library, Refusal>;
+
     /// skillhub's own folder.
     fn home(&self) -> &Home;
 

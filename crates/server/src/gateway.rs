@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `GET /api/skills` | every skill that agents of the library could see, switched off ones as well |
 //! | `GET`, `PUT /api/skills/{name}` | one; `{"enabled": false}` hides it from agents |
-//! | `POST /api/skills/install` | the body is a `.skill` archive |
+//! | `POST /api/skills/install` | the body is a `.skill` archive; `deerflow.rs` reads forms and paths as well |
 //! | `POST /api/skills/reload` | look at all folders again |
 //! | `GET /api/skills/custom` | those that can be changed: the library's own |
 //! | `GET`, `PUT`, `DELETE /api/skills/custom/{name}` | its text; `{"content": …}` replaces it; a last revision without files |
@@ -23,13 +23,19 @@
 mod codegen;
 mod custom;
 mod decisions;
+mod deerflow;
 mod gate;
 mod proposals;
 mod sessions;
 mod skills;
 mod workplace;
 
-use std::{net::SocketAddr, sync::Arc, thread, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
 
 use agent::Live;
 use axum::{
@@ -51,11 +57,12 @@ use crate::{
     blocking::on_thread, error::ApiError, pages, proxies::TrustedProxies, serve::ServeError, settings::ServerLimits,
 };
 pub(crate) use custom::change;
+pub use deerflow::history_entries;
 pub(crate) use gate::{Asker, Surface};
 pub use gate::{Gate, GateError};
 pub(crate) use proposals::reviewer;
 pub(crate) use sessions::Sessions;
-pub use workplace::{Open, Readers, Workplace};
+pub use workplace::{Open, Readers, Upload, Workplace};
 
 /// How long a request may take: an install scans every file.
 const REQUEST_TIME: Duration = Duration::from_secs(120);
@@ -125,7 +132,20 @@ pub fn serve_gateway(gateway: Gateway, address: SocketAddr, ready: impl FnOnce(S
     let gateway = Arc::new(gateway);
     let (limits, proxies) = (gateway.limits.clone(), gateway.proxies.clone());
     let around = (&limits, &proxies);
-    crate::serve::runtime()?.block_on(crate::serve::until_asked_to_end(address, app(&gateway), around, ready))
+    crate::serve::runtime()?.block_on(async {
+        tokio::spawn(look_out(Arc::clone(&gateway)));
+        crate::serve::until_asked_to_end(address, app(&gateway), around, ready).await
+    })
+}
+
+/// Looks for what other programs change, so that no request has to.
+async fn look_out(gateway: Arc<Gateway>) {
+    loop {
+        let (began, looking) = (Instant::now(), Arc::clone(&gateway));
+        // Whoever asks is told what is wrong with a library.
+        let _told = on_thread(move || looking.live.refresh().map_err(told)).await;
+        tokio::time::sleep(Live::pause_after(began.elapsed())).await;
+    }
 }
 
 /// All routes.
@@ -134,6 +154,7 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
     let one = "/api/skills/custom/{name}";
     let at = |rest: &str| format!("{one}/{rest}");
     Router::new()
+        .route("/api/prompt/{form}", get(skills::prompt))
         .route("/api/skills", get(skills::list))
         .route("/api/skills/install", post(skills::install))
         .route("/api/skills/reload", post(skills::reload))
@@ -150,6 +171,7 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
         .route("/api/proposals/{id}", get(proposals::one))
         .route("/api/proposals/{id}/accept", post(proposals::accept))
         .route("/api/proposals/{id}/reject", post(proposals::reject))
+        .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), deerflow::bodies))
         .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), decisions::held_to_table))
         .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), gate::bearer))
         .merge(
@@ -161,6 +183,7 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
             ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here")
         })
         .layer(DefaultBodyLimit::max(archive))
+        .layer(middleware::from_fn(deerflow::answers))
         .layer(middleware::from_fn_with_state(Arc::clone(gateway), gate::guard))
         .with_state(Arc::clone(gateway))
 }

@@ -170,8 +170,8 @@ fn attempt(
     conclude(library, change, context, stamp)
 }
 
-/// What a name of another scope means for a request: `create` finds it taken, a change of a built-in
-/// skill is refused, any other scope is simply not this library.
+/// What a name of another scope means for a request: `create` finds one of a user's library taken, a change of a
+/// built-in skill is refused, any other scope is simply not this library.
 fn check_elsewhere(snapshot: &Snapshot, request: &Request, context: &Context<'_>) -> Result<(), ManageError> {
     if matches!(request.edits.first(), Some(Edit::Create { .. })) {
         return check_free(&request.skill, snapshot, context);
@@ -184,10 +184,11 @@ fn check_elsewhere(snapshot: &Snapshot, request: &Request, context: &Context<'_>
     }
 }
 
-/// Refuses to create a skill under a name that another scope has.
+/// Refuses to create a skill under a name that a library of another scope has. One that goes before a built-in skill
+/// is how that is customised.
 pub(crate) fn check_free(skill: &SkillName, snapshot: &Snapshot, context: &Context<'_>) -> Result<(), ManageError> {
-    let mut others = context.elsewhere.iter().filter(|other| other.name == *skill);
-    match others.next().filter(|_| !snapshot.exists()) {
+    let is_taken = |other: &&Elsewhere| other.name == *skill && other.scope != Scope::Builtin;
+    match context.elsewhere.iter().find(is_taken).filter(|_| !snapshot.exists()) {
         Some(first) => Err(ManageError::ExistsElsewhere { name: first.name.clone(), place: first.place.clone() }),
         None => Ok(()),
     }
@@ -205,7 +206,10 @@ pub(crate) fn is_unrecorded(library: &Library, snapshot: &Snapshot) -> Result<bo
 pub(crate) fn builtin_refusal(name: &SkillName) -> ManageError {
     ManageError::PolicyDenied {
         message: format!("{name} is built in and cannot be changed"),
-        hint: format!("`skillhub install skillhub/{name}` puts a copy that can be changed into your library"),
+        hint: format!(
+            "create a custom skill of the same name, which goes before it; \
+             `skillhub install skillhub/{name}` begins with a copy"
+        ),
     }
 }
 

@@ -104,6 +104,7 @@ struct Fields {
     expected_revision: Option<String>,
     reason: Option<String>,
     run: Option<String>,
+    #[serde(alias = "thread_id")]
     thread: Option<String>,
     evidence: Option<Vec<String>>,
     dry_run: Option<bool>,

@@ -45,7 +45,7 @@ pub(super) fn search(text: &str) {
     let written = json!(described);
     let md = |name: &SkillName| format!("---\nname: {name}\ndescription: {written}\n---\n");
     let files = |name: &SkillName| skill(&[("SKILL.md", &md(name))]).unwrap_or_default();
-    let builtins = names.iter().map(|name| Builtin { name: name.clone(), files: files(name) });
+    let builtins = names.iter().map(|name| Builtin { name: name.clone(), files: files(name), qualified: None });
     let places = Places {
         home: Home::unchecked("/nowhere"),
         storage: "git".to_owned(),

@@ -129,6 +129,7 @@ pub const COMMANDS: &[Operation] = &[
 
 /// The gateway's routes, with the parts of the path, or of the body, that name skills.
 pub const ROUTES: &[Operation] = &[
+    skills("GET /api/prompt/{form}", Act::Lists, &[]),
     skills("GET /api/skills", Act::Lists, &[]),
     skills("POST /api/skills/install", Act::Installs, &[]),
     skills("POST /api/skills/reload", Act::Lists, &[]),

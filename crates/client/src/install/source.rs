@@ -2,10 +2,7 @@
 
 mod git;
 
-use std::{
-    io::{self, Read},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::{
@@ -21,6 +18,7 @@ use super::{
     naming::{name_of, parse_name},
     order::Order,
     signer,
+    uploads::read_below,
 };
 use crate::{
     cache::Cache,
@@ -366,7 +364,9 @@ impl<'a> Source<'a> {
         let path = library::resolve(path).map_err(|source| InstallError::Open { path: path.to_owned(), source })?;
         let open = |source| InstallError::Open { path: path.clone(), source };
         let origin = path.display().to_string();
-        let bundle = unpack(&read_file(&path).map_err(open)?, &origin)?;
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let bytes = read_below(folder, path.file_name().unwrap_or_default()).map_err(open)?;
+        let bundle = unpack(&bytes, &origin)?;
         let skill_md = bundle.skill_md().unwrap_or_default().to_owned();
         let fallback = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let skill = Found::new(String::new(), skill_md.as_bytes());
@@ -455,7 +455,7 @@ fn one(candidates: Vec<Candidate>, locked: &LockedSkill) -> Result<Candidate, In
     candidates.into_iter().find(|candidate| candidate.origin.name == locked.name).ok_or(differs)
 }
 
-fn unpack(bytes: &[u8], origin: &str) -> Result<Bundle, InstallError> {
+pub(super) fn unpack(bytes: &[u8], origin: &str) -> Result<Bundle, InstallError> {
     let failed = |source| InstallError::Archive { origin: origin.to_owned(), source };
     archive::unpack(bytes, &Limits::default()).map_err(failed)
 }
@@ -473,18 +473,4 @@ pub(crate) fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Re
 pub(crate) fn version_of(bundle: &Bundle) -> Option<String> {
     let reading = frontmatter::read(bundle.skill_md()?, &Limits::default()).ok()?;
     reading.frontmatter.version()
-}
-
-/// The bytes of a file, at most one more than an archive may have.
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    let parent = path.parent().unwrap_or(Path::new("/"));
-    let dir = Dir::open_ambient_dir(parent, ambient_authority())?;
-    let name = path.file_name().unwrap_or_default();
-    if !dir.metadata(name)?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
-    }
-    let file = dir.open(name)?;
-    let mut bytes = Vec::new();
-    file.take(Limits::default().archive_bytes + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

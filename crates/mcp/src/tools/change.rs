@@ -121,7 +121,7 @@ fn manage(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
             skill_manage::note_unreadable(&library, &Stamp::new(call.actor.clone(), call.now), error);
         }
     })?;
-    change(call, |library, context| skill_manage::manage(library, &request, context))
+    change(call, &request.skill, |library, context| skill_manage::manage(library, &request, context))
 }
 
 #[derive(Deserialize)]
@@ -132,6 +132,7 @@ struct RollbackArguments {
     expected_revision: Option<String>,
     reason: Option<String>,
     run: Option<String>,
+    #[serde(alias = "thread_id")]
     thread: Option<String>,
     #[serde(default)]
     dry_run: bool,
@@ -148,7 +149,7 @@ fn roll_back(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> 
             .map_err(ManageError::from)?,
         dry_run,
     };
-    change(call, |library, context| skill_manage::roll_back(library, &rollback, context))
+    change(call, &rollback.skill, |library, context| skill_manage::roll_back(library, &rollback, context))
 }
 
 /// The skills that a connection changed, or proposed to change. What it reports of their runs does not count.
@@ -170,13 +171,14 @@ impl Authored {
 /// Does a change and tells what follows from it.
 fn change(
     call: &Call<'_>,
+    name: &SkillName,
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
 ) -> Result<Answer, Refusal> {
     let elsewhere: Vec<Elsewhere> = call.place.elsewhere()?;
-    let mut library = call.place.library()?;
+    let mut library = call.place.library_of(name)?;
     let policy = call.place.policy()?.with_evolution(call.place.settings()?.tells_of_evolution(call.agent));
     let context = Context { actor: call.actor.clone(), time: call.now, policy, elsewhere: &elsewhere };
-    let report = run(&mut library, &context)?;
+    let report = run(&mut library, &context)?.in_group(&library, call.place.library()?.path());
     call.authored.add(&report);
     let mut document = json!(report);
     let applied = report.status == Status::Applied;

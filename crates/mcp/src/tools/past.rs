@@ -81,7 +81,8 @@ struct HistoryArguments {
 
 fn history(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let HistoryArguments { name, limit } = read(arguments)?;
-    let history = documents::history(&call.place.library()?, skill_name(&name)?, limit.unwrap_or(REVISIONS).max(1))?;
+    let name = skill_name(&name)?;
+    let history = documents::history(&call.place.library_of(&name)?, name, limit.unwrap_or(REVISIONS).max(1))?;
     Ok(json!(history).into())
 }
 
@@ -96,7 +97,8 @@ struct DiffArguments {
 fn diff(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let DiffArguments { name, from, to } = read(arguments)?;
     let since = from.as_deref().map_or(Since::Parent, Since::Revision);
-    let compared = documents::compare(&call.place.library()?, &skill_name(&name)?, since, to.as_deref())?;
+    let name = skill_name(&name)?;
+    let compared = documents::compare(&call.place.library_of(&name)?, &name, since, to.as_deref())?;
     Ok(compared.document().into())
 }
 

@@ -5,7 +5,7 @@ use axum::{
     body::Bytes,
     extract::{Path, State},
 };
-use library::Library;
+use library::{Library, Scope};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Edit, Limits, SkillName};
@@ -57,8 +57,6 @@ struct Change {
     content: Option<String>,
     /// The revision to bring back.
     revision: Option<String>,
-    /// The same as DeerFlow counts: -1 is what the skill was before its newest change.
-    history_index: Option<i64>,
     expected_revision: Option<String>,
     reason: Option<String>,
     run: Option<String>,
@@ -93,15 +91,39 @@ pub async fn edit(
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
         let (name, mut asked) = (skill_name(&name)?, read::<Change>(&body)?);
-        if asked.revision.is_some() || asked.history_index.is_some() {
+        if asked.revision.is_some() {
             return Err(ApiError::bad_request("a text is put in place of another; `revision` belongs to a rollback"));
         }
         let content = asked.content.take().ok_or_else(|| ApiError::bad_request("`content` is missing"))?;
         let request = asked.request(&name, Edit::Edit { content })?;
-        let report = change(work, |library, context| skill_manage::manage(library, &request, context))?;
+        let report = edited(work, &name, &request)?;
         Ok(Json(joined(with_text(work, &name)?, report)))
     })
     .await
+}
+
+fn edited(work: &Work<'_>, name: &SkillName, request: &Request) -> Result<Value, ApiError> {
+    let library = work.place.library_of(name)?;
+    change(work, library, |library, context| skill_manage::manage(library, request, context))
+        .map_err(|error| with_next_step(work, name, error))
+}
+
+/// Says of a skill that can only be read here how it is customised.
+fn with_next_step(work: &Work<'_>, name: &SkillName, error: ApiError) -> ApiError {
+    let is_public = || found(work, name).ok().filter(|skill| skill["category"] == "public");
+    let is_missing = matches!(error.code, "not_found" | "policy_denied");
+    let Some(skill) = is_missing.then(is_public).flatten() else { return error };
+    let others = work.place.elsewhere().unwrap_or_default();
+    let hint = match others.iter().find(|other| other.name == *name && other.scope != Scope::Builtin) {
+        Some(other) => format!("change it {}: `skillhub manage edit {name} --global`", other.place),
+        None => format!(
+            "`skillhub manage create {name} --content FILE` makes a custom skill that goes before it; \
+             installing an archive of that name does so too"
+        ),
+    };
+    let message = format!("{name} can only be read here; it is not a skill of this library");
+    let details = Box::new(json!({"read_only": skill["scope"]}));
+    ApiError { message, hint: Some(hint), details, ..error }
 }
 
 /// Deletes a skill: its history stays, and `rollback` brings it back.
@@ -114,8 +136,8 @@ pub async fn delete(
     at_work(&gateway, asker, move |work| {
         let (name, asked) = (skill_name(&name)?, read::<Change>(&body)?);
         let request = asked.request(&name, Edit::Delete)?;
-        let report = change(work, |library, context| skill_manage::manage(library, &request, context))?;
-        Ok(Json(joined(json!({"success": true}), report)))
+        let report = edited(work, &name, &request)?;
+        Ok(Json(joined(json!({"success": report["status"] != "proposed"}), report)))
     })
     .await
 }
@@ -134,26 +156,17 @@ pub async fn roll_back(
         }
         let rollback = Rollback {
             skill: name.clone(),
-            to: target(&asked)?,
+            to: asked.revision.clone(),
             notes: asked.notes()?,
             expected_revision: asked.expected_revision,
             dry_run: asked.dry_run,
         };
-        let report = change(work, |library, context| skill_manage::roll_back(library, &rollback, context))?;
+        let library = work.place.library_of(&name)?;
+        let report = change(work, library, |library, context| skill_manage::roll_back(library, &rollback, context))?;
         let skill = with_text(work, &name).unwrap_or_else(|_| json!({"ok": true}));
         Ok(Json(joined(skill, report)))
     })
     .await
-}
-
-fn target(asked: &Change) -> Result<Option<String>, ApiError> {
-    match (&asked.revision, asked.history_index) {
-        (Some(_), Some(_)) => Err(ApiError::bad_request("name `revision` or `history_index`, not both")),
-        (revision, None | Some(-1)) => Ok(revision.clone()),
-        (None, Some(back)) if back < -1 => Ok(Some(format!("head~{}", back.unsigned_abs()))),
-        (None, Some(_)) => Err(ApiError::bad_request("a positive `history_index` depends on who counts")
-            .hint("name the `revision` of …/history, or count back: -1 is what was before the newest change")),
-    }
 }
 
 /// How much of the past is asked for.
@@ -174,7 +187,8 @@ pub async fn history(
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
         let limit = asked.limit.unwrap_or(REVISIONS).max(1);
-        let history = documents::history(&work.place.library()?, skill_name(&name)?, limit).map_err(told)?;
+        let name = skill_name(&name)?;
+        let history = documents::history(&work.place.library_of(&name)?, name, limit).map_err(told)?;
         Ok(Json(json!(history)))
     })
     .await
@@ -190,7 +204,8 @@ pub async fn diff(
     at_work(&gateway, asker, move |work| {
         let since = asked.from.as_deref().map_or(Since::Parent, Since::Revision);
         let to = asked.to.as_deref();
-        let compared = documents::compare(&work.place.library()?, &skill_name(&name)?, since, to);
+        let name = skill_name(&name)?;
+        let compared = documents::compare(&work.place.library_of(&name)?, &name, since, to);
         Ok(Json(compared.map_err(told)?.document()))
     })
     .await
@@ -202,13 +217,13 @@ pub async fn diff(
 /// Those of the change; nothing has changed then.
 pub(crate) fn change(
     work: &Work<'_>,
+    mut library: Library,
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
 ) -> Result<Value, ApiError> {
     let elsewhere = work.place.elsewhere()?;
-    let mut library = work.place.library()?;
-    let context =
-        Context { actor: work.actor.clone(), time: work.now, policy: work.place.policy()?, elsewhere: &elsewhere };
-    let report = run(&mut library, &context).map_err(told)?;
+    let policy = work.place.policy()?.with_evolution(work.place.settings()?.tells_of_evolution(&work.actor.id));
+    let context = Context { actor: work.actor.clone(), time: work.now, policy, elsewhere: &elsewhere };
+    let report = run(&mut library, &context).map_err(told)?.in_group(&library, work.place.library()?.path());
     let mut document = json!(report);
     if report.status == Status::Applied {
         if let Ok(skill) = SkillName::parse(&report.name)
@@ -230,21 +245,4 @@ fn joined(mut skill: Value, report: Value) -> Value {
         skill.extend(listed.map(|files| ("skill_files".to_owned(), files)));
     }
     skill
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_rollback_is_counted_back_or_named() {
-        let asked = |revision: Option<&str>, history_index| {
-            target(&Change { revision: revision.map(str::to_owned), history_index, ..Change::default() })
-        };
-        assert_eq!(asked(None, None).unwrap(), None);
-        assert_eq!(asked(None, Some(-1)).unwrap(), None);
-        assert_eq!(asked(None, Some(-3)).unwrap().as_deref(), Some("head~3"));
-        assert_eq!(asked(Some("2"), None).unwrap().as_deref(), Some("2"));
-        assert!(asked(Some("2"), Some(-1)).is_err() && asked(None, Some(0)).is_err());
-    }
 }

@@ -89,7 +89,9 @@ pub async fn accept(
     at_work(&gateway, asker, move |work| {
         let accept = Accept { target: target(&id)?, reason: read::<Decision>(&body)?.reason, trial: None };
         let reviewer = reviewer(work, "accepting")?;
-        Ok(Json(change(work, |library, context| review::accept(library, &accept, reviewer, context))?))
+        Ok(Json(change(work, work.place.library()?, |library, context| {
+            review::accept(library, &accept, reviewer, context)
+        })?))
     })
     .await
 }

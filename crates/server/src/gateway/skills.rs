@@ -2,17 +2,18 @@
 
 use std::path::Path as FilePath;
 
-use agent::{Catalogue, Listed};
+use agent::{Catalogue, Form, Listed, Look};
 use axum::{
     Extension, Json,
     body::Bytes,
     extract::{Path, State},
+    http::StatusCode,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Bundle, Limits, SkillName, frontmatter};
 
-use super::{Shared, Work, at_work, gate::Asker, read, skill_name, told};
+use super::{Shared, Upload, Work, at_work, gate::Asker, read, skill_name, told};
 use crate::error::ApiError;
 
 /// All skills.
@@ -41,6 +42,25 @@ fn listed(work: &Work<'_>, custom_only: bool) -> Result<Json<Value>, ApiError> {
         })
         .map_err(told)?;
     Ok(Json(json!({"ok": true, "skills": skills, "notes": notes})))
+}
+
+/// The list of skills for a prompt, in one of its forms.
+pub async fn prompt(
+    State(gateway): State<Shared>,
+    Extension(asker): Extension<Asker>,
+    Path(form): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    let none = || {
+        ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("a prompt has no form {form:?}"))
+            .hint("the forms are xml, markdown, deerflow, opencode and names")
+    };
+    let named = Form::named(&form).ok_or_else(none)?;
+    at_work(&gateway, asker, move |work| {
+        let (settings, agent) = (work.place.settings()?, &work.actor.id);
+        let text = work.live.prompt(&settings, agent, Look::for_agent(named, &settings, agent)).map_err(told)?;
+        Ok(Json(json!({"ok": true, "form": form, "prompt": &*text})))
+    })
+    .await
 }
 
 /// One skill.
@@ -95,14 +115,16 @@ pub async fn set_enabled(
 pub async fn install(
     State(gateway): State<Shared>,
     Extension(asker): Extension<Asker>,
+    upload: Option<Extension<Upload>>,
     archive: Bytes,
 ) -> Result<Json<Value>, ApiError> {
+    let upload = upload.map(|Extension(upload)| upload).unwrap_or_default();
     at_work(&gateway, asker, move |work| {
         if !archive.starts_with(b"PK") {
             return Err(ApiError::bad_request("the body is no .skill archive")
                 .hint("send the bytes that `skillhub pack DIR` writes"));
         }
-        let mut document = work.place.install(&archive)?;
+        let mut document = work.place.install(&archive, &upload)?;
         work.live.reload();
         let name = document.pointer("/skills/0/name").and_then(Value::as_str).unwrap_or_default().to_owned();
         document["success"] = json!(true);
@@ -127,11 +149,12 @@ pub async fn reload(
 
 /// A skill as hosts know it, and what is ours of it.
 fn document(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> Value {
-    let category = if is_custom(catalogue, listed, library) { "custom" } else { "public" };
+    let editable = is_custom(catalogue, listed, library);
+    let category = if editable { "custom" } else { "public" };
     let license = catalogue.files(listed).ok().and_then(|files| license(&files));
     json!({
         "name": listed.name.as_str(), "description": listed.description, "license": license, "category": category,
-        "enabled": listed.enabled, "version": listed.version, "scope": listed.scope.as_str(),
+        "editable": editable,        "enabled": listed.enabled, "version": listed.version, "scope": listed.scope.as_str(),
         "revision": listed.served().map(|head| head.id.to_string()),
         "number": listed.served().map(|head| head.number),
         "edited": listed.is_edited(), "digest": listed.digest(), "held": listed.held(),
@@ -140,9 +163,9 @@ fn document(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> Value
     })
 }
 
-/// Whether a skill stands in the library that is written to.
+/// Tests for a skill of the library that is written to, or of a group below it.
 fn is_custom(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> bool {
-    catalogue.library_of(listed).is_some_and(|own| own.path() == library)
+    catalogue.library_of(listed).is_some_and(|own| own.path().starts_with(library)) && !listed.found_elsewhere
 }
 
 fn license(files: &Bundle) -> Option<String> {

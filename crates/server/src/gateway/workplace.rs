@@ -18,6 +18,12 @@ pub trait Workplace: Send {
     /// It cannot be used.
     fn library(&self) -> Result<Library, ApiError>;
 
+    /// The library that a skill is changed in: that one, or the folder of a group below it where the skill stands there.
+    ///
+    /// # Errors
+    /// It cannot be used.
+    fn library_of(&self, name: &SkillName) -> Result<Library, ApiError>;
+
     /// The person whom a reviewer's token shows.
     ///
     /// # Errors
@@ -73,11 +79,27 @@ pub trait Workplace: Send {
     /// There is no such skill, or the state cannot be written.
     fn set_enabled(&self, name: &SkillName, enabled: bool) -> Result<Value, ApiError>;
 
-    /// Installs the skill of an archive, and says what became of it as `skillhub install --json` does.
+    /// Installs the skill of an archive, or updates the one of an earlier upload, and says what became of it as
+    /// `skillhub install --json` does. The archive is kept, so that it has a place that it came from.
     ///
     /// # Errors
     /// It cannot be read, it is blocked, or something is in its way.
-    fn install(&self, archive: &[u8]) -> Result<Value, ApiError>;
+    fn install(&self, archive: &[u8], upload: &Upload) -> Result<Value, ApiError>;
+
+    /// Reads a file below the folder of uploads.
+    ///
+    /// # Errors
+    /// The configuration names no such folder, or there is no such file in it.
+    fn upload(&self, path: &str) -> Result<Vec<u8>, ApiError>;
+}
+
+/// What is known of an archive beside its bytes.
+#[derive(Debug, Clone, Default)]
+pub struct Upload {
+    /// The file's name without its ending, for a skill that does not name itself.
+    pub file: String,
+    /// Whether a skill of that name must not be there yet.
+    pub is_new: bool,
 }
 
 /// The agents whose hosts read a skill.

@@ -53,16 +53,15 @@ fn patches_of_one_request_share_a_bound() {
 }
 
 #[test]
-fn a_name_can_be_created_once_in_all_scopes() {
+fn name_can_be_created_once_in_all_libraries() {
     let mut place = Place::with_skill();
     let create = |name: &str| json!({"action": "create", "name": name, "content": skill_md(name, "# X\n")});
     assert_eq!(place.refused(create("s")).code(), "exists");
-    for (taken, scope) in [("theirs", Scope::User), ("inbuilt", Scope::Builtin)] {
-        place.elsewhere.push(Elsewhere { name: name(taken), scope, place: format!("where {taken} is") });
-        let error = place.refused(create(taken));
-        assert_eq!(error.code(), "exists");
-        assert!(error.to_string().contains(&format!("where {taken} is")), "{error}");
-    }
+    let other = |taken, scope| Elsewhere { name: name(taken), scope, place: format!("where {taken} is") };
+    place.elsewhere = vec![other("theirs", Scope::User), other("inbuilt", Scope::Builtin)];
+    let error = place.refused(create("theirs"));
+    assert_eq!((error.code(), error.to_string().contains("where theirs is")), ("exists", true), "{error}");
+    assert_eq!(place.manage(create("inbuilt")).unwrap().number, Some(1), "it goes before the built-in one");
     assert_eq!(place.manage(create("free")).unwrap().number, Some(1));
 }
 

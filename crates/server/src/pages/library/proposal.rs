@@ -255,7 +255,9 @@ fn carry_out(work: &Work<'_>, target: ProposalRef, decision: &str, reason: Strin
         "accept" => {
             let accept = Accept { target, reason: notes(reason, "accepted on the pages")?.reason, trial: None };
             let reviewer = reviewer(work, "accepting")?;
-            let report = change(work, |library, context| review::accept(library, &accept, reviewer, context))?;
+            let report = change(work, work.place.library()?, |library, context| {
+                review::accept(library, &accept, reviewer, context)
+            })?;
             Ok(if report["status"] == "unchanged" { "superseded" } else { "accepted" })
         }
         "reject" => {

@@ -77,7 +77,7 @@ fn foreseen(work: &Work<'_>, name: &SkillName, to: &str) -> Result<Preview, ApiE
         notes: Notes::default(),
         dry_run: true,
     };
-    let report = change(work, |library, context| do_roll_back(library, &rollback, context))?;
+    let report = change(work, work.place.library()?, |library, context| do_roll_back(library, &rollback, context))?;
     Ok(Preview { head, target, now, then, by_hand, is_like_that: report["status"] == "unchanged" })
 }
 
@@ -188,7 +188,7 @@ pub async fn roll_back(
             notes: notes(fields.reason, REASON)?,
             dry_run: false,
         };
-        let report = change(work, |library, context| do_roll_back(library, &rollback, context))?;
+        let report = change(work, work.place.library()?, |library, context| do_roll_back(library, &rollback, context))?;
         let done = if report["status"] == "unchanged" { "unchanged" } else { "rolled-back" };
         Ok(format!("/skills/{}/history?done={done}", encoded(name.as_str())))
     });

@@ -1,0 +1,65 @@
+//! [`SkillStorage`]: a place that skills come from, and the steps by which it is listed.
+
+use library::{Library, LibraryError, State};
+
+use crate::{
+    builtin::Builtin,
+    catalogue::{Listed, listed, of_builtin},
+    places::Access,
+};
+
+/// A place that skills come from.
+pub(crate) trait SkillStorage {
+    /// Finds the skills and parses them. A folder without a valid name or path is not a skill.
+    fn find(&self) -> Result<Vec<Listed>, LibraryError>;
+
+    /// The enabled states, which are kept apart from the files.
+    fn states(&self) -> Result<State, LibraryError>;
+
+    /// Finds the skills, and merges their enabled states.
+    fn load(&self) -> Result<Vec<Listed>, LibraryError> {
+        let (states, mut found) = (self.states()?, self.find()?);
+        found.iter_mut().for_each(|skill| skill.enabled = states.of(&skill.name).enabled);
+        Ok(found)
+    }
+}
+
+/// A folder of skills.
+pub(crate) struct LocalStorage<'a> {
+    pub library: &'a Library,
+    pub access: Access,
+    /// Its place among the libraries of the catalogue.
+    pub place: usize,
+    /// Whether it is one of the libraries rather than a folder of agents.
+    pub is_own: bool,
+}
+
+impl SkillStorage for LocalStorage<'_> {
+    fn find(&self) -> Result<Vec<Listed>, LibraryError> {
+        let glances = self.access.glances(self.library)?.into_iter();
+        let mut found: Vec<Listed> = glances.map(|glance| listed(self.library, self.place, glance)).collect();
+        found.iter_mut().for_each(|skill| skill.found_elsewhere = !self.is_own);
+        Ok(found)
+    }
+
+    fn states(&self) -> Result<State, LibraryError> {
+        self.library.state()
+    }
+}
+
+/// Skills that are read only: those inside the program, and those of a registry.
+pub(crate) struct ReadOnlyStorage<'a> {
+    pub skills: Vec<Builtin>,
+    /// The library in whose state they are enabled and disabled.
+    pub library: Option<&'a Library>,
+}
+
+impl SkillStorage for ReadOnlyStorage<'_> {
+    fn find(&self) -> Result<Vec<Listed>, LibraryError> {
+        Ok(self.skills.iter().cloned().map(of_builtin).collect())
+    }
+
+    fn states(&self) -> Result<State, LibraryError> {
+        Ok(self.library.map(Library::state).transpose()?.unwrap_or_default())
+    }
+}

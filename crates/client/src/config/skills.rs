@@ -1,0 +1,144 @@
+//! [`SkillsConfig`]: the table `[skills]`, under the names that DeerFlow's configuration has.
+
+use std::path::{Path, PathBuf};
+
+use cap_std::{ambient_authority, fs::Dir};
+use serde::Deserialize;
+
+use crate::paths;
+
+/// How DeerFlow's configuration names its storage of local folders.
+const LOCAL_CLASS: &str = "deerflow.skills.storage.local_skill_storage:LocalSkillStorage";
+
+/// Folders of a DeerFlow installation: read-only skills, and those that can be changed.
+const PUBLIC: &str = "public";
+const CUSTOM: &str = "custom";
+
+/// Where skills come from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Fields")]
+pub struct SkillsConfig {
+    storage: SkillsStorage,
+    path: Option<String>,
+    /// Where agents in a container see the skills.
+    pub container_path: Option<String>,
+    uploads: Option<String>,
+}
+
+/// What the skills of the configuration are kept in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum SkillsStorage {
+    /// Folders.
+    #[default]
+    Local,
+    /// A registry, whose skills are read only.
+    Registry,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, default)]
+struct Fields {
+    r#use: Option<String>,
+    path: Option<String>,
+    container_path: Option<String>,
+    uploads: Option<String>,
+}
+
+impl TryFrom<Fields> for SkillsConfig {
+    type Error = String;
+
+    fn try_from(fields: Fields) -> Result<Self, String> {
+        let storage = match fields.r#use.as_deref() {
+            None | Some("local" | LOCAL_CLASS) => SkillsStorage::Local,
+            Some("registry") => SkillsStorage::Registry,
+            Some(other) => return Err(format!("skills.use is {other:?}; write \"local\" or \"registry\"")),
+        };
+        let is_path = |text: &String| text.starts_with('/') || text == "~" || text.starts_with("~/");
+        let folder = fields.path.as_ref().filter(|_| storage == SkillsStorage::Local);
+        for (key, text) in [("path", folder), ("uploads", fields.uploads.as_ref())] {
+            if let Some(text) = text.filter(|text| !is_path(text) && !Path::new(text).is_absolute()) {
+                return Err(format!("skills.{key} is {text:?}, which is not an absolute path"));
+            }
+        }
+        if fields.path.as_ref().is_some_and(String::is_empty) {
+            return Err("skills.path is empty; leave it out for the default".to_owned());
+        }
+        if let Some(text) = fields.container_path.as_ref().filter(|text| !text.starts_with('/')) {
+            return Err(format!("skills.container_path is {text:?}, which does not begin with /"));
+        }
+        let Fields { path, container_path, uploads, .. } = fields;
+        Ok(Self { storage, path, container_path, uploads })
+    }
+}
+
+impl SkillsConfig {
+    /// The folder with one folder for each thread, below which hosts leave archives to install.
+    #[must_use]
+    pub fn uploads(&self, user_home: &Path) -> Option<PathBuf> {
+        self.uploads.as_deref().map(|text| paths::expanded(text, Some(user_home)))
+    }
+
+    /// The library, where the configuration names its folder: that of `custom` beside `public`, if there are such.
+    #[must_use]
+    pub fn library(&self, user_home: &Path) -> Option<PathBuf> {
+        let folder = self.folder(user_home)?;
+        Some(if has(&folder, PUBLIC) || has(&folder, CUSTOM) { folder.join(CUSTOM) } else { folder })
+    }
+
+    /// The folder of skills that are read only.
+    #[must_use]
+    pub fn public_folder(&self, user_home: &Path) -> Option<PathBuf> {
+        self.folder(user_home).filter(|folder| has(folder, PUBLIC)).map(|folder| folder.join(PUBLIC))
+    }
+
+    fn folder(&self, user_home: &Path) -> Option<PathBuf> {
+        let path = self.path.as_deref().filter(|_| self.storage == SkillsStorage::Local);
+        path.map(|text| paths::expanded(text, Some(user_home)))
+    }
+
+    /// The registry whose skills are listed as public ones, if that is the storage: as `--registry` takes it, or the
+    /// default one.
+    #[must_use]
+    pub fn registry(&self) -> Option<Option<&str>> {
+        (self.storage == SkillsStorage::Registry).then_some(self.path.as_deref())
+    }
+}
+
+fn has(folder: &Path, part: &str) -> bool {
+    Dir::open_ambient_dir(folder, ambient_authority()).is_ok_and(|dir| dir.is_dir(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<SkillsConfig, String> {
+        toml::from_str(text).map_err(|error: toml::de::Error| error.message().to_owned())
+    }
+
+    // DF1
+    #[test]
+    fn storage_has_two_kinds_and_a_class() {
+        let home = Path::new("/home/ann");
+        assert_eq!(read("").unwrap(), SkillsConfig::default());
+        for local in ["local", LOCAL_CLASS] {
+            let config = read(&format!("use = {local:?}\npath = \"~/skills\"")).unwrap();
+            assert_eq!((config.library(home), config.registry()), (Some(home.join("skills")), None));
+        }
+        let config = read("use = \"registry\"\npath = \"git@host:team/skills.git\"").unwrap();
+        assert_eq!((config.library(home), config.registry()), (None, Some(Some("git@host:team/skills.git"))));
+        assert_eq!(read("use = \"registry\"").unwrap().registry(), Some(None));
+        for (text, part) in [
+            ("use = \"s3\"", "skills.use"),
+            ("use = 1", "string"),
+            ("path = \"skills\"", "skills.path"),
+            ("path = \"\"", "skills.path"),
+            ("container_path = \"mnt\"", "skills.container_path"),
+            ("uploads = \"threads\"", "skills.uploads"),
+            ("folder = \"x\"", "folder"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}
