@@ -15,7 +15,7 @@ use skill_manage::{ManageError, review};
 
 use crate::{
     args::Global,
-    catalogue::skill_called,
+    catalogue::{has_skill, skill_called},
     context::Context,
     exit::{CliError, Exit, failed},
 };
@@ -170,7 +170,7 @@ fn texts(matches: &ArgMatches, id: &str) -> Vec<String> {
 fn skill_in(context: &Context, text: &str) -> Option<SkillName> {
     let called = || skill_called(context, text).ok();
     match name_in(text) {
-        Some(name) if context.has_skill(&name).unwrap_or(true) => Some(name),
+        Some(name) if has_skill(context, &name).unwrap_or(true) => Some(name),
         other => called().or(other),
     }
 }

@@ -102,6 +102,19 @@ pub fn collect(
     Ok(catalogue.without_hidden(&context.settings()?, &context.agent(agent)))
 }
 
+/// Whether one of the visible libraries has a skill, in its history or as a folder.
+///
+/// # Errors
+/// One cannot be read.
+pub fn has_skill(context: &Context, skill: &SkillName) -> Result<bool, CliError> {
+    for library in context.visible_libraries()? {
+        if library.head(skill)?.is_some() || library.folders()?.iter().any(|folder| folder == skill.as_str()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 /// The skill that an argument names: by its folder, or by the name in its `SKILL.md` where it alone gives that.
 ///
 /// # Errors
@@ -109,11 +122,14 @@ pub fn collect(
 pub fn skill_called(context: &Context, text: &str) -> Result<SkillName, CliError> {
     let parsed = skill_name(text);
     if let Ok(name) = &parsed
-        && context.has_skill(name)?
+        && has_skill(context, name)?
     {
         return parsed;
     }
-    let catalogue = collect(context, &context.places(true), Vec::new(), None)?;
+    let mut catalogue = Catalogue::inspect(&context.places(true)).map_err(failed)?;
+    if !context.is_person() {
+        catalogue = catalogue.without_hidden(&context.settings()?, &context.agent(None));
+    }
     catalogue.called(text, |_| true).map_err(failed)?.map_or(parsed, Ok)
 }
 

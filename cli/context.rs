@@ -211,7 +211,8 @@ impl Context {
         let folders = if with_folders { self.folders_of("") } else { Vec::new() };
         let folders = folders.into_iter().chain(public.map(|folder| (folder, Scope::User))).collect();
         let (home, storage) = (self.home.clone(), self.config.library.storage.clone());
-        Places { home, storage, libraries, folders, project: self.place.project.clone() }
+        let (project, inner) = (self.place.project.clone(), self.config.skills.inner);
+        Places { home, storage, libraries, folders, project, inner }
     }
 
     /// What the configuration says of what agents see.
@@ -319,19 +320,6 @@ impl Context {
             }
         }
         Err(FindError::NoSkill(skill.clone()).into())
-    }
-
-    /// Whether one of the visible libraries has a skill, in its history or as a folder.
-    ///
-    /// # Errors
-    /// One cannot be read.
-    pub fn has_skill(&self, skill: &SkillName) -> Result<bool, CliError> {
-        for library in self.visible_libraries()? {
-            if library.head(skill)?.is_some() || library.folders()?.iter().any(|folder| folder == skill.as_str()) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// The library's folder, whether or not it is there.

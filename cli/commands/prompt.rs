@@ -112,9 +112,15 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
 }
 
 /// The files of each skill that stands at one of the paths.
-fn read_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<(PathBuf, Bundle)>, CliError> {
-    let read = |found: Found| Ok((found.path.clone(), found.bundle(Leftovers::Skip)?));
-    let found = find(context, paths)?;
+fn read_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathBuf, Bundle)>, CliError> {
+    let roots: Vec<PathBuf> = paths.iter().filter_map(|path| context.absolute(path).canonicalize().ok()).collect();
+    let root_of = |found: &Found| roots.iter().find(|root| found.path.starts_with(root)).unwrap_or(&found.path).clone();
+    let is_hidden = |found: &Found| {
+        let below = found.path.strip_prefix(root_of(found)).unwrap_or(&found.path).to_owned();
+        below.components().any(|part| part.as_os_str().to_string_lossy().starts_with('.'))
+    };
+    let read = |found: Found| Ok((root_of(&found), found.path.clone(), found.bundle(Leftovers::Skip)?));
+    let found: Vec<Found> = find(context, paths)?.into_iter().filter(|found| !is_hidden(found)).collect();
     match found.iter().find(|found| found.archive) {
         Some(packed) => {
             let message = format!("{} is packed, and has no place that an agent could read", packed.path.display());

@@ -201,3 +201,17 @@ fn list_of_submodules_stays_in_place() {
     assert_eq!(fs::read(sandbox.user_skill("demo").join(".gitmodules")).unwrap(), list);
     assert_eq!(sandbox.done(&["status", "demo"])["skills"][0]["state"], "clean");
 }
+
+#[cfg(unix)]
+#[test]
+fn folder_that_a_host_only_reads_gets_links() {
+    let sandbox = Sandbox::project();
+    let found = sandbox.cwd().join(".opencode/skill/commit");
+    fs::create_dir_all(&found).unwrap();
+    fs::write(found.join("SKILL.md"), skill_md("commit", "Makes commits. Use in tests.", "old")).unwrap();
+    sandbox.done(&["setup", "-y"]);
+    assert!(found.is_symlink());
+    sandbox.done(&["manage", "patch", "commit", "--find", "old", "--replace", "new"]);
+    assert!(fs::read_to_string(found.join("SKILL.md")).unwrap().ends_with("new\n"));
+    assert_eq!(sandbox.done(&["list"])["differences"], json!([]));
+}

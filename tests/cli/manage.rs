@@ -325,3 +325,28 @@ fn text_for_people_names_the_change_and_how_to_take_it_back() {
     let error = sandbox.run(&["manage", "patch", "demo", "--find", "beta", "--replace", "x"]).exits(6);
     assert!(error.stdout.is_empty() && error.stderr.starts_with("error: "), "{error}");
 }
+
+// DF1
+#[test]
+fn inner_skill_is_hidden_or_of_its_own() {
+    let sandbox = Sandbox::project();
+    let library = sandbox.cwd().join(".agents/skills");
+    for (folder, name) in [("outer", "outer"), ("outer/inner", "inner"), ("outer/evals/files/sample", "sample")] {
+        fs::create_dir_all(library.join(folder)).unwrap();
+        fs::write(library.join(folder).join("SKILL.md"), skill_md(name, "Does it. Use in tests.", "Do it.")).unwrap();
+    }
+    let listed = || {
+        let document = sandbox.done(&["list"]);
+        document["skills"].as_array().unwrap().iter().map(|skill| skill["name"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed(), ["outer"]);
+    sandbox.done(&["manage", "patch", "outer", "--find", "Do it.", "--replace", "Do that."]);
+    fs::write(sandbox.skillhub_home().join("config.toml"), "[skills]\ninner = \"own\"\n").unwrap();
+    assert_eq!(listed(), ["outer", "inner"]);
+    assert!(sandbox.run(&["read", "inner"]).exits(0).text().contains("Do it."));
+    let prompt = sandbox.run(&["prompt", "--format", "deerflow"]).exits(0).text();
+    assert!(prompt.contains("<location>/mnt/skills/custom/outer/inner/SKILL.md</location>"), "{prompt}");
+    sandbox.done(&["manage", "patch", "outer", "--find", "Do that.", "--replace", "Do this."]);
+    fs::write(sandbox.skillhub_home().join("config.toml"), "[skills]\ninner = \"yes\"\n").unwrap();
+    sandbox.ask(&["list"]).refused_with_hint(2, "invalid_config");
+}

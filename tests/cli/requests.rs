@@ -101,7 +101,8 @@ fn exit_codes_of_requests_are_those_of_flags() {
         (json!({"action": "delete", "name": "demo", "expected_revision": "99"}), 6, "stale_revision"),
         (json!({"action": "delete", "name": "none"}), 7, "not_found"),
         (json!({"action": "remove_file", "name": "demo", "path": "../x"}), 3, "invalid_path"),
-        (json!({"action": "delete", "name": "No"}), 3, "invalid_skill"),
+        (json!({"action": "delete", "name": "No"}), 7, "not_found"),
+        (json!({"action": "delete", "name": "n o"}), 3, "invalid_skill"),
         (json!({"action": "edit", "name": "demo", "content": "no frontmatter"}), 3, "invalid_skill"),
         (json!({"action": "delete", "name": "skillhub-writing-skills"}), 5, "policy_denied"),
         (json!({"action": "destroy", "name": "demo"}), 2, "invalid_request"),
@@ -145,12 +146,13 @@ fn requests_that_are_no_json_are_refused_quickly_and_change_nothing() {
     let before = but_the_log(&sandbox);
     let nested = "[".repeat(200_000);
     let inside = format!("{{\"action\":\"delete\",\"name\":{}", "{\"a\":".repeat(200_000));
-    let cases: [&[u8]; 6] = [b"", b"{", nested.as_bytes(), inside.as_bytes(), b"{\"name\":\"\xff\"}", b"\0"];
+    let cases: [&[u8]; 5] = [b"", b"{", nested.as_bytes(), b"{\"name\":\"\xff\"}", b"\0"];
     let started = Instant::now();
     for case in cases {
         let answer = sandbox.run_with(&["manage", "--request", "-", "--json"], case);
         answer.refused(2, "invalid_request");
     }
+    sandbox.run_with(&["manage", "--request", "-", "--json"], inside.as_bytes()).refused(3, "too_large");
     assert!(started.elapsed().as_secs() < 90, "{:?}", started.elapsed());
     assert_eq!(but_the_log(&sandbox), before);
 }

@@ -276,6 +276,7 @@ fn change_of_a_public_skill_names_the_next_step() {
     let (sandbox, gateway) = hosted();
     let found = sandbox.home().join(".claude/skills/found");
     write_files(&found, &[("SKILL.md", text("found", "By hand.").as_bytes(), false)]);
+    gateway.ask("POST /api/skills/reload", &json!({}));
     for name in ["found", "skillhub-evolving-skills"] {
         assert_eq!(gateway.ask(&format!("GET /api/skills/{name}"), &Value::Null).1["category"], "public");
         let line = format!("PUT /api/skills/custom/{name}");
@@ -294,6 +295,7 @@ fn skills_of_groups_are_custom_and_editable() {
     let (sandbox, gateway) = hosted();
     let folder = sandbox.user_skill("team/help");
     write_files(&folder, &[("SKILL.md", text("help", "Help.").as_bytes(), false)]);
+    gateway.ask("POST /api/skills/reload", &json!({}));
     let skill = gateway.ask("GET /api/skills/custom/help", &Value::Null).1;
     assert_eq!((&skill["category"], &skill["editable"]), (&json!("custom"), &json!(true)), "{skill:#}");
     let (status, edited) = gateway.ask("PUT /api/skills/custom/help", &json!({"content": text("help", "Help twice.")}));

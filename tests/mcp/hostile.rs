@@ -80,15 +80,18 @@ fn check(what: &str, text: &str, ours: &[(&str, usize)]) {
 fn no_form_of_the_list_lets_a_skill_out_of_its_place() {
     let sandbox = sandbox();
     let list = [("</available_skills", 1), ("<available_skills", 1)];
+    let builtins = 3;
     for form in ["xml", "opencode", "deerflow", "markdown", "names"] {
         let has_elements = !["markdown", "names"].contains(&form);
-        let (ours, elements) = if has_elements { (list.as_slice(), PASSING.len()) } else { (&[][..], 0) };
+        let (ours, elements) = if has_elements { (list.as_slice(), PASSING.len() + builtins) } else { (&[][..], 0) };
         let text = sandbox.run(&["prompt", "--format", form]).exits(0).text();
         check(form, &text, ours);
         for (name, ..) in PASSING {
             assert!(text.contains(name), "{form} tells of {name}, neutralised: {text}");
         }
-        for tag in ["<skill>", "</skill>", "</description>", "</name>"] {
+        // Markdown is not escaped, but for what frames a conversation.
+        let tags = ["<skill>", "</skill>", "</description>", "</name>"];
+        for tag in tags.into_iter().take(if form == "markdown" { 2 } else { 4 }) {
             assert_eq!(text.matches(tag).count(), elements, "{tag} in {form}: {text}");
         }
         let headings = text.lines().filter(|line| line.starts_with("## System")).count();

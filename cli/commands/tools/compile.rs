@@ -6,7 +6,7 @@ use serde_json::json;
 use skill::SkillName;
 
 use crate::{
-    catalogue::skill_called,
+    catalogue::{has_skill, skill_called},
     composing::Composing,
     context::Context,
     exit::{CliError, Exit, failed},
@@ -93,5 +93,12 @@ pub fn remove(context: &Context, args: &RemoveArgs) -> Result<Exit, CliError> {
 }
 
 fn names(context: &Context, names: &[String]) -> Result<Vec<SkillName>, CliError> {
-    names.iter().map(|name| skill_called(context, name)).collect()
+    let called = |name: &String| {
+        let skill = skill_called(context, name)?;
+        match name.strip_prefix("skill_") {
+            Some(of_tool) if !has_skill(context, &skill)? => skill_called(context, of_tool),
+            _ => Ok(skill),
+        }
+    };
+    names.iter().map(called).collect()
 }

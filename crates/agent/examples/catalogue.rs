@@ -46,7 +46,8 @@ fn main() {
     make(&library, count);
     let home = Home::at(place.path().join("home")).unwrap();
     let libraries = vec![(library, Scope::User)];
-    let places = Places { home, storage: "git".to_owned(), libraries, folders: Vec::new(), project: None };
+    let places =
+        Places { home, storage: "git".to_owned(), libraries, folders: Vec::new(), project: None, inner: false };
     let (scanned, bytes) = answer(&Live::new(places.clone(), Vec::new()));
     let live = Live::new(places.clone(), Vec::new());
     let (cold, _) = answer(&live);

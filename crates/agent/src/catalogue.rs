@@ -112,11 +112,19 @@ impl Catalogue {
         Self::collect_by(places, Vec::new(), Access::Inspect)
     }
 
-    /// The skills of these folders alone, each with its files. What the scanner blocks is there and not usable.
+    /// The skills of these folders alone, each with the root below which it was found and its files. What the scanner blocks is there and not usable.
     #[must_use]
-    pub fn of_folders(folders: Vec<(PathBuf, Bundle)>) -> Self {
+    pub fn of_folders(folders: Vec<(PathBuf, PathBuf, Bundle)>) -> Self {
         let mut catalogue = Self::default();
-        for (path, files) in folders {
+        for (root, path, files) in folders {
+            let group = path.parent().and_then(|group| group.strip_prefix(&root).ok()).unwrap_or(Path::new(""));
+            // The tree of DeerFlow: public skills are read only.
+            let (scope, group) = match (group.strip_prefix("public"), group.strip_prefix("custom")) {
+                (Ok(group), _) => (Scope::Builtin, group),
+                (_, Ok(group)) => (Scope::Project, group),
+                _ => (Scope::Project, group),
+            };
+            let group = Some(group.to_string_lossy().into_owned()).filter(|group| !group.is_empty());
             let folder = path.file_name().unwrap_or_default().to_string_lossy();
             let Ok(name) = SkillName::parse(&folder) else {
                 catalogue.notes.push(format!("{} is left out: no skill's folder can have this name", path.display()));
@@ -125,7 +133,7 @@ impl Catalogue {
             let blocked = scan::clear(files.clone(), Baseline::None).err().map(|blocked| blocked.to_string());
             let listed = of_builtin(Builtin { name, files, qualified: None });
             let fault = blocked.or(listed.fault);
-            catalogue.add(Listed { scope: Scope::Project, path: Some(path), fault, ..listed });
+            catalogue.add(Listed { scope, group, path: Some(path), fault, ..listed });
         }
         catalogue
     }
@@ -158,12 +166,15 @@ impl Catalogue {
         let nested = places.nested((&library, access), |name| names.contains(name), &mut self.notes)?;
         skills.retain(|skill| !nested.groups.contains(skill.name.as_str()));
         self.add_library(library, mark, skills);
-        for library in nested.libraries {
-            let (mark, place) = (library.mark(), self.libraries.len());
+        for (library, inner) in nested.libraries {
+            let (mark, place, is_own) = (library.mark(), self.libraries.len(), is_own && inner.is_none());
             let group = library.path().strip_prefix(&top).ok().map(|group| group.to_string_lossy().into_owned());
-            let skills = LocalStorage { library: &library, access, place, is_own }.load()?;
-            let skills = skills.into_iter().map(|skill| Listed { group: group.clone(), ..skill });
-            self.add_library(library, mark, skills.collect());
+            let mut skills = LocalStorage { library: &library, access, place, is_own }.load()?;
+            skills.retain(|skill| {
+                inner.as_ref().is_none_or(|inner| skill.path.as_ref().is_some_and(|at| inner.contains(at)))
+            });
+            skills.iter_mut().for_each(|skill| skill.group.clone_from(&group));
+            self.add_library(library, mark, skills);
         }
         Ok(())
     }
@@ -328,11 +339,7 @@ impl Catalogue {
     /// The skill of which this is the folder or the `SKILL.md`, whoever may see it.
     #[must_use]
     pub fn at(&self, path: &Path) -> Option<&Listed> {
-        let folder = match path.file_name() {
-            Some(name) if name == SkillPath::SKILL_MD => path.parent().unwrap_or(path),
-            _ => path,
-        };
-        self.skills.iter().find(|listed| listed.path.as_deref() == Some(folder))
+        self.skills.iter().find(|listed| listed.path.as_deref() == Some(folder_of(path)))
     }
 
     /// That no skill has a name, with those among `known` that are like it.
@@ -427,6 +434,14 @@ impl Listed {
     #[cfg(test)]
     pub(crate) fn without_fault(self) -> Self {
         Self { fault: None, ..self }
+    }
+}
+
+/// The folder of a skill that is named by it or by its `SKILL.md`.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    match path.file_name() {
+        Some(name) if name == SkillPath::SKILL_MD => path.parent().unwrap_or(path),
+        _ => path,
     }
 }
 

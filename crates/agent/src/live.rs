@@ -46,6 +46,8 @@ struct Signature {
 #[derive(Default)]
 struct State {
     kept: Option<Kept>,
+    /// When what was kept was forgotten: looks that began before do not count.
+    forgotten: Option<Instant>,
     /// The fingerprint of what was there when somebody was last told of changes.
     told: Option<u64>,
 }
@@ -130,7 +132,8 @@ impl Live {
         let mut state = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = state.told.replace(fingerprint).is_some_and(|told| told != fingerprint);
         // A request may have looked meanwhile, and later.
-        if state.kept.as_ref().is_none_or(|known| known.looked <= kept.looked) {
+        let is_late = state.forgotten.is_some_and(|forgotten| kept.looked < forgotten);
+        if !is_late && state.kept.as_ref().is_none_or(|known| known.looked <= kept.looked) {
             state.kept = Some(kept);
         }
         Ok(changed)
@@ -152,6 +155,7 @@ impl Live {
 
     /// Forgets what is kept: the next answer looks at everything.
     pub fn reload(&self) {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner).kept = None;
+        let mut state = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.kept, state.forgotten) = (None, Some(Instant::now()));
     }
 }

@@ -1,7 +1,7 @@
 //! [`Places`]: where an agent's skills are looked for.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
 };
 
@@ -70,6 +70,8 @@ pub struct Places {
     pub folders: Vec<(PathBuf, Scope)>,
     /// The project's root. What a link in the project leads out of it is passed over.
     pub project: Option<PathBuf>,
+    /// Whether a `SKILL.md` inside a skill is a skill of its own. It cannot be changed there.
+    pub inner: bool,
 }
 
 /// A folder of skills that was opened.
@@ -82,7 +84,8 @@ pub(crate) struct Root {
 /// What stands below a folder of skills that holds skills as well.
 #[derive(Default)]
 pub(crate) struct Nested {
-    pub libraries: Vec<Library>,
+    /// Folders of groups; those inside of skills with the folders in them that are skills of their own.
+    pub libraries: Vec<(Library, Option<BTreeSet<PathBuf>>)>,
     pub groups: BTreeSet<String>,
 }
 
@@ -167,10 +170,30 @@ impl Places {
             notes.push(format!("{path} holds skills in more than {GROUPS} folders; the others are left out"));
         }
         for path in parents.into_iter().take(GROUPS) {
-            nested.libraries.push(access.open(&path, root.scope(), &self.home, &self.storage)?);
+            nested.libraries.push((access.open(&path, root.scope(), &self.home, &self.storage)?, None));
+        }
+        if self.inner {
+            let skills = root.folders()?.into_iter().filter(|name| is_skill(name)).map(|name| root.path().join(name));
+            let mut inner: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
+            for skill in skills.flat_map(|skill| inside(&skill)) {
+                inner.entry(skill.parent().unwrap_or(root.path()).to_owned()).or_default().insert(skill);
+            }
+            for (path, skills) in inner.into_iter().take(GROUPS) {
+                nested.libraries.push((access.open(&path, root.scope(), &self.home, &self.storage)?, Some(skills)));
+            }
         }
         Ok(nested)
     }
+}
+
+/// The folders inside a skill that have a `SKILL.md`, but for those of its evals.
+fn inside(skill: &Path) -> Vec<PathBuf> {
+    let entries = folder::open_at(skill).ok().and_then(|dir| dir.entries().ok()).into_iter().flatten().flatten();
+    let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let names = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    let is_wanted = |name: &String| name != "evals" && !folder::SKIPPED.contains(&name.as_str());
+    let find = |name: String| folder::find_skills(&skill.join(name), DEPTH - 2, &folder::SKIPPED).unwrap_or_default();
+    names.filter(is_wanted).flat_map(find).filter(|found| is_shown(skill, found)).collect()
 }
 
 /// The folder of a group below a library in which a skill stands.

@@ -4,6 +4,8 @@ mod deerflow;
 mod forms;
 mod spring;
 
+pub(crate) use deerflow::folder_in;
+
 use std::path::Path;
 
 use library::Scope;

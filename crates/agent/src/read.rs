@@ -6,9 +6,10 @@ use library::{Head, Scope};
 use skill::{Limits, SkillName, SkillPath, validate::load};
 
 use crate::{
-    catalogue::{Catalogue, Listed},
+    catalogue::{Catalogue, Listed, folder_of},
     effective::Sight,
     error::AgentError,
+    prompt::folder_in,
     safe_text::{contained, escape},
     settings::Settings,
     tool_policy::Declared,
@@ -181,7 +182,16 @@ fn pick<'a>(
     agent: &str,
     which: &Which,
 ) -> Result<&'a Listed, AgentError> {
-    let by_path = |path: &Path| catalogue.at(path).ok_or_else(|| AgentError::NoSkillAt(path.to_owned()));
+    let in_container = |path: &Path| {
+        let folder = folder_of(path);
+        catalogue
+            .skills
+            .iter()
+            .find(|listed| Path::new(&folder_in(settings.container_path.as_deref(), listed)) == folder)
+    };
+    let by_path = |path: &Path| {
+        catalogue.at(path).or_else(|| in_container(path)).ok_or_else(|| AgentError::NoSkillAt(path.to_owned()))
+    };
     match (&which.name, &which.path) {
         (None, None) => Err(AgentError::Nothing),
         (None, Some(path)) => by_path(path),

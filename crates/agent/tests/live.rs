@@ -51,6 +51,7 @@ fn our_own_changes_are_in_the_next_answer_and_those_of_others_soon() {
         libraries: vec![(own.clone(), Scope::User)],
         folders: vec![(other.clone(), Scope::User)],
         project: None,
+        inner: false,
     };
     let live = Live::new(places.clone(), Vec::new());
     assert_eq!(descriptions(&live), ["one", "elsewhere"]);

@@ -246,7 +246,7 @@ pub fn adopt(
     let Expanded { skills, passed_over } = request.expand(library);
     for found in skills {
         let mut result = Adopted::of(&found.place);
-        result.agents = request.folder_of(&found.place).map(|folder| folder.ids.clone()).unwrap_or_default();
+        result.agents = request.folder_of(&found.place).map(|folder| folder.ids).unwrap_or_default();
         match look_at(library, &found.real, (stamp, permit), &mut result) {
             Ok(Some(commit)) if is_other(&commits, &commit) => result.fail(AdoptError::Exists(commit.0)),
             Ok(Some(commit)) => {
@@ -341,9 +341,9 @@ impl AdoptRequest<'_> {
         all
     }
 
-    /// The agents' folder in which a path stands.
-    fn folder_of(&self, path: &Path) -> Option<&AgentFolder> {
-        self.known.iter().flat_map(|known| known.all()).find(|folder| path.parent() == Some(&folder.path))
+    /// The agents' folder in which a path stands, also one that a host only reads.
+    fn folder_of(&self, path: &Path) -> Option<AgentFolder> {
+        self.known.iter().flat_map(|known| known.all_read()).find(|folder| path.parent() == Some(&folder.path))
     }
 
     /// Plans the links of a skill: for the agents in use, and in the folder where it was found.
@@ -357,7 +357,7 @@ impl AdoptRequest<'_> {
         let Some(skill) = &result.name else { return };
         let mut folders = self.in_use.to_vec();
         let found_in = self.folder_of(&result.source).filter(|folder| folder.path != library.path());
-        folders.extend(found_in.filter(|folder| folders.iter().all(|known| known.path != folder.path)).cloned());
+        folders.extend(found_in.filter(|folder| folders.iter().all(|known| known.path != folder.path)));
         let command = format!("skillhub adopt {}", shell_word(&result.source.display().to_string()));
         let linking =
             Linking { folders: &folders, copy: false, replaces_tracked: self.replaces_tracked, command: &command };

@@ -45,7 +45,12 @@ impl Problem {
     pub fn is_loaded_with_warning(&self) -> bool {
         matches!(
             self.code,
-            "description_too_long" | "name_invalid" | "name_mismatch" | "name_missing" | "yaml_unquoted"
+            "description_too_long"
+                | "name_invalid"
+                | "name_mismatch"
+                | "name_missing"
+                | "second_skill_md"
+                | "yaml_unquoted"
         )
     }
 

@@ -201,7 +201,7 @@ impl Layer {
             verdict: None,
             why: Some("agents change no skills while skill_evolution is off".to_owned()),
         };
-        Self { file: "config.toml".to_owned(), preset: None, rules: vec![rule] }
+        Self { file: "`[skill_evolution]` in config.toml".to_owned(), preset: None, rules: vec![rule] }
     }
 
     /// What this layer says of one part; `None` where it says nothing.

@@ -188,14 +188,13 @@ fn check_values(json: &[u8], limits: &Limits) -> Result<(), RequestError> {
             _ => {}
         }
     }
-    let (found, limit) = (objects.saturating_sub(1), limits.operations_per_request);
-    if found > limit {
-        return Err(RequestError::TooLarge(format!("the request has {found} operations, the limit is {limit}")));
+    let limits = [(objects.saturating_sub(1), limits.operations_per_request, "operations"), (values, VALUES, "values")];
+    match limits.into_iter().find(|(found, limit, _)| found > limit) {
+        Some((found, limit, what)) => {
+            Err(RequestError::TooLarge(format!("the request has {found} {what}, the limit is {limit}")))
+        }
+        None => Ok(()),
     }
-    if values > VALUES {
-        return Err(RequestError::TooLarge(format!("the request has {values} values, the limit is {VALUES}")));
-    }
-    Ok(())
 }
 
 fn operations_of(outer: &Fields, operations: Vec<Fields>) -> Result<Vec<Edit>, RequestError> {

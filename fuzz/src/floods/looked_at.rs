@@ -52,6 +52,7 @@ pub(super) fn search(text: &str) {
         libraries: Vec::new(),
         folders: Vec::new(),
         project: None,
+        inner: false,
     };
     let catalogue = Catalogue::collect(&places, builtins.collect()).expect("built-in skills alone");
     let _hits = agent::search(&catalogue.visible().collect::<Vec<_>>(), text, 10);

@@ -83,6 +83,7 @@ impl Layout {
             ],
             folders: Vec::new(),
             project: Some(project.clone()),
+            inner: false,
         };
         let around = Surroundings { project: Some(&project), cwd: &project, user_home: &home, variable: &|_| None };
         let host = Host { follows_links, ..Host::of(find_agent(agent).unwrap(), &around) };
@@ -176,6 +177,7 @@ fn equal_copies_are_not_shadowed() {
         libraries: vec![(layout.project().join(".agents/skills"), Scope::Project)],
         folders: vec![(other, Scope::User)],
         project: None,
+        inner: false,
     };
     let shadowed = |other: &Path| Catalogue::collect(&places(other.to_owned()), Vec::new()).unwrap().shadowed.len();
     let (equal, other) = (layout.home().join("equal"), layout.home().join("other"));

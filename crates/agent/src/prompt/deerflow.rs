@@ -40,18 +40,24 @@ pub(super) fn prompt(skills: &[&Listed], look: Look<'_>) -> String {
     )
 }
 
+/// The folder of a skill for an agent in a container.
+pub(crate) fn folder_in(container_path: Option<&str>, listed: &Listed) -> String {
+    let root = container_path.unwrap_or(CONTAINER_PATH).trim_end_matches('/');
+    let category = if listed.scope == Scope::Builtin { "public" } else { "custom" };
+    match &listed.group {
+        Some(group) => format!("{root}/{category}/{group}/{}", listed.name),
+        None => format!("{root}/{category}/{}", listed.name),
+    }
+}
+
 fn item(listed: &Listed, root: &str) -> String {
-    let (label, category) = match listed.scope {
-        Scope::Builtin => (" [built-in]", "public"),
-        Scope::Project | Scope::User if listed.found_elsewhere => ("", "custom"),
-        Scope::Project | Scope::User => (" [custom, editable]", "custom"),
-    };
-    let below = match &listed.group {
-        Some(group) => format!("{category}/{group}/{}", listed.name),
-        None => format!("{category}/{}", listed.name),
+    let label = match listed.scope {
+        Scope::Builtin => " [built-in]",
+        Scope::Project | Scope::User if listed.found_elsewhere => "",
+        Scope::Project | Scope::User => " [custom, editable]",
     };
     let (name, description) = (escape(listed.name.as_str()), one_line(&listed.description));
-    let location = escape(&format!("{root}/{below}/SKILL.md")).into_owned();
+    let location = escape(&format!("{}/SKILL.md", folder_in(Some(root), listed))).into_owned();
     format!(
         "<skill>\n<name>{name}</name>\n<description>{description}{label}</description>\n\
          <location>{location}</location>\n</skill>\n"

@@ -22,6 +22,8 @@ pub struct SkillsConfig {
     path: Option<String>,
     /// Where agents in a container see the skills.
     pub container_path: Option<String>,
+    /// Whether a `SKILL.md` inside a skill is a skill of its own rather than invisible.
+    pub inner: bool,
     uploads: Option<String>,
 }
 
@@ -41,6 +43,7 @@ struct Fields {
     r#use: Option<String>,
     path: Option<String>,
     container_path: Option<String>,
+    inner: Option<String>,
     uploads: Option<String>,
 }
 
@@ -66,8 +69,13 @@ impl TryFrom<Fields> for SkillsConfig {
         if let Some(text) = fields.container_path.as_ref().filter(|text| !text.starts_with('/')) {
             return Err(format!("skills.container_path is {text:?}, which does not begin with /"));
         }
+        let inner = match fields.inner.as_deref() {
+            None | Some("hidden") => false,
+            Some("own") => true,
+            Some(other) => return Err(format!("skills.inner is {other:?}; write \"hidden\" or \"own\"")),
+        };
         let Fields { path, container_path, uploads, .. } = fields;
-        Ok(Self { storage, path, container_path, uploads })
+        Ok(Self { storage, path, container_path, inner, uploads })
     }
 }
 
