@@ -209,7 +209,7 @@ impl Context {
         }
         let public = self.config.skills.public_folder(&self.user_home).filter(|_| self.place.is_configured);
         let folders = if with_folders { self.folders_of("") } else { Vec::new() };
-        let folders = folders.into_iter().chain(public.map(|folder| (folder, Scope::User))).collect();
+        let folders = folders.into_iter().chain(public.map(|folder| (folder, Scope::Builtin))).collect();
         let (home, storage) = (self.home.clone(), self.config.library.storage.clone());
         let (project, inner) = (self.place.project.clone(), self.config.skills.inner);
         Places { home, storage, libraries, folders, project, inner }

@@ -279,6 +279,13 @@ fn configuration_names_the_library_and_public_skills() {
     sandbox.create("mine", "Do.");
     assert!(root.join("custom/mine/SKILL.md").is_file());
     assert!(sandbox.ask(&["read", "research"]).text().contains("Search."));
+    let section = sandbox.run(&["prompt", "--format", "deerflow"]).text();
+    for part in [
+        "[built-in]</description>\n<location>/opt/skills/public/research/",
+        "[custom, editable]</description>\n<location>/opt/skills/custom/mine/",
+    ] {
+        assert!(section.contains(part), "{section}");
+    }
     let create = ["manage", "create", "research", "--content", "-", "--json"];
     let shadow = skill_md("research", "Searches. Use in tests.", "Search twice.");
     sandbox.run_with(&create, shadow.as_bytes()).done();
