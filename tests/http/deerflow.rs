@@ -302,6 +302,8 @@ fn skills_of_groups_are_custom_and_editable() {
     assert_eq!((status, edited["content"].as_str().unwrap().contains("Help twice.")), (200, true), "{edited:#}");
     let history = gateway.ask("GET /api/skills/custom/help/history", &Value::Null).1["history"].clone();
     assert_eq!(history.as_array().unwrap().len(), 2, "{history:#}");
+    let (status, _) = gateway.ask("POST /api/skills/custom/help/rollback", &json!({"revision": 2, "dry_run": true}));
+    assert_eq!(status, 200);
     let (status, back) = gateway.ask("POST /api/skills/custom/help/rollback", &json!({"history_index": -1}));
     assert_eq!((status, back["content"].as_str().unwrap().contains("Help.")), (200, true), "{back:#}");
     assert!(!fs::read_to_string(folder.join("SKILL.md")).unwrap().contains("twice"));

@@ -121,6 +121,7 @@ fn six_actions_take_the_parameters_of_the_text() {
         request["name"] = json!("my-skill");
         assert_eq!(agent.done("skill_manage", &request)["status"], "applied", "{action}");
     }
+    assert_eq!(agent.done("skill_rollback", &json!({"name": "my-skill", "revision": 3}))["status"], "applied");
     for path in ["../../x.md", "docs/x.md", "/etc/x"] {
         agent.done("skill_manage", &json!({"action": "create", "name": "other", "content": content.replace("my-skill", "other"), "dry_run": true}));
         let write = json!({"action": "write_file", "name": "other", "path": path, "content": "x"});

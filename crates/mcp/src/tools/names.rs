@@ -15,6 +15,9 @@ const ALIASES: [(&str, &str); 2] = [("skill_name", "name"), ("skill_path", "path
 /// The tools that take a skill by its name, by its path, or by both.
 const EITHER_WAY: [&str; 3] = ["read_skill", "disable_skill", "enable_skill"];
 
+/// Arguments that name a revision, by its id or its number.
+const REVISIONS: [&str; 4] = ["revision", "expected_revision", "from", "to"];
+
 /// The arguments of a call with each skill by its folder's name. A skill that the agent may not know of stays as it
 /// was asked for.
 ///
@@ -28,6 +31,11 @@ pub(super) fn by_folder(
 ) -> Result<JsonObject, Refusal> {
     if EITHER_WAY.contains(&spec.name) {
         ALIASES.iter().try_for_each(|(alias, name)| rename(&mut arguments, alias, name))?;
+    }
+    for field in REVISIONS {
+        if let Some(number) = arguments.get(field).and_then(Value::as_u64) {
+            arguments.insert(field.to_owned(), json!(number.to_string()));
+        }
     }
     let is_new = |edit: &Value| edit["action"] == "create";
     let creates = arguments.get("operations").and_then(Value::as_array).is_some_and(|edits| edits.iter().any(is_new));

@@ -19,6 +19,8 @@ enum Kind {
     Flag,
     /// An integer, or a text or fraction that is one.
     Index,
+    /// A revision: its id or its number, as a text or a number.
+    Revision,
 }
 
 const fn required(name: &'static str, kind: Kind) -> Field {
@@ -37,7 +39,10 @@ const SCHEMAS: &[(&str, &[Field])] = &[
     ("PUT /api/skills/{name}", &[required("enabled", Kind::Flag)]),
     ("PUT /api/skills/custom/{name}", &[required("content", Kind::Text)]),
     ("DELETE /api/skills/custom/{name}", &[]),
-    ("POST /api/skills/custom/{name}/rollback", &[optional("history_index", Kind::Index)]),
+    (
+        "POST /api/skills/custom/{name}/rollback",
+        &[optional("history_index", Kind::Index), optional("revision", Kind::Revision)],
+    ),
 ];
 
 /// The fields of a route's body.
@@ -79,7 +84,8 @@ impl Field {
 impl Kind {
     fn read(self, value: &Value) -> Option<Value> {
         match (self, value) {
-            (Self::Text, Value::String(_)) | (Self::Flag, Value::Bool(_)) => Some(value.clone()),
+            (Self::Text | Self::Revision, Value::String(_)) | (Self::Flag, Value::Bool(_)) => Some(value.clone()),
+            (Self::Revision, Value::Number(number)) => number.as_u64().map(|number| json!(number.to_string())),
             (Self::Flag, Value::String(word)) => flag(word).map(Value::Bool),
             (Self::Flag, Value::Number(number)) => flag(&number.to_string()).map(Value::Bool),
             (Self::Index, Value::Number(number)) => integer(&number.to_string()),
@@ -90,7 +96,7 @@ impl Kind {
 
     fn fault(self) -> &'static str {
         match self {
-            Self::Text => "string_type",
+            Self::Text | Self::Revision => "string_type",
             Self::Flag => "bool_parsing",
             Self::Index => "int_parsing",
         }
@@ -101,6 +107,7 @@ impl Kind {
             Self::Text => "it is not a text",
             Self::Flag => "it is neither true nor false",
             Self::Index => "it is not an integer",
+            Self::Revision => "it is neither the id nor the number of a revision",
         }
     }
 }
