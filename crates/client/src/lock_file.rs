@@ -218,11 +218,11 @@ impl LockFile {
             let differences = heal::differences(text, path);
             return Err(LockFileError::ConflictMarkers { path: path.to_owned(), line, differences });
         }
-        let values = text.bytes().filter(|byte| matches!(byte, b'\n' | b',')).count();
-        if values > SHORT_VALUES + text.len() / VALUE_BYTES {
-            return Err(damaged(format!(
-                "it has {values} lines and values, more than a lock file of its size can have"
-            )));
+        let count = |wanted: &[u8]| text.bytes().filter(|byte| wanted.contains(byte)).count();
+        let counts = [(count(b"\n,"), "lines and values"), (count(b".[{"), "parts of keys and brackets")];
+        let most = SHORT_VALUES + text.len() / VALUE_BYTES;
+        if let Some((found, what)) = counts.into_iter().find(|(found, _)| *found > most) {
+            return Err(damaged(format!("it has {found} {what}, more than a lock file of its size can have")));
         }
         let mut others: Table = text.parse().map_err(|error: toml::de::Error| damaged(error.to_string()))?;
         match others.remove("format") {
@@ -496,9 +496,10 @@ mod tests {
 
     #[test]
     fn file_of_many_short_values_is_damaged() {
-        let flood = format!("format = 1\nx = [{}]\n", "0,".repeat(1 << 20));
-        let error = parse(&flood).unwrap_err().to_string();
-        assert!(error.contains("more than a lock file of its size can have"), "{error}");
+        for flood in ["0,", "a.", "[", "{a="] {
+            let error = parse(&format!("format = 1\nx = [{}", flood.repeat(1 << 20))).unwrap_err().to_string();
+            assert!(error.contains("more than a lock file of its size can have"), "{flood}: {error}");
+        }
         assert!(parse(&"\n".repeat(SHORT_VALUES)).unwrap_err().to_string().contains("format"));
     }
 
