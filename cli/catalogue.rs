@@ -102,7 +102,7 @@ pub fn collect(
     Ok(catalogue.without_hidden(&context.settings()?, &context.agent(agent)))
 }
 
-/// Whether one of the visible libraries has a skill, in its history or as a folder.
+/// Looks for a skill in the visible libraries, in their histories and as a folder.
 ///
 /// # Errors
 /// One cannot be read.

@@ -32,13 +32,13 @@ pub struct ReadPropertiesArgs {
     path: PathBuf,
 }
 
-/// What the reference tool reads of a skill.
+/// The fields of a skill that the reference tool reads.
 struct Properties {
     skill_md: PathBuf,
     name: String,
     description: String,
     fields: Frontmatter,
-    /// Whether `allowed-tools` is a list.
+    /// `allowed-tools` is a list rather than a text.
     lists_tools: bool,
 }
 

@@ -35,7 +35,7 @@ const READERS: [Reader; 19] = [
     (1 << 20, 1, looked_at::query),
     (1 << 20, 1, documents::unpack),
     (1 << 20, 1, documents::read_evals),
-    (8 << 20, 1, documents::read_lock_file),
+    (4 << 20, 1, documents::read_lock_file),
     (1 << 20, 1, documents::read_index),
     (1 << 20, 1, documents::edit_settings),
     (1 << 20, 1, documents::read_transcript),

@@ -67,7 +67,7 @@ fn files_of_any_size_are_refused_before_they_are_read() {
     let sparse = |path: std::path::PathBuf, bytes: u64| fs::File::create(path).unwrap().set_len(bytes).unwrap();
     sparse(sandbox.cwd().join("skillhub.lock"), 1 << 40);
     let error = sandbox.ask(&["install"]).refused(1, "io");
-    assert!(error["message"].as_str().unwrap().contains("8388608 bytes"), "{error:#}");
+    assert!(error["message"].as_str().unwrap().contains("4194304 bytes"), "{error:#}");
     sparse(sandbox.skillhub_home().join("config.toml"), 1 << 40);
     let error = sandbox.ask(&["list"]).refused(1, "io");
     assert!(error["message"].as_str().unwrap().contains("1048576 bytes"), "{error:#}");

@@ -1,4 +1,4 @@
-//! [`install`] and [`read`]: archives that clients of the gateway upload, or leave in a folder.
+//! [`install()`] and [`read`]: archives that clients of the gateway upload, or leave in a folder.
 
 use std::{
     io::ErrorKind,

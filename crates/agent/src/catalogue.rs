@@ -39,7 +39,7 @@ pub struct Listed {
     pub description: String,
     /// The name in its `SKILL.md`, where that is not the folder's.
     pub called: Option<String>,
-    /// Where its `SKILL.md` departs from the standard and loads all the same.
+    /// Departures of its `SKILL.md` from the standard with which it loads all the same.
     pub warnings: Vec<String>,
     /// The tools that it declares; `None` where it says nothing of tools.
     pub tools: Option<Vec<String>>,

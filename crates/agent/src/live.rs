@@ -32,7 +32,7 @@ pub struct Live {
     prompts: Mutex<VecDeque<(Signature, Arc<str>)>>,
 }
 
-/// What a prompt was made of.
+/// Everything that decides about the text of a prompt.
 #[derive(PartialEq)]
 struct Signature {
     skills: u64,

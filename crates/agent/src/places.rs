@@ -70,7 +70,7 @@ pub struct Places {
     pub folders: Vec<(PathBuf, Scope)>,
     /// The project's root. What a link in the project leads out of it is passed over.
     pub project: Option<PathBuf>,
-    /// Whether a `SKILL.md` inside a skill is a skill of its own. It cannot be changed there.
+    /// Lists a `SKILL.md` inside a skill as a skill of its own, which cannot be changed there.
     pub inner: bool,
 }
 

@@ -50,7 +50,7 @@ pub struct Instructions {
     pub held: Option<String>,
     /// `SKILL.md` without the frontmatter.
     pub body: String,
-    /// Where it departs from the standard.
+    /// Departures from the standard.
     pub warnings: Vec<String>,
     /// Its other files.
     pub files: Vec<SkillPath>,

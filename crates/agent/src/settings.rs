@@ -162,13 +162,13 @@ impl Settings {
         })
     }
 
-    /// Whether an agent may change skills, and is told when to.
+    /// Lets an agent change skills, and tells it when to.
     #[must_use]
     pub fn tells_of_evolution(&self, agent: &str) -> bool {
         self.agents.get(agent).and_then(|agent| agent.skill_evolution).unwrap_or(self.evolution)
     }
 
-    /// Whether an agent looks for a tool that is called `skill`.
+    /// Offers the tool `skill` in place of `read_skill`.
     #[must_use]
     pub fn has_skill_tool(&self, agent: &str) -> bool {
         self.agents.get(agent).and_then(|agent| agent.skill_tool).unwrap_or(agent == OPENCODE)

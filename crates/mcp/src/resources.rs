@@ -183,7 +183,7 @@ pub(crate) fn resources(call: &Call<'_>, cursor: Option<&str>) -> Result<ListRes
     })
 }
 
-/// What the list of skills for a prompt is called as a resource, before the name of its form.
+/// The URI of the list of skills for a prompt, before the name of its form.
 pub(crate) const PROMPT: &str = "skillhub://prompt/";
 
 /// The list of skills for a prompt.

@@ -54,7 +54,7 @@ pub struct Capabilities {
     pub environment: Vec<Use>,
     /// Places from which something runs or is read again later.
     pub persistence: Vec<Use>,
-    /// What a person should decide about: an administrator's rights, installed packages, files deleted outside.
+    /// Powers that a person should decide about: an administrator's rights, installing packages, deleting outside.
     pub privileges: Vec<Use>,
     /// What scripts and code need and neither `allowed-tools` nor `SKILL.md` tells.
     pub undeclared: Vec<Undeclared>,

@@ -64,7 +64,7 @@ pub struct Limits {
     pub waivers_per_skill: usize,
     /// Bytes of `config.toml`, and of other files that a person writes.
     pub settings_bytes: u64,
-    /// Bytes of a lock file: some 20,000 skills.
+    /// Bytes of a lock file: some 10,000 skills.
     pub lock_file_bytes: u64,
     /// Bytes of `state.toml` and other small files in the home.
     pub state_bytes: u64,
@@ -103,7 +103,7 @@ impl Default for Limits {
             waiver_days_at_most: 365,
             waivers_per_skill: 100,
             settings_bytes: 1 << 20,
-            lock_file_bytes: 8 << 20,
+            lock_file_bytes: 4 << 20,
             state_bytes: 16 << 20,
             fetch_bytes: 512 << 20,
         }

@@ -22,7 +22,7 @@ pub struct SkillsConfig {
     path: Option<String>,
     /// Where agents in a container see the skills.
     pub container_path: Option<String>,
-    /// Whether a `SKILL.md` inside a skill is a skill of its own rather than invisible.
+    /// A `SKILL.md` inside a skill is a skill of its own rather than invisible.
     pub inner: bool,
     uploads: Option<String>,
 }

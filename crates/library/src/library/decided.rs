@@ -249,7 +249,7 @@ impl Library {
     }
 }
 
-/// Whether a skill's name is this one, in whatever case.
+/// Compares names without regard to case.
 fn is_spelled(name: &str, skill: &SkillName) -> bool {
     name == skill.as_str() || name.to_lowercase() == skill.as_str().to_lowercase()
 }

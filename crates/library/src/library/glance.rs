@@ -65,7 +65,7 @@ pub struct Front {
     /// The name that it gives, where that is not the folder's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
-    /// Where it departs from the standard and loads all the same.
+    /// Departures from the standard with which it loads all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
     /// Why an agent could not load it.

@@ -465,7 +465,7 @@ impl Library {
     }
 }
 
-/// Whether a problem keeps the content of a folder from being used.
+/// Tells the problems that keep the content of a folder from being used.
 pub(super) fn is_hindrance(problem: &Problem) -> bool {
     problem.is_error() && !problem.is_loaded_with_warning()
 }
