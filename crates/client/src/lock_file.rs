@@ -35,6 +35,9 @@ const VALUE_BYTES: usize = 16;
 /// Lines and values that may be shorter, as in a file that is nearly empty.
 const SHORT_VALUES: usize = 10_000;
 
+/// Bytes of the largest file of which a faulty line is shown.
+const SHOWN_BYTES: usize = 64 << 10;
+
 /// The kinds of sources. A later version may add some; what has one is refused whole and left as it is.
 const KINDS: [&str; 4] = ["registry", "git", "folder", "archive"];
 
@@ -224,7 +227,7 @@ impl LockFile {
         if let Some((found, what)) = counts.into_iter().find(|(found, _)| *found > most) {
             return Err(damaged(format!("it has {found} {what}, more than a lock file of its size can have")));
         }
-        let mut others: Table = text.parse().map_err(|error: toml::de::Error| damaged(error.to_string()))?;
+        let mut others: Table = text.parse().map_err(|error| damaged(told(&error, text)))?;
         match others.remove("format") {
             Some(Value::Integer(FORMAT)) => {}
             // Former formats have less in them; what is missing is filled in when the file is written.
@@ -471,6 +474,15 @@ fn text(table: &mut Table, key: &str) -> Result<Option<String>, String> {
 fn texts(value: Option<Value>) -> Vec<String> {
     let Some(Value::Array(values)) = value else { return Vec::new() };
     values.into_iter().filter_map(|value| value.as_str().map(str::to_owned)).collect()
+}
+
+/// A fault of the file, with its line as it is unless that may be long.
+fn told(error: &toml::de::Error, text: &str) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    match text.len() <= SHOWN_BYTES {
+        true => error.to_string(),
+        false => format!("line {}: {}", before.matches('\n').count() + 1, error.message()),
+    }
 }
 
 #[cfg(test)]
