@@ -123,8 +123,8 @@ fn read_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathBu
     let found: Vec<Found> = find(context, paths)?.into_iter().filter(|found| !is_hidden(found)).collect();
     match found.iter().find(|found| found.archive) {
         Some(packed) => {
-            let message = format!("{} is packed, and has no place that an agent could read", packed.path.display());
-            Err(CliError::usage(message).hint("`skillhub unpack` makes a folder of it"))
+            let message = format!("{} is a file, not the folder of a skill", packed.path.display());
+            Err(CliError::usage(message).hint("name a folder; `skillhub unpack` makes one of a .skill file"))
         }
         None => found.into_iter().map(read).collect(),
     }
