@@ -221,8 +221,9 @@ impl LockFile {
             let differences = heal::differences(text, path);
             return Err(LockFileError::ConflictMarkers { path: path.to_owned(), line, differences });
         }
-        let count = |wanted: &[u8]| text.bytes().filter(|byte| wanted.contains(byte)).count();
-        let counts = [(count(b"\n,"), "lines and values"), (count(b".[{"), "parts of keys and brackets")];
+        let values = text.bytes().filter(|byte| matches!(byte, b'\n' | b',')).count();
+        let signs = text.lines().filter(|line| !is_key_with_text(line)).flat_map(str::bytes).filter(is_sign).count();
+        let counts = [(values, "lines and values"), (signs, "signs beside its texts")];
         let most = SHORT_VALUES + text.len() / VALUE_BYTES;
         if let Some((found, what)) = counts.into_iter().find(|(found, _)| *found > most) {
             return Err(damaged(format!("it has {found} {what}, more than a lock file of its size can have")));
@@ -476,6 +477,17 @@ fn texts(value: Option<Value>) -> Vec<String> {
     values.into_iter().filter_map(|value| value.as_str().map(str::to_owned)).collect()
 }
 
+/// Tells the lines of a key and a text, of which a parser makes as little however long they are.
+fn is_key_with_text(line: &str) -> bool {
+    let parts = line.split_once(" = \"").and_then(|(key, rest)| Some((key, rest.strip_suffix('"')?)));
+    parts.is_some_and(|(key, text)| !key.bytes().any(|byte| is_sign(&byte)) && !text.contains(['"', '\\']))
+}
+
+/// Tells the bytes at which a parser may begin something new.
+fn is_sign(byte: &u8) -> bool {
+    !byte.is_ascii_alphanumeric() && !b"_-:/".contains(byte)
+}
+
 /// A fault of the file, with its line as it is unless that may be long.
 fn told(error: &toml::de::Error, text: &str) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
@@ -508,7 +520,7 @@ mod tests {
 
     #[test]
     fn file_of_many_short_values_is_damaged() {
-        for flood in ["0,", "a.", "[", "{a="] {
+        for flood in ["0,", "a.", "[", "{a=", "do not ", "a\"", "é "] {
             let error = parse(&format!("format = 1\nx = [{}", flood.repeat(1 << 20))).unwrap_err().to_string();
             assert!(error.contains("more than a lock file of its size can have"), "{flood}: {error}");
         }
