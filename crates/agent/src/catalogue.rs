@@ -112,8 +112,7 @@ impl Catalogue {
         Self::collect_by(places, Vec::new(), Access::Inspect)
     }
 
-    /// The skills of these folders alone, each with the root below which it was found and its files. What the scanner
-    /// blocks is there and not usable.
+    /// The skills of these folders alone, each with the root below which it was found, its folder and its files.
     #[must_use]
     pub fn of_folders(folders: Vec<(PathBuf, PathBuf, Bundle)>) -> Self {
         let mut catalogue = Self::default();

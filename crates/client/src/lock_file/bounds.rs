@@ -1,0 +1,29 @@
+//! [`check`]: what parsing a lock file would take, bounded before the parser gets it.
+
+/// Bytes that a line or value of a lock file has at least on average; in memory each takes many times a few bytes.
+const VALUE_BYTES: usize = 16;
+/// Lines and values that may be shorter, as in a file that is nearly empty.
+const SHORT_VALUES: usize = 10_000;
+
+/// Says why a text is no lock file by the number of its parts, of which each takes many times its bytes of memory.
+pub(super) fn check(text: &str) -> Result<(), String> {
+    let values = text.bytes().filter(|byte| matches!(byte, b'\n' | b',')).count();
+    let signs = text.lines().filter(|line| !is_key_with_text(line)).flat_map(str::bytes).filter(is_sign).count();
+    let counts = [(values, "lines and values"), (signs, "signs beside its texts")];
+    let most = SHORT_VALUES + text.len() / VALUE_BYTES;
+    match counts.into_iter().find(|(found, _)| *found > most) {
+        Some((found, what)) => Err(format!("it has {found} {what}, more than a lock file of its size can have")),
+        None => Ok(()),
+    }
+}
+
+/// Tells the lines of a key and a text, of which a parser makes as little however long they are.
+fn is_key_with_text(line: &str) -> bool {
+    let parts = line.split_once(" = \"").and_then(|(key, rest)| Some((key, rest.strip_suffix('"')?)));
+    parts.is_some_and(|(key, text)| !key.bytes().any(|byte| is_sign(&byte)) && !text.contains(['"', '\\']))
+}
+
+/// Tells the bytes at which a parser may begin something new.
+fn is_sign(byte: &u8) -> bool {
+    !byte.is_ascii_alphanumeric() && !b"_-:/".contains(byte)
+}
