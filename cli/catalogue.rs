@@ -118,7 +118,7 @@ pub fn has_skill(context: &Context, skill: &SkillName) -> Result<bool, CliError>
 /// The skill that an argument names: by its folder, or by the name in its `SKILL.md` where it alone gives that.
 ///
 /// # Errors
-/// It is no name, or several skills give it.
+/// The text cannot be a name, or several skills give it.
 pub fn skill_called(context: &Context, text: &str) -> Result<SkillName, CliError> {
     let parsed = skill_name(text);
     if let Ok(name) = &parsed

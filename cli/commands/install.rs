@@ -227,7 +227,7 @@ fn whole_document(installed: &[Installed]) -> (Value, Exit) {
     (document, exit)
 }
 
-/// What became of each skill, and the gravest exit code; a single failure is that of the whole.
+/// Collects the outcome of each skill and the gravest exit code; a single failure is that of the whole.
 ///
 /// # Errors
 /// The failure of the only skill.

@@ -32,7 +32,7 @@ pub struct NewArgs {
 /// Makes the folder.
 pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
     let name = SkillName::parse_standard(&args.name).map_err(|fault| {
-        let message = format!("{:?} is no name for a skill: {fault}", args.name);
+        let message = format!("{:?} cannot be the name of a skill: {fault}", args.name);
         CliError::new("invalid_skill", Exit::Invalid, message).hint("use lower-case letters, digits and single hyphens")
     })?;
     let text = template::skill_md(name.as_str(), args.description.as_deref());

@@ -29,7 +29,7 @@ pub struct LibraryPlace {
     pub named: bool,
     /// Whether the flags chose the project or the user.
     pub chosen: bool,
-    /// Whether the configuration named the folder.
+    /// The configuration named the folder.
     pub is_configured: bool,
 }
 

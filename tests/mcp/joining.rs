@@ -227,7 +227,7 @@ fn without_a_session_the_list_stays() {
 
 // SA5
 #[test]
-fn a_skill_is_read_whatever_is_wrong_with_its_tools() {
+fn skill_with_broken_tools_is_read() {
     let sandbox =
         sandbox("[tools]\nfolders = ['not-absolute']\n", &[("pdf-extractor", "allowed-tools: extract_pdf_tool")]);
     let mut agent = Connection::open(&sandbox, &[]);

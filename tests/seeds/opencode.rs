@@ -31,7 +31,7 @@ fn tools(agent: &mut Connection) -> Vec<Value> {
 
 // OC1, OC2, OC3, OC4
 #[test]
-fn one_tool_lists_and_opens_the_skills_that_an_agent_may_see() {
+fn one_tool_lists_and_opens_visible_skills() {
     let sandbox = configured("[[permissions]]\nskill = \"release\"\ndecision = \"deny\"\n");
     let mut agent = Connection::open(&sandbox, &["--agent", "opencode"]);
     let listed = tools(&mut agent);

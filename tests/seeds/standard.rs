@@ -109,6 +109,18 @@ fn skills_load_by_their_folders_whatever_they_call_themselves() {
     assert_eq!(sandbox.done(&["adopt", ".claude/skills/other"])["skills"][0]["name"], "other");
 }
 
+// AS5
+#[test]
+fn installed_skill_keeps_its_folder_instead_of_a_bad_name() {
+    let sandbox = Sandbox::new();
+    for name in ["Bun_Bundler", "Bun Bundler", "Verification-Before-Completion"] {
+        write(&sandbox, "bundler/SKILL.md", &format!("---\nname: {name}\ndescription: Bundles.\n---\nBundle it.\n"));
+        let done = sandbox.done(&["install", "./bundler"]);
+        assert_eq!(done["skills"][0]["name"], "bundler", "{name}: {done:#}");
+        sandbox.done(&["uninstall", "bundler", "-y"]);
+    }
+}
+
 // AS6
 #[test]
 fn references_to_missing_files_and_chains_are_warned_of() {

@@ -77,7 +77,7 @@ pub struct Places {
 /// A folder of skills that was opened.
 pub(crate) struct Root {
     pub library: Library,
-    /// Whether it is one of the libraries rather than a folder of agents.
+    /// It is one of the libraries rather than a folder of agents.
     pub is_own: bool,
 }
 

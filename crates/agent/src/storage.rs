@@ -30,7 +30,7 @@ pub(crate) struct LocalStorage<'a> {
     pub access: Access,
     /// Its place among the libraries of the catalogue.
     pub place: usize,
-    /// Whether it is one of the libraries rather than a folder of agents.
+    /// It is one of the libraries rather than a folder of agents.
     pub is_own: bool,
 }
 

@@ -87,7 +87,7 @@ pub struct Config {
     /// How libraries are kept.
     #[serde(default)]
     pub library: LibraryConfig,
-    /// Where skills come from.
+    /// The source of skills.
     #[serde(default)]
     pub skills: SkillsConfig,
     /// Who is told what becomes of proposals.

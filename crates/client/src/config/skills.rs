@@ -7,27 +7,27 @@ use serde::Deserialize;
 
 use crate::paths;
 
-/// How DeerFlow's configuration names its storage of local folders.
+/// The class of local folders in DeerFlow's configuration.
 const LOCAL_CLASS: &str = "deerflow.skills.storage.local_skill_storage:LocalSkillStorage";
 
 /// Folders of a DeerFlow installation: read-only skills, and those that can be changed.
 const PUBLIC: &str = "public";
 const CUSTOM: &str = "custom";
 
-/// Where skills come from.
+/// The source of skills.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Fields")]
 pub struct SkillsConfig {
     storage: SkillsStorage,
     path: Option<String>,
-    /// Where agents in a container see the skills.
+    /// The folder of the skills in a container.
     pub container_path: Option<String>,
     /// A `SKILL.md` inside a skill is a skill of its own rather than invisible.
     pub inner: bool,
     uploads: Option<String>,
 }
 
-/// What the skills of the configuration are kept in.
+/// The kinds of storage.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum SkillsStorage {
     /// Folders.

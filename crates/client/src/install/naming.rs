@@ -5,17 +5,19 @@ use skill::SkillName;
 use super::InstallError;
 use crate::found::Found;
 
-/// What the skill is called: as it says, or as its folder where what it says is a title and no name. What is
+/// What the skill is called: as it says, or as its folder where what it says is a title and no standard name. What is
 /// neither, such as a path, is not taken for a slip.
 pub(super) fn name_of(skill: &Found, fallback: &str) -> Result<(SkillName, Vec<String>), InstallError> {
-    match (SkillName::parse(&skill.name), SkillName::parse(fallback)) {
+    match (SkillName::parse_standard(&skill.name), SkillName::parse(fallback)) {
         (Ok(name), _) => Ok((name, Vec::new())),
         (Err(_), Ok(name)) if skill.name.is_empty() => Ok((name, Vec::new())),
         (Err(_), Ok(name)) if is_title(&skill.name) => {
-            let warning = format!("it calls itself {:?}, which can be no folder's name; it is {name} here", skill.name);
+            let warning =
+                format!("it calls itself {:?}, which the standard does not allow; it is {name} here", skill.name);
             Ok((name, vec![warning]))
         }
-        (Err(_), _) => Ok((parse_name(if skill.name.is_empty() { fallback } else { &skill.name })?, Vec::new())),
+        (Err(_), Err(source)) if skill.name.is_empty() => Err(InstallError::Name { name: fallback.to_owned(), source }),
+        (Err(source), _) => Err(InstallError::Name { name: skill.name.clone(), source }),
     }
 }
 
