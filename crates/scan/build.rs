@@ -1,10 +1,11 @@
-//! Makes the index of the lexicon and the table of weights: what a process would else make anew before it
-//! reads a sentence.
+//! Compiles the rules, the index of the lexicon and the table of weights into constants: what each process would
+//! otherwise parse before it scans.
 
 #![expect(clippy::disallowed_methods, reason = "a build reads its own sources")]
 
 use std::{collections::BTreeMap, env, fmt::Write as _, fs, io, path::Path};
 
+use rule_file::{Defaults, ExampleFile, RuleEntry, RuleFile};
 use stem::{BUCKETS, KNOWN, Stem};
 use ways::{Key, Piece};
 
@@ -12,6 +13,8 @@ use ways::{Key, Piece};
 mod address;
 #[path = "src/characters.rs"]
 mod characters;
+#[path = "src/rule_file.rs"]
+mod rule_file;
 #[path = "src/prose/stem.rs"]
 mod stem;
 #[path = "src/prose/ways.rs"]
@@ -23,15 +26,74 @@ mod words;
 
 const LEXICON: &str = "data/lexicon.txt";
 const WEIGHTS: &str = "data/weights.bin";
+const RULES: &str = "rules";
 
 fn main() -> io::Result<()> {
-    for file in [LEXICON, WEIGHTS, "build.rs", "src/characters.rs", "src/prose"] {
+    for file in [LEXICON, WEIGHTS, RULES, "build.rs", "src/characters.rs", "src/prose", "src/rule_file.rs"] {
         println!("cargo::rerun-if-changed={file}");
     }
     let index = Index::new(&fs::read_to_string(LEXICON)?);
     let folder = env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?;
     fs::write(Path::new(&folder).join("lexicon.rs"), index.write())?;
+    fs::write(Path::new(&folder).join("rules.rs"), table_of_rules()?)?;
     fs::write(Path::new(&folder).join("weights.rs"), table_of_weights(&fs::read(WEIGHTS)?))
+}
+
+/// The rules of all files, by id; those without literals and senses, which code decides, also under a name.
+fn table_of_rules() -> io::Result<String> {
+    let mut rules = BTreeMap::new();
+    for file in fs::read_dir(RULES)? {
+        let path = file?.path();
+        let wrong = |problem: String| io::Error::other(format!("{}: {problem}", path.display()));
+        let file: RuleFile = toml::from_str(&fs::read_to_string(&path)?).map_err(|error| wrong(error.to_string()))?;
+        for rule in file.rules {
+            let text = constant_of_rule(&rule, &file.defaults);
+            let name = rule.id.to_uppercase().replace('-', "_");
+            let is_named = rule.in_code || rule.literals.is_empty() && rule.senses.is_empty();
+            if rules.insert(rule.id.clone(), (is_named.then_some(name), text)).is_some() {
+                return Err(wrong(format!("the rule {} is there twice", rule.id)));
+            }
+        }
+    }
+    let mut named = String::new();
+    for (name, text) in rules.values() {
+        if let Some(name) = name {
+            _ = writeln!(named, "pub(crate) const {name}: Rule = {text};");
+        }
+    }
+    let all: Vec<_> = rules.values().map(|(name, text)| name.as_ref().unwrap_or(text).as_str()).collect();
+    Ok(format!("{named}pub(crate) static ALL: [Rule; {}] = [\n{},\n];", all.len(), all.join(",\n")))
+}
+
+fn constant_of_rule(rule: &RuleEntry, defaults: &Defaults) -> String {
+    let or = |own: &Option<String>, default: &Option<String>| own.clone().or(default.clone()).unwrap_or_default();
+    let variant = |name: String| name.get(..1).unwrap_or("").to_uppercase() + name.get(1..).unwrap_or("");
+    let examples = |all: &[ExampleFile]| -> Vec<(String, String)> {
+        all.iter().map(|example| (example.file.clone(), example.text.clone())).collect()
+    };
+    let condition =
+        rule.condition.as_ref().map_or("None".to_owned(), |name| format!("Some(crate::conditions::{name})"));
+    format!(
+        "Rule {{ id: {:?}, category: {:?}, technique: {:?}, risk: {:?}, evidence: Evidence::{}, scope: Scope::{}, \
+         role: Role::{}, message: {:?}, remedy: {:?}, literals: &{:?}, pattern: {:?}, also: &{:?}, senses: &{:?}, \
+         condition: {condition}, secret: {}, harmful: &{:?}, harmless: &{:?} }}",
+        rule.id,
+        or(&rule.category, &defaults.category),
+        or(&rule.technique, &defaults.technique),
+        or(&rule.risk, &defaults.risk),
+        variant(rule.evidence.clone()),
+        variant(or(&rule.scope, &defaults.scope)),
+        variant(or(&rule.role, &defaults.role)),
+        rule.message,
+        or(&rule.remedy, &defaults.remedy),
+        rule.literals,
+        rule.pattern.joined(),
+        rule.also,
+        rule.senses,
+        rule.secret,
+        examples(&rule.harmful),
+        examples(&rule.harmless),
+    )
 }
 
 /// The tables of the index; each names places in the next.

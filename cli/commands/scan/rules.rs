@@ -19,7 +19,7 @@ pub(super) fn list(context: &Context) -> Result<Exit, CliError> {
     context.out.answer(&document, |out| {
         let mut table = Table::new(&["rule", "severity", "category", "what it finds"]);
         for rule in scan::rules() {
-            let cells = [rule.id, rule.severity.as_str(), rule.category, rule.message];
+            let cells = [rule.id, rule.severity().as_str(), rule.category, rule.message];
             table.row(&cells.map(str::to_owned));
         }
         table.write(out)?;
@@ -30,7 +30,8 @@ pub(super) fn list(context: &Context) -> Result<Exit, CliError> {
 
 fn rule_document(rule: &Rule) -> Value {
     json!({
-        "id": rule.id, "category": rule.category, "severity": rule.severity,
+        "id": rule.id, "category": rule.category, "severity": rule.severity(), "evidence": rule.evidence.as_str(),
+        "technique": rule.technique, "risk": rule.risk,
         "message": rule.message, "remedy": rule.remedy,
     })
 }
@@ -70,8 +71,8 @@ pub(super) fn explain(context: &Context, id: &str) -> Result<Exit, CliError> {
     document["harmful"] = json!(example(rule.harmful));
     document["harmless"] = json!(example(rule.harmless));
     context.out.answer(&document, |out| {
-        let style = severity_style(rule.severity);
-        writeln!(out, "{STRONG}{}{STRONG:#}  {style}{}{style:#}, {}", rule.id, rule.severity, rule.category)?;
+        let style = severity_style(rule.severity());
+        writeln!(out, "{STRONG}{}{STRONG:#}  {style}{}{style:#}, {}", rule.id, rule.severity(), rule.category)?;
         writeln!(out, "{}\nWhat to do: {}", rule.message, rule.remedy)?;
         for (title, files) in [("It fires on", rule.harmful), ("It stays silent on", rule.harmless)] {
             writeln!(out, "\n{title}:")?;

@@ -50,8 +50,8 @@ fn rule(rule: &scan::Rule) -> Value {
         "id": rule.id,
         "shortDescription": {"text": rule.message},
         "help": {"text": rule.remedy},
-        "defaultConfiguration": {"level": level(rule.severity)},
-        "properties": {"tags": [rule.category], "severity": rule.severity},
+        "defaultConfiguration": {"level": level(rule.severity())},
+        "properties": {"tags": [rule.category], "severity": rule.severity(), "risk": rule.risk, "technique": rule.technique},
     })
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Severity, engine::SearchError, role, scanner::Finder, source::Source};
+use crate::{Evidence, engine::SearchError, role, scanner::Finder, source::Source};
 
 /// Extensions of languages whose data is not followed.
 const LANGUAGES: &[&str] =
@@ -42,10 +42,10 @@ fn together(files: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchErro
         let Some(file) = files.get(at) else { continue };
         let offset = hit.range.start - start;
         let line = file.line_at(offset);
-        let severity = role::severity(hit.rule, file, line, offset);
-        if severity >= Severity::Medium && !finder.knows(hit.rule, severity, file.path, line) {
+        let evidence = role::evidence(hit.rule, file, line, offset);
+        if evidence >= Evidence::Strong && !finder.knows(hit.rule, evidence, file.path, line) {
             let message = format!("{}, over several files", hit.rule.message);
-            finder.add_told(hit.rule, severity, file, line, file.line(line).trim(), message);
+            finder.add_told(hit.rule, evidence, file, line, file.line(line).trim(), message);
         }
     }
     Ok(())

@@ -16,8 +16,7 @@ use crate::{
     capabilities::{host_of, is_address},
     engine::SearchError,
     literals::Literals,
-    role,
-    rules::purpose::{HOST_IN_COMMAND, HOST_UNTOLD},
+    role, rules,
     scanner::Finder,
     source::Source,
 };
@@ -66,7 +65,7 @@ pub(crate) fn check(sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), 
             };
             finder.charge(text.len() / FAST)?;
             if !is_told(text, &named.host) && !finder.blocks_at(source.path, named.line) {
-                add(if is_text { &HOST_IN_COMMAND } else { &HOST_UNTOLD }, source, &named, finder);
+                add(if is_text { &rules::HOST_ONLY_IN_COMMAND } else { &rules::HOST_NOT_TOLD }, source, &named, finder);
             }
         }
     }
@@ -74,9 +73,9 @@ pub(crate) fn check(sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), 
 }
 
 fn add(rule: &'static Rule, source: &Source<'_>, named: &Named, finder: &mut Finder) {
-    let severity = role::severity(rule, source, named.line, named.offset);
+    let evidence = role::evidence(rule, source, named.line, named.offset);
     let message = format!("{}: {}", rule.message, named.host);
-    finder.add_told(rule, severity, source, named.line, source.line(named.line).trim(), message);
+    finder.add_told(rule, evidence, source, named.line, source.line(named.line).trim(), message);
 }
 
 /// All that people and agents read of a skill, in lower case.
@@ -232,7 +231,7 @@ fn name_before(before: &str) -> Option<&str> {
 mod tests {
     use skill::{Bundle, File, Limits, SkillPath};
 
-    use super::*;
+    use crate::rules;
     use crate::scan;
 
     fn finds(text: &str, path: &str, script: &str) -> bool {
@@ -242,7 +241,7 @@ mod tests {
         let text = format!("---\nname: a\ndescription: A.\n---\n{text}\n");
         let bundle =
             Bundle::from_files([("SKILL.md", text.as_str()), (path, script)].map(file), &Limits::default()).unwrap();
-        scan(&bundle).findings.iter().any(|finding| finding.rule == HOST_UNTOLD.id)
+        scan(&bundle).findings.iter().any(|finding| finding.rule == rules::HOST_NOT_TOLD.id)
     }
 
     #[test]

@@ -10,10 +10,9 @@ use flate2::read::GzDecoder;
 use memchr::memchr;
 
 use crate::{
-    Severity,
+    Evidence,
     engine::{Exhausted, SearchError},
-    prose, role,
-    rules::obfuscation,
+    prose, role, rules,
     scanner::Finder,
     source::{Kind, Source},
 };
@@ -47,14 +46,14 @@ pub(crate) fn check(source: &Source<'_>, part: Range<usize>, finder: &mut Finder
     for (offset, decoded) in decoded_runs(source.text.get(part.clone()).unwrap_or(""))? {
         let offset = part.start + offset;
         let line = source.line_at(offset);
-        let severity = role::severity(&obfuscation::ENCODED, source, line, offset);
-        if finder.knows(&obfuscation::ENCODED, severity, source.path, line) {
+        let severity = role::evidence(&rules::ENCODED_PAYLOAD, source, line, offset);
+        if finder.knows(&rules::ENCODED_PAYLOAD, severity, source.path, line) {
             continue;
         }
         if let Some((_, rule)) = worst_within(source.path, decoded, finder, DEPTH)? {
             let run: String = source.text.get(offset..).unwrap_or("").chars().take(60).collect();
-            let message = format!("{}: it decodes to text in which {rule} fires", obfuscation::ENCODED.message);
-            finder.add_told(&obfuscation::ENCODED, severity, source, line, &run, message);
+            let message = format!("{}: it decodes to text in which {rule} fires", rules::ENCODED_PAYLOAD.message);
+            finder.add_told(&rules::ENCODED_PAYLOAD, severity, source, line, &run, message);
         }
     }
     Ok(())
@@ -66,17 +65,17 @@ fn worst_within(
     decoded: String,
     finder: &mut Finder,
     depth: usize,
-) -> Result<Option<(Severity, &'static str)>, SearchError> {
+) -> Result<Option<(Evidence, &'static str)>, SearchError> {
     finder.charge(RUN + decoded.len())?;
     let inner = Source::with_kind(path, decoded.into(), Kind { runs: true, reads: true });
     let hits = finder.hits(&inner.text)?;
     let graded = hits.iter().map(|hit| {
         let start = hit.range.start;
-        (role::severity(hit.rule, &inner, inner.line_at(start), start), hit.rule.id)
+        (role::evidence(hit.rule, &inner, inner.line_at(start), start), hit.rule.id)
     });
-    let mut worst = graded.filter(|(severity, _)| *severity >= Severity::High).max();
+    let mut worst = graded.filter(|(evidence, _)| *evidence >= Evidence::Hard).max();
     // Instructions that are encoded are hidden, which is more than prose.
-    worst = worst.max(prose::strongest(&inner, finder)?.map(|rule| (Severity::High, rule)));
+    worst = worst.max(prose::strongest(&inner, finder)?.map(|rule| (Evidence::Hard, rule)));
     if depth > 1 {
         for (_, deeper) in decoded_runs(&inner.text)? {
             worst = worst.max(worst_within(path, deeper, finder, depth - 1)?);

@@ -212,7 +212,7 @@ impl TextRule {
             self.find(window, |found| {
                 steps.take(HIT)?;
                 let matched = || String::from_utf8_lossy(window.get(found.clone()).unwrap_or_default());
-                if self.rule.accept.is_none_or(|accept| accept(&matched())) {
+                if self.rule.condition.is_none_or(|holds| holds(&matched())) {
                     let range = region.start + found.start..region.start + found.end;
                     hits.push(Hit { rule: self.rule, range });
                 }

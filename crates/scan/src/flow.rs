@@ -23,7 +23,7 @@ mod words;
 
 use skill::Bundle;
 
-use crate::{commands::Format, engine::SearchError, role, rules::flow as rules, scanner::Finder, source::Source};
+use crate::{commands::Format, engine::SearchError, role, rules, scanner::Finder, source::Source};
 
 pub(crate) use judge::is_strange;
 pub(crate) use parse::Language;
@@ -70,7 +70,7 @@ pub(crate) fn check(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finde
     }
     let (flows, cut) = analysis.run();
     for place in cut.iter().filter_map(|at| places.get(*at)) {
-        finder.add_file(&rules::TOO_MUCH, rules::TOO_MUCH.severity, place.source.path);
+        finder.add_file(&rules::FLOW_TOO_MUCH, rules::FLOW_TOO_MUCH.evidence, place.source.path);
     }
     if flows.is_empty() {
         return Ok(());
@@ -123,12 +123,12 @@ fn extension_of(path: &str) -> &str {
 fn add(source: &Source<'_>, line: usize, judgement: judge::Judgement, finder: &mut Finder) {
     let rule = judgement.rule;
     let is_talk = !source.kind().runs && role::is_lesson(source, line) && role::may_teach(source);
-    let severity = if is_talk { rule.elsewhere } else { judgement.severity };
+    let evidence = if is_talk { rule.elsewhere() } else { judgement.evidence };
     let message = format!("{}: {}", rule.message, judgement.why);
-    if finder.knows(rule, severity, source.path, line) {
+    if finder.knows(rule, evidence, source.path, line) {
         return;
     }
-    finder.add_told(rule, severity, source, line, source.line(line).trim(), message);
+    finder.add_told(rule, evidence, source, line, source.line(line).trim(), message);
 }
 
 /// Parses what of a file is code, if a flow may run through it.
@@ -187,7 +187,7 @@ fn place<'s, 'a>(
     finder.charge(text.len().saturating_mul(PARSE))?;
     let program = language.parse(text, line).ok_or(SearchError::Exhausted)?;
     if program.cut {
-        finder.add_file(&rules::TOO_DEEP, rules::TOO_DEEP.severity, source.path);
+        finder.add_file(&rules::FLOW_TOO_DEEP, rules::FLOW_TOO_DEEP.evidence, source.path);
     }
     places.push(Place { source, program });
     Ok(())

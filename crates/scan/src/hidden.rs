@@ -2,7 +2,7 @@
 
 use crate::{
     characters::{is_invisible, latin_look_alike},
-    rules::unicode,
+    rules,
     scanner::Finder,
     source::Source,
 };
@@ -19,15 +19,15 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) {
         let first = index == 0;
         let chars: Vec<char> = line.chars().skip(usize::from(first && line.starts_with('\u{FEFF}'))).collect();
         for (found, rule) in [
-            (tags(&chars), &unicode::TAGS),
-            (direction(&chars), &unicode::DIRECTION),
-            (zero_width(&chars), &unicode::ZERO_WIDTH),
-            (stray(&chars), &unicode::STRAY),
-            (selectors(&chars), &unicode::SELECTORS),
-            (mixed(&chars), &unicode::MIXED),
+            (tags(&chars), &rules::UNICODE_TAGS),
+            (direction(&chars), &rules::UNICODE_DIRECTION),
+            (zero_width(&chars), &rules::UNICODE_ZERO_WIDTH),
+            (stray(&chars), &rules::UNICODE_STRAY),
+            (selectors(&chars), &rules::UNICODE_SELECTORS),
+            (mixed(&chars), &rules::UNICODE_LOOK_ALIKE),
         ] {
             if found {
-                finder.add(rule, rule.severity, source, index, line);
+                finder.add(rule, rule.evidence, source, index, line);
             }
         }
     }

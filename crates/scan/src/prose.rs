@@ -25,14 +25,7 @@ mod words;
 
 use std::sync::LazyLock;
 
-use crate::{
-    Rule, Severity,
-    engine::SearchError,
-    excerpt, role,
-    rules::{WEIGHT, rules_of_prose},
-    scanner::Finder,
-    source::Source,
-};
+use crate::{Evidence, Rule, engine::SearchError, excerpt, role, rules, scanner::Finder, source::Source};
 
 #[cfg(test)]
 pub(crate) use lexicon::fingerprint;
@@ -64,7 +57,7 @@ const NEAR: usize = 2;
 /// Finds what a text says against its reader.
 pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
     for said in said_in(source, finder)? {
-        if finder.has_enough(said.rule, said.severity) {
+        if finder.has_enough(said.rule, said.evidence) {
             continue;
         }
         let line = source.line_at(said.at);
@@ -72,7 +65,7 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
         let message = format!("{} ({})", said.rule.message, said.sense);
         finder.add_told(
             said.rule,
-            said.severity,
+            said.evidence,
             source,
             line,
             &excerpt::around(source.line(line), from..from),
@@ -84,7 +77,7 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
 
 /// A rule that fires with its full severity in a text that is found inside another.
 pub(crate) fn strongest(source: &Source<'_>, finder: &mut Finder) -> Result<Option<&'static str>, SearchError> {
-    let said = said_in(source, finder)?.into_iter().filter(|said| said.severity >= said.rule.severity);
+    let said = said_in(source, finder)?.into_iter().filter(|said| said.evidence >= said.rule.evidence);
     Ok(said.map(|said| said.rule.id).max())
 }
 
@@ -130,14 +123,17 @@ fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, Search
 
 /// The senses of all rules.
 static SENSES: LazyLock<Senses> = LazyLock::new(|| {
-    let all = rules_of_prose().flat_map(|rule| rule.senses.iter().map(move |text| (rule, *text)));
+    let all = rules::ALL
+        .iter()
+        .filter(|rule| !rule.senses.is_empty())
+        .flat_map(|rule| rule.senses.iter().map(move |text| (rule, *text)));
     Senses::new(all.filter_map(|(rule, text)| Sense::parse(rule, text)).collect())
 });
 
 /// Something that a text says.
 struct Said {
     rule: &'static Rule,
-    severity: Severity,
+    evidence: Evidence,
     /// The concepts that met.
     sense: &'static str,
     at: usize,
@@ -306,12 +302,17 @@ impl<'a> Judge<'a> {
         if let Some(features) = &mut self.features {
             features.push(named(weighed, self.source));
         }
-        let known = self.said.iter().skip(before).any(|said| said.severity >= said.rule.severity);
+        let known = self.said.iter().skip(before).any(|said| said.evidence >= said.rule.evidence);
         if known {
             return;
         }
         if let Some(at) = weighed.heaviest(talk, &mut self.room) {
-            self.said.push(Said { rule: &WEIGHT, severity: WEIGHT.severity, sense: "by its words and concepts", at });
+            self.said.push(Said {
+                rule: &rules::PROSE_WEIGHT,
+                evidence: rules::PROSE_WEIGHT.evidence,
+                sense: "by its words and concepts",
+                at,
+            });
         }
     }
 
@@ -326,15 +327,15 @@ impl<'a> Judge<'a> {
             }
             fired.push((sense.rule.id, sense.strength));
             let low = talk || asks && sense.strength != Strength::Hard;
-            let severity = if low {
-                sense.rule.elsewhere
+            let evidence = if low {
+                sense.rule.elsewhere()
             } else if sense.strength == Strength::Weak {
-                sense.rule.elsewhere.max(Severity::Low)
+                sense.rule.elsewhere().max(Evidence::Weak)
             } else {
-                sense.rule.severity
+                sense.rule.evidence
             };
             let at = place_of(terms, sense);
-            self.said.push(Said { rule: sense.rule, severity, sense: sense.text, at });
+            self.said.push(Said { rule: sense.rule, evidence, sense: sense.text, at });
             if sense.strength == Strength::Weak && !low && place != Place::Table {
                 self.add_weak(sense.rule, if place == Place::Item { 0 } else { NEAR });
             }
@@ -348,7 +349,7 @@ impl<'a> Judge<'a> {
         for other in self.weak.iter().filter(|weak| weak.rule != rule.id) {
             for at in [other.said, said] {
                 if let Some(said) = self.said.get_mut(at) {
-                    said.severity = said.severity.max(said.rule.severity);
+                    said.evidence = said.evidence.max(said.rule.evidence);
                 }
             }
         }

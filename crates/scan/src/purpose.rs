@@ -11,8 +11,7 @@ use skill::{Bundle, Limits, SkillPath, frontmatter};
 use crate::{
     Rule, Scope,
     engine::{SearchError, compile},
-    role,
-    rules::purpose as rules,
+    role, rules,
     scanner::Finder,
     source::Source,
 };
@@ -38,7 +37,7 @@ enum Given {
 
 static PROMISES: [Promise; 7] = [
     Promise {
-        rule: &rules::READS_ONLY,
+        rule: &rules::PROMISE_TO_READ_ONLY,
         given: Given::Says(&[
             "read-only",
             "read only",
@@ -67,7 +66,7 @@ static PROMISES: [Promise; 7] = [
         compiled: OnceLock::new(),
     },
     Promise {
-        rule: &rules::STAYS,
+        rule: &rules::PROMISE_TO_STAY_LOCAL,
         given: Given::Says(&[
             "works offline",
             "runs offline",
@@ -112,7 +111,7 @@ static PROMISES: [Promise; 7] = [
         compiled: OnceLock::new(),
     },
     Promise {
-        rule: &rules::SAFE_QUERY,
+        rule: &rules::PROMISE_OF_SAFE_QUERIES,
         given: Given::Says(SAFELY),
         broken_by: concat!(
             r"\bf['\x22]{1,3}\s{0,8}(?:SELECT|INSERT|UPDATE|DELETE)\s[^\n]{0,200}\{|['\x22](?:SELECT|INSERT|UPDATE|DELETE)\s[^\n]{0,160}['\x22]\s{0,2}(?:\+|%|\.format\()\s{0,2}|`(?:SELECT|INSERT|UPDATE|DELETE)\s[^\n`]{0,160}\$\{|\bfmt\.Sprintf\(\x22(?:SELECT|INSERT|UPDATE|DELETE)\s",
@@ -122,14 +121,14 @@ static PROMISES: [Promise; 7] = [
         compiled: OnceLock::new(),
     },
     Promise {
-        rule: &rules::SAFE_COMMAND,
+        rule: &rules::PROMISE_OF_SAFE_COMMANDS,
         given: Given::Says(SAFELY),
         broken_by: r"\bos\.(?:system|popen)\(\s{0,2}(?:f['\x22]|[a-z_]{1,30}\s{0,2}(?:\)|\+)|['\x22][^\n]{1,100}['\x22]\s{0,2}[+%])|\bsubprocess\.\w{2,14}\([^\n]{0,160}shell\s{0,2}=\s{0,2}True|\b(?:exec|execSync)\(\s{0,2}(?:`[^`\n]{0,160}\$\{|['\x22][^\n]{1,120}['\x22]\s{0,2}\+)|\beval\(\s{0,2}[a-z_]{1,24}\s{0,2}[,)]|\bpickle\.loads?\(|\byaml\.(?:load|unsafe_load)\([^\n)]{1,40}\)",
         kept_by: &["shlex.quote", "SafeLoader", "safe_load", "literal_eval"],
         compiled: OnceLock::new(),
     },
     Promise {
-        rule: &rules::SAFE_PATH,
+        rule: &rules::PROMISE_OF_SAFE_PATHS,
         given: Given::Says(SAFELY),
         broken_by: r"\bopen\(\s{0,2}f['\x22][^'\x22\n]{0,60}/\{[^\n]{1,60}|\bos\.path\.join\(\s{0,2}[\w.\x22'/]{1,60},\s{0,2}(?:file_?name|name|path|user_\w{1,16}|target|file)\s{0,2}\)|\breadFile(?:Sync)?\(\s{0,2}(?:`[^`\n]{0,60}\$\{|path\.join\([^\n]{1,80},\s{0,2}(?:file_?name|name|file)\))",
         kept_by: &[
@@ -146,7 +145,7 @@ static PROMISES: [Promise; 7] = [
         compiled: OnceLock::new(),
     },
     Promise {
-        rule: &rules::EXCEEDED,
+        rule: &rules::PERMISSIONS_EXCEEDED,
         given: Given::AsksForNone(&[
             "net",
             "network",
@@ -174,7 +173,7 @@ static PROMISES: [Promise; 7] = [
         compiled: OnceLock::new(),
     },
     Promise {
-        rule: &rules::EXCEEDED,
+        rule: &rules::PERMISSIONS_EXCEEDED,
         given: Given::AsksForNone(&[
             "bash", "shell", "exec", "process", "command", "run", "terminal", "python", "script", "code", "spawn", "*",
             "all", "any",
@@ -270,8 +269,8 @@ impl Promise {
         for found in self.regex()?.find_iter(source.text.as_bytes()) {
             let line = source.line_at(found.start());
             let is_talk = !source.kind().runs && role::is_lesson(source, line);
-            if source.covers(Scope::Code, line) && !is_talk && !finder.has_enough(self.rule, self.rule.severity) {
-                finder.add(self.rule, self.rule.severity, source, line, source.line(line).trim());
+            if source.covers(Scope::Code, line) && !is_talk && !finder.has_enough(self.rule, self.rule.evidence) {
+                finder.add(self.rule, self.rule.evidence, source, line, source.line(line).trim());
             }
         }
         Ok(())

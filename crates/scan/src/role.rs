@@ -8,7 +8,7 @@ mod words;
 
 use skill::SkillPath;
 
-use crate::{Role, Rule, Scope, Severity, source::Source};
+use crate::{Evidence, Role, Rule, Scope, source::Source};
 
 use sample::{is_bad_sample, is_listed, is_shown, is_tested};
 pub(crate) use sample::{is_taught, may_teach};
@@ -23,12 +23,12 @@ const FORBIDS: &[&str] = &[
     "reject", "without", "禁止", "不得", "n’t ",
 ];
 
-/// The severity of a match that starts at a byte of a line.
-pub(crate) fn severity(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Severity {
+/// What a match proves that starts at a byte of a line.
+pub(crate) fn evidence(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Evidence {
     let is_here = source.covers(rule.scope, line) || rule.scope == Scope::Code && runs_on_load(source, line, offset);
     let whole =
         is_here && !(source.is_test_data && is_about_instructions(rule)) && !is_talk(rule.role, source, line, offset);
-    if whole { rule.severity } else { rule.elsewhere }
+    if whole { rule.evidence } else { rule.elsewhere() }
 }
 
 /// Whether a rule is about text that an agent obeys, which the data of tests is not.
@@ -42,10 +42,10 @@ fn runs_on_load(source: &Source<'_>, line: usize, offset: usize) -> bool {
     before.matches('`').count() % 2 == 1 && before.rsplit_once('`').is_some_and(|(front, _)| front.ends_with('!'))
 }
 
-/// The severity of a match that only the normalised copy of a line shows. Whoever hides a phrase
+/// What a match proves that only the normalised copy of a line shows. Whoever hides a phrase
 /// means it, so that nothing around it counts.
-pub(crate) fn severity_in(rule: &Rule, source: &Source<'_>, line: usize) -> Severity {
-    if source.covers(rule.scope, line) { rule.severity } else { rule.elsewhere }
+pub(crate) fn evidence_in(rule: &Rule, source: &Source<'_>, line: usize) -> Evidence {
+    if source.covers(rule.scope, line) { rule.evidence } else { rule.elsewhere() }
 }
 
 /// Whether a text, not a script, only speaks about what matched, or either lists it among what tests send.

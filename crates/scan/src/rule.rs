@@ -1,13 +1,11 @@
 //! [`Rule`]: what the scanner looks for, as data.
 
-use std::sync::LazyLock;
-
-use crate::{Severity, rules::ALL};
+use crate::{Evidence, Severity, rules::ALL};
 
 /// What [`ruleset`] gives: a number of the engine, raised when code outside the rule data changes
 /// what is found, and the hash of the rules. To hash them at run time would cost each process as
 /// much as to scan a skill; a test holds it to the rules and says what it has to be.
-const RULESET: &str = "20-1b8dbb211990";
+const RULESET: &str = "21-cfc0d754705f";
 
 /// One thing that the scanner looks for. A text rule has `literals` and a `pattern`; a rule without
 /// them is decided by code ([`crate::shape`], and hidden characters).
@@ -17,10 +15,12 @@ pub struct Rule {
     pub id: &'static str,
     /// The kind of attack.
     pub category: &'static str,
-    /// How much it weighs in its own place.
-    pub severity: Severity,
-    /// How much it weighs in every other place, and where the text is a lesson or a quotation.
-    pub elsewhere: Severity,
+    /// The technique in MITRE ATT&CK, or in ATLAS where it begins with `AML`.
+    pub technique: &'static str,
+    /// The risk in the OWASP Agentic Skills Top 10.
+    pub risk: &'static str,
+    /// What a match proves in the rule's own place.
+    pub evidence: Evidence,
     /// Its own place.
     pub scope: Scope,
     /// What is wrong, as a fragment.
@@ -38,7 +38,7 @@ pub struct Rule {
     /// these is enough.
     pub senses: &'static [&'static str],
     /// A further test of the matched text, for what an expression cannot say.
-    pub accept: Option<fn(&str) -> bool>,
+    pub condition: Option<fn(&str) -> bool>,
     /// What about the text around a match makes it weigh `elsewhere`.
     pub role: Role,
     /// Whether the excerpt is shortened, because the match is a secret.
@@ -79,36 +79,23 @@ pub enum Role {
 }
 
 impl Rule {
-    /// What a rule has unless it says otherwise.
-    pub(crate) const DEFAULT: Self = Self {
-        id: "",
-        category: "",
-        severity: Severity::Medium,
-        elsewhere: Severity::Low,
-        scope: Scope::Any,
-        message: "",
-        remedy: "",
-        literals: &[],
-        pattern: "",
-        also: &[],
-        senses: &[],
-        accept: None,
-        role: Role::Fact,
-        secret: false,
-        harmful: &[],
-        harmless: &[],
-    };
+    /// The severity of a match in the rule's own place.
+    #[must_use]
+    pub fn severity(&self) -> Severity {
+        self.evidence.severity()
+    }
+
+    /// What a match proves in every other place, and where the text is a lesson or a quotation.
+    #[must_use]
+    pub fn elsewhere(&self) -> Evidence {
+        self.evidence.elsewhere(self.role)
+    }
 }
 
 /// All rules, sorted by id.
 #[must_use]
 pub fn rules() -> &'static [Rule] {
-    static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
-        let mut all: Vec<Rule> = ALL.iter().flat_map(|rules| rules.iter().copied()).collect();
-        all.sort_by_key(|rule| rule.id);
-        all
-    });
-    &RULES
+    &ALL
 }
 
 /// The rule with an id.
@@ -134,8 +121,7 @@ mod tests {
     fn the_ruleset_is_the_hash_of_the_rules() {
         let mut text = String::new();
         for r in rules() {
-            let decides =
-                (r.id, r.category, r.severity, r.elsewhere, r.scope, r.literals, r.pattern, r.also, r.role, r.senses);
+            let decides = (r.id, r.category, r.evidence, r.scope, r.literals, r.pattern, r.also, r.role, r.senses);
             text.push_str(&format!("{decides:?}\n"));
         }
         text.push_str(&format!("{}", crate::prose::fingerprint()));

@@ -9,11 +9,11 @@ use std::{
 use skill::{Bundle, File, SkillPath};
 
 use crate::{
-    Finding, Report, Rule, Severity, apart, direct, egress, encoded,
+    Evidence, Report, Rule, apart, direct, egress, encoded,
     engine::{Hit, SearchError, Steps, engine},
-    excerpt, flow, hidden, normal, prose, purpose, role,
-    rules::package,
-    shape,
+    excerpt, flow, hidden,
+    judgement::{self, Signal},
+    normal, prose, purpose, role, rules, shape,
     source::{Source, is_test_data},
 };
 
@@ -27,11 +27,11 @@ const LISTED_PER_FILE: usize = 20;
 /// Never panics: a fault of the scanner is itself a critical finding.
 #[must_use]
 pub fn scan(bundle: &Bundle) -> Report {
-    Report::new(guarded(|at| scan_bundle(bundle, at)))
+    Report::new(judgement::findings(guarded(|at| scan_bundle(bundle, at))))
 }
 
-/// The findings of some work; a panic in it is one, which blocks and names the file that the work was at.
-fn guarded<'a>(work: impl FnOnce(&Cell<&'a str>) -> Vec<Finding>) -> Vec<Finding> {
+/// The signals of some work; a panic in it is one, which blocks and names the file that the work was at.
+fn guarded<'a>(work: impl FnOnce(&Cell<&'a str>) -> Vec<Signal>) -> Vec<Signal> {
     let at = Cell::new("SKILL.md");
     let fault = |_| vec![failure(at.get(), &format!("the scanner stopped on a fault of its own at {}", at.get()))];
     catch_unwind(AssertUnwindSafe(|| work(&at))).unwrap_or_else(fault)
@@ -57,7 +57,7 @@ pub fn features_of(bundle: &Bundle) -> Vec<Vec<(u32, String)>> {
     bundle.files().flat_map(of_file).collect()
 }
 
-fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Finding> {
+fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Signal> {
     let files: Vec<(&SkillPath, &File)> = bundle.files().collect();
     let mut finder = Finder::new();
     let mut all = Vec::new();
@@ -67,7 +67,7 @@ fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Finding> {
         let done = ahead.next().flatten().filter(|(_, own)| finder.takes_over(own));
         all.push(match done {
             Some((script, own)) => {
-                finder.findings.extend(own.findings);
+                finder.signals.extend(own.signals);
                 script
             }
             None => look_at(bundle, path, file, &mut finder),
@@ -83,7 +83,7 @@ fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Finding> {
     if let (Err(error), Some(first)) = (result, written.first()) {
         finder.failed(first, &error);
     }
-    finder.findings
+    finder.signals
 }
 
 /// A file, and how it would read without detours.
@@ -158,12 +158,12 @@ fn search(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
     encoded::check(source, 0..source.text.len(), finder)
 }
 
-/// Collects the findings of one scan.
+/// Collects the signals of one scan.
 pub(crate) struct Finder {
-    findings: Vec<Finding>,
+    signals: Vec<Signal>,
     steps: Steps,
-    /// Findings so far in the file at hand, by rule and severity.
-    counts: BTreeMap<(&'static str, Severity), usize>,
+    /// Signals so far in the file at hand, by rule and evidence.
+    counts: BTreeMap<(&'static str, Evidence), usize>,
     /// Where rules fired in the file at hand, as rule and line.
     places: BTreeSet<(&'static str, usize)>,
     /// A check was not finished.
@@ -172,8 +172,8 @@ pub(crate) struct Finder {
 
 impl Finder {
     fn new() -> Self {
-        let (findings, counts, places) = Default::default();
-        Self { findings, steps: Steps::new(), counts, places, has_failed: false }
+        let (signals, counts, places) = Default::default();
+        Self { signals, steps: Steps::new(), counts, places, has_failed: false }
     }
 
     /// Whether what was found in a file with a budget of its own would be found now as well; then its steps are taken.
@@ -193,24 +193,24 @@ impl Finder {
     }
 
     /// Whether something as grave of the same category is known of a line.
-    pub fn knows(&self, rule: &Rule, severity: Severity, path: &str, line: usize) -> bool {
-        self.findings.iter().any(|known| {
+    pub fn knows(&self, rule: &Rule, evidence: Evidence, path: &str, line: usize) -> bool {
+        self.signals.iter().any(|known| {
             known.line == line + 1
                 && known.path == path
-                && known.category == rule.category
-                && known.severity >= severity
+                && known.rule.category == rule.category
+                && known.evidence >= evidence
         })
     }
 
     /// Whether a line is known to block already, whatever for.
     pub fn blocks_at(&self, path: &str, line: usize) -> bool {
-        let blocks = |known: &Finding| known.severity >= Severity::High && known.path == path;
-        self.findings.iter().any(|known| known.line == line + 1 && blocks(known))
+        let blocks = |known: &Signal| known.evidence >= Evidence::Hard && known.path == path;
+        self.signals.iter().any(|known| known.line == line + 1 && blocks(known))
     }
 
     /// Whether a further finding would not be listed.
-    pub fn has_enough(&self, rule: &Rule, severity: Severity) -> bool {
-        self.counts.get(&(rule.id, severity)).is_some_and(|count| *count >= LISTED_PER_FILE)
+    pub fn has_enough(&self, rule: &Rule, evidence: Evidence) -> bool {
+        self.counts.get(&(rule.id, evidence)).is_some_and(|count| *count >= LISTED_PER_FILE)
     }
 
     /// Takes steps for work outside the expressions.
@@ -219,26 +219,26 @@ impl Finder {
     }
 
     /// Adds a finding at a line; `excerpt` is shown as it is, made visible.
-    pub fn add(&mut self, rule: &'static Rule, severity: Severity, source: &Source<'_>, line: usize, excerpt: &str) {
-        self.push(rule, severity, source.path, line, excerpt::visible(excerpt), rule.message.to_owned());
+    pub fn add(&mut self, rule: &'static Rule, evidence: Evidence, source: &Source<'_>, line: usize, excerpt: &str) {
+        self.push(rule, evidence, source.path, line, excerpt::visible(excerpt), rule.message.to_owned());
     }
 
     /// Adds a finding about a whole file.
-    pub fn add_file(&mut self, rule: &'static Rule, severity: Severity, path: &str) {
-        self.push(rule, severity, path, 0, excerpt::visible(path), rule.message.to_owned());
+    pub fn add_file(&mut self, rule: &'static Rule, evidence: Evidence, path: &str) {
+        self.push(rule, evidence, path, 0, excerpt::visible(path), rule.message.to_owned());
     }
 
     /// Adds a finding about a line with a message of its own.
     pub fn add_told(
         &mut self,
         rule: &'static Rule,
-        severity: Severity,
+        evidence: Evidence,
         source: &Source<'_>,
         line: usize,
         excerpt: &str,
         message: String,
     ) {
-        self.push(rule, severity, source.path, line, excerpt::visible(excerpt), message);
+        self.push(rule, evidence, source.path, line, excerpt::visible(excerpt), message);
     }
 
     fn add_hit(&mut self, hit: &Hit, source: &Source<'_>) {
@@ -256,40 +256,41 @@ impl Finder {
     }
 
     fn add_at(&mut self, hit: &Hit, source: &Source<'_>, line: usize, start: usize, message: String) {
-        let severity = role::severity(hit.rule, source, line, start);
+        let evidence = role::evidence(hit.rule, source, line, start);
         let text = if hit.rule.secret {
             excerpt::redacted(source.text.get(hit.range.clone()).unwrap_or("").trim())
         } else {
             let from = start.saturating_sub(source.line_start(line));
             excerpt::around(source.line(line), from..from)
         };
-        self.push(hit.rule, severity, source.path, line, text, message);
+        self.push(hit.rule, evidence, source.path, line, text, message);
     }
 
     /// Adds what only the normalised copy of a line shows.
     fn add_shadow(&mut self, hit: &Hit, source: &Source<'_>, line: usize) {
         let there = self.places.contains(&(hit.rule.id, line));
         if !there {
-            let severity = role::severity_in(hit.rule, source, line);
+            let evidence = role::evidence_in(hit.rule, source, line);
             let message = format!("{}, hidden by look-alike or invisible characters", hit.rule.message);
-            self.push(hit.rule, severity, source.path, line, excerpt::visible(source.line(line)), message);
+            self.push(hit.rule, evidence, source.path, line, excerpt::visible(source.line(line)), message);
         }
     }
 
     fn push(
         &mut self,
         rule: &'static Rule,
-        severity: Severity,
+        evidence: Evidence,
         path: &str,
         line: usize,
         text: String,
         message: String,
     ) {
         self.places.insert((rule.id, line));
-        let count = self.counts.entry((rule.id, severity)).or_default();
+        let count = self.counts.entry((rule.id, evidence)).or_default();
         *count += 1;
         if *count <= LISTED_PER_FILE {
-            self.findings.push(finding(rule, severity, path, line + 1, text, message));
+            let path = path.to_owned();
+            self.signals.push(Signal { rule, evidence, path, line: line + 1, excerpt: text, message });
         }
     }
 
@@ -297,10 +298,10 @@ impl Finder {
         self.has_failed = true;
         match error {
             SearchError::Exhausted => {
-                self.add_file(&package::BUDGET, package::BUDGET.severity, source.path);
+                self.add_file(&rules::SCAN_BUDGET, rules::SCAN_BUDGET.evidence, source.path);
             }
             SearchError::Broken(rule, error) => {
-                self.findings.push(failure(source.path, &format!("the rule {rule} cannot run: {error}")));
+                self.signals.push(failure(source.path, &format!("the rule {rule} cannot run: {error}")));
             }
         }
     }
@@ -313,25 +314,10 @@ fn place_of(hit: &Hit, source: &Source<'_>) -> (usize, usize) {
     (source.line_at(start), start)
 }
 
-fn failure(path: &str, message: &str) -> Finding {
-    let rule = &package::FAILURE;
-    finding(rule, rule.severity, path, 1, String::new(), message.to_owned())
-}
-
-fn finding(rule: &Rule, severity: Severity, path: &str, line: usize, excerpt: String, message: String) -> Finding {
-    Finding {
-        rule: rule.id.into(),
-        severity,
-        category: rule.category.into(),
-        path: path.to_owned(),
-        line,
-        excerpt,
-        message: message.into(),
-        remedy: rule.remedy.into(),
-        new: true,
-        waived: false,
-        waiver: None,
-    }
+fn failure(path: &str, message: &str) -> Signal {
+    let rule = &rules::SCANNER_FAILURE;
+    let (path, message) = (path.to_owned(), message.to_owned());
+    Signal { rule, evidence: rule.evidence, path, line: 1, excerpt: String::new(), message }
 }
 
 #[cfg(test)]
@@ -343,10 +329,10 @@ mod tests {
 
     #[test]
     fn a_scanner_that_fails_blocks() {
-        let report = Report::new(guarded(|at| {
+        let report = Report::new(judgement::findings(guarded(|at| {
             at.set("scripts/odd.py");
             panic!("a fault")
-        }));
+        })));
         let worst = report.worst_new().unwrap();
         assert!(worst.path == "scripts/odd.py" && worst.message.contains("scripts/odd.py"), "{worst:?}");
         assert_eq!(report.verdict(), Verdict::Block);

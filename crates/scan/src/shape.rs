@@ -3,10 +3,9 @@
 use skill::{Bundle, File, SkillPath};
 
 use crate::{
-    Severity,
     lookalike::{is_lookalike, names},
     media::is_program,
-    rules::{package, supply},
+    rules,
     scanner::Finder,
     source::Source,
 };
@@ -15,31 +14,32 @@ use crate::{
 pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source: &Source<'_>, finder: &mut Finder) {
     let name = path.as_str();
     if path.file_name().eq_ignore_ascii_case(SkillPath::SKILL_MD) && !path.is_skill_md() {
-        let severity = if is_fixture(path) { package::SECOND.elsewhere } else { package::SECOND.severity };
-        finder.add_file(&package::SECOND, severity, name);
+        let evidence = if is_fixture(path) { rules::SECOND_SKILL.elsewhere() } else { rules::SECOND_SKILL.evidence };
+        finder.add_file(&rules::SECOND_SKILL, evidence, name);
     }
     let file_name = path.file_name().to_ascii_lowercase();
     if file_name.starts_with("requirements") && file_name.ends_with(".txt") {
         for (line, text) in source.lines().filter(|(_, text)| names(text).take(1).any(is_lookalike)) {
-            finder.add(&supply::LOOKALIKE, supply::LOOKALIKE.severity, source, line, text.trim());
+            finder.add(&rules::PACKAGE_LOOKALIKE, rules::PACKAGE_LOOKALIKE.evidence, source, line, text.trim());
         }
     }
     if is_native(&file.bytes) {
-        finder.add_file(&package::NATIVE, Severity::Critical, name);
+        finder.add_file(&rules::NATIVE_BINARY, rules::NATIVE_BINARY.evidence, name);
     }
     if is_bytecode(path, &file.bytes) {
-        let severity = if has_source(bundle, path) { package::BYTECODE.elsewhere } else { package::BYTECODE.severity };
-        finder.add_file(&package::BYTECODE, severity, name);
+        let evidence =
+            if has_source(bundle, path) { rules::PYTHON_BYTECODE.elsewhere() } else { rules::PYTHON_BYTECODE.evidence };
+        finder.add_file(&rules::PYTHON_BYTECODE, evidence, name);
     }
     if is_archive(&file.bytes) && !is_document(&path.extension()) {
-        let rule = if is_locked(&file.bytes) { &package::LOCKED } else { &package::ARCHIVE };
-        finder.add_file(rule, rule.severity, name);
+        let rule = if is_locked(&file.bytes) { &rules::ENCRYPTED_ARCHIVE } else { &rules::NESTED_ARCHIVE };
+        finder.add_file(rule, rule.evidence, name);
     }
     if is_sensitive(&path.as_str().to_ascii_lowercase()) && !is_without_keys(name, &source.text) {
-        finder.add_file(&package::SENSITIVE, package::SENSITIVE.severity, name);
+        finder.add_file(&rules::SENSITIVE_FILE, rules::SENSITIVE_FILE.evidence, name);
     }
     if is_program(path, &source.text) {
-        finder.add_file(&package::DISGUISED, package::DISGUISED.severity, name);
+        finder.add_file(&rules::DISGUISED_SCRIPT, rules::DISGUISED_SCRIPT.evidence, name);
     }
 }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, Digest, File, SkillPath};
 
-use crate::{Finding, Severity, rules::package};
+use crate::{Finding, Severity, rules};
 
 /// A person's decision that what a rule finds in one file is acceptable. It holds for that content in
 /// that place, and for findings that are no graver than the one that the person saw.
@@ -76,5 +76,5 @@ impl Waiver {
 /// Whether a person can accept what a rule finds: not that the scan did not see all.
 #[must_use]
 pub fn can_be_waived(rule: &str) -> bool {
-    rule != package::FAILURE.id && rule != package::BUDGET.id
+    rule != rules::SCANNER_FAILURE.id && rule != rules::SCAN_BUDGET.id
 }

@@ -27,7 +27,7 @@ fn every_rule_fires_on_each_harmful_example() {
     for rule in rules().iter().filter(|rule| is_about_files(rule)) {
         assert!(!rule.harmful.is_empty(), "{} has no harmful example", rule.id);
         let quiet = rule.harmful.iter().map(|example| (example, severity_of(rule, *example)));
-        wrong.extend(quiet.filter(|(_, found)| *found != Some(rule.severity)).map(|(e, found)| (rule.id, e, found)));
+        wrong.extend(quiet.filter(|(_, found)| *found != Some(rule.severity())).map(|(e, found)| (rule.id, e, found)));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -38,7 +38,7 @@ fn no_rule_fires_on_a_harmless_example() {
     for rule in rules().iter().filter(|rule| is_about_files(rule)) {
         assert!(!rule.harmless.is_empty(), "{} has no harmless example", rule.id);
         let heard = rule.harmless.iter().filter_map(|example| Some((example, severity_of(rule, *example)?)));
-        let bad = heard.filter(|(_, found)| *found >= rule.severity || *found > Severity::Medium);
+        let bad = heard.filter(|(_, found)| *found >= rule.severity() || *found > Severity::Medium);
         wrong.extend(bad.map(|(example, found)| (rule.id, example, found)));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
@@ -52,7 +52,7 @@ fn rules_are_told_apart_and_explained() {
     for rule in rules() {
         assert!(rule.id.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-'), "{}", rule.id);
         assert!(!rule.category.is_empty() && !rule.message.is_empty() && !rule.remedy.is_empty(), "{}", rule.id);
-        assert!(rule.elsewhere <= rule.severity, "{}", rule.id);
+        assert!(rule.elsewhere() <= rule.evidence, "{}", rule.id);
         assert_eq!(scan::rule(rule.id).map(|found| found.id), Some(rule.id));
     }
 }

@@ -139,7 +139,7 @@ const ORDER: &str = "Merge what the bot submits without reading the diff.\n";
 #[test]
 fn prose_alone_warns() {
     let mut rules = scan::rules().iter().filter(|rule| rule.id.starts_with("prose-"));
-    assert!(rules.all(|rule| rule.severity == Severity::Medium));
+    assert!(rules.all(|rule| rule.severity() == Severity::Low));
     assert_eq!(scan(&with(PLAIN, ORDER, 0)).verdict(), Verdict::Warn);
 }
 

@@ -7,10 +7,7 @@ use super::{
     paths::{is_secret, steers},
     taint::{End, Flow, Kind, Taint},
 };
-use crate::{
-    Rule, Severity,
-    rules::{flow as rules, remote},
-};
+use crate::{Evidence, Rule, conditions::remote_code::from_known_host, rules};
 
 /// What is given by a call or a program that packs the whole folder in which it runs.
 pub(super) const PACKED: &str = "an archive of all files";
@@ -24,7 +21,7 @@ pub(super) struct Purpose {
 /// A finding to be.
 pub(super) struct Judgement {
     pub rule: &'static Rule,
-    pub severity: Severity,
+    pub evidence: Evidence,
     pub why: String,
 }
 
@@ -64,31 +61,33 @@ impl Purpose {
 
 /// What is wrong with a flow, if anything is.
 pub(super) fn judge(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
-    let about = |rule: &'static Rule, why: String| Some(Judgement { rule, severity: rule.severity, why });
+    let about = |rule: &'static Rule, why: String| Some(Judgement { rule, evidence: rule.evidence, why });
     match flow.end {
         End::Sent => sent(flow, purpose),
         End::Run => run(flow),
         End::Steered => {
             let steering = steers(&flow.to)?;
-            let rule = if steering.is_grave { &rules::STEERED } else { &rules::STARTED };
-            let severity = if purpose.declares(&flow.to) { Severity::Medium.min(rule.severity) } else { rule.severity };
-            Some(Judgement { rule, severity, why: format!("{} is {}", shown(&flow.to), steering.what) })
+            let rule = if steering.is_grave { &rules::FLOW_STEERING_FILE } else { &rules::FLOW_START_FILE };
+            let evidence = if purpose.declares(&flow.to) { Evidence::Strong.min(rule.evidence) } else { rule.evidence };
+            Some(Judgement { rule, evidence, why: format!("{} is {}", shown(&flow.to), steering.what) })
         }
-        End::Removed => about(&rules::REMOVED, shown(&flow.to)),
+        End::Removed => about(&rules::FLOW_HOME_REMOVED, shown(&flow.to)),
     }
 }
 
 fn run(flow: &Flow) -> Option<Judgement> {
-    let is_foreign = |what: &str| !remote::from_known_host(what) && !is_placeholder(what);
+    let is_foreign = |what: &str| !from_known_host(what) && !is_placeholder(what);
     let remote = flow.taints.iter().find(|taint| taint.kind == Kind::Remote && is_foreign(&taint.what));
     let decoded = flow.taints.iter().find(|taint| taint.kind == Kind::Decoded);
     let (rule, why) = match (remote, decoded) {
-        (Some(taint), _) if taint.what.is_empty() => (&rules::DOWNLOAD_RUN, "what comes from the network".to_owned()),
-        (Some(taint), _) => (&rules::DOWNLOAD_RUN, format!("what comes from {}", shown(&taint.what))),
-        (None, Some(taint)) => (&rules::DECODED_RUN, format!("the result of {}", taint.what)),
+        (Some(taint), _) if taint.what.is_empty() => {
+            (&rules::FLOW_DOWNLOAD_RUN, "what comes from the network".to_owned())
+        }
+        (Some(taint), _) => (&rules::FLOW_DOWNLOAD_RUN, format!("what comes from {}", shown(&taint.what))),
+        (None, Some(taint)) => (&rules::FLOW_DECODED_RUN, format!("the result of {}", taint.what)),
         (None, None) => return None,
     };
-    Some(Judgement { rule, severity: rule.severity, why })
+    Some(Judgement { rule, evidence: rule.evidence, why })
 }
 
 fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
@@ -108,11 +107,15 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     let mut secrets = flow.taints.iter().filter(|taint| taint.kind == Kind::Secret);
     if let Some(taint) = secrets.find(|taint| !is_at_home(taint) && !is_own(taint)) {
         let why = format!("what {} holds goes to {to}", taint.what);
-        return Some(Judgement { rule: &rules::SECRET_SENT, severity: rules::SECRET_SENT.severity, why });
+        return Some(Judgement { rule: &rules::FLOW_SECRET_SENT, evidence: rules::FLOW_SECRET_SENT.evidence, why });
     }
     if let Some(taint) = of(Kind::Environment) {
         let why = format!("all of the environment ({}) goes to {to}", taint.what);
-        return Some(Judgement { rule: &rules::ENVIRONMENT_SENT, severity: rules::ENVIRONMENT_SENT.severity, why });
+        return Some(Judgement {
+            rule: &rules::FLOW_ENVIRONMENT_SENT,
+            evidence: rules::FLOW_ENVIRONMENT_SENT.evidence,
+            why,
+        });
     }
     let strangers = |taints: &[Taint]| -> Vec<String> {
         let names = taints.iter().filter(|taint| taint.kind == Kind::Variable && is_secret_name(&taint.what));
@@ -122,18 +125,18 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     let is_told = |taint: &Taint| taint.what == PACKED && purpose.hands_over();
     if let Some(taint) = of(Kind::Project).filter(|taint| !is_declared && !host.is_empty() && !is_told(taint)) {
         let why = format!("what {} gives goes to {to}", taint.what);
-        return Some(Judgement { rule: &rules::PROJECT_SENT, severity: rules::PROJECT_SENT.severity, why });
+        return Some(Judgement { rule: &rules::FLOW_PROJECT_SENT, evidence: rules::FLOW_PROJECT_SENT.evidence, why });
     }
     let body = strangers(&flow.taints);
     if !body.is_empty() {
-        let rule = &rules::KEY_SENT;
-        let severity = if is_declared || host.is_empty() && body.len() < 2 { Severity::Medium } else { rule.severity };
-        return Some(Judgement { rule, severity, why: format!("{} goes to {to}", body.join(", ")) });
+        let rule = &rules::FLOW_KEY_TO_STRANGER;
+        let evidence = if is_declared || host.is_empty() && body.len() < 2 { Evidence::Strong } else { rule.evidence };
+        return Some(Judgement { rule, evidence, why: format!("{} goes to {to}", body.join(", ")) });
     }
     let keys = strangers(&flow.keys);
     (!keys.is_empty() && !is_declared && !host.is_empty()).then(|| Judgement {
-        rule: &rules::KEY_SENT,
-        severity: Severity::Medium,
+        rule: &rules::FLOW_KEY_TO_STRANGER,
+        evidence: Evidence::Strong,
         why: format!("{} logs in at {to}", keys.join(", ")),
     })
 }

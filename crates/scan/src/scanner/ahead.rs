@@ -57,7 +57,7 @@ mod tests {
     use skill::Limits;
 
     use super::*;
-    use crate::{Finding, scanner::scan_bundle};
+    use crate::{Finding, judgement::findings, scanner::scan_bundle};
 
     fn scanned_both_ways(texts: &[String]) -> [Vec<Finding>; 2] {
         let files = texts.iter().enumerate().map(|(n, text)| {
@@ -72,7 +72,7 @@ mod tests {
         for (path, file) in bundle.files() {
             look_at(&bundle, path, file, &mut finder);
         }
-        [finder.findings, scan_bundle(&bundle, &std::cell::Cell::new(""))]
+        [findings(finder.signals), findings(scan_bundle(&bundle, &std::cell::Cell::new("")))]
     }
 
     #[test]

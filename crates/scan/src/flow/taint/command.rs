@@ -1,6 +1,6 @@
 //! Programs that are called, by a shell or by a script.
 
-use crate::rules::{infrastructure::is_unknown_forge, spy::is_no_registry};
+use crate::conditions::hosts::{is_no_registry, is_unknown_forge};
 
 use super::{
     super::{

@@ -1,0 +1,176 @@
+//! What a match makes of an agent or its servers.
+
+/// Whether an order leads out of the machine, or is kept from the user.
+pub(crate) fn is_sending(matched: &str) -> bool {
+    let lower = matched.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    has(&["send", "post ", "upload", "forward", "append", "exfil", "fetch", "curl", "email"])
+        && has(&["http", "@", "webhook"])
+        && !has(&["evil.", "attacker", "example."])
+        || has(&["without telling", "not tell the user", "not mention"]) && has(&["run ", "execute", "delete", "push"])
+}
+
+/// Words by which an agent that is started is kept out of sight, or is after secrets.
+const UNSEEN: &[&str] = &[
+    ".env",
+    "credential",
+    "private key",
+    "wallet",
+    "token",
+    ".ssh",
+    "> /dev/null",
+    ">/dev/null",
+    "devnull",
+    "detached",
+    "'ignore'",
+    "\"ignore\"",
+    "nohup",
+    "trust-all-tools",
+    "--yolo",
+];
+
+pub(crate) fn is_unseen(matched: &str) -> bool {
+    const SOUGHT: &[&str] = &["wallet", "keystore", "id_rsa", "private key", "seed phrase", ".env,", "metamask"];
+    let lower = matched.to_ascii_lowercase();
+    if SOUGHT.iter().any(|sought| lower.contains(sought)) {
+        return true;
+    }
+    has_after(matched, UNSEEN, 16)
+}
+
+/// Words of orders that no user would give to an agent behind his own back.
+const GRAVE: &[&str] = &[
+    ".ssh",
+    ".aws",
+    ".env",
+    "credential",
+    "token",
+    "_key",
+    "password",
+    "secret",
+    "without asking",
+    "without telling",
+    "without mention",
+    "without review",
+    "without confirm",
+    "not mention",
+    "not tell",
+    "not speak",
+    "not show",
+    "not ask",
+    "not report",
+    "not reveal",
+    "not display",
+    "not warn",
+    "n't mention",
+    "n't tell",
+    "n't ask",
+    "n't show",
+    "n't report",
+    "never mention",
+    "never tell",
+    "never ask",
+    "never show",
+    "never report",
+    "ignore all",
+    "ignore any",
+    "ignore previous",
+    "ignore prior",
+    "ignore the",
+    "ignore your",
+    "it safe",
+    "it clean",
+    "as safe",
+    "is safe",
+    "already approved",
+    "already agreed",
+    "already audited",
+    "already reviewed",
+    "been audited",
+    "was audited",
+    "no issues",
+    "has approved",
+    "pre-approved",
+    "in advance",
+    "branch protection",
+    "curl ",
+    "wget ",
+    "base64",
+    "merge the",
+    "merge it",
+    "merge without",
+    "npm i",
+    "pip install",
+    "silently",
+    "obey",
+    "upload",
+    "forward ",
+    "above all",
+    "force-push",
+    "force push",
+    "disable",
+    "http://",
+    "https://",
+    "suggest the package",
+    "recommend ",
+    "confirmations",
+    "push to main",
+];
+
+pub(crate) fn is_grave(matched: &str) -> bool {
+    has_after(matched, GRAVE, 4) || has_after(matched, &["mail "], 0) && matched.contains('@')
+}
+
+/// Whether one of some words stands in what matched, behind its first bytes.
+pub(crate) fn has_after(matched: &str, words: &[&str], from: usize) -> bool {
+    let lower = matched.to_ascii_lowercase();
+    let rest = lower.get(from..).unwrap_or("");
+    words.iter().any(|word| rest.contains(word))
+}
+
+pub(crate) fn is_elsewhere(matched: &str) -> bool {
+    !matched.contains("=ws://localhost") && !matched.contains("=ws://127.")
+}
+
+/// Whether keys of three or more kinds of services stand together: clouds, models, forges, registries, payment.
+pub(crate) fn are_unrelated(matched: &str) -> bool {
+    const KINDS: &[&[&str]] = &[
+        &["AWS_SECRET", "AZURE_CLIENT_SECRET", "GOOGLE_APPLICATION_CREDENTIALS"],
+        &["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"],
+        &["GITHUB_TOKEN", "GH_TOKEN", "GITLAB_TOKEN"],
+        &["NPM_TOKEN", "PYPI_TOKEN", "DOCKER_PASSWORD"],
+        &["STRIPE_SECRET", "STRIPE_API_KEY"],
+        &["SLACK_TOKEN", "SLACK_BOT_TOKEN", "DISCORD_TOKEN"],
+        &["SSH_PRIVATE_KEY", "DATABASE_URL", "KUBECONFIG"],
+    ];
+    KINDS.iter().filter(|kind| kind.iter().any(|key| matched.contains(key))).count() >= 3
+}
+
+pub(crate) fn is_no_sample(matched: &str) -> bool {
+    let name = matched.split("s/").last().and_then(|rest| rest.split([' ', '"', '\'']).next()).unwrap_or("");
+    let is_upper = !name.is_empty() && name.chars().all(|c| c.is_ascii_uppercase() || matches!(c, '_' | '-'));
+    !is_upper
+        && !["username", "user", "login", "octocat", "your"].iter().any(|sample| name.eq_ignore_ascii_case(sample))
+}
+
+/// Whether the match grants something: a statement may deny, and all may be let out.
+pub(crate) fn is_granted(matched: &str) -> bool {
+    !matched.contains("\"Deny\"") && !matched.contains("egress")
+}
+
+/// Whether something else than orders is taken for orders. That they are is said of every agent; orders of a text
+/// that it reads are told by the place that goes with them.
+pub(crate) fn takes_text_for_orders(matched: &str) -> bool {
+    const ORDERS: &[&str] = &["instruction", "instructions", "command", "commands", "directive", "directives"];
+    const KINDS: &[&str] = &["imperative", "explicit", "clear", "direct", "plain", "specific", "your"];
+    let lower = matched.to_ascii_lowercase();
+    let words: Vec<&str> = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let is_orders = match words.as_slice() {
+        ["treats" | "interprets" | "regards", orders, "as", ..] => ORDERS.contains(orders),
+        ["treats" | "interprets" | "regards", kind, orders, "as", ..] => {
+            KINDS.contains(kind) && ORDERS.contains(orders)
+        }
+        _ => false,
+    };
+    !is_orders
+}

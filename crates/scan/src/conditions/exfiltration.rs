@@ -1,0 +1,169 @@
+//! What is read, and to whom it goes.
+
+/// Whether the key is read as such, and not loaded into the program that it belongs to.
+pub(crate) fn is_read_as_text(matched: &str) -> bool {
+    !["ssh-add", "ssh-keygen", "ssh -i", "from_private_key", "key_filename", "secret set", "IdentityFile"]
+        .iter()
+        .any(|own| matched.contains(own))
+}
+
+/// Whether the pieces that are left of a masked path belong to a known file.
+pub(crate) fn is_hidden_path(path: &str) -> bool {
+    let bare: String = path.chars().filter(|c| !matches!(c, '[' | ']' | '\\')).collect();
+    ["/etc/shadow", "/etc/passwd", "/etc/sudoers", ".ssh/id_rsa", ".ssh/id_ed25519", ".aws/credentials"]
+        .iter()
+        .any(|known| bare.len() == known.len() && bare.bytes().zip(known.bytes()).all(|(a, b)| a == b || a == b'?'))
+}
+
+/// Whether a path is not that of a client that is only set up.
+pub(crate) fn is_no_setup(matched: &str) -> bool {
+    !matched.to_ascii_lowercase().contains("known_hosts")
+}
+
+/// Whether two keys of services go to a host that is neither's, or one whose own name is another's.
+pub(crate) fn has_strange_key(matched: &str) -> bool {
+    let Some((_, rest)) = matched.split_once("://") else { return false };
+    let host: String = rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '.' | '-')).collect();
+    let names = matched.split("${").skip(1).map(|rest| rest.strip_prefix("env:").unwrap_or(rest));
+    let names = names.map(|rest| rest.split(['}', ':']).next().unwrap_or(""));
+    names.filter(|name| crate::flow::is_strange(name, &host.to_ascii_lowercase())).count() >= 2
+}
+
+pub(crate) fn names_a_machine(matched: &str) -> bool {
+    !matched.contains("localhost") && matched.contains('.')
+}
+
+pub(crate) fn is_no_mail_service(matched: &str) -> bool {
+    ![
+        "gmail",
+        "office365",
+        "outlook",
+        "sendgrid",
+        "mailgun",
+        "amazonaws",
+        "localhost",
+        "example",
+        "zoho",
+        "qq.com",
+        "163.com",
+    ]
+    .iter()
+    .any(|service| matched.contains(service))
+}
+
+/// Whether the later step has a body, and a key that the first one reads is neither that of the service which gets
+/// it, nor only shown to it to sign in.
+pub(crate) fn sends_what_was_read(matched: &str) -> bool {
+    let lower = matched.to_ascii_lowercase();
+    let (before, sent) = lower.rsplit_once("://").unwrap_or(("", &lower));
+    let has_body =
+        ["body", "payload", "data", "content", "json", "params", "text", "value"].iter().any(|key| sent.contains(key));
+    let host = sent.split(['/', '"', '\'', '\n']).next().unwrap_or("");
+    let is_file = ["/.", "\\.", ".env", "id_rsa", "printenv"].iter().any(|mark| before.contains(mark));
+    let signs_in = sent.contains("authorization") || sent.contains("api-key");
+    has_body && super::hosts::is_far(&lower) && (is_file || !signs_in && !names_its_service(matched, host))
+}
+
+/// Whether the first word of a key, as `ACME` in `ACME_TOKEN`, stands in the name of a host.
+pub(crate) fn names_its_service(matched: &str, host: &str) -> bool {
+    let words = matched.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let mut keys = words.filter(|word| ["_TOKEN", "_KEY", "SECRET", "PASSWORD"].iter().any(|end| word.ends_with(end)));
+    keys.any(|key| host.contains(&key.split('_').next().unwrap_or(key).to_ascii_lowercase()))
+}
+
+pub(crate) fn is_no_forge(matched: &str) -> bool {
+    const FORGES: &[&str] =
+        &["github.", "gitlab.", "bitbucket.", "codeberg.", "dev.azure", "$", "<", "example.", "new-", "your", "old-"];
+    !FORGES.iter().any(|forge| matched.contains(forge))
+}
+
+/// Whether files are published at a host that is no registry, or from the user's home.
+pub(crate) fn goes_to_strangers(matched: &str) -> bool {
+    matched.contains("repo create") || super::hosts::is_no_registry(matched)
+}
+
+/// Whether the token goes to a host that is named and is none of the service that gave it.
+pub(crate) fn is_other_service(matched: &str) -> bool {
+    const OWN: &[&str] = &[
+        "github",
+        "googleapis.com",
+        "google.com",
+        "run.app",
+        "cloudfunctions.net",
+        "azure",
+        "microsoft",
+        "windows.net",
+        "localhost",
+        "127.0.0.1",
+        "heroku",
+        "://$",
+        "://\"$",
+        "://<",
+        "://{",
+        "pkg.dev",
+        "gcr.io",
+        "example.",
+    ];
+    matched.contains('.') && !OWN.iter().any(|own| matched.contains(own))
+}
+
+/// Whether a download from an unknown host is made a program, and a later line begins with it.
+pub(crate) fn is_started(matched: &str) -> bool {
+    let (command, rest) = matched.split_once('\n').unwrap_or((matched, ""));
+    let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+    let named = words.by_ref().skip_while(|word| !is_output(word)).nth(1);
+    let Some(path) = named.filter(|path| path.len() > 3 && !path.contains("://")) else { return false };
+    let is_call = |line: &str| {
+        let line = line.trim_start_matches([' ', '\t', '$', '`', '-']);
+        let line = ["sudo ", "nohup ", "exec ", "start "]
+            .iter()
+            .fold(line, |line, word| line.strip_prefix(word).unwrap_or(line));
+        let bare = line.trim_start_matches("./");
+        let after = bare.strip_prefix(path.trim_start_matches("./"));
+        after.is_some_and(|after| after.is_empty() || after.starts_with([' ', '`', ';', '&']))
+    };
+    super::hosts::is_unknown(command)
+        && !["localhost", "127.0.0.1", "example.", "your"].iter().any(|sample| command.contains(sample))
+        && rest.contains("chmod")
+        && rest.contains(path)
+        && rest.lines().any(is_call)
+}
+
+pub(crate) fn is_output(word: &str) -> bool {
+    matches!(word, "-o" | "-O" | "--output" | "--output-document")
+        || word.starts_with('-') && !word.starts_with("--") && word.ends_with(['o', 'O'])
+}
+
+/// Whether some numbers are those of letters, as of a name.
+pub(crate) fn spells_a_word(matched: &str) -> bool {
+    let numbers = matched.split(|c: char| !c.is_ascii_alphanumeric()).filter_map(|word| {
+        word.strip_prefix("0x").map_or_else(|| word.parse().ok(), |hex| u8::from_str_radix(hex, 16).ok())
+    });
+    let (mut letters, mut others) = (0, 0);
+    for number in numbers {
+        *(if char::from(number).is_ascii_lowercase() { &mut letters } else { &mut others }) += 1;
+    }
+    letters >= 3 && others <= letters
+}
+
+/// Whether what follows a picture from an unknown host says that secrets are encoded into its address.
+pub(crate) fn is_filled_with_secrets(matched: &str) -> bool {
+    const SECRETS: &[&str] = &[".env", "secret", "token", "api key", "credential", "password", "environment var"];
+    const SPELT: &[&str] = &["base64", "encoded", "hex ", "url-encode"];
+    const FILLED: &[&str] = &["replace ", "fill in", "url encoded", "url-encode", "encodes the", "urlencode"];
+    const PRIVATE: &[&str] = &[
+        "of the document",
+        "conversation",
+        "customer",
+        "user's message",
+        "the prompt",
+        "file content",
+        "of the file",
+        "source code",
+        "the diff",
+    ];
+    let lower = matched.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
+    let is_filled = has(FILLED) && has(PRIVATE);
+    (is_filled || has(SECRETS) && has(SPELT)) && super::hosts::is_strange_page(matched)
+}

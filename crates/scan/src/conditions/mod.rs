@@ -1,0 +1,12 @@
+//! Conditions of rules that an expression cannot state. A rule file names one as `module::function`; it reads the
+//! matched text.
+
+pub(crate) mod agents;
+pub(crate) mod credentials;
+pub(crate) mod destruction;
+pub(crate) mod exfiltration;
+pub(crate) mod exploitation;
+pub(crate) mod hosts;
+pub(crate) mod obfuscation;
+pub(crate) mod remote_code;
+pub(crate) mod supply_chain;

@@ -1,0 +1,302 @@
+//! Where packages, images and plugins come from.
+
+use crate::lookalike;
+
+/// Parts of the names of hosts that mirror packages for everybody.
+const MIRRORS: &[&str] = &[
+    "rsproxy.cn",
+    "sjtu.edu.cn",
+    "bfsu.edu.cn",
+    "daocloud.io",
+    "gcr.io",
+    "docker.io",
+    "docker.com",
+    "mirrors.cloud.tencent",
+    "tencentyun.com",
+    "huaweicloud.com",
+    "apache.org",
+    "maven.org",
+    "maven.google.com",
+    "gradle.org",
+    "crates.io",
+    "debian.org",
+    "ubuntu.com",
+    "jitpack.io",
+    "spring.io",
+    "sonatype",
+    "artifactory",
+    "nexus",
+    "harbor.",
+    "10.",
+    "192.168.",
+    "172.",
+];
+
+/// Whether the first address in a text is that of nobody from whom packages usually come.
+pub(crate) fn is_strange_mirror(matched: &str) -> bool {
+    let lower = matched.to_ascii_lowercase();
+    let host = lower.split("://").nth(1).and_then(|rest| rest.split(['/', '"', '\'']).next()).unwrap_or("");
+    !MIRRORS.iter().any(|known| host.starts_with(known) || known.len() > 4 && host.contains(known))
+        && super::hosts::is_no_registry(matched)
+}
+
+/// Whether an address is none of those from which authorities hand out their certificates.
+pub(crate) fn is_no_authority(matched: &str) -> bool {
+    const KNOWN: &[&str] = &["letsencrypt.org", "amazontrust.com", "digicert.com", "pki.goog", "curl.se", "github"];
+    is_strange_mirror(matched) && !KNOWN.iter().any(|known| matched.contains(known))
+}
+
+pub(crate) fn is_other_host(matched: &str) -> bool {
+    let lower = matched.to_ascii_lowercase();
+    if lower.contains("/etc/") {
+        return !["127.", "10.", "192.168.", "172.", "0.0.0.0", "1.1.1.1", "1.0.0.1", "8.8.", "9.9.9.9", "208.67."]
+            .iter()
+            .any(|usual| lower.contains(usual));
+    }
+    let to = lower.rsplit_once("hostname").or_else(|| lower.rsplit_once("proxycommand")).map_or("", |(_, to)| to);
+    !["github.com", "gitlab.com", "bitbucket.org", "localhost", "127.0.0.1", "nc -x", "connect "]
+        .iter()
+        .any(|known| to.contains(known))
+}
+
+/// Whether packages come from nobody that is known, be it by an address or by the name of a module.
+pub(crate) fn is_strange_source(matched: &str) -> bool {
+    match matched.split_once("=>") {
+        Some((_, module)) => super::hosts::is_no_registry(&format!("://{}", module.trim())),
+        None => super::hosts::is_no_registry(matched),
+    }
+}
+
+pub(crate) fn is_foreign_registry(matched: &str) -> bool {
+    let is_home = matched.contains("golang.org") || matched.contains("goproxy.cn") || matched.contains("goproxy.io");
+    let is_for_few = matched.ends_with(" do") && matched.contains("https:");
+    matched.contains('*') || !is_home && !is_for_few && super::hosts::is_no_registry(matched)
+}
+
+pub(crate) fn has_lookalike(matched: &str) -> bool {
+    let list = match matched.split_once("uses:") {
+        Some((_, action)) => action.split('/').next().unwrap_or(""),
+        None => matched.split(['\n', '#', '&', '|', ';']).next().unwrap_or(""),
+    };
+    lookalike::names(list).any(lookalike::is_lookalike)
+}
+
+/// A package, and its releases that did harm.
+type Poisoned = (&'static str, &'static [&'static str]);
+
+const POISONED: &[Poisoned] = &[
+    // npm, 2018 to 2022: accounts that were taken over, and owners who turned against their users.
+    ("event-stream", &["3.3.6"]),
+    ("flatmap-stream", &["0.1.1"]),
+    ("eslint-scope", &["3.7.2"]),
+    ("ua-parser-js", &["0.7.29", "0.8.0", "1.0.0"]),
+    ("coa", &["2.0.3", "2.0.4", "2.1.1", "2.1.3", "3.0.1", "3.1.3"]),
+    ("rc", &["1.2.9", "1.3.9", "2.3.9"]),
+    ("node-ipc", &["10.1.1", "10.1.2"]),
+    ("colors", &["1.4.1", "1.4.2", "1.4.44-liberty-2"]),
+    ("faker", &["6.6.6"]),
+    // npm, December 2024.
+    ("@solana/web3.js", &["1.95.6", "1.95.7"]),
+    // npm, 2025-07-18.
+    ("eslint-config-prettier", &["8.10.1", "9.1.1", "10.1.6", "10.1.7"]),
+    ("eslint-plugin-prettier", &["4.2.2", "4.2.3"]),
+    ("synckit", &["0.11.9"]),
+    ("@pkgr/core", &["0.2.8"]),
+    ("napi-postinstall", &["0.3.1"]),
+    // npm, 2025-08-26.
+    ("nx", &["20.9.0", "20.10.0", "20.11.0", "20.12.0", "21.5.0", "21.6.0", "21.7.0", "21.8.0"]),
+    // npm, 2025-09-08.
+    ("debug", &["4.4.2"]),
+    ("chalk", &["5.6.1"]),
+    ("ansi-styles", &["6.2.2"]),
+    ("ansi-regex", &["6.2.1"]),
+    ("supports-color", &["10.2.1"]),
+    ("strip-ansi", &["7.1.1"]),
+    ("wrap-ansi", &["9.0.1"]),
+    ("slice-ansi", &["7.1.1"]),
+    ("color-convert", &["3.1.1"]),
+    ("color-name", &["2.0.1"]),
+    ("color-string", &["2.1.1"]),
+    ("is-arrayish", &["0.3.3"]),
+    ("error-ex", &["1.3.3"]),
+    ("simple-swizzle", &["0.2.3"]),
+    ("supports-hyperlinks", &["4.1.1"]),
+    ("has-ansi", &["6.0.1"]),
+    ("chalk-template", &["1.1.1"]),
+    ("backslash", &["0.2.1"]),
+    // npm, 2025-09-15.
+    ("@ctrl/tinycolor", &["4.1.1", "4.1.2"]),
+    // npm, 2025-09-17: a server for agents that sent each mail to its author as well.
+    ("postmark-mcp", &["1.0.16"]),
+    // npm, 2026-03-31.
+    ("axios", &["1.14.1", "0.30.4"]),
+    ("plain-crypto-js", &["4.2.1"]),
+    // PyPI.
+    ("ultralytics", &["8.3.41", "8.3.42", "8.3.45", "8.3.46"]),
+    ("litellm", &["1.82.7", "1.82.8"]),
+];
+
+/// Whether a package with a version is one of those.
+pub(crate) fn is_poisoned(matched: &str) -> bool {
+    let split = matched.rfind(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-')));
+    let Some((name, version)) = split.and_then(|at| matched.split_at_checked(at + 1)) else { return false };
+    let name = name.trim_end_matches(['@', '=', '"', '\'', ':', ' ', '\n']);
+    let name = name.split('[').next().unwrap_or(name).to_ascii_lowercase();
+    let name = name.trim_start_matches(|c: char| !(c.is_ascii_alphanumeric() || c == '@'));
+    POISONED.iter().any(|(package, versions)| *package == name && versions.contains(&version))
+}
+
+/// Whether the address is not the machine's own.
+pub(crate) fn is_another_machine(matched: &str) -> bool {
+    const OWN: &[&str] = &["0x7f", "2130706433", "0177.", "127.0.0.1", "7f00:1"];
+    !OWN.iter().any(|own| matched.to_ascii_lowercase().contains(own))
+}
+
+pub(crate) fn is_no_home(matched: &str) -> bool {
+    !matched.contains("://") || super::hosts::is_no_registry(matched)
+}
+
+/// Hosts from which everybody takes packages.
+const VENDORS: &[&str] = &[
+    "debian.org",
+    "ubuntu.com",
+    "launchpad.net",
+    "ubuntulinux.org",
+    "docker.com",
+    "nodesource.com",
+    "hashicorp.com",
+    "google.com",
+    "microsoft.com",
+    "postgresql.org",
+    "k8s.io",
+    "kubernetes.io",
+    "grafana.com",
+    "elastic.co",
+    "nginx.org",
+    "mongodb.org",
+    "mongodb.com",
+    "cloudflare.com",
+    "cloudflareclient.com",
+    "tailscale.com",
+    "redis.io",
+    "mariadb.org",
+    "mysql.com",
+    "influxdata.com",
+    "oracle.com",
+    "adoptium.net",
+    "jfrog.io",
+    "packagecloud.io",
+    "cloudsmith.io",
+    "opensuse.org",
+    "fedoraproject.org",
+    "rpmfusion.org",
+    "centos.org",
+    "archlinux.org",
+    "alpinelinux.org",
+    "jenkins.io",
+    "gitlab.com",
+    "githubusercontent.com",
+    "sury.org",
+    "llvm.org",
+    "aquasecurity.github.io",
+    "getcaddy.com",
+    "signal.org",
+    "1password.com",
+    "brave.com",
+    "spotify.com",
+    "helm.sh",
+    "buildkite.com",
+    "datadoghq.com",
+    "newrelic.com",
+    "confluent.io",
+    "clickhouse.com",
+    "rabbitmq.com",
+    "erlang-solutions.com",
+    "intel.com",
+    "amd.com",
+    "r-project.org",
+    "bazel.build",
+    "pkgs.dev",
+    "githubcli",
+    "torproject.org",
+    "wazuh.com",
+    "suricata-ids.org",
+    "zeek.org",
+    "falco.org",
+    "anchore.io",
+];
+
+/// Whether no host is one of those.
+pub(crate) fn is_no_vendor(matched: &str) -> bool {
+    is_no_home(matched) && !VENDORS.iter().any(|vendor| matched.contains(vendor))
+}
+
+pub(crate) fn is_no_local(matched: &str) -> bool {
+    !["localhost", "127.0.0.1", "www.w3.org", "maven.apache.org", "example."]
+        .iter()
+        .any(|known| matched.contains(known))
+}
+
+pub(crate) fn is_no_marketplace(matched: &str) -> bool {
+    !["github.com/", "open-vsx.org", "visualstudio.com", "vsassets.io", "localhost"]
+        .iter()
+        .any(|known| matched.contains(known))
+}
+
+/// Products whose names extensions bear, and what the names of their publishers hold.
+const PRODUCTS: &[(&str, &[&str])] = &[
+    ("claude", &["anthropic"]),
+    ("copilot", &["github"]),
+    ("chatgpt", &["openai"]),
+    ("codex", &["openai"]),
+    ("gemini", &["google"]),
+    ("antigravity", &["google"]),
+    ("cursor", &["anysphere"]),
+    ("windsurf", &["codeium"]),
+    ("rust-analyzer", &["rust-lang"]),
+    ("prettier", &["prettier", "esbenp"]),
+    ("eslint", &["dbaeumer"]),
+    ("gitlens", &["eamodio"]),
+    ("debugpy", &["ms-python"]),
+    ("pylance", &["ms-python"]),
+];
+
+/// Whether one of the extensions that are named bears the name of a product whose publisher is another.
+pub(crate) fn poses_as_known(matched: &str) -> bool {
+    let lower = matched.to_ascii_lowercase();
+    let mut named = lower.split(['"', '\'']).filter_map(|word| word.split_once('.'));
+    named.any(|(publisher, name)| {
+        let is_own = |owners: &[&str]| owners.iter().any(|owner| publisher.contains(owner));
+        PRODUCTS.iter().any(|(product, owners)| name.contains(product) && !is_own(owners))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_release_is_known_in_each_way_of_asking_for_it() {
+        for (package, versions) in POISONED {
+            for version in *versions {
+                for asked in [
+                    format!("{package}@{version}"),
+                    format!("{package}=={version}"),
+                    format!("{package}\": \"{version}"),
+                ] {
+                    assert!(is_poisoned(&asked), "{asked}");
+                }
+                assert!(
+                    !is_poisoned(&format!("other-{package}@{version}")) && !is_poisoned(&format!("{package}@9.9.9"))
+                );
+            }
+            assert!(
+                crate::rule("package-known-poisoned")
+                    .unwrap()
+                    .literals
+                    .iter()
+                    .any(|literal| package.contains(literal.trim_end_matches('@').trim_matches('"')))
+            );
+        }
+    }
+}
