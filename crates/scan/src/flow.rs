@@ -122,7 +122,8 @@ fn extension_of(path: &str) -> &str {
 /// Adds a finding; in a text that only speaks about it, it weighs less.
 fn add(source: &Source<'_>, line: usize, judgement: judge::Judgement, finder: &mut Finder) {
     let rule = judgement.rule;
-    let is_talk = !source.kind().runs && role::is_lesson(source, line) && role::may_teach(source);
+    let is_talk = !source.kind().runs
+        && (role::is_lesson(source, line) && role::may_teach(source) || role::is_illustration(source, line));
     let evidence = if is_talk { rule.elsewhere() } else { judgement.evidence };
     let message = format!("{}: {}", rule.message, judgement.why);
     if finder.knows(rule, evidence, source.path, line) {

@@ -1,14 +1,17 @@
 //! [`Signal`]: what a detector saw, and how signals become findings.
 //!
-//! A verdict is reached here and nowhere else: hard evidence blocks, strong evidence warns, and weak evidence warns
-//! only where several kinds of it meet in one file.
+//! A verdict is reached here and nowhere else. Hard evidence blocks. Strong evidence warns, and is hard where two
+//! kinds of it meet in one file. Weak evidence warns only where several kinds of it meet in one file.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Evidence, Finding, Rule};
 
 /// Rules of weak evidence that have to meet in one file to deserve a look.
-const WEAK_RULES_TOGETHER: usize = 3;
+const WEAK_TOGETHER: usize = 3;
+
+/// Rules of strong evidence that have to meet in one file to be a chain.
+const STRONG_TOGETHER: usize = 2;
 
 /// What a detector saw in one place.
 #[derive(Debug, Clone)]
@@ -25,27 +28,32 @@ pub(crate) struct Signal {
 
 /// The findings of all signals of a skill.
 pub(crate) fn findings(signals: Vec<Signal>) -> Vec<Finding> {
-    let mut weak: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for signal in signals.iter().filter(|signal| signal.is_weak()) {
-        weak.entry(&signal.path).or_default().insert(signal.rule.id);
-    }
-    let crowded: BTreeSet<String> = weak
-        .into_iter()
-        .filter(|(_, rules)| rules.len() >= WEAK_RULES_TOGETHER)
-        .map(|(path, _)| path.to_owned())
-        .collect();
+    let weak = crowded(&signals, Evidence::Weak, WEAK_TOGETHER);
+    let strong = crowded(&signals, Evidence::Strong, STRONG_TOGETHER);
     let judged = |signal: Signal| {
-        let is_lifted = signal.is_weak() && crowded.contains(&signal.path);
-        let evidence = if is_lifted { Evidence::Strong } else { signal.evidence };
+        let evidence = match signal.own_evidence() {
+            Some(Evidence::Weak) if weak.contains(&signal.path) => Evidence::Strong,
+            Some(Evidence::Strong) if strong.contains(&signal.path) => Evidence::Hard,
+            _ => signal.evidence,
+        };
         signal.finding(evidence)
     };
     signals.into_iter().map(judged).collect()
 }
 
+/// The files in which so many different rules of some evidence fired.
+fn crowded(signals: &[Signal], evidence: Evidence, together: usize) -> BTreeSet<String> {
+    let mut rules: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for signal in signals.iter().filter(|signal| signal.own_evidence() == Some(evidence)) {
+        rules.entry(&signal.path).or_default().insert(signal.rule.id);
+    }
+    rules.into_iter().filter(|(_, rules)| rules.len() >= together).map(|(path, _)| path.to_owned()).collect()
+}
+
 impl Signal {
-    /// Whether its rule is one of weak evidence, and stands in its own place.
-    fn is_weak(&self) -> bool {
-        self.evidence == Evidence::Weak && self.rule.evidence == Evidence::Weak
+    /// What it proves, if it stands in its rule's own place. What stands elsewhere adds up to nothing.
+    fn own_evidence(&self) -> Option<Evidence> {
+        (self.evidence == self.rule.evidence).then_some(self.evidence)
     }
 
     fn finding(self, evidence: Evidence) -> Finding {

@@ -11,7 +11,7 @@ use skill::SkillPath;
 use crate::{Evidence, Role, Rule, Scope, source::Source};
 
 use sample::{is_bad_sample, is_listed, is_shown, is_tested};
-pub(crate) use sample::{is_taught, may_teach};
+pub(crate) use sample::{is_illustration, is_taught, may_teach};
 use words::{Words, has};
 
 /// Bytes before and after a match that tell its role.
@@ -58,8 +58,8 @@ fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool 
     }
     let (before, after) = around(source, line, offset);
     match role {
-        Role::Fact => is_bad_sample(source, line),
-        _ if is_taught(source, line) => true,
+        Role::Fact => is_bad_sample(source, line) || is_illustration(source, line),
+        _ if is_taught(source, line) || is_illustration(source, line) => true,
         Role::Command if is_row(before) && is_lesson(source, line) => true,
         Role::Test if is_tested(source) || source.path != SkillPath::SKILL_MD && is_lesson(source, line) => true,
         Role::Command | Role::Test => {
@@ -67,6 +67,7 @@ fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool 
                 || has(Words::Bad, before)
                 || calls_bad(after)
                 || is_example(before)
+                || names_an_attacker(before, after)
                 || is_shown(source, line)
                 || is_bad_sample(source, line)
         }
@@ -132,6 +133,15 @@ fn is_example(before: &str) -> bool {
     let said = before.trim_end_matches(['`', '"', '“', ' ']).to_ascii_lowercase();
     before.ends_with(['`', '"', '“'])
         && ["such as", " like", "e.g.", "for example", "例如", "比如"].iter().any(|word| said.ends_with(word))
+}
+
+/// Whether a line names a host that says itself that it is an attacker's, as lessons do.
+fn names_an_attacker(before: &str, after: &str) -> bool {
+    const HOSTS: &[&str] = &["attacker.", "evil.", "malicious.", "hacker."];
+    [before, after].iter().any(|part| {
+        let lower = part.to_ascii_lowercase();
+        HOSTS.iter().any(|host| lower.contains(host))
+    })
 }
 
 /// Whether a comment after a command calls it bad.

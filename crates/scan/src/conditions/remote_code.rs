@@ -106,6 +106,12 @@ pub(crate) fn from_unknown_host(text: &str) -> bool {
     !from_known_host(text) && !is_local(text)
 }
 
+/// Whether a command names an address, and none of a known host.
+pub(crate) fn names_unknown_host(text: &str) -> bool {
+    let is_address = |word: &str| !word.starts_with('-') && word != "..." && word.contains(['.', '$', '/', '%', ':']);
+    text.split_whitespace().any(is_address) && from_unknown_host(text)
+}
+
 /// Whether the only hosts are this machine, samples, or left out.
 pub(crate) fn is_local(text: &str) -> bool {
     let hosts: Vec<&str> =

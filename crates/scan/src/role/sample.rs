@@ -40,6 +40,34 @@ pub(crate) fn is_taught(source: &Source<'_>, line: usize) -> bool {
     [heading, lead].into_iter().flatten().any(|at| has(Words::Samples, source.line(at)))
 }
 
+/// Lines of the longest block that a reference shows.
+const BLOCK: usize = 400;
+
+/// Words in the name or title of a reference that is a lesson about attacks.
+const LESSONS: &[&str] = &[
+    "secur", "vulnerab", "attack", "injection", "threat", "malware", "exploit", "supply-chain", "supply chain",
+    "dangerous", "hardening", "pentest", "forensic",
+];
+
+/// Whether a reference, which nobody runs as it stands, only shows a line: in a block of a programming language, or
+/// in any block where it is a lesson about attacks.
+pub(crate) fn is_illustration(source: &Source<'_>, line: usize) -> bool {
+    let is_reference = source.path != SkillPath::SKILL_MD && source.kind().reads && !source.kind().runs;
+    is_reference
+        && source.is_fenced(line)
+        && fence_above(source, line, BLOCK).is_some_and(|fence| {
+            !is_for_shell(source, fence) && !is_plain(source, fence) || is_lesson_about_attacks(source)
+        })
+}
+
+/// Whether the name or the first heading of a reference speaks of attacks.
+fn is_lesson_about_attacks(source: &Source<'_>) -> bool {
+    let begins = source.text.get(..source.text.floor_char_boundary(BEGINNING)).unwrap_or("");
+    let heading = begins.lines().find(|line| line.starts_with('#')).unwrap_or("");
+    let names = [source.path.rsplit('/').next().unwrap_or("").to_lowercase(), heading.to_lowercase()];
+    LESSONS.iter().any(|word| names.iter().any(|name| name.contains(word)))
+}
+
 /// Whether a text may show attacks: a reference may, and the `SKILL.md` of a skill that is described as being about
 /// defence. In any other, a word about attacks beside a command is no reason to run it.
 pub(crate) fn may_teach(source: &Source<'_>) -> bool {
