@@ -178,6 +178,8 @@ struct Guards {
     waived: Set,
     hidden: Set,
     robot: Set,
+    /// What an order has to be about to be an attack: a secret, an agent's file, a foreign host, a hidden place.
+    target: Set,
 }
 
 static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
@@ -192,6 +194,7 @@ static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
         waived: bit("cover-story") | bit("omit"),
         hidden: bit("hidden"),
         robot: bit("robot"),
+        target: ["host", "mail", "store", "cred", "agent-file", "startup", "hidden"].into_iter().map(bit).sum(),
     }
 });
 
@@ -297,22 +300,23 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Weighs what no sense has found to be grave.
+    /// Weighs a passage by its words and concepts. Where it weighs enough, what the senses found in it is no
+    /// coincidence, and it is an order to act where it also names a secret, an agent's file, a foreign host or a hidden
+    /// place.
     fn weigh(&mut self, weighed: &Weighed<'_>, before: usize, talk: bool) {
         if let Some(features) = &mut self.features {
             features.push(named(weighed, self.source));
         }
-        let known = self.said.iter().skip(before).any(|said| said.evidence >= said.rule.evidence);
-        if known {
-            return;
+        let Some(at) = weighed.heaviest(talk, &mut self.room) else { return };
+        let names_a_target = weighed.concepts.0 & GUARDS.target != 0;
+        let evidence = if names_a_target { Evidence::Hard } else { Evidence::Strong };
+        let mut is_explained = false;
+        for said in self.said.iter_mut().skip(before).filter(|said| said.evidence >= said.rule.evidence) {
+            said.evidence = evidence;
+            is_explained = true;
         }
-        if let Some(at) = weighed.heaviest(talk, &mut self.room) {
-            self.said.push(Said {
-                rule: &rules::PROSE_WEIGHT,
-                evidence: rules::PROSE_WEIGHT.evidence,
-                sense: "by its words and concepts",
-                at,
-            });
+        if !is_explained {
+            self.said.push(Said { rule: &rules::PROSE_WEIGHT, evidence, sense: "by its words and concepts", at });
         }
     }
 
