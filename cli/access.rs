@@ -196,7 +196,8 @@ fn check_skill(
     if context.is_person() || !settings.restricts_skills() {
         return Ok(());
     }
-    let libraries = context.visible_libraries()?;
+    let libraries = context.visible_libraries()?.into_iter().map(|library| context.within(library, skill));
+    let libraries = libraries.collect::<Result<Vec<_>, _>>()?;
     let qualified = libraries.iter().find_map(|library| qualified(library, skill));
     let sight = settings.sight(&context.agent(agent), skill.as_str(), qualified.as_deref());
     match operation.admit(Channel::Cli, skill, &sight).map_err(failed)? {

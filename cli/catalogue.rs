@@ -102,12 +102,13 @@ pub fn collect(
     Ok(catalogue.without_hidden(&context.settings()?, &context.agent(agent)))
 }
 
-/// Looks for a skill in the visible libraries, in their histories and as a folder.
+/// Looks for a skill in the visible libraries and their groups, in their histories and as a folder.
 ///
 /// # Errors
 /// One cannot be read.
 pub fn has_skill(context: &Context, skill: &SkillName) -> Result<bool, CliError> {
     for library in context.visible_libraries()? {
+        let library = context.within(library, skill)?;
         if library.head(skill)?.is_some() || library.folders()?.iter().any(|folder| folder == skill.as_str()) {
             return Ok(true);
         }

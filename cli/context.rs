@@ -11,11 +11,12 @@ use std::{
     collections::{BTreeSet, HashMap},
     io::IsTerminal,
     path::{Path, PathBuf},
+    sync::OnceLock,
 };
 
 use agent::{Catalogue, Places, Settings, Tables};
 use jiff::Timestamp;
-use library::{Actor, ActorKind, Basis, FindError, Head, Home, Library, OutcomeKind, Scope, Use, UseKind, UseState};
+use library::{Actor, ActorKind, Basis, Head, Home, Library, OutcomeKind, Scope, Use, UseKind, UseState};
 use skill::{QualifiedName, SkillName};
 
 use self::{
@@ -57,6 +58,8 @@ pub struct Context {
     pub actor: Actor,
     /// When.
     pub now: Timestamp,
+    /// The conversation in which it happens, where a client of the gateway names it.
+    pub thread: OnceLock<String>,
     /// Set where the client asks its person before an operation on a skill that wants that.
     pub asks_people: bool,
     /// Whether the flags say that somebody else than a person acts.
@@ -131,6 +134,7 @@ impl Context {
             home_fault,
             actor,
             now,
+            thread: OnceLock::new(),
             asks_people: false,
             names_no_person,
             place,
@@ -148,20 +152,6 @@ impl Context {
             self.out.note(&format!("the lock file does not show the last operation yet: {error}"));
         }
         Ok(library)
-    }
-
-    /// The library that a skill is changed in: the chosen one, or the folder of a group below it where the skill
-    /// stands there.
-    ///
-    /// # Errors
-    /// As [`Context::library`].
-    pub fn library_of(&self, skill: &SkillName) -> Result<Library, CliError> {
-        let library = self.library()?;
-        let is_here = library.head(skill)?.is_some() || library.folders()?.iter().any(|name| name == skill.as_str());
-        match agent::group_of(library.path(), skill).filter(|_| !is_here) {
-            Some(group) => Ok(Library::open(&group, self.place.scope, &self.home, &self.config.library.storage)?),
-            None => Ok(library),
-        }
     }
 
     /// The user's library, whichever the flags choose.
@@ -305,21 +295,6 @@ impl Context {
         if let Err(error) = evolve::record(library, vec![request], defaults) {
             self.out.note(&format!("the outcomes of {skill} do not have this run: {error}"));
         }
-    }
-
-    /// The first of the visible libraries that has a skill, in its history or as a folder.
-    ///
-    /// # Errors
-    /// None has it, or one cannot be read.
-    pub fn library_with(&self, skill: &SkillName) -> Result<Library, CliError> {
-        for library in self.visible_libraries()? {
-            let here = library.head(skill)?.is_some_and(|head| !head.tombstone)
-                || library.folders()?.iter().any(|folder| folder == skill.as_str());
-            if here {
-                return Ok(library);
-            }
-        }
-        Err(FindError::NoSkill(skill.clone()).into())
     }
 
     /// The library's folder, whether or not it is there.

@@ -2,6 +2,7 @@
 
 mod crabclaw;
 mod deerflow;
+mod deerflow_hosts;
 mod opencode;
 mod spring;
 mod standard;

@@ -7,7 +7,7 @@ use std::{
 
 use anstyle::Style;
 use clap::Args;
-use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill, SightOutcome};
+use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill, SightOutcome, custom_folder};
 use library::{Library, Permit, Stamp};
 use scan::{Finding, Report, Severity};
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ pub struct AdoptArgs {
 
 /// Adopts; the exit code is the gravest of all.
 pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
-    let paths: Vec<PathBuf> = args.path.iter().map(|path| context.absolute(path)).collect();
+    let paths: Vec<PathBuf> = args.path.iter().map(|path| own_skills(context, context.absolute(path))).collect();
     let (of_user, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| context.belongs_to_user(path));
     let acceptor = Acceptor::new(context, &args.accept)?;
     let mut adopted = Vec::new();
@@ -60,6 +60,18 @@ pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
         }
     }
     answer(context, adopted)
+}
+
+/// The folder itself; of a tree as DeerFlow has it, the person's own skills.
+fn own_skills(context: &Context, folder: PathBuf) -> PathBuf {
+    let Some(custom) = custom_folder(&folder) else { return folder };
+    context.out.note(&format!(
+        "{} stays as it is: public skills are read only. To manage the tree in place, write `[skills]` with `path = {:?}` \
+         in config.toml (`skillhub where` shows the file)",
+        context.short(&folder.join("public")),
+        folder.display().to_string()
+    ));
+    custom
 }
 
 /// Prints a line for each folder, and how a person goes on where something is blocked.

@@ -4,6 +4,7 @@
 //! every other command applies when it opens a library.
 
 mod agents;
+mod deerflow;
 mod history;
 mod home;
 mod installed;
@@ -186,6 +187,7 @@ pub fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
     }
     let mut library = context.library_to_inspect()?;
     settings::check(context, &mut findings);
+    deerflow::check(context, &mut findings);
     home::check(context, &library, &mut findings)?;
     check_library(context, &mut library, &mut findings);
     answer(context, library.path(), &findings)

@@ -30,7 +30,7 @@ pub struct LineageArgs {
 /// Shows it.
 pub fn run(context: &Context, args: &LineageArgs) -> Result<Exit, CliError> {
     let name = skill_called(context, &args.name)?;
-    let mut found = lineage(&context.library()?, &name)?;
+    let mut found = lineage(&context.library_of(&name)?, &name)?;
     add_forks(&context.registries().offline(), &mut found);
     context.out.answer(&found, |out| match args.dot {
         true => out.write_all(found.dot().as_bytes()),

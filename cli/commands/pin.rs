@@ -64,6 +64,7 @@ pub fn unpin(context: &Context, args: &UnpinArgs) -> Result<Exit, CliError> {
 /// The library in which the skill is pinned, also when it was deleted there, else the one that has it.
 fn pinned_library(context: &Context, name: &SkillName) -> Result<Library, CliError> {
     for library in context.visible_libraries()? {
+        let library = context.within(library, name)?;
         if library.state()?.of(name).pinned {
             return Ok(library);
         }

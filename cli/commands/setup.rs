@@ -224,7 +224,9 @@ fn carry_out(
 ) -> Result<Exit, CliError> {
     let with_skills = || survey.places.iter().filter(|place| !place.skills.is_empty());
     let libraries: Vec<&Context> = with_skills().map(|place| &place.context).collect();
-    let (mut record, record_path) = SetupRecord::new(context, &libraries, files)?.begin(context)?;
+    // What only adds configuration files right after another setup is undone with that.
+    let adds_to = libraries.is_empty() && is_last_operation(context)?;
+    let (mut record, record_path) = SetupRecord::new(context, &libraries, files)?.begin(context, adds_to)?;
     let options = adopt::SetupOptions {
         replaces_tracked: args.link || context.is_at_terminal(),
         accepts_all: answer == Answer::Accept,
@@ -240,7 +242,13 @@ fn carry_out(
         }
     }
     warnings.extend(adopted.iter().flat_map(|(_, skills)| skills).flat_map(adopt::warnings));
-    record.end(context, &record_path)?;
+    let has_adopted = adopted.iter().flat_map(|(_, skills)| skills).any(|skill| skill.status == AdoptStatus::Adopted);
+    if record.attempts == 1 && record.files.is_empty() && !has_adopted {
+        // Nothing was done that an undo would take back; it means the setup before.
+        SetupRecord::forget(&record_path)?;
+    } else {
+        record.end(context, &record_path)?;
+    }
     answer_done(context, survey, &record, &adopted, &warnings)
 }
 

@@ -1,7 +1,10 @@
 //! `skillhub status`: the folders against the history.
 
+use std::path::Path;
+
+use agent::Catalogue;
 use clap::Args;
-use library::HandEditFault;
+use library::{HandEditFault, Library};
 use serde_json::Value;
 use skill_manage::documents::{self, Overview, SkillStanding};
 
@@ -39,17 +42,20 @@ pub struct StatusArgs {
 
 /// Compares them.
 pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
-    let library = context.library()?;
     let named = args.name.as_deref().map(|name| skill_called(context, name)).transpose()?;
     let named = named.as_ref();
+    let library = named.map_or_else(|| context.library(), |name| context.library_of(name))?;
     let mut overview =
         documents::overview(&library, &context.home, named, context.skills_of_branch(&library).as_ref(), context.now)?;
+    let catalogue = collect(context, &context.places(false), Vec::new(), None)?;
+    if named.is_none() {
+        add_groups(context, &mut overview, &catalogue, &library)?;
+    }
     overview.retain(context.seen()?);
     let Overview { skills, waiting, waivers, moved_from } = &overview;
     let told =
         overview.damaged().map(|(name, why)| problem(context.out, name, &format!("its history is damaged: {why}")));
     let mut problems: Vec<Value> = told.collect();
-    let catalogue = collect(context, &context.places(false), Vec::new(), None)?;
     let agents = AgentsPicture::of(context, &catalogue, named)?;
     let hosts = agents.document();
     problems.extend(hosts.problems.clone());
@@ -99,6 +105,32 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         Ok(())
     })?;
     Ok(exit_with(&problems))
+}
+
+/// Adds the skills in the folders of groups below the library, in place of these folders.
+fn add_groups(
+    context: &Context,
+    overview: &mut Overview,
+    catalogue: &Catalogue,
+    library: &Library,
+) -> Result<(), CliError> {
+    let paths = || catalogue.skills.iter().filter_map(|listed| listed.path.as_deref());
+    let holds_skills = |folder: &Path| paths().any(|path| path != folder && path.starts_with(folder));
+    let is_group = |library: &Library, skill: &SkillStanding| {
+        !skill.managed && skill.state == "blocked" && holds_skills(&library.path().join(skill.name.as_str()))
+    };
+    overview.skills.retain(|skill| !is_group(library, skill));
+    let is_below = |group: &&Library| group.path() != library.path() && group.path().starts_with(library.path());
+    for group in catalogue.libraries().iter().filter(is_below) {
+        let mut below = documents::overview(group, &context.home, None, None, context.now)?;
+        below
+            .skills
+            .retain(|skill| skill.managed || paths().any(|path| path == group.path().join(skill.name.as_str())));
+        overview.skills.extend(below.skills);
+        overview.waivers.extend(below.waivers);
+        below.waiting.into_iter().for_each(|(name, count)| *overview.waiting.entry(name).or_default() += count);
+    }
+    Ok(())
 }
 
 /// What is said of a skill's folder below its name.

@@ -95,7 +95,7 @@ impl Context {
 
     /// Who acts now, without a reason.
     pub fn stamp(&self) -> Stamp {
-        Stamp::new(self.actor.clone(), self.now)
+        Stamp { thread: self.thread.get().cloned(), ..Stamp::new(self.actor.clone(), self.now) }
     }
 }
 

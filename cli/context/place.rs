@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use library::Scope;
+use library::{FindError, Library, Scope};
 use skill::SkillName;
 use skill_manage::Elsewhere;
 
@@ -101,6 +101,53 @@ pub struct LibraryPaths {
 }
 
 impl Context {
+    /// The library that a skill is changed in: the chosen one, or the folder of a group below it where the skill
+    /// stands there.
+    ///
+    /// # Errors
+    /// As [`Context::library`].
+    pub fn library_of(&self, skill: &SkillName) -> Result<Library, CliError> {
+        self.within(self.library()?, skill)
+    }
+
+    /// The same below a library: that itself, or the folder of a group in which the skill stands, or stood before it
+    /// was deleted.
+    ///
+    /// # Errors
+    /// One of them cannot be read.
+    pub fn within(&self, library: Library, skill: &SkillName) -> Result<Library, CliError> {
+        if library.head(skill)?.is_some() || library.folders()?.iter().any(|name| name == skill.as_str()) {
+            return Ok(library);
+        }
+        let open = |group: &Path| Library::open(group, library.scope(), &self.home, &self.config.library.storage);
+        if let Some(group) = agent::group_of(library.path(), skill) {
+            return Ok(open(&group)?);
+        }
+        for group in library.groups_with_history(&self.home)? {
+            let group = open(&group)?;
+            if group.head(skill)?.is_some() {
+                return Ok(group);
+            }
+        }
+        Ok(library)
+    }
+
+    /// The first of the visible libraries and their groups that has a skill, in its history or as a folder.
+    ///
+    /// # Errors
+    /// None has it, or one cannot be read.
+    pub fn library_with(&self, skill: &SkillName) -> Result<Library, CliError> {
+        for library in self.visible_libraries()? {
+            let library = self.within(library, skill)?;
+            let here = library.head(skill)?.is_some_and(|head| !head.tombstone)
+                || library.folders()?.iter().any(|folder| folder == skill.as_str());
+            if here {
+                return Ok(library);
+            }
+        }
+        Err(FindError::NoSkill(skill.clone()).into())
+    }
+
     /// The places of the chosen library.
     ///
     /// # Errors

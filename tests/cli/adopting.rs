@@ -215,3 +215,19 @@ fn folder_that_a_host_only_reads_gets_links() {
     assert!(fs::read_to_string(found.join("SKILL.md")).unwrap().ends_with("new\n"));
     assert_eq!(sandbox.done(&["list"])["differences"], json!([]));
 }
+
+// DF1
+#[test]
+fn own_skills_of_a_tree_of_deerflow_are_adopted() {
+    let sandbox = Sandbox::new();
+    for skill in ["public/research", "custom/mine"] {
+        let text = skill_md(skill.split('/').next_back().unwrap(), "Does. Use in tests.", "Do.");
+        write_files(&sandbox.cwd().join("skills").join(skill), &[("SKILL.md", text.as_bytes(), false)]);
+    }
+    let tree = sandbox.cwd().join("skills").display().to_string();
+    let run = sandbox.ask(&["adopt", &tree]);
+    assert!(run.stderr.contains("public skills are read only") && run.stderr.contains(&format!("path = {tree:?}")));
+    let adopted = run.done()["skills"].clone();
+    assert_eq!((adopted.as_array().unwrap().len(), &adopted[0]["name"]), (1, &json!("mine")), "{adopted:#}");
+    assert!(sandbox.user_skill("mine").exists() && !sandbox.user_skill("research").exists());
+}

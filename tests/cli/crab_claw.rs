@@ -136,6 +136,50 @@ fn bash_is_a_name_of_shell() {
     sandbox.ask(&call).refused_with_hint(5, "policy_denied");
 }
 
+// CC1, CC2
+#[test]
+fn faults_of_a_text_are_told_together() {
+    let sandbox = Sandbox::new();
+    fs::create_dir_all(sandbox.skillhub_home()).unwrap();
+    fs::write(sandbox.skillhub_home().join("config.toml"), "[tools]\nshell = true\n").unwrap();
+    let faults = |name: &str, steps: &str| -> Vec<String> {
+        let input = "  input: {type: object, properties: {q: {type: string}}}\n";
+        let text = format!("---\nname: {name}\ndescription: Does.\ntool_schema:\n{input}  steps:\n{steps}---\n");
+        install(&sandbox, name, &text);
+        let answer = sandbox.ask(&["tools", "compile", name]).json();
+        let problems = answer["skills"][0]["problems"].as_array().unwrap().clone();
+        let line = |problem: &Value| format!("{}@{}", problem["code"].as_str().unwrap(), problem["column"]);
+        problems.iter().map(line).collect()
+    };
+    let text = "    - {tool: text_template, input: {template: \"{{inputs.q}} {{}} {{bad}} {{item\"}}\n";
+    let found = faults("texts", text);
+    assert_eq!(found.len(), 4, "{found:?}");
+    let bash = |command: &str| format!("    - {{tool: bash, input: {{command: {command:?}}}}}\n");
+    for command in ["ls -l /tmp", "grep {{input.q}} notes.md", "/bin/no-such-program -l"] {
+        assert!(faults("line", &bash(command))[0].starts_with("command_line@"), "{command}");
+    }
+    for command in ["ls", "{{input.q}}", " ls ", "/opt/My Programs/run"] {
+        assert!(faults("program", &bash(command)).is_empty(), "{command}");
+    }
+}
+
+// CC1, CC5
+#[test]
+fn step_that_misses_a_skipped_output_ends_with_one() {
+    let sandbox = Sandbox::new();
+    let text = "---\nname: skips\ndescription: Does.\ntool_schema:\n  steps:\n    - tool: read_file\n      \
+                input: {path: absent.md}\n      on_error: skip\n    - tool: write_file\n      \
+                input: {path: a.md, content: \"{{steps.0.output.text}}\"}\n---\n";
+    install(&sandbox, "skips", text);
+    sandbox.done(&["tools", "compile", "skips"]);
+    sandbox.ask(&["tools", "call", "skips", "--approve", "plan_confirm"]).refused(1, "invalid_step_input");
+    sandbox.ask(&["tools", "call", "skips", "--input", "[]"]).refused(2, "invalid_input");
+    sandbox.done(&["manage", "delete", "skips"]);
+    assert_eq!(sandbox.done(&["tools", "list"])["tools"], json!([]));
+    sandbox.done(&["rollback", "skips"]);
+    assert_eq!(sandbox.done(&["tools", "list"])["tools"][0]["state"], "compiled");
+}
+
 /// The view over all libraries.
 fn view(sandbox: &Sandbox) -> Vec<Value> {
     let text = fs::read(sandbox.skillhub_home().join("state/composed_tools.json")).unwrap();
@@ -208,6 +252,8 @@ fn a_capability_grants_the_whole_without_its_parts() {
     sandbox.done(&["tools", "compile", "pages"]);
     let listed = sandbox.done(&["tools", "list", "--agent", "small"])["tools"].clone();
     assert_eq!(listed.as_array().unwrap().iter().map(|tool| &tool["name"]).collect::<Vec<_>>(), [TOOL]);
+    let native = sandbox.done(&["tools", "list", "--native", "--agent", "small"])["tools"].clone();
+    assert_eq!(native.as_array().unwrap().iter().map(|tool| &tool["name"]).collect::<Vec<_>>(), ["web_search"]);
     let input = json!({"competitors": ["甲"]}).to_string();
     let call = ["tools", "call", TOOL, "--input", &input, "--agent", "small"];
     let refused = sandbox.ask(&call).refused_with_hint(5, "policy_denied");

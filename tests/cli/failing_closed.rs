@@ -131,6 +131,10 @@ fn a_budget_keeps_what_fits_the_task_and_names_the_rest() {
     let text = sandbox.run(&["prompt", "--budget", "80", "--task", "fill in a PDF form"]).exits(0).text();
     assert!(text.contains("5 more skills") && text.contains("bread, tests"), "{text}");
     assert_eq!(names(&sandbox.done(&["prompt", "--budget", "100000"])).len(), 3);
+    for (form, part) in [("opencode", "<available_skills>\n</available_skills>"), ("names", "There is no room")] {
+        let text = sandbox.run(&["prompt", "--budget", "5", "--format", form]).exits(0).text();
+        assert!(text.contains(part) && !text.contains("There are"), "{text}");
+    }
 }
 
 #[test]

@@ -265,6 +265,36 @@ fn skill_of_a_group_is_changed_in_its_folder() {
 
 // DF1
 #[test]
+fn skill_of_a_group_has_one_name_everywhere() {
+    let sandbox = sandbox();
+    let folder = sandbox.user_skill("team/deep/help");
+    let text = skill_md("help", "Helps. Use in tests.", "Help.");
+    write_files(&folder, &[("SKILL.md", text.as_bytes(), false)]);
+    let names = |args: &[&str]| -> Vec<String> {
+        let skills = sandbox.done(args)["skills"].clone();
+        skills.as_array().unwrap().iter().map(|skill| skill["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!((names(&["status", "help"]), names(&["status"])), (vec!["help".to_owned()], names(&["list"])));
+    let patch = ["manage", "patch", "help", "--find", "Help.", "--replace", "Help twice."];
+    sandbox.done(&patch);
+    assert_eq!(sandbox.done(&["blame", "help"])["number"], 2);
+    assert_eq!(sandbox.done(&["pin", "help"])["pinned"], true);
+    refused(&sandbox, &["manage", "delete", "help"], 5, "policy_denied");
+    sandbox.run_as(&sandbox.token(), &["unpin", "help"]).done();
+    sandbox.done(&["manage", "delete", "help"]);
+    assert!(!folder.exists());
+    refused(&sandbox, &["pin", "help"], 7, "not_found");
+    assert_eq!(sandbox.done(&["rollback", "help"])["status"], "applied");
+    assert!(fs::read_to_string(folder.join("SKILL.md")).unwrap().contains("Help twice."));
+    assert!(!sandbox.user_skill("help").exists());
+    fs::create_dir_all(sandbox.user_skill("empty")).unwrap();
+    let listed = sandbox.done(&["list"])["skills"].clone();
+    let empty = listed.as_array().unwrap().iter().find(|skill| skill["name"] == "empty");
+    assert!(empty.is_none_or(|empty| empty["fault"].as_str().unwrap().contains("no SKILL.md")), "{listed:#}");
+}
+
+// DF1
+#[test]
 fn configuration_names_the_library_and_public_skills() {
     let sandbox = Sandbox::new();
     let root = sandbox.path("deer");

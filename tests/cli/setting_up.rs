@@ -164,6 +164,28 @@ fn blocked_skill_stays_unless_accepted() {
 }
 
 #[test]
+fn setups_in_a_row_are_undone_to_the_beginning() {
+    let sandbox = Sandbox::project();
+    skill_at(&sandbox.cwd().join(".opencode/skill/commit"), "commit");
+    let before = state(&sandbox);
+    let text = sandbox.run(&["setup"]).exits(0).text();
+    assert!(text.contains(".opencode/skill: 1 skill, read by OpenCode"), "{text}");
+    sandbox.done(&["setup", "-y"]);
+    sandbox.done(&["setup", "-y"]);
+    assert_eq!(sandbox.done(&["setup", "--undo"])["earlier"], false, "both at once");
+    assert_eq!(state(&sandbox), before);
+
+    sandbox.done(&["setup", "-y"]);
+    skill_at(&sandbox.cwd().join(".claude/skills/deploy"), "deploy");
+    sandbox.done(&["setup", "-y"]);
+    let undone = sandbox.run(&["setup", "--undo"]).exits(0).text();
+    assert!(undone.contains("the last setup") && undone.contains("undo it as well: skillhub setup --undo"), "{undone}");
+    fs::remove_dir_all(sandbox.cwd().join(".claude")).unwrap();
+    assert_eq!(sandbox.done(&["setup", "--undo"])["earlier"], false);
+    assert_eq!(state(&sandbox), before);
+}
+
+#[test]
 fn screen_of_many_skills_is_short() {
     let sandbox = Sandbox::project();
     for number in 0..20 {

@@ -7,7 +7,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::gateway::{Gateway, TOKEN, text};
+use super::{
+    gateway::{Gateway, TOKEN, text},
+    library_pages::Browser,
+};
 use crate::{
     cli::delicate_changes::warned,
     support::{Sandbox, skill_md, write_files},
@@ -325,6 +328,10 @@ fn registry_is_a_storage_of_public_skills() {
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
     let skill = gateway.ask("GET /api/skills/tables", &Value::Null).1;
     assert_eq!((&skill["category"], &skill["editable"]), (&json!("public"), &json!(false)), "{skill:#}");
+    sandbox.skill("charts", "Draws charts. Use in tests.", &[]);
+    sandbox.done(&["publish", "charts", "--owner", "acme"]);
+    gateway.ask("POST /api/skills/reload", &Value::Null);
+    assert_eq!(gateway.ask("GET /api/skills/charts", &Value::Null).0, 200, "a reload reads the registry again");
     assert_eq!(gateway.ask("PUT /api/skills/tables", &json!({"enabled": false})).1["enabled"], false);
     gateway.ask("PUT /api/skills/tables", &json!({"enabled": true}));
     let change = json!({"content": text("tables", "Ours.")});
@@ -355,4 +362,62 @@ fn section_follows_what_others_change() {
         std::thread::sleep(Duration::from_millis(100));
     }
     assert_eq!(gateway.ask("GET /api/prompt/verse", &Value::Null).0, 404);
+}
+
+// AS5
+#[test]
+fn name_in_the_frontmatter_finds_the_skill() {
+    let (sandbox, gateway) = hosted();
+    let skill = |folder: &str, name: &str| {
+        write_files(&sandbox.user_skill(folder), &[("SKILL.md", text(name, "Draw.").as_bytes(), false)]);
+        gateway.ask("POST /api/skills/reload", &Value::Null);
+    };
+    skill("charts", "Chart Maker");
+    assert_eq!(gateway.ask("GET /api/skills/Chart%20Maker", &Value::Null).1["name"], "charts");
+    let edit = json!({"content": text("charts", "Draw twice.")});
+    assert_eq!(gateway.ask("PUT /api/skills/Chart%20Maker", &json!({"enabled": true})).0, 200);
+    let (status, _) = gateway.ask("GET /api/skills/custom/Chart%20Maker/history", &Value::Null);
+    assert_eq!(status, 404, "it has no history yet");
+    assert_eq!(gateway.ask("PUT /api/skills/custom/Chart%20Maker", &edit).0, 200);
+    for folder in ["one", "two"] {
+        skill(folder, "Both");
+    }
+    let (status, both) = gateway.ask("GET /api/skills/Both", &Value::Null);
+    assert_eq!((status, &both["error"]["code"]), (409, &json!("ambiguous_name")), "{both:#}");
+    assert!(both["detail"].as_str().unwrap().contains("one") && both["detail"].as_str().unwrap().contains("two"));
+}
+
+// DF1
+#[test]
+fn pages_and_rollback_know_skills_of_groups() {
+    let (sandbox, gateway) = hosted();
+    let folder = sandbox.user_skill("team/help");
+    write_files(&folder, &[("SKILL.md", text("help", "Help.").as_bytes(), false)]);
+    gateway.ask("PUT /api/skills/custom/help", &json!({"content": text("help", "Help twice.")}));
+    let browser = Browser::signed_in(&gateway, "");
+    for page in ["/skills/help", "/skills/help/history", "/skills/help/diff", "/skills/help/files/2/SKILL.md"] {
+        assert_eq!(browser.get(page).status, 200, "{page}");
+    }
+    assert!(!browser.get("/").text.contains("elsewhere</span>"));
+    assert_eq!(gateway.ask("DELETE /api/skills/custom/help", &Value::Null).0, 200);
+    assert_eq!(browser.get("/skills/help/history").status, 200);
+    let (status, back) = gateway.ask("POST /api/skills/custom/help/rollback", &json!({"history_index": -1}));
+    assert_eq!((status, folder.join("SKILL.md").is_file()), (200, true), "{back:#}");
+}
+
+// DF10
+#[test]
+fn revision_and_thread_are_told() {
+    let (sandbox, gateway) = changed_twice();
+    let one = |query: &str| gateway.ask(&format!("GET /api/skills/custom/notes{query}"), &Value::Null);
+    let (now, first) = (one("").1, one("?revision=1").1);
+    assert!(now["content"].as_str().unwrap().contains("Third."), "{now:#}");
+    assert!(first["content"].as_str().unwrap().contains("First.") && first["number"] == 1, "{first:#}");
+    assert_eq!((one("?revision=9").0, gateway.ask("GET /api/skills/notes?revision=1", &Value::Null).0), (404, 400));
+    let outputs = sandbox.path("threads/t-7/user-data/outputs");
+    write_files(&outputs, &[("tables.skill", &packed(&sandbox, "tables", "Draw."), false)]);
+    let body = json!({"thread_id": "t-7", "path": "mnt/user-data/outputs/tables.skill"});
+    assert_eq!(gateway.ask("POST /api/skills/install", &body).0, 200);
+    let history = gateway.ask("GET /api/skills/custom/tables/history", &Value::Null).1["history"].clone();
+    assert_eq!(history[0]["thread_id"], "t-7", "{history:#}");
 }

@@ -250,6 +250,13 @@ fn reading_a_skill_brings_its_tools_and_tells_what_its_own_words_leave() {
     assert_eq!(names(&listed, "tools"), after, "our own tools stay");
     let policy = &listed["_meta"]["skillhub/tool-policy"]["tools"];
     assert!(policy.to_string().contains("git:*") && policy.to_string().contains("git-notes"), "{listed:#}");
+    sandbox.create("plain", "Go.");
+    let leaves = |agent: &mut Connection, arguments: Value| agent.done("read_skill", &arguments)["tool_policy"].clone();
+    let after = leaves(&mut agent, json!({"name": "plain"}));
+    assert_eq!(&after["tools"], policy, "what was read before counts");
+    assert_eq!(leaves(&mut agent, json!({"name": "plain", "active": []}))["restricts"], false);
+    sandbox.done(&["disable", "git-notes"]);
+    assert_eq!(leaves(&mut agent, json!({"name": "plain"}))["restricts"], false, "it is gone");
     agent.close();
 }
 

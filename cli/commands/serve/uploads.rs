@@ -30,6 +30,10 @@ static INSTALLING: Mutex<()> = Mutex::new(());
 /// It cannot be read, it is blocked, or something is in its way. What was kept before is kept then.
 pub fn install(context: &Context, archive: &[u8], upload: &Upload) -> Result<Value, CliError> {
     let _one_at_a_time = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(thread) = &upload.thread {
+        // A context is that of one request.
+        let _set_once = context.thread.set(thread.clone());
+    }
     let library = context.library()?;
     let name = upload_name(archive, &upload.file).map_err(failed)?;
     let installed = library.head(&name)?.filter(|head| !head.tombstone);

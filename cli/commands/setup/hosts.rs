@@ -2,6 +2,7 @@
 
 use std::{fs, io::ErrorKind, path::Path};
 
+use client::{AgentFolder, AgentFolders};
 use library::{Agent, find_agent};
 use mcp::hosts::Host;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
@@ -33,19 +34,28 @@ pub struct Connection {
 
 /// The agents with a folder of their own here, in the project or the user's home.
 pub fn in_use(context: &Context, places: &[Place]) -> Vec<InUse> {
-    let user_folders = context.user_agent_folders();
+    let of_user = with_folder(&context.user_agent_folders()).into_iter().map(|id| (id, true));
+    let of_places = places.iter().flat_map(|place| with_folder(&place.context.agent_folders()));
     let mut ids: Vec<(&'static str, bool)> = Vec::new();
-    let of_user = user_folders.all().iter().map(|folder| (folder, true));
-    let folders = places.iter().map(|place| place.context.agent_folders()).collect::<Vec<_>>();
-    let of_places = folders.iter().flat_map(|folders| folders.all()).map(|folder| (folder, false));
-    for (folder, of_user) in of_user.chain(of_places) {
-        let is_shared = folder.path.ends_with(crate::context::SKILLS_FOLDER);
-        let id = folder.ids.first().filter(|_| folder.in_use && !is_shared);
-        if let Some(id) = id.filter(|id| ids.iter().all(|(known, _)| known != *id)) {
+    for (id, of_user) in of_user.chain(of_places.map(|id| (id, false))) {
+        if ids.iter().all(|(known, _)| *known != id) {
             ids.push((id, of_user));
         }
     }
     ids.into_iter().filter_map(|(id, of_user)| Some(find(context, find_agent(id)?, of_user))).collect()
+}
+
+/// The agents with a folder among these: one in which skills are placed for them, or one that no other agent reads.
+fn with_folder(folders: &AgentFolders) -> Vec<&'static str> {
+    let is_shared = |folder: &AgentFolder| folder.path.ends_with(crate::context::SKILLS_FOLDER);
+    let placed = folders.all().iter().filter(|folder| folder.in_use && !is_shared(folder));
+    let mut ids: Vec<&'static str> = placed.filter_map(|folder| folder.ids.first().copied()).collect();
+    for folder in folders.all_read().iter().skip(folders.all().len()).filter(|folder| folder.path.is_dir()) {
+        if let [only] = folder.ids.as_slice() {
+            ids.push(only);
+        }
+    }
+    ids
 }
 
 fn find(context: &Context, agent: &'static Agent, of_user: bool) -> InUse {

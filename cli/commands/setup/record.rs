@@ -32,7 +32,7 @@ pub struct SetupRecord {
     /// Folders that were absent before, the outermost last.
     #[serde(default)]
     pub folders: Vec<PathBuf>,
-    /// The number of times that it was begun; more than one where it was interrupted.
+    /// The number of times that it was begun; more than one where it was interrupted or added to.
     #[serde(default = "once")]
     pub attempts: usize,
     /// Set once the last attempt ended.
@@ -103,7 +103,7 @@ impl SetupRecord {
         })
     }
 
-    /// Goes on with an interrupted setup: the undo of both goes back to the state before the first.
+    /// Goes on with an earlier setup: the undo of both goes back to the state before the first.
     fn after(mut self, first: &Self) -> Self {
         for library in &mut self.libraries {
             if let Some(known) = first.libraries.iter().find(|known| known.project == library.project) {
@@ -126,14 +126,15 @@ impl SetupRecord {
         Self { attempts: first.attempts + 1, ..self }
     }
 
-    /// Stores it in place of an interrupted one, which it goes on with, or as a new one. Gives its file.
+    /// Stores it in place of an interrupted one, which it goes on with, or of the last one, which it `adds_to`, or as
+    /// a new one. Gives its file.
     ///
     /// # Errors
     /// The home cannot be read or written.
-    pub fn begin(self, context: &Context) -> Result<(Self, PathBuf), CliError> {
+    pub fn begin(self, context: &Context, adds_to: bool) -> Result<(Self, PathBuf), CliError> {
         let folder = context.home.path().join(FOLDER);
         let (record, path) = match Self::last(context)? {
-            Some((first, path)) if !first.is_done => (self.after(&first), path),
+            Some((first, path)) if adds_to || !first.is_done => (self.after(&first), path),
             _ => (self, folder.join(format!("{:020}.json", context.now.as_nanosecond()))),
         };
         record.save(context, &path)?;

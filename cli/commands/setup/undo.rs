@@ -9,6 +9,7 @@ use serde_json::json;
 use skill::counted;
 
 use super::{
+    UNDO,
     found::context_of,
     record::{FileChange, LibraryBefore, SetupRecord},
 };
@@ -63,10 +64,16 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
         let _kept = fs::remove_dir(folder);
     }
     SetupRecord::forget(&path)?;
-    let document = json!({"ok": true, "status": "undone", "skills": skills, "files": files, "warnings": warnings});
+    let earlier = SetupRecord::last(context)?.is_some();
+    let mut document = json!({"ok": true, "status": "undone", "skills": skills, "files": files, "warnings": warnings});
+    document["earlier"] = json!(earlier);
     context.out.answer(&document, |out| {
         let (skills, files) = (counted(skills.len(), "skill"), counted(files.len(), "configuration file"));
-        writeln!(out, "{GOOD}Undone{GOOD:#}: restored {skills} and {files}")?;
+        let which = if earlier { " the last setup" } else { "" };
+        writeln!(out, "{GOOD}Undone{GOOD:#}{which}: restored {skills} and {files}")?;
+        if earlier {
+            writeln!(out, "An earlier setup stands; undo it as well: {UNDO}")?;
+        }
         warnings.iter().try_for_each(|warning| out.message(format_args!("{WARN}note{WARN:#}: {}", visible(warning))))
     })?;
     Ok(Exit::Done)
@@ -94,6 +101,22 @@ fn since(context: &Context, before: &LibraryBefore) -> Result<Vec<Operation>, Cl
     Ok(operations.into_iter().take_while(|operation| operation.id != before.operation).collect())
 }
 
+/// Those that no later one undid, and without the undo, as far as that reaches no further back than they do.
+fn standing(operations: &[Operation]) -> Vec<Operation> {
+    let (mut left, mut rest) = (Vec::new(), operations);
+    while let [first, earlier @ ..] = rest {
+        let goes_back_to = |known: &Operation| first.reason.as_deref() == Some(&client::undo_reason(&known.id));
+        rest = match earlier.iter().position(goes_back_to) {
+            Some(place) => earlier.get(place..).unwrap_or_default(),
+            None => {
+                left.push(first.clone());
+                earlier
+            }
+        };
+    }
+    left
+}
+
 /// Tests that each operation is that of an attempt of the setup.
 fn is_setup_alone(operations: &[Operation], attempts: usize) -> bool {
     let is_adopt = |operation: &Operation| operation.action == Action::Adopt.as_str();
@@ -102,7 +125,7 @@ fn is_setup_alone(operations: &[Operation], attempts: usize) -> bool {
 
 /// Refuses when other operations came after the setup, for undoing it undoes these as well.
 fn check_is_last(context: &Context, before: &LibraryBefore, attempts: usize) -> Result<(), CliError> {
-    let operations = since(context, before)?;
+    let operations = standing(&since(context, before)?);
     let later = operations.iter().filter(|operation| operation.action != Action::Adopt.as_str()).count();
     // An undo of the setup that was stopped after the library.
     let undo = client::undo_reason(&before.operation);

@@ -1,5 +1,6 @@
 //! `skillhub tools list` and `tools show`: which tools there are.
 
+use agent::Decision;
 use clap::Args;
 use compose::{Entry, ToolSpec, own_name};
 use serde_json::{Value, json};
@@ -41,12 +42,13 @@ pub struct ShowArgs {
 pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let composing = Composing::new(context, args.agent.as_deref())?;
     if args.native {
-        return native(context, &composing);
+        return native(context, &composing, args.agent.is_some());
     }
     let entries = composing.workshop().follow().map_err(failed)?;
     let offered: Vec<String> = composing.access().offered(&entries).iter().map(|tool| tool.name.clone()).collect();
     let is_shown =
         |entry: &Entry| args.agent.is_none() || entry.tool().is_some_and(|tool| offered.contains(&tool.name));
+    let is_shown = |entry: &Entry| !entry.is_gone() && is_shown(entry);
     let shown: Vec<_> = entries.iter().filter(|(skill, entry)| is_shown(entry) && !composing.hides(skill)).collect();
     let tools: Vec<Value> = shown.iter().map(|(skill, entry)| entry.document(skill)).collect();
     context.out.answer(&json!({"ok": true, "tools": tools}), |out| {
@@ -69,8 +71,10 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-fn native(context: &Context, composing: &Composing) -> Result<Exit, CliError> {
-    let specs = composing.specs();
+fn native(context: &Context, composing: &Composing, is_of_agent: bool) -> Result<Exit, CliError> {
+    let access = composing.access();
+    let is_shown = |spec: &&ToolSpec| !is_of_agent || access.decision(&spec.name) != Decision::Deny;
+    let specs: Vec<&ToolSpec> = composing.specs().iter().filter(is_shown).collect();
     context.out.answer(&json!({"ok": true, "tools": specs}), |out| {
         let mut table = Table::new(&["tool", "level", "what it does"]);
         for spec in specs {

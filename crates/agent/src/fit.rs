@@ -43,7 +43,8 @@ impl Fit<'_> {
             skills.sort_by_key(|listed| Reverse(used(listed)));
         }
         let Some(budget) = self.budget else { return Fitted { skills, left_out: Vec::new() } };
-        let frame = bytes(&[]);
+        // What stands around the skills; without any, a list may say something else.
+        let frame = skills.first().map_or(0, |one| (2 * bytes(&[*one])).saturating_sub(bytes(&[*one, *one])));
         let mut total = frame;
         let fits = |listed: &&&'a Listed| {
             total += bytes(&[**listed]).saturating_sub(frame);

@@ -27,7 +27,7 @@ pub const RECHECK_MILLIS: u64 = 2000;
 /// price of a few `stat`s. Who calls [`Live::refresh`] more often than that keeps requests from looking.
 pub struct Live {
     places: Places,
-    builtin: Vec<Builtin>,
+    builtin: Mutex<Vec<Builtin>>,
     kept: Mutex<State>,
     prompts: Mutex<VecDeque<(Signature, Arc<str>)>>,
 }
@@ -62,7 +62,7 @@ impl Live {
     /// One of these places. Nothing is looked at yet.
     #[must_use]
     pub fn new(places: Places, builtin: Vec<Builtin>) -> Self {
-        Self { places, builtin, kept: Mutex::default(), prompts: Mutex::default() }
+        Self { places, builtin: Mutex::new(builtin), kept: Mutex::default(), prompts: Mutex::default() }
     }
 
     /// Where it looks.
@@ -141,7 +141,8 @@ impl Live {
 
     fn look(&self) -> Result<Kept, AgentError> {
         let looked = Instant::now();
-        let catalogue = Catalogue::collect(&self.places, self.builtin.clone())?;
+        let builtin = self.builtin.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let catalogue = Catalogue::collect(&self.places, builtin)?;
         let fingerprint = catalogue.fingerprint();
         Ok(Kept { catalogue, looked, fingerprint })
     }
@@ -151,6 +152,12 @@ impl Live {
     #[must_use]
     pub fn pause_after(look: Duration) -> Duration {
         Duration::from_millis(RECHECK_MILLIS / 2).max(look * 20)
+    }
+
+    /// Takes these for the skills that are read only, and forgets what is kept.
+    pub fn reload_with(&self, builtin: Vec<Builtin>) {
+        *self.builtin.lock().unwrap_or_else(PoisonError::into_inner) = builtin;
+        self.reload();
     }
 
     /// Forgets what is kept: the next answer looks at everything.

@@ -96,8 +96,9 @@ pub fn prompt(skills: &[&Listed], left_out: &[&Listed], look: Look<'_>) -> Strin
         Form::Xml => forms::xml(skills, look),
         Form::Markdown => spring::prompt(skills, look),
         Form::DeerFlow => deerflow::prompt(skills, look),
+        Form::OpenCode if left_out.is_empty() && skills.is_empty() => forms::opencode_none(),
         Form::OpenCode => forms::opencode(skills, look),
-        Form::Names => forms::names(skills),
+        Form::Names => forms::names(skills, left_out),
     };
     text.push_str(&rest(left_out));
     if look.evolution {

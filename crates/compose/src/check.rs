@@ -73,6 +73,9 @@ impl<'a> Checker<'a> {
             Some(tool) if problems.count() == before => {
                 let fit = Fit { checker: self, spot: &inside, root: &tool.input, tool: &step.tool };
                 fit.value(&step.input, &tool.input, &at_input, problems);
+                if step.tool == SHELL {
+                    command_line(&step.input, &at_input, problems);
+                }
             }
             Some(_) => {}
             // That it names none was told.
@@ -187,6 +190,27 @@ impl<'a> Checker<'a> {
             _ => Err(unknown("it names no part of the step", form())),
         }
     }
+}
+
+/// Tells of a whole command line in place of a program's name, as far as it is literal.
+fn command_line(input: &Filling, at: &str, problems: &mut Problems<'_>) {
+    let Filling::Fields(fields) = input else { return };
+    let Some((key, Filling::Text(template))) = fields.iter().find(|(key, _)| key == "command") else { return };
+    let constant = template.constant();
+    let literal = constant.as_deref().unwrap_or_else(|| template.beginning());
+    let literal = if constant.is_some() { literal.trim() } else { literal.trim_start() };
+    let Some((program, arguments)) = literal.split_once(char::is_whitespace) else { return };
+    let first = arguments.split_whitespace().next().unwrap_or("…");
+    // The path of a program may hold spaces.
+    if constant.is_some() && program.contains('/') && !first.starts_with(['-', '/']) {
+        return;
+    }
+    let hint = format!(
+        "write `command: {program}` and `args: [{first:?}]` with one text for each argument; a whole line runs with `command: sh` and \
+         `args: [\"-c\", \"…\"]`"
+    );
+    let message = "`command` is the program alone, and this is a command line";
+    problems.value(&join(at, key), "command_line", message, hint);
 }
 
 /// Whether what a step gives a tool is what the tool takes.

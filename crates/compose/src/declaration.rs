@@ -372,7 +372,7 @@ fn filling(value: &Value, at: &str, depth: usize, problems: &mut Problems<'_>) -
 }
 
 fn template(text: &str, at: &str, problems: &mut Problems<'_>) -> Option<Template> {
-    Template::parse(text).map_err(|error| tell(&error, at, problems)).ok()
+    Template::parse(text).map_err(|faults| faults.iter().for_each(|fault| tell(fault, at, problems))).ok()
 }
 
 fn tell(error: &TemplateError, at: &str, problems: &mut Problems<'_>) {

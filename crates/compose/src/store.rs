@@ -25,6 +25,8 @@ const TRACES: &str = "traces";
 const TRACE_BYTES: u64 = 64 << 20;
 /// Bytes of a trace that is kept whole.
 const TRACE_KEPT: usize = 4 << 20;
+/// Why a tool is none: its skill is not there any more.
+pub(crate) const GONE: &str = "the skill is gone";
 /// Traces that are kept.
 pub const TRACES_KEPT: usize = 200;
 
@@ -91,6 +93,12 @@ impl Entry {
             Self::Compiled { tool } => Some(tool),
             Self::Broken { .. } | Self::Absent { .. } => None,
         }
+    }
+
+    /// Whether its skill is not there any more; the entry stays for when it comes back.
+    #[must_use]
+    pub fn is_gone(&self) -> bool {
+        matches!(self, Self::Absent { why } if why == GONE)
     }
 
     /// Why it is none, where it is none.

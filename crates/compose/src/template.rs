@@ -120,35 +120,42 @@ impl Template {
     /// Reads one.
     ///
     /// # Errors
-    /// The grammar above is not met, or a limit is passed.
-    pub fn parse(text: &str) -> Result<Self, TemplateError> {
+    /// Each place that does not meet the grammar above, or the limit that is passed.
+    pub fn parse(text: &str) -> Result<Self, Vec<TemplateError>> {
         if text.len() > TEMPLATE_BYTES {
             let message = format!("this text has {} bytes, a template may have {TEMPLATE_BYTES}", text.len());
-            return Err(TemplateError::new(
-                "template_too_long",
-                "",
-                message,
-                "move long texts into a file that a step reads",
-            ));
+            let hint = "move long texts into a file that a step reads";
+            return Err(vec![TemplateError::new("template_too_long", "", message, hint)]);
         }
-        let mut parts = Vec::new();
+        let (mut parts, mut faults) = (Vec::new(), Vec::new());
         let mut rest = text;
         while let Some(at) = rest.find("{{") {
             push_text(&mut parts, &rest[..at]);
             let inner = &rest[at + 2..];
-            let end = end_of(inner).ok_or_else(|| {
+            let Some(end) = end_of(inner) else {
                 let hint = "write `}}` behind the reference, or `{{\"{{\"}}` where two braces are meant";
-                TemplateError::new("template_unclosed", "{{", "`{{` is not closed".to_owned(), hint)
-            })?;
+                faults.push(TemplateError::new(
+                    "template_unclosed",
+                    &rest[at..],
+                    "`{{` is not closed".to_owned(),
+                    hint,
+                ));
+                return Err(faults);
+            };
             let expression = inner[..end].trim();
-            match expression.strip_prefix('"') {
-                Some(_) => push_text(&mut parts, &json_text(expression)?),
-                None => parts.push(Part::Reference(Reference::parse(expression)?)),
-            }
+            let read = match expression.strip_prefix('"') {
+                Some(_) => json_text(expression).map(|text| push_text(&mut parts, &text)),
+                None => Reference::parse(expression).map(|reference| parts.push(Part::Reference(reference))),
+            };
+            let whole = &rest[at..at + end + 4];
+            faults.extend(read.err().map(|fault| match fault.part.is_empty() {
+                true => TemplateError { part: whole.to_owned(), ..fault },
+                false => fault,
+            }));
             rest = &inner[end + 2..];
         }
         push_text(&mut parts, rest);
-        Ok(Self { parts })
+        if faults.is_empty() { Ok(Self { parts }) } else { Err(faults) }
     }
 
     /// The references in it, in order.

@@ -216,11 +216,12 @@ pub fn class_of(code: &str) -> FailureKind {
 /// The codes of runs that programs may tell apart; a tool's own are `tool_failed`.
 #[must_use]
 pub fn known_code(code: &str) -> &'static str {
-    const CODES: [&str; 17] = [
+    const CODES: [&str; 18] = [
         "approval_needed",
         "policy_denied",
         "not_allowed",
         "invalid_input",
+        "invalid_step_input",
         "invalid_output",
         "invalid_schema",
         "damaged",

@@ -15,7 +15,7 @@ use crate::{
     compile::{Compiler, Outcome, Source},
     host::ToolSpec,
     problem::Problem,
-    store::{Entry, Store, StoreError},
+    store::{Entry, GONE, Store, StoreError},
     tool::{ComposedTool, Told},
 };
 
@@ -32,8 +32,6 @@ pub const OWN_TOOLS: [&str; 9] = [
     "skill_read",
 ];
 
-/// Why a tool is none: its skill is not there any more.
-const GONE: &str = "the skill is gone";
 /// Why a tool is none: nobody uses its skill.
 const OFF: &str = "the skill is switched off";
 

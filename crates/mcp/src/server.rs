@@ -161,6 +161,11 @@ impl Callee {
 }
 
 impl Server {
+    /// What the connection read so far.
+    fn session(&self) -> Session {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Does work that may wait on the disk, where it holds nobody up. A fault inside it ends this request only.
     ///
     /// What was called off before it began is not done. What has begun is finished: a change is whole or none.
@@ -177,6 +182,7 @@ impl Server {
         let is_connected = !is_sessionless(context);
         let run = is_connected.then(|| Arc::clone(&self.run));
         let authored = if is_connected { Arc::clone(&self.authored) } else { Arc::default() };
+        let session = if is_connected { self.session() } else { Session::default() };
         let task = tokio::task::spawn_blocking(move || {
             if cancelled.is_cancelled() {
                 return Err(called_off());
@@ -185,8 +191,9 @@ impl Server {
             let agent = shared.options.agent.clone().unwrap_or_else(|| actor.id.clone());
             let (place, live) = (place.as_ref(), &shared.live);
             let cancelled = stopped.as_ref();
-            let (run, agreed, authored) = (run.as_deref(), agreed.as_slice(), authored.as_ref());
-            work(&Call { place, actor, now: Timestamp::now(), agent: &agent, live, agreed, cancelled, run, authored })
+            let (run, agreed, authored, session) = (run.as_deref(), agreed.as_slice(), authored.as_ref(), &session);
+            let (now, agent) = (Timestamp::now(), agent.as_str());
+            work(&Call { place, actor, now, agent, live, agreed, cancelled, run, session, authored })
         });
         tokio::select! {
             done = task => done.unwrap_or_else(|_| {
@@ -217,10 +224,7 @@ impl Server {
         if let Some(callee) = Callee::find(name) {
             return Ok(callee);
         }
-        let read = (!is_sessionless(context)).then(|| {
-            let session = self.session.lock().unwrap_or_else(PoisonError::into_inner);
-            session.skills().cloned().collect::<Vec<_>>()
-        });
+        let read = (!is_sessionless(context)).then(|| self.session().skills().cloned().collect::<Vec<_>>());
         let joined = self.work(context, Vec::new(), move |call| joined::joined(call, read.as_deref())).await;
         let joined = joined.map_err(|refusal| resources::failed(&refusal))?;
         let found = joined.into_iter().find(|joined| joined.name == name || joined.spec.name == name);
@@ -305,7 +309,7 @@ impl ServerHandler for Server {
                 options.defer_tools = false;
                 Session::default()
             }
-            false => self.session.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            false => self.session(),
         };
         let listed = self.work(&context, Vec::new(), move |call| offer::tools(call, &session, &options)).await;
         listed.map_err(|refusal| resources::failed(&refusal))

@@ -12,7 +12,7 @@ pub(crate) mod skills;
 use std::sync::{Arc, atomic::AtomicBool};
 
 use agent::{
-    Decision, Declared, Listed, Live, Settings, Sight,
+    Decision, Declared, Listed, Live, Session, Settings, Sight,
     decisions::{Act, Admission, Channel, Operation},
 };
 use jiff::Timestamp;
@@ -86,6 +86,8 @@ pub(crate) struct Call<'a> {
     pub cancelled: &'a AtomicBool,
     /// The run that the connection is; none where requests do not belong together.
     pub run: Option<&'a str>,
+    /// What the connection read so far; nothing where requests do not belong together.
+    pub session: &'a Session,
     /// The skills that the connection changed; none where requests do not belong together.
     pub authored: &'a Authored,
 }

@@ -62,6 +62,7 @@ pub(crate) use gate::{Asker, Surface};
 pub use gate::{Gate, GateError};
 pub(crate) use proposals::reviewer;
 pub(crate) use sessions::Sessions;
+pub(crate) use skills::is_custom;
 pub use workplace::{Open, Readers, Upload, Workplace};
 
 /// How long a request may take: an install scans every file.

@@ -30,11 +30,13 @@ pub(super) fn xml(skills: &[&Listed], look: Look<'_>) -> String {
     text + "</available_skills>\n"
 }
 
+/// The description of a tool that opens a skill, where there are none.
+pub(super) fn opencode_none() -> String {
+    "Opens a skill by its name. There are no skills at the moment.\n".to_owned()
+}
+
 /// The description of a tool that opens a skill.
 pub(super) fn opencode(skills: &[&Listed], look: Look<'_>) -> String {
-    if skills.is_empty() {
-        return "Opens a skill by its name. There are no skills at the moment.\n".to_owned();
-    }
     let mut text = String::from(
         "Opens a skill: instructions for one kind of work, and the list of the files that belong to it. Call it with \
          the name of a skill below as soon as that fits what you are asked to do.\n<available_skills>\n",
@@ -51,7 +53,11 @@ pub(super) fn opencode(skills: &[&Listed], look: Look<'_>) -> String {
 }
 
 /// Names only.
-pub(super) fn names(skills: &[&Listed]) -> String {
+pub(super) fn names(skills: &[&Listed], left_out: &[&Listed]) -> String {
+    if skills.is_empty() {
+        let none = if left_out.is_empty() { "There are no skills" } else { "There is no room for the names of skills" };
+        return format!("{none} at the moment.\n");
+    }
     let names: Vec<String> = skills.iter().map(|listed| one_line(listed.name.as_str())).collect();
     format!(
         "There are {} skills: {}. Find the one for your task with `search_skills`, and open it with `read_skill`.\n",

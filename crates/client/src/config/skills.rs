@@ -112,6 +112,12 @@ impl SkillsConfig {
     }
 }
 
+/// The folder of the skills that can be changed, below one with DeerFlow's tree of public and custom skills.
+#[must_use]
+pub fn custom_folder(folder: &Path) -> Option<PathBuf> {
+    (has(folder, PUBLIC) && has(folder, CUSTOM)).then(|| folder.join(CUSTOM))
+}
+
 fn has(folder: &Path, part: &str) -> bool {
     Dir::open_ambient_dir(folder, ambient_authority()).is_ok_and(|dir| dir.is_dir(part))
 }

@@ -145,6 +145,8 @@ impl Shared<'_, '_> {
                         told.status = if fault.code == "cancelled" { Status::Cancelled } else { Status::Failed };
                         told.error = Some(Failure::from(&fault));
                         failed = Some(ToolFault {
+                            // What whoever called gave was as it should be.
+                            code: if fault.code == "invalid_input" { "invalid_step_input" } else { fault.code },
                             message: format!("step {}: {}", name_of(index, step), fault.message),
                             ..fault
                         });

@@ -210,7 +210,7 @@ steps: [{tool: cut, input: {text: \"{{input.n}} {{input.n}}\"}}]
     let asks_too_much =
         "input: {type: object, properties: {n: {}}}\nsteps: [{tool: cut, input: {text: \"{{input.n}}\"}}]";
     let fault = run(asks_too_much, json!({"n": 4}));
-    assert_eq!((fault.error.unwrap().code.as_str(), fault.steps[0].calls[0].attempts.len()), ("invalid_input", 1));
+    assert_eq!((fault.error.unwrap().code.as_str(), fault.steps[0].calls[0].attempts.len()), ("invalid_step_input", 1));
 }
 
 #[test]

@@ -77,6 +77,9 @@ impl Front {
     /// That of a skill's files.
     #[must_use]
     pub fn of(files: &Bundle, name: &SkillName, limits: &Limits) -> Self {
+        if !files.paths().any(|path| path.as_str() == SkillPath::SKILL_MD) {
+            return Self { fault: Some("it has no SKILL.md".to_owned()), ..Self::default() };
+        }
         match load(files.skill_md().unwrap_or_default().as_bytes(), name.as_str(), limits) {
             Ok(loaded) => Self {
                 version: loaded.frontmatter.version(),

@@ -90,7 +90,7 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let tools: Vec<Value> = composed::workshop(call, |workshop| {
         let access = Access::new(workshop.catalogue, &settings, call.agent);
         let entries = workshop.follow()?;
-        let seen = entries.iter().filter(|(skill, _)| !access.hides(skill));
+        let seen = entries.iter().filter(|(skill, entry)| !entry.is_gone() && !access.hides(skill));
         Ok::<_, Refusal>(seen.map(|(skill, entry)| entry.document(skill)).collect())
     })??;
     Ok(json!({"ok": true, "tools": tools}).into())

@@ -111,7 +111,7 @@ struct StatusArguments {
 fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let StatusArguments { name } = read(arguments)?;
     let name = name.as_deref().map(skill_name).transpose()?;
-    let library = call.place.library()?;
+    let library = name.as_ref().map_or_else(|| call.place.library(), |name| call.place.library_of(name))?;
     let of_branch = call.place.skills_of_branch(&library);
     let mut overview = documents::overview(&library, call.place.home(), name.as_ref(), of_branch.as_ref(), call.now)?;
     let settings = call.place.settings()?;

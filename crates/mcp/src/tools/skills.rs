@@ -31,7 +31,8 @@ pub(crate) const READ_SKILL: Spec = Spec {
         let path = text("The absolute path of its folder or SKILL.md; with a name, both must be of the same skill");
         let run =
             text("The id of your run, so that it gets one revision throughout; without it the connection is the run");
-        let active = "Skills that you read before and still follow; tool_policy then says what all of them leave";
+        let active = "Skills that you read before and still follow, without it those that this connection read; \
+                      tool_policy says what all of them leave";
         let active = json!({"type": "array", "items": {"type": "string"}, "description": active});
         arguments(json!({"name": text("The skill"), "path": path, "active": active, "run": run}), &[])
     },
@@ -124,8 +125,7 @@ fn sight_output() -> Value {
 struct ReadArguments {
     name: Option<String>,
     path: Option<String>,
-    #[serde(default)]
-    active: Vec<String>,
+    active: Option<Vec<String>>,
     run: Option<String>,
 }
 
@@ -142,7 +142,7 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal>
         "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": content, "files": files,
         "revision": opened.head.as_ref().map(|head| &head.id), "allowed_tools": opened.declared.tools,
         "edited": opened.edited, "digest": opened.digest, "held": opened.held, "warnings": opened.warnings,
-        "tool_policy": policy(call, &active, &opened.declared)?.document(), "tools": tools,
+        "tool_policy": policy(call, active.as_deref(), &opened.declared)?.document(), "tools": tools,
     });
     let text =
         if tools.is_empty() { content } else { format!("{content}\nTools of this skill: {}\n", tools.join(", ")) };
@@ -150,12 +150,18 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal>
 }
 
 /// What the skills that the agent follows, this one included, leave of the tools of its host.
-fn policy(call: &Call<'_>, active: &[String], opened: &Declared) -> Result<ToolPolicy, Refusal> {
+fn policy(call: &Call<'_>, active: Option<&[String]>, opened: &Declared) -> Result<ToolPolicy, Refusal> {
     let settings = call.place.settings()?;
-    let names = active.iter().map(|name| bare_name(name)).collect::<Result<Vec<_>, _>>()?;
+    let named = active.map(|names| names.iter().map(|name| bare_name(name)).collect::<Result<Vec<_>, _>>());
+    let named = named.transpose()?;
     let declared = call.live.with(|catalogue| {
         let seen = |name| declared(catalogue, &settings, call.agent, name);
-        names.iter().filter(|name| **name != opened.skill).map(seen).collect::<Result<Vec<_>, _>>()
+        let is_other = |name: &&SkillName| **name != opened.skill;
+        match &named {
+            Some(names) => names.iter().filter(is_other).map(seen).collect::<Result<Vec<_>, _>>(),
+            // What was read and is gone since, or switched off, leaves the others as they are.
+            None => Ok(call.session.skills().filter(is_other).filter_map(|name| seen(name).ok()).collect()),
+        }
     })??;
     Ok(ToolPolicy::of(&[declared.as_slice(), std::slice::from_ref(opened)].concat(), &settings.always_on))
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::SkillName;
 
-use super::{Shared, Work, at_work, gate::Asker, read, skill_name, told};
+use super::{Shared, Work, at_work, gate::Asker, read, told};
 use crate::error::ApiError;
 
 #[derive(Deserialize)]
@@ -17,9 +17,9 @@ struct Names {
     names: Vec<String>,
 }
 
-fn names(body: &Bytes) -> Result<Vec<SkillName>, ApiError> {
+fn names(work: &Work<'_>, body: &Bytes) -> Result<Vec<SkillName>, ApiError> {
     let Names { names } = read(body)?;
-    names.iter().map(|name| skill_name(name)).collect()
+    names.iter().map(|name| work.skill_called(name)).collect()
 }
 
 /// Holds a route, whose skills stand in the body, to the decision table.
@@ -44,8 +44,8 @@ pub async fn compile(
     Extension(asker): Extension<Asker>,
     body: Bytes,
 ) -> Result<Json<Value>, ApiError> {
-    let names = names(&body)?;
     at_work(&gateway, asker, move |work| {
+        let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen", &names)?;
         let mut compiled = workshop(work, |workshop| workshop.compile(&names))?.map_err(told)?;
         compiled.skills.retain(|name, _| is_seen(work, name));
@@ -61,7 +61,7 @@ pub async fn status(
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, |work| {
         let entries = workshop(work, |workshop| workshop.follow())?.map_err(told)?;
-        let seen = entries.iter().filter(|(skill, _)| is_seen(work, skill));
+        let seen = entries.iter().filter(|(skill, entry)| !entry.is_gone() && is_seen(work, skill));
         let tools: Vec<Value> = seen.map(|(skill, entry)| entry.document(skill)).collect();
         Ok(Json(json!({"ok": true, "tools": tools})))
     })
@@ -74,8 +74,8 @@ pub async fn remove(
     Extension(asker): Extension<Asker>,
     body: Bytes,
 ) -> Result<Json<Value>, ApiError> {
-    let names = names(&body)?;
     at_work(&gateway, asker, move |work| {
+        let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen.remove", &names)?;
         workshop(work, |workshop| workshop.remove(&names))?.map_err(told)?;
         let removed: Vec<&str> = names.iter().map(SkillName::as_str).collect();

@@ -8,25 +8,54 @@ use axum::{
 use library::{Library, Scope};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use skill::{Edit, Limits, SkillName};
+use skill::{Bundle, Edit, Limits, SkillName};
 use skill_manage::{
     Context, ManageError, Notes, Report, Request, Rollback, Status,
     documents::{self, Since},
 };
 
-use super::{Shared, Work, at_work, gate::Asker, read, skill_name, skills::found, told};
+use super::{Shared, Work, at_work, gate::Asker, read, skills::found, told};
 use crate::{api::Parameters, error::ApiError};
 
 /// Revisions that are told unless more are asked for.
 const REVISIONS: usize = 100;
 
-/// A skill with its text.
+/// The state of a skill that is asked for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    pub revision: Option<String>,
+}
+
+/// A skill with its text, as it is or as it was in a revision.
 pub async fn one(
     State(gateway): State<Shared>,
     Extension(asker): Extension<Asker>,
     Path(name): Path<String>,
+    Parameters(asked): Parameters<Wanted>,
 ) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| Ok(Json(with_text(work, &skill_name(&name)?)?))).await
+    at_work(&gateway, asker, move |work| {
+        let name = work.skill_called(&name)?;
+        let mut skill = with_text(work, &name)?;
+        if let Some(revision) = asked.revision {
+            let (revision, files) = documents::at(&work.place.library_of(&name)?, &name, &revision).map_err(told)?;
+            skill["revision"] = json!(revision.id);
+            skill["number"] = json!(revision.number);
+            skill["digest"] = json!(files.digest().to_string());
+            (skill["edited"], skill["held"]) = (json!(false), Value::Null);
+            tell_files(&mut skill, &files);
+        }
+        Ok(Json(skill))
+    })
+    .await
+}
+
+fn tell_files(skill: &mut Value, files: &Bundle) {
+    skill["content"] = json!(files.skill_md());
+    skill["files"] = files
+        .files()
+        .map(|(path, file)| json!({"path": path.as_str(), "size": file.bytes.len(), "executable": file.executable}))
+        .collect();
 }
 
 fn with_text(work: &Work<'_>, name: &SkillName) -> Result<Value, ApiError> {
@@ -41,11 +70,7 @@ fn with_text(work: &Work<'_>, name: &SkillName) -> Result<Value, ApiError> {
     skill["edited"] = json!(given.edited);
     skill["digest"] = json!(files.digest().to_string());
     skill["held"] = json!(given.held);
-    skill["content"] = json!(files.skill_md());
-    skill["files"] = files
-        .files()
-        .map(|(path, file)| json!({"path": path.as_str(), "size": file.bytes.len(), "executable": file.executable}))
-        .collect();
+    tell_files(&mut skill, &files);
     Ok(skill)
 }
 
@@ -90,7 +115,7 @@ pub async fn edit(
     body: Bytes,
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
-        let (name, mut asked) = (skill_name(&name)?, read::<Change>(&body)?);
+        let (name, mut asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         if asked.revision.is_some() {
             return Err(ApiError::bad_request("a text is put in place of another; `revision` belongs to a rollback"));
         }
@@ -134,7 +159,7 @@ pub async fn delete(
     body: Bytes,
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
-        let (name, asked) = (skill_name(&name)?, read::<Change>(&body)?);
+        let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         let request = asked.request(&name, Edit::Delete)?;
         let report = edited(work, &name, &request)?;
         Ok(Json(joined(json!({"success": report["status"] != "proposed"}), report)))
@@ -150,7 +175,7 @@ pub async fn roll_back(
     body: Bytes,
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
-        let (name, asked) = (skill_name(&name)?, read::<Change>(&body)?);
+        let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         if asked.content.is_some() {
             return Err(ApiError::bad_request("a rollback takes no `content`"));
         }
@@ -187,7 +212,7 @@ pub async fn history(
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
         let limit = asked.limit.unwrap_or(REVISIONS).max(1);
-        let name = skill_name(&name)?;
+        let name = work.skill_called(&name)?;
         let history = documents::history(&work.place.library_of(&name)?, name, limit).map_err(told)?;
         Ok(Json(json!(history)))
     })
@@ -204,7 +229,7 @@ pub async fn diff(
     at_work(&gateway, asker, move |work| {
         let since = asked.from.as_deref().map_or(Since::Parent, Since::Revision);
         let to = asked.to.as_deref();
-        let name = skill_name(&name)?;
+        let name = work.skill_called(&name)?;
         let compared = documents::compare(&work.place.library_of(&name)?, &name, since, to);
         Ok(Json(compared.map_err(told)?.document()))
     })

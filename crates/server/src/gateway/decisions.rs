@@ -1,7 +1,7 @@
 //! [`held_to_table`]: each route held to the decision table before its handler begins.
 
 use agent::{
-    Listed, Settings, Sight,
+    Catalogue, Listed, Settings, Sight,
     decisions::{Act, Admission, Channel, Operation},
 };
 use axum::{
@@ -62,7 +62,7 @@ fn admit(work: &Work<'_>, operation: &Operation, values: &[(String, String)]) ->
     let of = |fields: &'static [&'static str]| {
         values.iter().filter(move |(key, _)| fields.contains(&key.as_str())).map(|(_, value)| value.as_str())
     };
-    for name in of(operation.skills).filter_map(|text| skill_name(text).ok()) {
+    for name in of(operation.skills).filter_map(|text| work.skill_called(text).ok()) {
         work.admit(operation, &name)?;
     }
     let targets = of(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok());
@@ -78,6 +78,21 @@ fn admit(work: &Work<'_>, operation: &Operation, values: &[(String, String)]) ->
 }
 
 impl Work<'_> {
+    /// The skill that a path or body names: by its folder or history, or by the name in its `SKILL.md` where it alone
+    /// of those that whoever asks may know of gives that.
+    ///
+    /// # Errors
+    /// The text cannot be a name, or several skills give it.
+    pub fn skill_called(&self, text: &str) -> Result<SkillName, ApiError> {
+        let (parsed, settings) = (skill_name(text), self.place.settings()?);
+        let called = |catalogue: &Catalogue| catalogue.called(text, |listed| self.sees_listed(&settings, listed));
+        let Some(called) = self.live.with(called).map_err(told)?.map_err(told)? else { return parsed };
+        match &parsed {
+            Ok(name) if self.place.library_of(name)?.head(name).map_err(told)?.is_some() => parsed,
+            _ => Ok(called),
+        }
+    }
+
     /// Holds an operation on a skill to the table.
     ///
     /// # Errors
@@ -116,7 +131,7 @@ impl Work<'_> {
         let qualified = match listed {
             Some(qualified) => Some(qualified),
             None => {
-                let head = self.place.library()?.head(name).map_err(told)?;
+                let head = self.place.library_of(name)?.head(name).map_err(told)?;
                 let origin = head.and_then(|head| head.origin);
                 origin.and_then(|origin| origin.name.parse::<QualifiedName>().ok()).map(|name| name.to_string())
             }

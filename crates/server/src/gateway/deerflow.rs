@@ -24,11 +24,11 @@ use axum::{
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use skill::{Limits, SkillName};
+use skill::Limits;
 
 pub use history::history_entries;
 
-use super::{Asker, Shared, at_work, skill_name};
+use super::{Asker, Shared, at_work};
 use crate::error::ApiError;
 
 /// Entries of a history that have their contents unless more are asked for.
@@ -52,10 +52,10 @@ impl Call {
         Ok(Self { parts, body, route })
     }
 
-    async fn name(&mut self, gateway: &Shared) -> Result<SkillName, ApiError> {
+    async fn name(&mut self, gateway: &Shared) -> Result<String, ApiError> {
         let values = RawPathParams::from_request_parts(&mut self.parts, gateway).await;
         let values = values.map_err(|error| ApiError::bad_request(error.body_text()))?;
-        skill_name(values.iter().find(|(key, _)| *key == "name").map_or("", |(_, value)| value))
+        Ok(values.iter().find(|(key, _)| *key == "name").map_or("", |(_, value)| value).to_owned())
     }
 
     fn asker(&self) -> Result<Asker, ApiError> {
@@ -105,7 +105,9 @@ async fn translate(call: &mut Call, gateway: &Shared) -> Result<(), ApiError> {
             return Err(ApiError::bad_request("name `revision` or `history_index`, not both"));
         }
         let (name, asker) = (call.name(gateway).await?, call.asker()?);
-        let revision = at_work(gateway, asker, move |work| history::revision_before(work, &name, &index)).await?;
+        let revision =
+            at_work(gateway, asker, move |work| history::revision_before(work, &work.skill_called(&name)?, &index))
+                .await?;
         object.extend(revision.map(|revision| ("revision".to_owned(), json!(revision))));
     }
     call.replace_body(Value::Object(object).to_string());
@@ -139,7 +141,7 @@ async fn with_history(mut call: Call, gateway: &Shared, next: Next) -> Response 
     if !response.status().is_success() {
         return response;
     }
-    match at_work(gateway, asker, move |work| history::document(work, &name, limit.max(1))).await {
+    match at_work(gateway, asker, move |work| history::document(work, &work.skill_called(&name)?, limit.max(1))).await {
         Ok(history) => with_fields(response, json!({"history": history})).await,
         Err(error) => error.into_response(),
     }

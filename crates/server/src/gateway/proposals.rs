@@ -13,7 +13,7 @@ use skill_manage::{
     review::{self, Accept, Decider, ProposalRef, ProposalRefError, Reject},
 };
 
-use super::{Shared, Work, at_work, custom::change, gate::Asker, read, skill_name, told};
+use super::{Shared, Work, at_work, custom::change, gate::Asker, read, told};
 use crate::{api::Parameters, error::ApiError};
 
 /// Which proposals are asked for.
@@ -33,7 +33,7 @@ pub async fn list(
     Parameters(wanted): Parameters<Wanted>,
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
-        let name = wanted.name.as_deref().map(skill_name).transpose()?;
+        let name = wanted.name.as_deref().map(|name| work.skill_called(name)).transpose()?;
         let mut entries = review::list(&work.place.library()?, wanted.all, name.as_ref()).map_err(told)?;
         entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
         Ok(Json(documents::proposals(&entries, work.now)))

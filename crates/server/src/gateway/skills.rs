@@ -13,8 +13,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Bundle, Limits, SkillName, frontmatter};
 
-use super::{Shared, Upload, Work, at_work, gate::Asker, read, skill_name, told};
-use crate::error::ApiError;
+use super::{Shared, Upload, Work, at_work, custom::Wanted, gate::Asker, read, told};
+use crate::{api::Parameters, error::ApiError};
 
 /// All skills.
 pub async fn list(State(gateway): State<Shared>, Extension(asker): Extension<Asker>) -> Result<Json<Value>, ApiError> {
@@ -68,8 +68,13 @@ pub async fn one(
     State(gateway): State<Shared>,
     Extension(asker): Extension<Asker>,
     Path(name): Path<String>,
+    Parameters(asked): Parameters<Wanted>,
 ) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| Ok(Json(found(work, &skill_name(&name)?)?))).await
+    if asked.revision.is_some() {
+        return Err(ApiError::bad_request("this tells of a skill as it is now")
+            .hint("GET /api/skills/custom/NAME?revision=… gives the text of a revision"));
+    }
+    at_work(&gateway, asker, move |work| Ok(Json(found(work, &work.skill_called(&name)?)?))).await
 }
 
 /// What is told of the skill of a name.
@@ -101,7 +106,7 @@ pub async fn set_enabled(
     body: Bytes,
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
-        let (name, setting) = (skill_name(&name)?, read::<Setting>(&body)?);
+        let (name, setting) = (work.skill_called(&name)?, read::<Setting>(&body)?);
         let links = work.place.set_enabled(&name, setting.enabled)?;
         work.live.reload();
         let mut skill = found(work, &name)?;
@@ -135,13 +140,13 @@ pub async fn install(
     .await
 }
 
-/// Looks at all folders again. Changes are seen without it as well, those that others make within two seconds.
+/// Looks at all folders again, and at the registry that is a storage of skills. Changes are seen without it as well, those that others make within two seconds.
 pub async fn reload(
     State(gateway): State<Shared>,
     Extension(asker): Extension<Asker>,
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, |work| {
-        work.live.reload();
+        work.live.reload_with(work.place.builtin()?);
         listed(work, false)
     })
     .await
@@ -164,7 +169,7 @@ fn document(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> Value
 }
 
 /// Tests for a skill of the library that is written to, or of a group below it.
-fn is_custom(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> bool {
+pub(crate) fn is_custom(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> bool {
     catalogue.library_of(listed).is_some_and(|own| own.path().starts_with(library)) && !listed.found_elsewhere
 }
 

@@ -98,6 +98,8 @@ pub trait Workplace: Send {
 pub struct Upload {
     /// The file's name without its ending, for a skill that does not name itself.
     pub file: String,
+    /// The conversation that it came from.
+    pub thread: Option<String>,
     /// Whether a skill of that name must not be there yet.
     pub is_new: bool,
 }

@@ -211,6 +211,25 @@ impl Library {
         found.sort();
         Ok(found)
     }
+
+    /// The folders below this library for which the home keeps histories of their own: groups of skills, also where
+    /// no skill stands in them any more.
+    ///
+    /// # Errors
+    /// The home cannot be read.
+    pub fn groups_with_history(&self, home: &Home) -> Result<Vec<PathBuf>, LibraryError> {
+        let libraries = home.path().join("libraries");
+        let Some(dir) = open_dir(&libraries)? else { return Ok(Vec::new()) };
+        let entries = dir.entries().map_err(PlaceError::io(&libraries))?.flatten();
+        let notes = entries.filter_map(|entry| note_of(&libraries.join(entry.file_name())).ok().flatten());
+        let paths = notes.filter_map(|note| note.text("path").map(PathBuf::from));
+        let is_group = |path: &PathBuf| path != self.path() && path.starts_with(self.path());
+        // What a link leads elsewhere by now is not below it.
+        let mut found: Vec<PathBuf> =
+            paths.filter(is_group).filter(|path| resolve(path).is_ok_and(|real| real == *path)).collect();
+        found.sort();
+        Ok(found)
+    }
 }
 
 /// Refuses an old folder in which skills stand, or what only a person can decide about.

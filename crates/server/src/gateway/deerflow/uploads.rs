@@ -15,6 +15,9 @@ use crate::{
 /// Where a sandbox sees the folder of its thread.
 const VIRTUAL: &str = "mnt/user-data";
 
+/// Bytes of the name of a thread.
+const THREAD_BYTES: usize = 200;
+
 /// The end of an archive's name.
 const SUFFIX: &str = ".skill";
 
@@ -30,13 +33,13 @@ pub async fn translate(call: &mut Call, gateway: &Shared) -> Result<(), ApiError
         let (file, archive) = file_of(&call.body, boundary).ok_or_else(|| {
             ApiError::bad_request("the form holds no file").hint("send a .skill file as a field of it")
         })?;
-        (call.body.slice(archive), Upload { file: stem(&file).to_owned(), is_new: false })
+        (call.body.slice(archive), Upload { file: stem(&file).to_owned(), ..Upload::default() })
     } else if is_json {
         let object = schema::read(&call.body, schema::INSTALL)?;
         let text = |field: &str| object.get(field).and_then(Value::as_str).unwrap_or_default();
         let place = below_thread(text("thread_id"), text("path"))?;
         let is_new = object.get("update").and_then(Value::as_bool) != Some(true);
-        let upload = Upload { file: stem(&place).to_owned(), is_new };
+        let upload = Upload { file: stem(&place).to_owned(), thread: Some(text("thread_id").to_owned()), is_new };
         let archive = at_work(gateway, call.asker()?, move |work| work.place.upload(&place)).await?;
         (Bytes::from(archive), upload)
     } else {
@@ -49,9 +52,10 @@ pub async fn translate(call: &mut Call, gateway: &Shared) -> Result<(), ApiError
 
 /// A file's place below the folder of all threads.
 fn below_thread(thread: &str, path: &str) -> Result<String, ApiError> {
-    let is_id = !thread.is_empty() && thread.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
+    let is_id = (1..=THREAD_BYTES).contains(&thread.len())
+        && thread.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
     if !is_id {
-        return Err(ApiError::bad_request("`thread_id` has letters, digits, - and _ only"));
+        return Err(ApiError::bad_request("`thread_id` has letters, digits, - and _ only, at most 200"));
     }
     let below = path.trim_start_matches('/').strip_prefix(VIRTUAL).filter(|rest| rest.starts_with('/'));
     let below = below.ok_or_else(|| ApiError::bad_request(format!("`path` does not begin with /{VIRTUAL}/")))?;

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     error::ApiError,
-    gateway::{Shared, Work, skill_name, told},
+    gateway::{Shared, Work, told},
     pages::{
         compared::{Compared, Wanted},
         judgements::Judgements,
@@ -38,7 +38,7 @@ pub async fn diff(
 ) -> Response {
     let (asked, wanted) = (Asked::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
     answer(&gateway, guest, move |work, guest| {
-        let name = skill_name(&name)?;
+        let name = work.skill_called(&name)?;
         let body = shown(work, guest, &name, &asked, &wanted, &judgements)?;
         Ok(Content::new(format!("{} · {name}", guest.texts.library.changes), body))
     })
@@ -54,7 +54,7 @@ fn shown(
     judgements: &Judgements,
 ) -> Result<Markup, ApiError> {
     let (texts, words) = (guest.texts, &guest.texts.library);
-    let library = work.place.library()?;
+    let library = work.place.library_of(name)?;
     let to = if asked.to.is_empty() { "head" } else { &asked.to };
     let (to, new) = documents::at(&library, name, to).map_err(told)?;
     let from = match (asked.from.as_str(), &to.parent) {

@@ -14,7 +14,7 @@ use skill_manage::documents;
 use super::guest::{Guest, answer};
 use crate::{
     error::ApiError,
-    gateway::{Shared, Work, skill_name, told},
+    gateway::{Shared, Work, told},
     pages::{judgements::Judgements, layout::Content, listing::listing},
 };
 
@@ -29,7 +29,7 @@ pub async fn file(
     Extension(judgements): Extension<Arc<Judgements>>,
 ) -> Response {
     answer(&gateway, guest, move |work, guest| {
-        let (texts, name) = (guest.texts, skill_name(&name)?);
+        let (texts, name) = (guest.texts, work.skill_called(&name)?);
         let bundle = files(work, &name, &revision)?;
         let none = || ApiError::not_found(format!("{name} has no file {path:?} there"));
         let path = SkillPath::parse(&path).map_err(|_| none())?;
@@ -49,7 +49,7 @@ pub async fn file(
 
 /// The files of a revision, or those that agents see.
 pub fn files(work: &Work<'_>, name: &SkillName, revision: &str) -> Result<Bundle, ApiError> {
-    let at = |revision: &str| Ok(documents::at(&work.place.library()?, name, revision).map_err(told)?.1);
+    let at = |revision: &str| Ok(documents::at(&work.place.library_of(name)?, name, revision).map_err(told)?.1);
     if revision != NOW {
         return at(revision);
     }

@@ -13,7 +13,7 @@ use super::{
     pieces::{Asked, actor, done, heading, line, verdict_of},
 };
 use crate::{
-    gateway::{Shared, skill_name, told},
+    gateway::{Shared, told},
     pages::{layout::Content, pieces::number, visible::visible},
 };
 
@@ -40,9 +40,9 @@ pub async fn history(
 ) -> Response {
     let asked = Asked::of(asked);
     answer(&gateway, guest, move |work, guest| {
-        let (name, start) = (skill_name(&name)?, asked.start());
+        let (name, start) = (work.skill_called(&name)?, asked.start());
         let most = start.saturating_add(SHOWN + 1).max(CHOSEN);
-        let revisions = work.place.library()?.revisions(&name, most).map_err(told)?;
+        let revisions = work.place.library_of(&name)?.revisions(&name, most).map_err(told)?;
         if revisions.is_empty() {
             return Err(told(FindError::NoSkill(name)));
         }

@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     error::ApiError,
-    gateway::{Shared, Work, told},
+    gateway::{Shared, Work, is_custom, told},
     pages::{
         layout::Content,
         layout::search_field,
@@ -72,16 +72,20 @@ pub struct Standing {
 impl Standing {
     /// Of a skill of the catalogue.
     pub fn of(catalogue: &Catalogue, listed: &Listed, (library, state): (&Library, &Settings), waits: usize) -> Self {
-        let own = catalogue.library_of(listed).is_some_and(|own| own.path() == library.path());
+        let own = catalogue.library_of(listed).filter(|_| is_custom(catalogue, listed, library.path()));
+        let is_pinned = |own: &Library| match own.path() == library.path() {
+            true => state.of(&listed.name).pinned,
+            false => own.state().is_ok_and(|state| state.of(&listed.name).pinned),
+        };
         Self {
             fault: listed.fault.clone(),
             missing: listed.missing,
             damaged: listed.damaged,
             enabled: listed.enabled,
-            pinned: own && state.of(&listed.name).pinned,
+            pinned: own.is_some_and(is_pinned),
             modified: listed.modified,
             managed: listed.head.is_some() || listed.damaged,
-            is_own: own,
+            is_own: own.is_some(),
             waits,
         }
     }
@@ -133,6 +137,7 @@ fn rows(work: &Work<'_>, library: &Library, waiting: &BTreeMap<SkillName, usize>
         let row = |listed: &Listed| {
             let waits = waiting.get(&listed.name).copied().unwrap_or(0);
             let standing = Standing::of(catalogue, listed, (library, &state), waits);
+            let group = catalogue.library_of(listed).filter(|own| standing.is_own && own.path() != library.path());
             Row {
                 name: listed.name.clone(),
                 description: listed.description.clone(),
@@ -140,7 +145,7 @@ fn rows(work: &Work<'_>, library: &Library, waiting: &BTreeMap<SkillName, usize>
                 number: listed.head.as_ref().map(|head| head.number),
                 is_own: standing.is_own,
                 standing,
-                last: None,
+                last: group.and_then(|group| group.head(&listed.name).ok().flatten()),
             }
         };
         catalogue.skills.iter().filter(|listed| work.sees_listed(&settings, listed)).map(row).collect()
@@ -190,7 +195,7 @@ fn arrange(rows: &mut [Row], library: &Library, start: usize) {
 
 impl Row {
     fn read_last(&mut self, library: &Library) {
-        if self.is_own && self.number.is_some() {
+        if self.is_own && self.number.is_some() && self.last.is_none() {
             // What is damaged says so in its state; the list does not end for it.
             self.last = library.head(&self.name).ok().flatten();
         }

@@ -13,7 +13,7 @@ use super::{
     pieces::{Asked, actor, done, state, wanted},
 };
 use crate::{
-    gateway::{Shared, skill_name, told},
+    gateway::{Shared, told},
     pages::{
         layout::Content,
         pieces::{number, time, verdict},
@@ -33,7 +33,7 @@ pub async fn queue(
     let asked = Asked::of(asked);
     answer(&gateway, guest, move |work, guest| {
         let words = &guest.texts.library;
-        let name = Some(asked.q.trim()).filter(|name| !name.is_empty()).map(skill_name).transpose()?;
+        let name = Some(asked.q.trim()).filter(|name| !name.is_empty()).map(|name| work.skill_called(name)).transpose()?;
         let all = asked.only == "all";
         let mut entries = review::list(&work.place.library()?, all, name.as_ref()).map_err(told)?;
         entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));

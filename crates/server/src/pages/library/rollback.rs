@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     error::ApiError,
-    gateway::{Shared, Work, change, skill_name, told},
+    gateway::{Shared, Work, change, told},
     pages::{
         compared::{Compared, Wanted},
         judgements::Judgements,
@@ -55,7 +55,7 @@ pub async fn preview(
 ) -> Response {
     let (asked, wanted) = (Asked::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
     answer(&gateway, guest, move |work, guest| {
-        let name = skill_name(&name)?;
+        let name = work.skill_called(&name)?;
         let to = if asked.to.is_empty() { "head~1" } else { &asked.to };
         let preview = foreseen(work, &name, to)?;
         let body = preview.page(guest, &name, &wanted, &judgements);
@@ -66,7 +66,7 @@ pub async fn preview(
 
 /// Does everything but the commit, so that what would be refused is refused here already.
 fn foreseen(work: &Work<'_>, name: &SkillName, to: &str) -> Result<Preview, ApiError> {
-    let library = work.place.library()?;
+    let library = work.place.library_of(name)?;
     let head = library.head(name).map_err(told)?.ok_or_else(|| told(FindError::NoSkill(name.clone())))?;
     let (target, then) = documents::at(&library, name, to).map_err(told)?;
     let (now, by_hand) = as_it_is(&library, name, &head)?;
@@ -77,7 +77,8 @@ fn foreseen(work: &Work<'_>, name: &SkillName, to: &str) -> Result<Preview, ApiE
         notes: Notes::default(),
         dry_run: true,
     };
-    let report = change(work, work.place.library()?, |library, context| do_roll_back(library, &rollback, context))?;
+    let report =
+        change(work, work.place.library_of(name)?, |library, context| do_roll_back(library, &rollback, context))?;
     Ok(Preview { head, target, now, then, by_hand, is_like_that: report["status"] == "unchanged" })
 }
 
@@ -154,7 +155,7 @@ pub struct Confirmed {
 
 /// Refuses where the folder does not hold the hand edit any more that was looked at.
 fn check_folder(work: &Work<'_>, name: &SkillName, seen: &str) -> Result<(), ApiError> {
-    let library = work.place.library()?;
+    let library = work.place.library_of(name)?;
     let head = library.head(name).map_err(told)?.ok_or_else(|| told(FindError::NoSkill(name.clone())))?;
     let (now, _) = as_it_is(&library, name, &head)?;
     match now.digest().to_string() == seen {
@@ -174,7 +175,7 @@ pub async fn roll_back(
 ) -> Response {
     let back = format!("/skills/{}/history", encoded(&name));
     let done = guest.change(&gateway, move |work| {
-        let name = skill_name(&name)?;
+        let name = work.skill_called(&name)?;
         if fields.to.is_empty() {
             return Err(ApiError::bad_request("the form names no revision"));
         }
@@ -188,7 +189,8 @@ pub async fn roll_back(
             notes: notes(fields.reason, REASON)?,
             dry_run: false,
         };
-        let report = change(work, work.place.library()?, |library, context| do_roll_back(library, &rollback, context))?;
+        let report =
+            change(work, work.place.library_of(&name)?, |library, context| do_roll_back(library, &rollback, context))?;
         let done = if report["status"] == "unchanged" { "unchanged" } else { "rolled-back" };
         Ok(format!("/skills/{}/history?done={done}", encoded(name.as_str())))
     });

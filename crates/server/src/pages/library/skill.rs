@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     error::ApiError,
-    gateway::{Readers, Shared, Work, skill_name, told},
+    gateway::{Readers, Shared, Work, told},
     pages::{
         about::{file_list, lead, readme},
         capabilities::capabilities,
@@ -68,10 +68,10 @@ pub async fn skill(
 ) -> Response {
     let asked = Asked::of(asked);
     answer(&gateway, guest, move |work, guest| {
-        let name = skill_name(&name)?;
+        let name = work.skill_called(&name)?;
         let body = match View::of(work, guest, &name) {
             Err(error) if error.status == StatusCode::NOT_FOUND => {
-                match work.place.library()?.head(&name).map_err(told)? {
+                match work.place.library_of(&name)?.head(&name).map_err(told)? {
                     Some(head) => gone(guest, &name, &head),
                     None => return Err(error),
                 }
@@ -95,7 +95,7 @@ fn gone(guest: &Guest, name: &SkillName, head: &Revision) -> Markup {
 
 impl<'a> View<'a> {
     fn of(work: &Work<'_>, guest: &'a Guest, name: &'a SkillName) -> Result<Self, ApiError> {
-        let library = work.place.library()?;
+        let library = work.place.library_of(name)?;
         let waits = waiting(&library, work.now).map_err(told)?.get(name).copied().unwrap_or(0);
         let state = library.state().map_err(told)?;
         let found = work.live.with(|catalogue| {
@@ -121,7 +121,7 @@ impl<'a> View<'a> {
         let (texts, words) = (self.guest.texts, &self.guest.texts.library);
         let at = format!("/skills/{}/files/{NOW}/", self.name);
         let waivers = match self.standing.is_own {
-            true => Some(work.place.library()?.waivers(self.name).map_err(told)?),
+            true => Some(work.place.library_of(self.name)?.waivers(self.name).map_err(told)?),
             false => None,
         };
         Ok(html! {
@@ -155,7 +155,7 @@ impl<'a> View<'a> {
     /// How runs with it went, for a skill of this library.
     fn runs(&self, work: &Work<'_>) -> Result<Markup, ApiError> {
         match self.standing.is_own {
-            true => runs(&work.place.library()?, self.name, work.now, self.guest.texts.library),
+            true => runs(&work.place.library_of(self.name)?, self.name, work.now, self.guest.texts.library),
             false => Ok(html! {}),
         }
     }
@@ -271,7 +271,7 @@ pub async fn set_sight(
 ) -> Response {
     let back = format!("/skills/{}", encoded(&name));
     let set = guest.change(&gateway, move |work| {
-        let name = skill_name(&name)?;
+        let name = work.skill_called(&name)?;
         let enabled = match fields.enabled.as_str() {
             "yes" => true,
             "no" => false,
