@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, BufRead, IsTerminal, Write},
+    io::{self, IsTerminal, Write},
 };
 
 use clap::Args;
@@ -19,6 +19,7 @@ use crate::{
     context::Context,
     exit::CliError,
     print::{STRONG, shell_word, visible},
+    reading::read_line,
 };
 
 /// Flags by which a person accepts what blocks a skill.
@@ -165,9 +166,7 @@ fn is_terminal() -> bool {
 fn read_answer(question: &str) -> Option<String> {
     let mut err = io::stderr().lock();
     let _closed = write!(err, "{question}").and_then(|()| err.flush());
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line).ok()?;
-    Some(line.trim().to_owned())
+    Some(read_line().ok()?.trim().to_owned())
 }
 
 /// How a person goes on when skills are blocked: this very command, with flags that accept what was found. Nothing where

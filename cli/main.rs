@@ -14,6 +14,7 @@ mod interrupt;
 mod notify;
 mod print;
 mod process;
+mod reading;
 mod sight;
 mod views;
 

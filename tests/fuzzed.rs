@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use crate::fuzz::{TARGETS, Target};
+use crate::fuzz::{TARGETS, Target, floods};
 
 /// Plays every input of a target, and says how many there are.
 fn played(target: &str, play: Target) -> usize {
@@ -20,5 +20,22 @@ fn played(target: &str, play: Target) -> usize {
 fn every_kept_input_of_every_fuzz_target_is_no_finding() {
     for (target, play) in TARGETS {
         assert!(played(target, play) >= 3, "{target} has hardly any input");
+    }
+}
+
+/// What each kept text takes at a quarter of what its reader takes, at half of it and at all: for the desk, since
+/// times vary. With `SKILLHUB_GROWTH` it prints them.
+#[test]
+fn floods_are_timed_at_three_sizes() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/floods");
+    let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let wanted = if std::env::var_os("SKILLHUB_GROWTH").is_some() { files.len() } else { 1 };
+    for file in files.iter().take(wanted) {
+        let input = fs::read(file).unwrap();
+        let [quarter, half, whole] = floods::growth(&input).unwrap().map(|time| time as f64 / 1e6);
+        let (name, kilobytes) = (file.file_name().unwrap().to_string_lossy(), floods::text_bytes(&input) >> 10);
+        let (twice, four_times) = (half / quarter, whole / quarter);
+        println!("{name:24} {kilobytes:6} kB {whole:9.1} ms, of a quarter: half {twice:5.2}, whole {four_times:5.2}");
     }
 }

@@ -1,6 +1,6 @@
 //! `skillhub login` and `skillhub logout`: tokens for registries on servers.
 
-use std::io::{self, BufRead, IsTerminal};
+use std::io::{self, IsTerminal};
 
 use clap::Args;
 use client::Logins;
@@ -10,6 +10,7 @@ use crate::{
     args::Global,
     context::{Context, SERVER_TOKEN_VARIABLE},
     exit::{CliError, Exit, failed},
+    reading::read_line,
 };
 
 /// Flags of `login`.
@@ -86,9 +87,7 @@ fn token(context: &Context, url: &str, is_named: bool) -> Result<String, CliErro
     if io::stdin().is_terminal() {
         context.out.note("Paste the token, and press Enter:");
     }
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
-    match line.trim() {
+    match read_line()?.trim() {
         "" => Err(CliError::usage("there is no token on stdin")
             .hint(format!("pipe it in, or set {SERVER_TOKEN_VARIABLE}; who runs the server makes tokens"))),
         token => Ok(token.to_owned()),

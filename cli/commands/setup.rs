@@ -7,7 +7,7 @@ mod screen;
 mod undo;
 
 use std::{
-    io::{self, BufRead, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -28,6 +28,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, error_of_one},
     print::{STRONG, WARN, visible},
+    reading::read_line,
 };
 
 pub use self::{
@@ -156,9 +157,9 @@ fn ask(blocked: usize) -> Answer {
         _ => format!("Continue? [y]es, [a]ccept the findings of {} as well, [n]o: ", counted(blocked, "blocked skill")),
     };
     let mut out = io::stdout().lock();
-    let mut line = String::new();
     let _closed = write!(out, "{question}").and_then(|()| out.flush());
-    if io::stdin().lock().read_line(&mut line).is_ok_and(|bytes| bytes == 0) {
+    let line = read_line().unwrap_or_default();
+    if line.is_empty() {
         return Answer::No;
     }
     match line.trim().to_ascii_lowercase().as_str() {

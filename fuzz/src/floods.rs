@@ -1,6 +1,7 @@
 //! [`run`]: texts as large as each reader takes, made of what the bytes say over and over, held to a time.
 
 mod documents;
+mod history;
 mod looked_at;
 
 use std::{collections::BTreeSet, fs};
@@ -19,7 +20,7 @@ use skill::{
 type Reader = (usize, u64, fn(&str));
 
 /// A kept input chooses by its place, so new ones stand last.
-const READERS: [Reader; 19] = [
+const READERS: [Reader; 25] = [
     (64 << 10, 1, read_frontmatter),
     (64 << 10, 1, read_template),
     (60 << 10, 1, compile),
@@ -38,8 +39,16 @@ const READERS: [Reader; 19] = [
     (4 << 20, 1, documents::read_lock_file),
     (1 << 20, 1, documents::read_index),
     (1 << 20, 1, documents::edit_settings),
-    (1 << 20, 1, documents::read_transcript),
+    // Each line may be an outcome, which takes some times its bytes.
+    (16 << 20, 1, documents::read_transcript),
     (16 << 20, 1, documents::read_request),
+    // What only this user writes, of sizes far above those that there are.
+    (1 << 20, 1, history::read_state),
+    (4 << 20, 1, history::read_events),
+    (2 << 20, 1, history::read_uses),
+    (64 << 20, 1, history::read_proposal),
+    (8 << 20, 1, history::read_lock_lines),
+    (16 << 20, 1, history::read_journal),
 ];
 
 /// How many times as long a build takes that is not optimised.
@@ -48,22 +57,51 @@ const SLOWER: u64 = if cfg!(debug_assertions) { 20 } else { 1 };
 /// Takes the first byte as the choice of a reader, and the others as a beginning, what is repeated behind it and an
 /// end, with a byte that stands in no text between them.
 pub fn run(bytes: &[u8]) {
-    let Some((choice, rest)) = bytes.split_first() else { return };
-    let (most, seconds, read) = READERS[usize::from(*choice) % READERS.len()];
-    let mut parts = rest.splitn(3, |byte| *byte == 0xFF).map(String::from_utf8_lossy);
-    let [Some(begin), unit, end] = [parts.next(), parts.next(), parts.next()] else { return };
-    let (unit, end) = (unit.unwrap_or_default(), end.unwrap_or_default());
-    let left = most.saturating_sub(begin.len() + end.len());
-    let text = [&*begin, &unit.repeat(left / unit.len().max(1)), &end].concat();
-    let before = nanoseconds_of_this_thread();
-    read(&text);
-    let spent = nanoseconds_of_this_thread() - before;
+    let Some(Flood { text, read, seconds }) = Flood::of(bytes, 1) else { return };
+    let spent = time(read, &text);
     assert!(
         spent <= seconds * SLOWER * 1_000_000_000,
         "{} ms of processor time for {} bytes",
         spent / 1_000_000,
         text.len()
     );
+}
+
+/// Bytes of the text that the input becomes.
+pub fn text_bytes(bytes: &[u8]) -> usize {
+    Flood::of(bytes, 1).map_or(0, |flood| flood.text.len())
+}
+
+/// Nanoseconds of a processor for a quarter of the text, for half of it, and for all.
+pub fn growth(bytes: &[u8]) -> Option<[u64; 3]> {
+    let of_part = |part| Flood::of(bytes, part).map(|flood| time(flood.read, &flood.text));
+    Some([of_part(4)?, of_part(2)?, of_part(1)?])
+}
+
+/// A text, what reads it, and the seconds that it may take.
+struct Flood {
+    text: String,
+    read: fn(&str),
+    seconds: u64,
+}
+
+impl Flood {
+    /// The input as a text of the given part of what its reader takes.
+    fn of(bytes: &[u8], part: usize) -> Option<Self> {
+        let (choice, rest) = bytes.split_first()?;
+        let (most, seconds, read) = READERS[usize::from(*choice) % READERS.len()];
+        let mut parts = rest.splitn(3, |byte| *byte == 0xFF).map(String::from_utf8_lossy);
+        let (begin, unit, end) = (parts.next()?, parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        let left = (most / part).saturating_sub(begin.len() + end.len());
+        let text = [&*begin, &unit.repeat(left / unit.len().max(1)), &end].concat();
+        Some(Self { text, read, seconds })
+    }
+}
+
+fn time(read: fn(&str), text: &str) -> u64 {
+    let before = nanoseconds_of_this_thread();
+    read(text);
+    nanoseconds_of_this_thread() - before
 }
 
 /// What this thread had of a processor, whatever else ran; 0 where the system does not say.

@@ -10,9 +10,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use arbitrary::{Result, Unstructured};
+use arbitrary::Unstructured;
 use jiff::Timestamp;
-use library::{Actor, ActorKind, Home, Library, Scope};
+use library::{Actor, ActorKind, Home, Library, LibraryError, Scope};
 use skill::Bundle;
 use skill_manage::{Context, Preset};
 
@@ -81,8 +81,13 @@ impl Place {
     }
 
     pub(super) fn open(&self) -> Library {
+        self.reopen().expect("the library opens")
+    }
+
+    /// Opens the library whatever its home holds by now.
+    pub(super) fn reopen(&self) -> Result<Library, LibraryError> {
         let home = Home::at(self.temp.path().join("home")).expect("our own home");
-        Library::open(&self.library(), Scope::User, &home, "git").expect("the library opens")
+        Library::open(&self.library(), Scope::User, &home, "git")
     }
 
     pub(super) fn context(preset: Preset) -> Context<'static> {
@@ -91,7 +96,7 @@ impl Place {
     }
 
     /// Writes a file of a skill as an editor would, never through a link.
-    pub(super) fn write_by_hand(&self, skill: &str, plan: &mut Unstructured<'_>) -> Result<()> {
+    pub(super) fn write_by_hand(&self, skill: &str, plan: &mut Unstructured<'_>) -> arbitrary::Result<()> {
         let path = self.spot(skill, plan)?;
         let text = planned_text(plan)?;
         let text = match path.ends_with("SKILL.md") && plan.ratio(3, 4)? {
@@ -107,7 +112,7 @@ impl Place {
         Ok(())
     }
 
-    pub(super) fn remove_by_hand(&self, skill: &str, plan: &mut Unstructured<'_>) -> Result<()> {
+    pub(super) fn remove_by_hand(&self, skill: &str, plan: &mut Unstructured<'_>) -> arbitrary::Result<()> {
         let path = self.spot(skill, plan)?;
         if is_real(&self.library(), &path) {
             remove(&path);
@@ -116,7 +121,7 @@ impl Place {
     }
 
     /// Puts something else in the place of a file or folder.
-    pub(super) fn swap(&self, skill: &str, plan: &mut Unstructured<'_>) -> Result<()> {
+    pub(super) fn swap(&self, skill: &str, plan: &mut Unstructured<'_>) -> arbitrary::Result<()> {
         let path = self.spot(skill, plan)?;
         self.make_parents(&path);
         if !is_real(&self.library(), &path) {
@@ -165,7 +170,7 @@ impl Place {
         assert_eq!(found, expected.collect::<Tree>(), "the folder is not the revision");
     }
 
-    fn spot(&self, skill: &str, plan: &mut Unstructured<'_>) -> Result<PathBuf> {
+    fn spot(&self, skill: &str, plan: &mut Unstructured<'_>) -> arbitrary::Result<PathBuf> {
         let spot = *plan.choose(&SPOTS)?;
         let skill = self.library().join(skill);
         Ok(if spot.is_empty() { skill } else { skill.join(spot) })

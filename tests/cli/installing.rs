@@ -321,3 +321,35 @@ fn a_batch_of_uninstalls_does_what_passes_and_exits_with_the_gravest_code() {
     assert_eq!(answer["skills"][1]["error"]["code"], "not_found");
     assert!(!sandbox.user_skill("demo").exists());
 }
+
+/// A lock file with one skill that nothing here has, of about so many bytes.
+fn large_lock(bytes: usize) -> String {
+    let long = "x".repeat(bytes);
+    format!(
+        "format = 1\n\n[[skill]]\nname = \"acme/other\"\nrequested = \"{long}\"\nkind = \"folder\"\n\
+         archive = \"a\"\ndigest = \"b\"\n"
+    )
+}
+
+#[test]
+fn lock_file_is_never_too_large_to_read() {
+    let sandbox = published();
+    fs::create_dir(sandbox.cwd().join(".git")).unwrap();
+    let (path, skill) = (sandbox.cwd().join("skillhub.lock"), sandbox.cwd().join(".agents/skills/demo"));
+    let before = large_lock((4 << 20) - 300);
+    fs::write(&path, &before).unwrap();
+    let error = sandbox.ask(&["install", "acme/demo"]).refused(3, "too_large");
+    assert!(error.to_string().contains("the limit is 4194304"), "{error}");
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    assert!(!skill.exists());
+    sandbox.ask(&["history", "demo"]).refused(7, "not_found");
+    fs::write(&path, large_lock(3 << 20)).unwrap();
+    sandbox.done(&["install", "acme/demo"]);
+    assert!(skill.exists());
+    // What was taken out may come back, unless the file has grown meanwhile.
+    sandbox.done(&["uninstall", "demo"]);
+    fs::write(&path, &before).unwrap();
+    sandbox.ask(&["undo"]).refused(3, "too_large");
+    assert!(!skill.exists());
+    assert_eq!(sandbox.ask(&["list"]).stderr, "", "no lines are left to be written");
+}

@@ -16,10 +16,11 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed, io_at},
     print::{FAINT, GOOD, STRONG},
+    reading::text_at,
 };
 
 /// Bytes of a host's configuration that are read at most.
-const CONFIG_BYTES: u64 = 64 << 20;
+pub const CONFIG_BYTES: u64 = 64 << 20;
 
 /// Flags of `mcp install`.
 #[derive(Debug, Args)]
@@ -198,7 +199,7 @@ pub fn write(file: &Path, before: Option<&str>, after: &str) -> Result<(), CliEr
             let mode = fs::metadata(file).map_err(io_at(file))?.permissions();
             aside.as_file().set_permissions(mode).map_err(io_at(file))?;
             aside.as_file().sync_all().map_err(io_at(file))?;
-            if fs::read(file).map_err(io_at(file))? != before.as_bytes() {
+            if text_at(file, CONFIG_BYTES).map_err(io_at(file))? != before {
                 return Err(changed());
             }
             aside.persist(file).map_err(|error| io_at(file)(error.error))?;

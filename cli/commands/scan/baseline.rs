@@ -5,7 +5,13 @@ use std::{collections::BTreeMap, path::Path};
 use serde_json::Value;
 
 use super::Scanned;
-use crate::exit::{CliError, Exit, io_at};
+use crate::{
+    exit::{CliError, Exit, io_at},
+    reading::text_at,
+};
+
+/// Bytes of an earlier answer.
+const BYTES: u64 = 64 << 20;
 
 /// Findings of an earlier answer of `scan --json` by skill, rule, path and excerpt, and how often each was
 /// there: one more of the same is new. The line is not compared, since it moves when something is added
@@ -20,8 +26,8 @@ impl Known {
             CliError::new("invalid_baseline", Exit::Usage, message)
                 .hint("write one with `skillhub scan PATH --json > FILE`")
         };
-        let text = std::fs::read(path).map_err(io_at(path))?;
-        let document: Value = serde_json::from_slice(&text).map_err(|error| bad(&error.to_string()))?;
+        let text = text_at(path, BYTES).map_err(io_at(path))?;
+        let document: Value = serde_json::from_str(&text).map_err(|error| bad(&error.to_string()))?;
         let skills = document["skills"].as_array().ok_or_else(|| bad("it has no list of skills"))?;
         let findings = skills.iter().flat_map(|skill| {
             let name = text_of(&skill["name"]);

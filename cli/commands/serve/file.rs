@@ -13,6 +13,7 @@ use super::ServerArgs;
 use crate::{
     context::Context,
     exit::{CliError, Exit},
+    reading::text_at,
 };
 
 /// Where a server listens unless told otherwise.
@@ -151,11 +152,7 @@ fn read(path: &Path) -> Result<ServeFile, CliError> {
     let unreadable = |error: &dyn std::fmt::Display| {
         CliError::new("io", Exit::Failed, format!("cannot read {shown}: {error}")).hint("name a file: --config FILE")
     };
-    let length = std::fs::metadata(path).map_err(|error| unreadable(&error))?.len();
-    if length > FILE_BYTES {
-        return Err(unreadable(&"it is larger than 1 MiB"));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| unreadable(&error))?;
+    let text = text_at(path, FILE_BYTES).map_err(|error| unreadable(&error))?;
     toml::from_str(&text).map_err(|error| {
         CliError::new("invalid_config", Exit::Usage, format!("{shown} cannot be used: {}", error.to_string().trim()))
             .hint("docs/guides/server.md has a whole one")

@@ -1,10 +1,11 @@
 //! [`in_use`]: the agents on this machine, and how each is connected.
 
-use std::{fs, io::ErrorKind, path::Path};
+use std::{io::ErrorKind, path::Path};
 
 use client::{AgentFolder, AgentFolders};
 use library::{Agent, find_agent};
 use mcp::hosts::Host;
+use skill::Limits;
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
 use super::{found::Place, record::FileChange};
@@ -12,6 +13,7 @@ use crate::{
     commands::mcp::install,
     context::Context,
     exit::{CliError, Exit, io_at},
+    reading::text_at,
 };
 
 /// An agent in use.
@@ -84,7 +86,7 @@ const AGENTS: (&str, &str) = ("agents", "in_use");
 /// It cannot be read or understood.
 pub fn config_change(context: &Context, ids: &[&str]) -> Result<Option<FileChange>, CliError> {
     let path = context.home.config();
-    let before = match fs::read_to_string(&path) {
+    let before = match text_at(&path, Limits::default().settings_bytes) {
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         text => Some(text.map_err(io_at(&path))?),
     };

@@ -12,10 +12,14 @@ use tempfile::NamedTempFile;
 use crate::{
     context::Context,
     exit::{CliError, Exit, failed, io_at},
+    reading::text_at,
 };
 
 /// The folder of the home with a file for each setup that was not undone.
 const FOLDER: &str = "setup";
+
+/// Bytes of a record, which has the texts of the files that were changed, before and after.
+const BYTES: u64 = 512 << 20;
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -177,7 +181,7 @@ impl SetupRecord {
         let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
         let newest = paths.filter(|path| path.extension().is_some_and(|end| end == "json")).max();
         let Some(path) = newest else { return Ok(None) };
-        let text = fs::read_to_string(&path).map_err(io_at(&path))?;
+        let text = text_at(&path, BYTES).map_err(io_at(&path))?;
         let damaged = |why: String| {
             CliError::new("damaged_setup", Exit::Integrity, format!("{} cannot be read: {why}", path.display()))
                 .hint("undo each library by itself: `skillhub --project undo`, then `skillhub --global undo`")

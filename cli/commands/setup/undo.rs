@@ -19,6 +19,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed, io_at},
     print::{GOOD, WARN, visible},
+    reading::text_at,
     sight::FolderSight,
 };
 
@@ -161,7 +162,7 @@ fn undo_library(
 
 /// Brings a file back: as it was, or without our entry where others have written it since.
 fn restore(file: &FileChange) -> Result<bool, CliError> {
-    let now = match fs::read_to_string(&file.path) {
+    let now = match text_at(&file.path, install::CONFIG_BYTES) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         text => text.map_err(io_at(&file.path))?,
     };

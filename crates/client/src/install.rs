@@ -333,6 +333,7 @@ impl Installer<'_> {
         let _whole = Section::enter()?;
         let lock = LockFile::read(self.lock_path)?;
         let Prepared { commits, proposals, plans, mut linked } = self.prepare(&mut planned, &lock, linking, request);
+        plans.lock_lines.iter().try_for_each(|lines| lock.check_room(lines))?;
         let is_nothing = commits.is_empty() && proposals.is_empty();
         let lock_lines = plans.lock_lines.clone();
         let committed = if is_nothing { Vec::new() } else { self.library.commit_planned(commits, proposals, plans)? };

@@ -151,6 +151,14 @@ pub enum LockFileError {
         /// The kind of its source.
         kind: String,
     },
+    /// With what was to come in it could not be read again.
+    #[error("{} cannot be written: {why}", path.display())]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// What it would have, and the limit.
+        why: String,
+    },
     /// The library cannot be read, or is locked.
     #[error(transparent)]
     Library(#[from] LibraryError),
@@ -177,6 +185,8 @@ impl Fails for LockFileError {
             Self::Newer { .. } | Self::NewerKind { .. } => {
                 integrity.hint("update skillhub; the file was left as it is")
             }
+            Self::TooLarge { .. } => Failure::new(FailureKind::Invalid, "too_large")
+                .hint("uninstall what is not used, or install into the library of another project"),
             Self::Library(error) => error.failure(),
             Self::Io { .. } => Failure::io(),
         }
@@ -315,6 +325,11 @@ impl LockFile {
         text
     }
 
+    /// The text of the file, which can be read again.
+    fn readable_text(&self) -> Result<String, LockFileError> {
+        bounds::readable(self.to_text(), &self.path)
+    }
+
     /// Reads the file, changes it, and writes it in one step, while no other skillhub does the same
     /// for this library. Nothing is written when nothing changed.
     ///
@@ -331,7 +346,7 @@ impl LockFile {
         }
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or(LOCK_FILE);
         let dir = Dir::open_ambient_dir(folder_of(path), ambient_authority()).map_err(io)?;
-        write_atomically(&dir, name, file.to_text().as_bytes(), Durability::Whole).map_err(io)
+        write_atomically(&dir, name, file.readable_text()?.as_bytes(), Durability::Whole).map_err(io)
     }
 
     /// The entries by the names of their folders.

@@ -6,8 +6,9 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
+use library::read_bounded;
 use serde::{Deserialize, de::DeserializeOwned};
-use skill::Owner;
+use skill::{Limits, Owner};
 use toml::{Table, Value};
 
 use crate::config::ConfigError;
@@ -108,7 +109,10 @@ fn read(path: &Path) -> io::Result<String> {
     // the file can only tighten.
     let resolved = library::resolve(&folder.join(name))?;
     let parent = resolved.parent().unwrap_or(Path::new("/"));
-    Dir::open_ambient_dir(parent, ambient_authority())?.read_to_string(resolved.file_name().unwrap_or(name))
+    let dir = Dir::open_ambient_dir(parent, ambient_authority())?;
+    let name = resolved.file_name().unwrap_or(name).to_str().ok_or(io::ErrorKind::InvalidFilename)?;
+    let bytes = read_bounded(&dir, name, Limits::default().settings_bytes)?.ok_or(io::ErrorKind::NotFound)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 #[cfg(test)]

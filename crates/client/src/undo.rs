@@ -165,6 +165,7 @@ fn carry_out(
     let mut skills: Vec<UndoneSkill> = planned.iter().map(Planned::outcome).collect();
     if !dry_run {
         let plans = Plans { links: links_of(library, &planned), lock_lines: lock_lines(&planned, &lock, lock_path)? };
+        plans.lock_lines.iter().try_for_each(|lines| lock.check_room(lines))?;
         let links = plans.links.clone();
         let committed =
             if commits.is_empty() { Vec::new() } else { library.commit_planned(commits, Vec::new(), plans)? };

@@ -4,6 +4,7 @@ mod address;
 mod compute;
 mod fetch;
 mod files;
+mod fitting;
 mod html;
 pub(crate) mod located;
 mod query;

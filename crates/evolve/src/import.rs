@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use library::Basis;
 use serde_json::Value;
+use skill::objects_and_commas;
 
 use crate::record::Request;
 
@@ -47,6 +48,9 @@ impl Host {
 /// Bytes of an id of a conversation or a name of a skill; each is kept with every use.
 const NAME_BYTES: usize = 500;
 
+/// Values of one line, or of one document, that is read: more than a conversation of 64 MiB has.
+const VALUES: usize = 500_000;
+
 /// What transcripts say of skills.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transcripts {
@@ -72,9 +76,9 @@ impl Transcripts {
     pub fn add(&mut self, host: Host, bytes: &[u8]) {
         match host {
             Host::ClaudeCode => self.add_lines(bytes),
-            Host::OpenCode => match serde_json::from_slice::<Value>(bytes) {
-                Ok(document) => self.add_document(&document),
-                Err(_) => self.skipped += 1,
+            Host::OpenCode => match parse(bytes) {
+                Some(document) => self.add_document(&document),
+                None => self.skipped += 1,
             },
         }
     }
@@ -82,7 +86,7 @@ impl Transcripts {
     fn add_lines(&mut self, bytes: &[u8]) {
         let mut uses = Uses::default();
         for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty()) {
-            let Ok(line) = serde_json::from_slice::<Value>(line) else {
+            let Some(line) = parse(line) else {
                 self.skipped += 1;
                 continue;
             };
@@ -175,6 +179,12 @@ impl Transcripts {
     }
 }
 
+/// Reads a line or document, unless it has so many values that they would take many times its bytes.
+fn parse(json: &[u8]) -> Option<Value> {
+    let (_, values) = objects_and_commas(json);
+    (values <= VALUES).then(|| serde_json::from_slice(json).ok()).flatten()
+}
+
 /// A run of a host is a conversation.
 fn run(host: Host, session: &str) -> String {
     format!("{}:{session}", host.as_str())
@@ -191,6 +201,19 @@ mod tests {
 
     fn events(transcripts: &Transcripts) -> Vec<(&str, &str)> {
         transcripts.requests.iter().map(|request| (request.skill.as_str(), request.event.as_str())).collect()
+    }
+
+    #[test]
+    fn flood_of_values_is_skipped() {
+        for flood in ["0,", "[],", "{\"a\":0},", "\"\","] {
+            let values = flood.repeat(600_000);
+            let line = format!(r#"{{"type":"user","sessionId":"s","messages":[],"x":[{values}0]}}"#);
+            let mut found = Transcripts::default();
+            found.add(Host::ClaudeCode, line.as_bytes());
+            found.add(Host::OpenCode, line.as_bytes());
+            assert_eq!((found.skipped, found.read), (2, 0), "{flood}");
+        }
+        assert!(parse(format!("[\"{}\"]", "\\\",[{".repeat(600_000)).as_bytes()).is_some());
     }
 
     #[test]

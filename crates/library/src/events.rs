@@ -12,6 +12,7 @@ use std::{
 use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use skill::objects_and_commas;
 
 use crate::{
     home::{Durability, random_process_id, read_optional, sync_folder, write_atomically},
@@ -28,6 +29,9 @@ pub(crate) const FILE: &str = "events.jsonl";
 
 /// How many bytes at the end are looked at first for the beginning of the last line.
 const TAIL_BYTES: u64 = 4096;
+
+/// Bytes of a line whose values are counted before it is read, and the most that it may then have.
+const LONG_BYTES: usize = 64 << 10;
 
 /// How an operation ended for one skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -223,7 +227,7 @@ fn drop_cut_line(file: &mut File) -> io::Result<Vec<u8>> {
         Read::take(&mut *file, len - from).read_to_end(&mut tail)?;
     }
     let cut = tail.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-    if serde_json::from_slice::<Event>(cut).is_ok() {
+    if event_of(cut).is_some() {
         return Ok(b"\n".to_vec());
     }
     if !cut.is_empty() {
@@ -280,7 +284,7 @@ pub(crate) fn last_applied(dir: &Dir, skills: &BTreeSet<&str>) -> io::Result<Opt
     let newest = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
         let lines = text.lines().rev().filter(|line| only.is_none_or(|name| line.contains(name)));
-        let mut events = lines.filter_map(|line| serde_json::from_str::<Event>(line).ok());
+        let mut events = lines.filter_map(|line| event_of(line.as_bytes()));
         let is_applied = |event: &Event| skills.contains(&*event.skill) && event.status == EventStatus::Applied;
         events.find_map(|event| Some((event.skill.clone(), event.revision.clone().filter(|_| is_applied(&event))?)))
     };
@@ -296,18 +300,24 @@ pub(crate) fn last_applied(dir: &Dir, skills: &BTreeSet<&str>) -> io::Result<Opt
 pub(crate) fn drop_bad_lines(dir: &Dir) -> io::Result<usize> {
     let bytes = read_optional(dir, FILE)?.unwrap_or_default();
     let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
-    let (good, bad): (Vec<&[u8]>, Vec<&[u8]>) = lines.partition(|line| serde_json::from_slice::<Event>(line).is_ok());
+    let (good, bad): (Vec<&[u8]>, Vec<&[u8]>) = lines.partition(|line| event_of(line).is_some());
     write_atomically(dir, FILE, &good.concat(), Durability::Durable)?;
     Ok(bad.len())
+}
+
+/// The event of a line. One that is long and has more values than any event would take many times its bytes of memory.
+fn event_of(line: &[u8]) -> Option<Event> {
+    let is_flood = line.len() > LONG_BYTES && objects_and_commas(line).1 > LONG_BYTES;
+    if is_flood { None } else { serde_json::from_slice(line).ok() }
 }
 
 fn parse(bytes: &[u8]) -> (Vec<Event>, usize) {
     let mut events = Vec::new();
     let mut unreadable = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| *line != b"\n") {
-        match serde_json::from_slice(line) {
-            Ok(event) => events.push(event),
-            Err(_) => unreadable += usize::from(line.ends_with(b"\n")),
+        match event_of(line) {
+            Some(event) => events.push(event),
+            None => unreadable += usize::from(line.ends_with(b"\n")),
         }
     }
     (events, unreadable)
@@ -316,6 +326,14 @@ fn parse(bytes: &[u8]) -> (Vec<Event>, usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn line_of_many_values_is_unreadable() {
+        let head = r#"{"v":1,"time":"2026-01-02T03:04:05Z","operation":"1","skill":"a","action":"pin","status":"set","actor":"agent:a","set":["#;
+        let line = |values: usize| format!("{head}{}0]}}\n", "0,".repeat(values));
+        let (events, unreadable) = parse([line(LONG_BYTES / 2), line(2 * LONG_BYTES)].concat().as_bytes());
+        assert_eq!((events.len(), unreadable), (1, 1));
+    }
 
     #[test]
     fn a_line_that_was_cut_at_any_byte_is_written_again() {

@@ -12,6 +12,8 @@
 //! other. A record that is cut or does not have its sum ends the journal; it was never reported. The sum
 //! is there for writes that were cut, as in other logs; each object has its own id besides.
 
+mod frames;
+
 use std::{
     io::{self, Read, Seek, SeekFrom, Write},
     ops::Range,
@@ -21,6 +23,7 @@ use std::{
 use cap_std::fs::{Dir, File, OpenOptions};
 use serde::{Deserialize, Serialize};
 
+use self::frames::{framed, starts, sum};
 use crate::{
     events::Event,
     home::{Durability, overwrite, sync_folder, write_atomically},
@@ -205,7 +208,7 @@ impl Journal {
             records.push(record);
             rest = after;
         }
-        if first_record(rest).is_some() {
+        if !starts(rest).is_empty() {
             let at = from + (bytes.len() - rest.len()) as u64;
             return Err(invalid(&format!("the journal is damaged at byte {at} and was left as it is")));
         }
@@ -222,6 +225,7 @@ impl Journal {
         let mut bytes = Vec::new();
         self.file.read_to_end(&mut bytes)?;
         let (mut pieces, mut at) = (Vec::new(), 0);
+        let mut starts = starts(&bytes).into_iter();
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
             match parse(rest)? {
                 Some((record, after)) => {
@@ -230,9 +234,9 @@ impl Journal {
                     at = end;
                 }
                 None => {
-                    let skipped = first_record(rest).unwrap_or(rest.len());
-                    pieces.push(Piece::Unreadable(at as u64..(at + skipped) as u64));
-                    at += skipped;
+                    let next = starts.find(|start| *start > at).unwrap_or(bytes.len());
+                    pieces.push(Piece::Unreadable(at as u64..next as u64));
+                    at = next;
                 }
             }
         }
@@ -409,34 +413,6 @@ fn format_of(record: &Record) -> u32 {
     } else {
         FORMAT_WITHOUT_PROPOSALS
     }
-}
-
-/// Where in `bytes` the first whole record begins.
-fn first_record(bytes: &[u8]) -> Option<usize> {
-    let mut starts = bytes.windows(MAGIC.len()).enumerate().filter(|(_, window)| window == MAGIC).map(|(at, _)| at);
-    starts.find(|at| bytes.get(*at..).is_some_and(|rest| framed(rest).is_some()))
-}
-
-/// Head and body of the record at the beginning of `bytes`, and what follows it; `None` when there is
-/// no whole one.
-fn framed(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
-    let (magic, rest) = bytes.split_first_chunk::<4>()?;
-    let (head_len, rest) = rest.split_first_chunk::<4>()?;
-    let (body_len, rest) = rest.split_first_chunk::<8>()?;
-    let (expected, rest) = rest.split_first_chunk::<4>()?;
-    let (head, rest) = rest.split_at_checked(u32::from_be_bytes(*head_len) as usize)?;
-    let (body, after) = rest.split_at_checked(usize::try_from(u64::from_be_bytes(*body_len)).ok()?)?;
-    if magic != MAGIC {
-        return None;
-    }
-    (sum(head, body) == *expected).then_some((head, body, after))
-}
-
-fn sum(head: &[u8], body: &[u8]) -> [u8; 4] {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(head);
-    hasher.update(body);
-    hasher.finalize().to_be_bytes()
 }
 
 /// Whether these bytes are the beginning of a record that is longer: what a process leaves that is stopped
@@ -643,6 +619,26 @@ mod tests {
         if let Some(boot) = boot_id() {
             assert_eq!(journal.dir.read_to_string(APPLIED).unwrap(), format!("1 {boot} 50\n"));
         }
+    }
+
+    #[test]
+    fn journal_of_many_beginnings_is_summed_once() {
+        let (_temp, mut journal) = journal();
+        // Each seems to be a record of half a megabyte, and together they would be 200 GB.
+        let flood = b"SKJ2\0\0\0\x10\0\0\0\0\0\x08\0\0\0\0\0\0".repeat(400_000);
+        let (one, two) = (frame(&record("a")).unwrap(), frame(&record("b")).unwrap());
+        journal.file.write_all(&[&*one, b"x", &flood, &two, &one, b"SKJ"].concat()).unwrap();
+        let end = (one.len() + 1 + flood.len()) as u64;
+        let (second, third) = (end + two.len() as u64, end + (two.len() + one.len()) as u64);
+        let pieces = [
+            Piece::Whole(record("a"), 0..one.len() as u64),
+            Piece::Unreadable(one.len() as u64..end),
+            Piece::Whole(record("b"), end..second),
+            Piece::Whole(record("a"), second..third),
+            Piece::Unreadable(third..third + 3),
+        ];
+        assert!(journal.pieces().unwrap() == pieces);
+        assert!(journal.read(0).unwrap_err().to_string().contains("is damaged at byte"));
     }
 
     #[test]

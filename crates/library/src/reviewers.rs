@@ -5,6 +5,7 @@ use std::{io, path::Path, time::Duration};
 use cap_fs_ext::{FollowSymlinks, OpenOptionsFollowExt};
 use cap_std::fs::{Dir, File, OpenOptions};
 use serde::{Deserialize, Serialize};
+use skill::Limits;
 use thiserror::Error;
 
 use crate::{
@@ -105,7 +106,7 @@ impl Reviewers {
     fn read_in(dir: &Dir) -> Result<Self, ReviewersError> {
         let mut options = OpenOptions::new();
         options.read(true).follow(FollowSymlinks::No);
-        let mut file = match dir.open_with(FILE, &options) {
+        let file = match dir.open_with(FILE, &options) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(_) if dir.symlink_metadata(FILE).is_ok_and(|found| found.is_symlink()) => {
@@ -114,9 +115,12 @@ impl Reviewers {
             Err(error) => return Err(error.into()),
         };
         check_private(&file)?;
-        let mut text = String::new();
+        let (mut text, limit) = (String::new(), Limits::default().state_bytes);
         let damaged = |error: &dyn std::fmt::Display| ReviewersError::Damaged(error.to_string());
-        io::Read::read_to_string(&mut file, &mut text).map_err(|error| damaged(&error))?;
+        io::Read::read_to_string(&mut io::Read::take(file, limit + 1), &mut text).map_err(|error| damaged(&error))?;
+        if text.len() as u64 > limit {
+            return Err(damaged(&format!("it has more than {limit} bytes")));
+        }
         let reviewers: Self = toml::from_str(&text).map_err(|error| damaged(&error.message()))?;
         match reviewers.format {
             FORMAT => Ok(reviewers),

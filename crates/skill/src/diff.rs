@@ -92,6 +92,16 @@ pub fn diff_files<'a>(from: &'a Bundle, to: &'a Bundle) -> impl Iterator<Item = 
     paths.into_iter().filter_map(move |path| diff_file(path, from.get(path), to.get(path), &mut left))
 }
 
+/// The stretches of lines that two texts share, first to last: place in the old one, place in the new one, number of
+/// lines. `left` are the lines that may still be searched for the shortest answer; see [`MAX_LINES`].
+pub fn shared_lines<'a>(old: Vec<&'a str>, new: Vec<&'a str>, left: &mut usize) -> Vec<(usize, usize, usize)> {
+    let equal = |op| match op {
+        DiffOp::Equal { old_index, new_index, len } => Some((old_index, new_index, len)),
+        _ => None,
+    };
+    Lines::new(old, new).ops(left).into_iter().filter_map(equal).collect()
+}
+
 /// Compares one file of two states; `None` when both are the same or neither is there. `left` are the lines that
 /// may still be searched.
 fn diff_file(
@@ -110,7 +120,10 @@ fn diff_file(
     let mut text = header(path, from, to);
     let (old, new) = (content(from), content(to));
     let (added, removed) = match (old, new) {
-        (Some(old), Some(new)) => push_lines(&mut text, path, change, &Lines::new(old, new), left),
+        (Some(old), Some(new)) => {
+            let [old, new] = [old, new].map(|text| text.split_inclusive('\n').collect());
+            push_lines(&mut text, path, change, &Lines::new(old, new), left)
+        }
         _ => push_binary(&mut text, path, change, from, to),
     };
     Some((FileChange { path: path.clone(), change, added, removed }, text))
@@ -169,9 +182,7 @@ struct Lines<'a> {
 }
 
 impl<'a> Lines<'a> {
-    fn new(old: &'a str, new: &'a str) -> Self {
-        let old: Vec<&str> = old.split_inclusive('\n').collect();
-        let new: Vec<&str> = new.split_inclusive('\n').collect();
+    fn new(old: Vec<&'a str>, new: Vec<&'a str>) -> Self {
         let mut ids = HashMap::new();
         let (old_ids, new_ids) = (numbered(&old, &mut ids), numbered(&new, &mut ids));
         Self { old, new, old_ids, new_ids }

@@ -3,7 +3,7 @@
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::{Action, Evidence, EvidenceError};
 use serde::Deserialize;
-use skill::{Edit, Limits, NameError, PathError, SkillName, SkillPath, edit::Patch};
+use skill::{Edit, Limits, NameError, PathError, SkillName, SkillPath, edit::Patch, objects_and_commas};
 use thiserror::Error;
 
 /// A request to change one skill by one or several edits that become one revision.
@@ -177,17 +177,7 @@ impl Request {
 
 /// Refuses more objects and values than a request can have, before they take many times their bytes of memory.
 fn check_values(json: &[u8], limits: &Limits) -> Result<(), RequestError> {
-    let (mut objects, mut values, mut is_text, mut is_escaped) = (0_usize, 0, false, false);
-    for byte in json {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if is_text => is_escaped = true,
-            b'"' => is_text = !is_text,
-            b'{' if !is_text => objects += 1,
-            b',' if !is_text => values += 1,
-            _ => {}
-        }
-    }
+    let (objects, values) = objects_and_commas(json);
     let limits = [(objects.saturating_sub(1), limits.operations_per_request, "operations"), (values, VALUES, "values")];
     match limits.into_iter().find(|(found, limit, _)| found > limit) {
         Some((found, limit, what)) => {

@@ -1,4 +1,10 @@
-//! [`check`]: what parsing a lock file would take, bounded before the parser gets it.
+//! [`check`]: what parsing a lock file would take, bounded before the parser gets it, and before it is written.
+
+use std::path::Path;
+
+use skill::Limits;
+
+use super::LockFileError;
 
 /// Bytes that a line or value of a lock file has at least on average; in memory each takes many times a few bytes.
 const VALUE_BYTES: usize = 16;
@@ -15,6 +21,17 @@ pub(super) fn check(text: &str) -> Result<(), String> {
         Some((found, what)) => Err(format!("it has {found} {what}, more than a lock file of its size can have")),
         None => Ok(()),
     }
+}
+
+/// A text that is to be written, unless it could not be read again.
+pub(super) fn readable(text: String, path: &Path) -> Result<String, LockFileError> {
+    let limit = Limits::default().lock_file_bytes;
+    let checked = match text.len() as u64 > limit {
+        true => Err(format!("it would have {} bytes, the limit is {limit}", text.len())),
+        false => check(&text),
+    };
+    checked.map_err(|why| LockFileError::TooLarge { path: path.to_owned(), why })?;
+    Ok(text)
 }
 
 /// Tells the lines of a key and a text, of which a parser makes as little however long they are.

@@ -20,7 +20,7 @@ use semver::Version;
 use skill::{Limits, SkillName};
 use toml::Table;
 
-use super::{FORMAT, HEAD, LOCK_FILE, LockFile, LockFileError, LockedSkill, folder_of};
+use super::{FORMAT, HEAD, LOCK_FILE, LockFile, LockFileError, LockedSkill, bounds::readable, folder_of};
 
 const OURS: &str = "<<<<<<<";
 const BASE: &str = "|||||||";
@@ -102,7 +102,7 @@ pub fn heal(path: &Path, library: &Library) -> Result<Healed, LockFileError> {
         Some(head.digest.to_string())
     };
     let (text, healed) = sides.merged(path, content_here)?;
-    write_atomically(&dir, name, text.as_bytes(), Durability::Whole).map_err(io)?;
+    write_atomically(&dir, name, readable(text, path)?.as_bytes(), Durability::Whole).map_err(io)?;
     Ok(healed)
 }
 

@@ -9,23 +9,42 @@ pub(crate) fn line_of(skill: &LockedSkill) -> LockLine {
     LockLine { name: skill.name.clone(), text: Some(LockFile::text_of(skill)) }
 }
 
+impl LockFile {
+    /// Says why the file could not be written with the lines of a commit, before there is one.
+    ///
+    /// # Errors
+    /// [`LockFileError`]
+    pub(crate) fn check_room(&self, lines: &LockLines) -> Result<(), LockFileError> {
+        let mut after = self.clone();
+        after.take_lines(&lines.entries, entries_of(lines)?);
+        after.readable_text().map(drop)
+    }
+
+    fn take_lines(&mut self, lines: &[LockLine], skills: Vec<LockedSkill>) {
+        for line in lines.iter().filter(|line| line.text.is_none()) {
+            self.remove(&line.name);
+        }
+        skills.into_iter().for_each(|skill| self.insert(skill));
+    }
+}
+
+/// The entries that lines bring.
+fn entries_of(lines: &LockLines) -> Result<Vec<LockedSkill>, LockFileError> {
+    let mut skills = Vec::new();
+    for text in lines.entries.iter().filter_map(|line| line.text.as_deref()) {
+        skills.extend(LockFile::parse(text, &lines.path)?.skills().cloned());
+    }
+    Ok(skills)
+}
+
 /// Writes the lines that are pending, those of a commit a moment ago or of a process that was killed, and forgets
 /// them.
 ///
 /// # Errors
 /// [`LockFileError`]; the lines then stay pending.
 pub fn write_pending_lines(library: &Library) -> Result<(), LockFileError> {
-    let Some(LockLines { path, entries }) = library.pending_lock_lines()? else { return Ok(()) };
-    let mut skills = Vec::new();
-    for line in &entries {
-        let file = line.text.as_deref().map(|text| LockFile::parse(text, &path)).transpose()?;
-        skills.extend(file.iter().flat_map(LockFile::skills).cloned());
-    }
-    LockFile::update(&path, library, |file| {
-        for line in entries.iter().filter(|line| line.text.is_none()) {
-            file.remove(&line.name);
-        }
-        skills.into_iter().for_each(|skill| file.insert(skill));
-    })?;
+    let Some(lines) = library.pending_lock_lines()? else { return Ok(()) };
+    let skills = entries_of(&lines)?;
+    LockFile::update(&lines.path, library, |file| file.take_lines(&lines.entries, skills))?;
     Ok(library.lock_lines_written()?)
 }

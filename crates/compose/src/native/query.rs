@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use serde_json_path::JsonPath;
 
-use super::{spec as tool, text};
+use super::{fitting, spec as tool, text};
 use crate::{
     host::{Approval, Bounds, ToolFault, ToolSpec},
     scope::size,
@@ -79,7 +79,7 @@ fn query(wanted: Query, most: usize) -> Result<Value, ToolFault> {
     let path = JsonPath::parse(&wanted.query)
         .map_err(|error| ToolFault::lasting("invalid_query", format!("{shown:?} is no JSONPath: {error}")))?;
     let data = match wanted.data {
-        Value::String(text) => serde_json::from_str(&text)
+        Value::String(text) => fitting::parse(&text)
             .map_err(|error| ToolFault::lasting("invalid_json", format!("the text is no JSON: {error}")))?,
         data => data,
     };

@@ -6,12 +6,14 @@ use std::{
     sync::LazyLock,
 };
 
-use similar::{Algorithm, DiffOp, capture_diff_slices};
-use skill::File;
+use skill::{File, diff::shared_lines};
 
-/// How large the product of the line counts of two texts may be, without what they share at both ends, before
-/// they are not compared line by line any more.
-const CELLS: usize = 1 << 30;
+/// Lines of all pairs of versions that are searched for the shortest difference. What comes after these is compared
+/// by the lines that stand once in both.
+const SEARCHED_LINES: usize = 1_000_000;
+/// Lines of older versions of which it is held where they are from, should a rollback bring them back; one is then
+/// followed as any other change.
+const KNOWN_LINES: usize = 4_000_000;
 
 /// A text at one point of its history.
 #[derive(Debug, Clone, Copy)]
@@ -35,18 +37,23 @@ pub(super) struct Source {
 
 /// Follows the lines of a text from its oldest version on. It holds one version, and of those that a later one brings
 /// back where their lines are from.
-#[derive(Default)]
 pub(super) struct Follower {
     text: String,
     sources: Vec<Source>,
     known: HashMap<u64, Option<Vec<Source>>>,
     next: usize,
+    /// Lines that may still be searched.
+    pub left: usize,
+    /// Lines that may still be known.
+    pub left_known: usize,
 }
 
 impl Follower {
     /// One that is to meet texts again, each named by its [`mark_of`].
     pub fn with_returning(marks: impl IntoIterator<Item = u64>) -> Self {
-        Self { known: marks.into_iter().map(|mark| (mark, None)).collect(), ..Self::default() }
+        let known = marks.into_iter().map(|mark| (mark, None)).collect();
+        let (text, sources) = (String::new(), Vec::new());
+        Self { text, sources, known, next: 0, left: SEARCHED_LINES, left_known: KNOWN_LINES }
     }
 
     /// Goes on to the next version.
@@ -60,12 +67,16 @@ impl Follower {
         if now == self.text {
             return;
         }
-        let mut known = self.known.get_mut(&mark_of(now.as_bytes()));
+        let known = self.known.get_mut(&mark_of(now.as_bytes()));
         let returned = known.as_ref().filter(|_| version.is_rollback).and_then(|known| (**known).clone());
-        self.sources = returned.unwrap_or_else(|| carried((&self.text, &self.sources), now, place, version.release));
+        let before = (&*self.text, &*self.sources);
+        self.sources = returned.unwrap_or_else(|| carried(before, now, place, version.release, &mut self.left));
         now.clone_into(&mut self.text);
-        if let Some(known) = &mut known {
-            **known = Some(self.sources.clone());
+        if let Some(known) = known {
+            self.left_known += known.take().map_or(0, |sources| sources.len());
+            if let Some(left) = self.left_known.checked_sub(self.sources.len()) {
+                (*known, self.left_known) = (Some(self.sources.clone()), left);
+            }
         }
     }
 
@@ -87,12 +98,13 @@ fn carried(
     now: &str,
     place: usize,
     release: Option<Option<&str>>,
+    left: &mut usize,
 ) -> Vec<Source> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), now.lines().collect());
     let released: HashSet<&str> = release.flatten().into_iter().flat_map(str::lines).collect();
     let is_new = |line: &&str| Source { version: place, is_released: released.contains(line) };
     let mut found: Vec<Source> = new.iter().map(is_new).collect();
-    for (from, to, len) in kept(&old, &new) {
+    for (from, to, len) in shared_lines(old, new, left) {
         for step in 0..len {
             if let (Some(slot), Some(source)) = (found.get_mut(to + step), sources.get(from + step)) {
                 *slot = *source;
@@ -100,23 +112,6 @@ fn carried(
         }
     }
     found
-}
-
-/// The stretches that two texts share: place in the first, place in the second, number of lines.
-fn kept(old: &[&str], new: &[&str]) -> Vec<(usize, usize, usize)> {
-    let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
-    let (old, new) = (old.get(prefix..).unwrap_or_default(), new.get(prefix..).unwrap_or_default());
-    let suffix = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
-    let (old_len, new_len) = (old.len() - suffix, new.len() - suffix);
-    let mut kept = vec![(0, 0, prefix), (prefix + old_len, prefix + new_len, suffix)];
-    if old_len.saturating_mul(new_len) <= CELLS {
-        let (old, new) = (old.get(..old_len).unwrap_or_default(), new.get(..new_len).unwrap_or_default());
-        kept.extend(capture_diff_slices(Algorithm::Myers, old, new).into_iter().filter_map(|op| match op {
-            DiffOp::Equal { old_index, new_index, len } => Some((prefix + old_index, prefix + new_index, len)),
-            _ => None,
-        }));
-    }
-    kept
 }
 
 /// Of a hundred lines of the longer of two files, how many both have; a hundred for the same bytes.

@@ -51,3 +51,37 @@ fn the_same_line_twice_is_followed_each_by_itself() {
     assert_eq!(found[1], (2, false));
     assert!(follow(&[]).lines().next().is_none());
 }
+
+#[test]
+fn shuffled_versions_are_searched_up_to_a_bound() {
+    let lines: Vec<String> = (0..4_000).map(|number| format!("{number}\n")).collect();
+    // 7 has no factor in common with their number.
+    let shuffled = |by: usize| -> String { (0..lines.len()).map(|at| &*lines[at * by % lines.len()]).collect() };
+    let texts: Vec<String> = (0..20).map(|power| shuffled(7_usize.pow(power % 5))).collect();
+    let mut follower = Follower::with_returning([]);
+    follower.left = 100_000;
+    let left: Vec<usize> = texts
+        .iter()
+        .map(|text| {
+            follower.follow(&version(text));
+            follower.left
+        })
+        .collect();
+    assert!(left[1] < 100_000, "the first are searched");
+    assert_eq!(left[19], left[14], "nothing is searched once the bound is reached");
+    let moved = [&texts[19], "first\n", &texts[19]].concat();
+    follower.follow(&version(&moved[texts[19].len()..]));
+    let first = follower.lines().map(|(text, Source { version, .. })| (text.to_owned(), version)).next();
+    assert_eq!(first, Some(("first".to_owned(), 20)));
+    assert!(follower.lines().skip(1).all(|(_, source)| source.version < 20), "lines are still told apart");
+}
+
+#[test]
+fn rollback_beyond_the_known_lines_is_followed() {
+    let back = Version { is_rollback: true, ..version("a\nb\n") };
+    let mut follower = Follower::with_returning([mark_of(b"a\nb\n")]);
+    follower.left_known = 1;
+    [version("a\nb\n"), version("a\nx\n"), back].iter().for_each(|version| follower.follow(version));
+    let versions: Vec<usize> = follower.lines().map(|(_, source)| source.version).collect();
+    assert_eq!(versions, [0, 2], "as if it had been typed again");
+}

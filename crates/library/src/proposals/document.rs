@@ -7,7 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use skill::{Digest, File, SkillName, SkillPath, diff::Change};
+use skill::{Digest, File, SkillName, SkillPath, diff::Change, objects_and_commas};
 
 use super::{
     DamagedProposal, Decided, Evidence, Kept, Proposal, ProposalEntry, ProposalId, ProposalState, ProposedFile,
@@ -16,6 +16,8 @@ use super::{
 use crate::revision::{Action, Actor, Origin, RevisionId};
 
 const FORMAT: u32 = 1;
+/// Values that a file is read with: many times those of the largest skill, of its release and of what the scan found.
+const VALUES: usize = 500_000;
 
 #[derive(Serialize, Deserialize)]
 struct Document {
@@ -92,7 +94,8 @@ pub(super) fn parse(id: ProposalId, bytes: Vec<u8>) -> ProposalEntry {
             ProposalEntry::Whole(Box::new(Proposal { kept: Kept { file: Some(bytes.into()) }, ..proposal }))
         }
         Err(why) => {
-            let value: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+            let value = if is_flood(&bytes) { None } else { serde_json::from_slice(&bytes).ok() };
+            let value: Value = value.unwrap_or_default();
             let skill = value["skill"].as_str().and_then(|skill| SkillName::parse(skill).ok());
             let was_rejected = value["damaged"].is_string();
             let decided = was_rejected.then(|| decided_of(&value["decided"])).flatten();
@@ -113,10 +116,18 @@ fn decided_of(value: &Value) -> Option<Decided> {
     document.into_decided().ok()
 }
 
+/// Tells what would take many times its bytes of memory.
+fn is_flood(bytes: &[u8]) -> bool {
+    objects_and_commas(bytes).1 > VALUES
+}
+
 fn parse_whole(id: &ProposalId, bytes: &[u8]) -> Result<Proposal, String> {
     #[derive(Deserialize)]
     struct Format {
         format: u32,
+    }
+    if is_flood(bytes) {
+        return Err(format!("it has more than {VALUES} values"));
     }
     let another = |format| format!("it has format {format}, this version reads {FORMAT}");
     let document: Document =
@@ -341,5 +352,18 @@ fn over(found: Value, known: Value) -> Value {
             Value::Object(fields)
         }
         (_, known) => known,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flood_of_values_is_damaged() {
+        let id = ProposalId::parse("p1").unwrap();
+        let flood = format!(r#"{{"skill":"a","x":[{}0]}}"#, "0,".repeat(VALUES + 1));
+        let ProposalEntry::Damaged(found) = parse(id, flood.into_bytes()) else { panic!("it is whole") };
+        assert!(found.why.contains("more than 500000 values") && found.skill.is_none(), "{}", found.why);
     }
 }

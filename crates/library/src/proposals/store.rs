@@ -3,9 +3,10 @@
 use std::io;
 
 use cap_std::fs::Dir;
+use skill::Limits;
 
 use super::{ProposalEntry, ProposalId, document};
-use crate::home::{read_optional, sync_folder};
+use crate::home::{read_bounded, sync_folder};
 
 const OPEN: &str = "proposals";
 const DECIDED: &str = "proposals/decided";
@@ -95,7 +96,7 @@ fn is_decided(own: &Dir, id: &str) -> bool {
 }
 
 fn read_one(own: &Dir, id: &ProposalId, which: Which) -> io::Result<Option<Vec<u8>>> {
-    read_optional(own, &format!("{}/{id}.json", which.folder()))
+    read_bounded(own, &format!("{}/{id}.json", which.folder()), Limits::default().open_proposals_bytes)
 }
 
 /// The folder of those that wait, or of those that were decided; made where there is none.
