@@ -44,7 +44,8 @@ pub(crate) fn findings(signals: Vec<Signal>) -> Vec<Finding> {
 /// The files in which so many different rules of some evidence fired.
 fn crowded(signals: &[Signal], evidence: Evidence, together: usize) -> BTreeSet<String> {
     let mut rules: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for signal in signals.iter().filter(|signal| signal.own_evidence() == Some(evidence)) {
+    let counts = |signal: &&Signal| signal.own_evidence() == Some(evidence) && signal.rule.senses.is_empty();
+    for signal in signals.iter().filter(counts) {
         rules.entry(&signal.path).or_default().insert(signal.rule.id);
     }
     rules.into_iter().filter(|(_, rules)| rules.len() >= together).map(|(path, _)| path.to_owned()).collect()

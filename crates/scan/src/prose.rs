@@ -308,12 +308,12 @@ impl<'a> Judge<'a> {
             features.push(named(weighed, self.source));
         }
         let Some(at) = weighed.heaviest(talk, &mut self.room) else { return };
+        let is_meant = |said: &Said| said.evidence >= said.rule.evidence;
+        let is_explained = self.said.iter().skip(before).any(is_meant);
         let names_a_target = weighed.concepts.0 & GUARDS.target != 0;
-        let evidence = if names_a_target { Evidence::Hard } else { Evidence::Strong };
-        let mut is_explained = false;
-        for said in self.said.iter_mut().skip(before).filter(|said| said.evidence >= said.rule.evidence) {
+        let evidence = if is_explained && names_a_target { Evidence::Hard } else { Evidence::Strong };
+        for said in self.said.iter_mut().skip(before).filter(|said| is_meant(said)) {
             said.evidence = evidence;
-            is_explained = true;
         }
         if !is_explained {
             self.said.push(Said { rule: &rules::PROSE_WEIGHT, evidence, sense: "by its words and concepts", at });
