@@ -10,7 +10,7 @@ use skill::SkillPath;
 
 use crate::{Evidence, Role, Rule, Scope, source::Source};
 
-use sample::{is_bad_sample, is_listed, is_shown, is_tested};
+use sample::{is_attack_lesson, is_bad_sample, is_listed, is_shown, is_tested};
 pub(crate) use sample::{is_illustration, is_taught, may_teach};
 use words::{Words, has};
 
@@ -67,11 +67,10 @@ fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool 
                 || has(Words::Bad, before)
                 || calls_bad(after)
                 || is_example(before)
-                || names_an_attacker(before, after)
                 || is_shown(source, line)
                 || is_bad_sample(source, line)
         }
-        Role::Speech if forbids(before) || is_quoted(before) => true,
+        Role::Speech if forbids(before) || is_quoted(before) || is_attack_lesson(source) => true,
         Role::Speech => has(Words::Teaching, &previous(source, line, before)) || is_quoted_lesson(source, line),
     }
 }
@@ -133,15 +132,6 @@ fn is_example(before: &str) -> bool {
     let said = before.trim_end_matches(['`', '"', '“', ' ']).to_ascii_lowercase();
     before.ends_with(['`', '"', '“'])
         && ["such as", " like", "e.g.", "for example", "例如", "比如"].iter().any(|word| said.ends_with(word))
-}
-
-/// Whether a line names a host that says itself that it is an attacker's, as lessons do.
-fn names_an_attacker(before: &str, after: &str) -> bool {
-    const HOSTS: &[&str] = &["attacker.", "evil.", "malicious.", "hacker."];
-    [before, after].iter().any(|part| {
-        let lower = part.to_ascii_lowercase();
-        HOSTS.iter().any(|host| lower.contains(host))
-    })
 }
 
 /// Whether a comment after a command calls it bad.

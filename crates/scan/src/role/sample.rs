@@ -56,12 +56,15 @@ pub(crate) fn is_illustration(source: &Source<'_>, line: usize) -> bool {
     is_reference
         && source.is_fenced(line)
         && fence_above(source, line, BLOCK).is_some_and(|fence| {
-            !is_for_shell(source, fence) && !is_plain(source, fence) || is_lesson_about_attacks(source)
+            !is_for_shell(source, fence) && !is_plain(source, fence) || is_attack_lesson(source)
         })
 }
 
 /// Whether the name or the first heading of a reference speaks of attacks.
-fn is_lesson_about_attacks(source: &Source<'_>) -> bool {
+pub(super) fn is_attack_lesson(source: &Source<'_>) -> bool {
+    if source.path == SkillPath::SKILL_MD || !source.kind().reads || source.kind().runs {
+        return false;
+    }
     let begins = source.text.get(..source.text.floor_char_boundary(BEGINNING)).unwrap_or("");
     let heading = begins.lines().find(|line| line.starts_with('#')).unwrap_or("");
     let names = [source.path.rsplit('/').next().unwrap_or("").to_lowercase(), heading.to_lowercase()];
