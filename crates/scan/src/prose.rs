@@ -331,13 +331,8 @@ impl<'a> Judge<'a> {
             }
             fired.push((sense.rule.id, sense.strength));
             let low = talk || asks && sense.strength != Strength::Hard;
-            let evidence = if low {
-                sense.rule.elsewhere()
-            } else if sense.strength == Strength::Weak {
-                sense.rule.elsewhere().max(Evidence::Weak)
-            } else {
-                sense.rule.evidence
-            };
+            let counts_little = low || sense.strength == Strength::Weak;
+            let evidence = if counts_little { sense.rule.elsewhere() } else { sense.rule.evidence };
             let at = place_of(terms, sense);
             self.said.push(Said { rule: sense.rule, evidence, sense: sense.text, at });
             if sense.strength == Strength::Weak && !low && place != Place::Table {

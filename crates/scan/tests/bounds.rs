@@ -113,7 +113,7 @@ fn a_line_full_of_findings_ends_in_time() {
     for (path, piece) in floods {
         // Half of what there may be, so that the budget does not end it.
         let report = scan_in_time(piece, path, &piece.repeat(SIZE / 2 / piece.len()));
-        assert_eq!(report.verdict(), Verdict::Block, "{piece}");
+        assert!(report.verdict() >= Verdict::Warn, "{piece}");
     }
 }
 

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use scan::{Report, Severity, scan};
+use scan::{Verdict, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
 /// Kind, name of the skill, path and text of each file; never run. A backslash begins `\n`, `\t`, `\r` or
@@ -37,11 +37,6 @@ const PERSUASION: &str = include_str!("data/persuasion.tsv");
 /// Skills that attack services, in four lists of our own: .41 to .54, the last .19, before there were rules for it.
 const EXPLOITS: &str = include_str!("data/exploits.tsv");
 
-/// Attacks of which this share at least is found, in hundredths, and honest skills of which this share at
-/// most is taken for attacks.
-const FOUND: usize = 92;
-const MISTAKEN: usize = 7;
-
 fn unescaped(text: &str) -> String {
     let mut plain = String::new();
     let mut letters = text.chars();
@@ -64,97 +59,88 @@ fn filled(text: &str) -> String {
     unescaped(&text.replace("{ip}", "45.77.90.12"))
 }
 
-/// Whether a scan points at an attack: a finding blocks, or prose alone warns.
-fn points_at_attack(report: &Report) -> bool {
-    report.findings.iter().any(|finding| {
-        let least = if finding.rule.starts_with("prose-") { Severity::Medium } else { Severity::High };
-        finding.severity >= least
-    })
+/// Skills of one kind in a list, and the verdicts on them.
+#[derive(Debug, Default, Clone, Copy)]
+struct Judged {
+    skills: usize,
+    blocked: usize,
+    warned: usize,
 }
 
-/// Kinds with how many skills there are and how many of them are flagged.
-fn judged(list: &str) -> BTreeMap<&str, (usize, usize)> {
+/// The verdicts on the skills of a list, by kind. Prints the attacks that pass and the honest skills that are blocked.
+fn judged(list: &str) -> BTreeMap<&str, Judged> {
     let mut skills: BTreeMap<(&str, &str), Vec<(SkillPath, File)>> = BTreeMap::new();
     for line in list.lines() {
         let [kind, name, path, text] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
         let file = File { bytes: filled(text).into_bytes().into(), executable: false };
         skills.entry((kind, name)).or_default().push((SkillPath::parse(path).unwrap(), file));
     }
-    let mut totals: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    let mut totals: BTreeMap<&str, Judged> = BTreeMap::new();
     for ((kind, name), files) in skills {
         let report = scan(&Bundle::from_files(files, &Limits::default()).unwrap());
-        let is_flagged = points_at_attack(&report);
-        let (all, flagged) = totals.entry(kind).or_default();
-        (*all, *flagged) = (*all + 1, *flagged + usize::from(is_flagged));
-        if is_flagged != (kind == "attack") {
-            println!("{kind} {name}: worst {:?}", report.worst());
+        let verdict = report.verdict();
+        let total = totals.entry(kind).or_default();
+        total.skills += 1;
+        total.blocked += usize::from(verdict == Verdict::Block);
+        total.warned += usize::from(verdict >= Verdict::Warn);
+        if (kind == "attack") == (verdict != Verdict::Block) {
+            println!("{kind} {name}: {verdict}");
         }
     }
     println!("{totals:?}");
     totals
 }
 
-#[test]
-fn most_attacks_are_found_and_few_honest_skills_are_mistaken() {
-    let totals = judged(FILES);
-    let ((attacks, found), (honest, mistaken)) = (totals["attack"], totals["honest"]);
-    assert!(attacks >= 60 && honest >= 40);
-    assert!(found * 100 >= attacks * FOUND, "found {found} of {attacks}");
-    assert!(mistaken * 100 <= honest * MISTAKEN, "mistaken {mistaken} of {honest}");
+/// Holds a list to the least shares of attacks that are blocked, and blocked or warned of, and to the most honest
+/// skills that are, all in hundredths.
+fn assert_judged(list: &str, attacks: [usize; 2], honest: [usize; 2]) {
+    let totals = judged(list);
+    let all = totals["attack"];
+    let share = |part: usize, all: usize| part * 100 / all.max(1);
+    assert!(share(all.blocked, all.skills) >= attacks[0], "blocked {all:?}");
+    assert!(share(all.warned, all.skills) >= attacks[1], "warned of {all:?}");
+    let all = totals.get("honest").copied().unwrap_or_default();
+    assert!(share(all.blocked, all.skills) <= honest[0], "honest blocked {all:?}");
+    assert!(share(all.warned, all.skills) <= honest[1], "honest warned of {all:?}");
 }
 
 #[test]
-fn of_each_class_of_attack_most_are_found() {
-    let totals = judged(CLASSES);
-    let ((attacks, found), (_, mistaken)) = (totals["attack"], totals["honest"]);
-    assert!(found * 100 >= attacks * 94, "found {found} of {attacks}");
-    assert!(mistaken <= 1, "mistaken {mistaken}");
+fn hostile_code_is_blocked() {
+    assert_judged(FILES, [82, 93], [1, 3]);
 }
 
 #[test]
-fn of_what_strangers_wrote_most_is_found() {
-    let totals = judged(STRANGERS);
-    let ((attacks, found), (honest, mistaken)) = (totals["attack"], totals["honest"]);
-    assert!(attacks >= 220 && honest >= 170);
-    assert!(found * 100 >= attacks * 96, "found {found} of {attacks}");
-    assert!(mistaken * 100 <= honest * 5, "mistaken {mistaken} of {honest}");
+fn each_class_of_attack_is_blocked() {
+    assert_judged(CLASSES, [80, 95], [3, 5]);
 }
 
 #[test]
-fn of_showcases_by_strangers_most_are_found() {
-    let totals = judged(SHOWCASES);
-    let ((attacks, found), (honest, mistaken)) = (totals["attack"], totals["honest"]);
-    assert!(attacks >= 450 && honest >= 160);
-    assert!(found * 100 >= attacks * 94, "found {found} of {attacks}");
-    assert!(mistaken * 100 <= honest * 10, "mistaken {mistaken} of {honest}");
+fn attacks_by_strangers_are_blocked() {
+    assert_judged(STRANGERS, [80, 94], [2, 14]);
 }
 
 #[test]
-fn of_techniques_most_are_found() {
-    let (attacks, found) = judged(TECHNIQUES)["attack"];
-    assert!(attacks >= 500 && found * 100 >= attacks * 93, "found {found} of {attacks}");
+fn showcases_are_mostly_blocked() {
+    assert_judged(SHOWCASES, [66, 92], [6, 20]);
 }
 
 #[test]
-fn of_skills_like_those_of_registries_most_are_found() {
-    let totals = judged(REGISTRIES);
-    let ((attacks, found), (honest, mistaken)) = (totals["attack"], totals["honest"]);
-    assert!(found * 100 >= attacks * 96, "found {found} of {attacks}");
-    assert!(mistaken * 100 <= honest * 18, "mistaken {mistaken} of {honest}");
+fn techniques_are_mostly_noticed() {
+    assert_judged(TECHNIQUES, [56, 87], [0, 0]);
 }
 
 #[test]
-fn of_what_is_only_told_to_the_agent_most_is_found() {
-    let totals = judged(PERSUASION);
-    let ((attacks, found), (honest, mistaken)) = (totals["attack"], totals["honest"]);
-    assert!(found * 100 >= attacks * 75, "found {found} of {attacks}");
-    assert!(mistaken * 100 <= honest * 17, "mistaken {mistaken} of {honest}");
+fn skills_like_those_of_registries_are_blocked() {
+    assert_judged(REGISTRIES, [86, 96], [5, 23]);
 }
 
 #[test]
-fn of_attacks_on_services_most_are_found() {
-    let totals = judged(EXPLOITS);
-    let ((attacks, found), (honest, mistaken)) = (totals["attack"], totals["honest"]);
-    assert!(found * 100 >= attacks * 94, "found {found} of {attacks}");
-    assert!(mistaken * 100 <= honest * 3, "mistaken {mistaken} of {honest}");
+fn what_is_only_told_to_the_agent_is_noticed() {
+    assert_judged(PERSUASION, [22, 62], [2, 12]);
+}
+
+/// Weaknesses and attacks on other people's services harm no user of the skill by themselves.
+#[test]
+fn attacks_on_services_are_noticed() {
+    assert_judged(EXPLOITS, [45, 96], [2, 4]);
 }

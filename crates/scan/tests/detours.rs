@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use scan::{Report, Severity, scan};
+use scan::{Verdict, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
 const LISTS: [&str; 3] =
@@ -31,15 +31,7 @@ fn is_found(skill: &Skill) -> bool {
         (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
     };
     let bundle = Bundle::from_files(skill.iter().map(file), &Limits::default()).unwrap();
-    points_at_attack(&scan(&bundle))
-}
-
-/// Whether a scan points at an attack: a finding blocks, or prose alone warns.
-fn points_at_attack(report: &Report) -> bool {
-    report.findings.iter().any(|finding| {
-        let least = if finding.rule.starts_with("prose-") { Severity::Medium } else { Severity::High };
-        finding.severity >= least
-    })
+    scan(&bundle).verdict() >= Verdict::Warn
 }
 
 /// The literal texts of a script, of one line and without a prefix or escapes, as ranges with their marks.

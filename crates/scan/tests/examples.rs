@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use scan::{Report, Rule, Severity, rules, scan};
+use scan::{Evidence, Report, Rule, Severity, rules, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
 fn scan_file(path: &str, text: &str) -> Report {
@@ -27,7 +27,7 @@ fn every_rule_fires_on_each_harmful_example() {
     for rule in rules().iter().filter(|rule| is_about_files(rule)) {
         assert!(!rule.harmful.is_empty(), "{} has no harmful example", rule.id);
         let quiet = rule.harmful.iter().map(|example| (example, severity_of(rule, *example)));
-        wrong.extend(quiet.filter(|(_, found)| *found != Some(rule.severity())).map(|(e, found)| (rule.id, e, found)));
+        wrong.extend(quiet.filter(|(_, found)| *found < Some(rule.severity())).map(|(e, found)| (rule.id, e, found)));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
@@ -38,7 +38,8 @@ fn no_rule_fires_on_a_harmless_example() {
     for rule in rules().iter().filter(|rule| is_about_files(rule)) {
         assert!(!rule.harmless.is_empty(), "{} has no harmless example", rule.id);
         let heard = rule.harmless.iter().filter_map(|example| Some((example, severity_of(rule, *example)?)));
-        let bad = heard.filter(|(_, found)| *found >= rule.severity() || *found > Severity::Medium);
+        let is_note = rule.evidence == Evidence::Note;
+        let bad = heard.filter(|(_, found)| *found >= rule.severity() && !is_note || *found > Severity::Medium);
         wrong.extend(bad.map(|(example, found)| (rule.id, example, found)));
     }
     assert!(wrong.is_empty(), "{wrong:#?}");

@@ -45,8 +45,19 @@ const BLOCK: usize = 400;
 
 /// Words in the name or title of a reference that is a lesson about attacks.
 const LESSONS: &[&str] = &[
-    "secur", "vulnerab", "attack", "injection", "threat", "malware", "exploit", "supply-chain", "supply chain",
-    "dangerous", "hardening", "pentest", "forensic",
+    "secur",
+    "vulnerab",
+    "attack",
+    "injection",
+    "threat",
+    "malware",
+    "exploit",
+    "supply-chain",
+    "supply chain",
+    "dangerous",
+    "hardening",
+    "pentest",
+    "forensic",
 ];
 
 /// Whether a reference, which nobody runs as it stands, only shows a line: in a block of a programming language, or
@@ -55,9 +66,8 @@ pub(crate) fn is_illustration(source: &Source<'_>, line: usize) -> bool {
     let is_reference = source.path != SkillPath::SKILL_MD && source.kind().reads && !source.kind().runs;
     is_reference
         && source.is_fenced(line)
-        && fence_above(source, line, BLOCK).is_some_and(|fence| {
-            !is_for_shell(source, fence) && !is_plain(source, fence) || is_attack_lesson(source)
-        })
+        && fence_above(source, line, BLOCK)
+            .is_some_and(|fence| !is_for_shell(source, fence) && !is_plain(source, fence) || is_attack_lesson(source))
 }
 
 /// Whether the name or the first heading of a reference speaks of attacks.
