@@ -1,7 +1,8 @@
 //! Measures the scanner on a labelled corpus: `measure LABELS.tsv`, with the columns label, kind and
 //! path and paths relative to the file. Prints recall on the malicious and false alarms on the
-//! benign skills, by rule, and the speed, beside that of a hash of the same bytes. `--list` names what was missed and what was flagged,
-//! `--dump` prints every finding and the steps, to be compared between two builds, and no speed.
+//! benign skills, by rule, by source and by size, and the speed, beside that of a hash of the same bytes. `--list` names what was
+//! missed and what was flagged, `--dump` prints every finding and the steps, to be compared between two builds, and no speed.
+//! With `--edits FOLDER` it replays the versions of skills in a folder as edits of one to the next instead.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "an example for the desk, not for users")]
 
 use std::{collections::BTreeMap, fs, hint::black_box, path::Path};
@@ -30,12 +31,63 @@ fn at_least(report: &Report, severity: Severity) -> bool {
     report.worst() >= Some(severity)
 }
 
+/// Size classes of skills: bytes up to which a skill belongs to it, and its name.
+const SIZES: [(u64, &str); 5] =
+    [(5_000, "to 5 KB"), (15_000, "to 15 KB"), (35_000, "to 35 KB"), (80_000, "to 80 KB"), (u64::MAX, "above 80 KB")];
+
+fn size_class(bytes: u64) -> &'static str {
+    SIZES.iter().find(|(most, _)| bytes <= *most).map_or("", |(_, name)| name)
+}
+
+/// The skill in a folder, if its paths can be those of a skill.
+fn bundle_in(folder: &Path) -> Option<Bundle> {
+    let wide = Limits { files_per_skill: 100_000, skill_bytes: 1 << 30, text_file_bytes: 1 << 30, ..Limits::default() };
+    let mut files = Vec::new();
+    read(folder, folder, &mut files);
+    Bundle::from_files(files, &wide).ok()
+}
+
+/// Replays each version of each skill as an edit of the one before.
+fn replay(folder: &Path) {
+    let mut skills: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    skills.retain(|path| path.is_dir());
+    skills.sort();
+    let (mut edits, mut blocked, mut warned) = (0, 0, 0);
+    for skill in skills {
+        let mut versions: Vec<usize> = fs::read_dir(&skill)
+            .unwrap()
+            .filter_map(|entry| entry.unwrap().file_name().to_str().and_then(|name| name.parse().ok()))
+            .collect();
+        versions.sort_unstable();
+        for pair in versions.windows(2) {
+            let [before, after] = [pair[0], pair[1]].map(|version| bundle_in(&skill.join(version.to_string())));
+            let (Some(before), Some(after)) = (before, after) else { continue };
+            edits += 1;
+            let judged = scan::clear(after, scan::Baseline::Cleared(&before));
+            let is_blocked = judged.is_err();
+            let report = judged.map_or_else(|blocked| blocked.report().clone(), |cleared| cleared.report().clone());
+            let is_warned = report.findings.iter().any(|finding| finding.new && finding.severity == Severity::Medium);
+            blocked += usize::from(is_blocked);
+            warned += usize::from(!is_blocked && is_warned);
+            if is_blocked {
+                let first = report.findings.iter().find(|finding| finding.new).unwrap();
+                println!("blocked {} {} {}:{}", skill.display(), first.rule, first.path, first.line);
+            }
+        }
+    }
+    let share = |n: usize| n as f64 / edits as f64;
+    println!("{edits} edits: {blocked} blocked ({:.3}), {warned} warned of ({:.3})", share(blocked), share(warned));
+}
+
 fn main() {
     let labels = std::env::args().nth(1).unwrap();
+    if labels == "--edits" {
+        return replay(Path::new(&std::env::args().nth(2).unwrap()));
+    }
     let list = std::env::args().any(|argument| argument == "--list");
     let dump = std::env::args().any(|argument| argument == "--dump");
     let base = Path::new(&labels).parent().unwrap();
-    let wide = Limits { files_per_skill: 100_000, skill_bytes: 1 << 30, text_file_bytes: 1 << 30, ..Limits::default() };
+    let (mut honest_bytes, mut honest_blocks) = (0, 0);
     let mut totals: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     let mut rules: BTreeMap<(String, Severity), [usize; 4]> = BTreeMap::new();
     let (mut bytes, mut seconds, mut hashing, mut steps) = (0, 0.0, 0.0, 0);
@@ -43,9 +95,7 @@ fn main() {
     for line in fs::read_to_string(&labels).unwrap().lines().skip(1) {
         let columns: Vec<&str> = line.split('\t').collect();
         let (label, path) = (columns[0], columns[2]);
-        let mut files = Vec::new();
-        read(&base.join(path), &base.join(path), &mut files);
-        let Ok(bundle) = Bundle::from_files(files, &wide) else {
+        let Some(bundle) = bundle_in(&base.join(path)) else {
             println!("no bundle: {path}");
             continue;
         };
@@ -60,7 +110,12 @@ fn main() {
         }
         let source = columns.get(3).map(|source| format!("{label} {source}"));
         let class = columns.get(4).filter(|class| !class.contains('/')).map(|class| format!("{label} class {class}"));
-        for group in [Some(label.to_owned()), source, class].into_iter().flatten() {
+        let size = format!("{label} size {}", size_class(bundle.total_bytes()));
+        if label == "benign" {
+            honest_bytes += bundle.total_bytes();
+            honest_blocks += report.findings.iter().filter(|finding| finding.severity >= Severity::High).count();
+        }
+        for group in [Some(label.to_owned()), source, class, Some(size)].into_iter().flatten() {
             let total = totals.entry(group).or_default();
             total[0] += 1;
             total[1] += usize::from(at_least(&report, Severity::High));
@@ -94,6 +149,7 @@ fn main() {
         let share = |n: usize| n as f64 / all as f64;
         println!("{label}: {all} skills, flagged at high {:.3}, at medium {:.3}", share(high), share(medium));
     }
+    println!("{:.2} findings that block for each MB of benign text", honest_blocks as f64 * 1e6 / honest_bytes as f64);
     print_speed(times, bytes, seconds, steps);
     println!(
         "hashing the same bytes with SHA-256 took {hashing:.3} s, the scan {:.1} times as long",

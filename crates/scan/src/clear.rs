@@ -1,7 +1,7 @@
 //! [`Cleared`]: the only skill that may be checked out, indexed or installed, and [`Captured`]: the
 //! only other value that may be stored.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use skill::{Bundle, Digest, SkillPath};
 use thiserror::Error;
@@ -69,8 +69,9 @@ pub struct Blocked {
 
 /// Scans a candidate and mints it as cleared unless a new finding blocks.
 ///
-/// A finding is old, and never blocks, when the base is a cleared one, the file is byte-identical
-/// in both, and the same finding (rule, path, excerpt) is there.
+/// A finding is old, and never blocks, when the base is a cleared one and has the same finding (rule, severity, path,
+/// excerpt and message) as often. In a file that has changed it is old only if that file is a text and the excerpt names
+/// no variable.
 ///
 /// # Errors
 /// [`Blocked`] with the candidate and the report when a new finding is high or critical.
@@ -200,29 +201,52 @@ impl Captured {
     }
 }
 
-/// Marks as old what a cleared base had in the same, unchanged file.
+/// Marks as old what a cleared base had.
 fn mark_old(report: &mut Report, candidate: &Bundle, base: &Bundle, reports: &dyn Reports) {
     if candidate == base {
         report.findings.iter_mut().for_each(|finding| finding.new = false);
         return;
     }
-
-    let unchanged = |finding: &Finding| {
-        SkillPath::parse(&finding.path)
-            .is_ok_and(|path| base.get(&path).is_some_and(|file| candidate.get(&path) == Some(file)))
-    };
-    if !report.findings.iter().any(unchanged) {
+    let of_base = |finding: &Finding| SkillPath::parse(&finding.path).ok().and_then(|path| base.get(&path));
+    if report.findings.iter().all(|finding| of_base(finding).is_none()) {
         return;
     }
     let before = reports.report(base).findings;
-    let before: BTreeSet<_> = before.iter().map(identity).collect();
+    let mut before = Multiset::of(before.iter().map(identity));
     for finding in &mut report.findings {
-        finding.new = !(unchanged(finding) && before.contains(&identity(finding)));
+        let file = of_base(finding);
+        let is_unchanged = SkillPath::parse(&finding.path).is_ok_and(|path| file == candidate.get(&path));
+        let is_old = file.is_some() && (is_unchanged || stands_alone(finding)) && before.take(&identity(finding));
+        finding.new = !is_old;
     }
 }
 
-fn identity(finding: &Finding) -> (&str, &str, &str) {
-    (&finding.rule, &finding.path, &finding.excerpt)
+/// Whether a finding means the same whatever else changes in its file: it is in a text, and names no variable.
+fn stands_alone(finding: &Finding) -> bool {
+    let is_text = [".md", ".mdx", ".txt"].iter().any(|end| finding.path.to_ascii_lowercase().ends_with(end));
+    is_text && !finding.excerpt.contains(['$', '%', '{', '…'])
+}
+
+/// What makes two findings the same: rule, severity, path, excerpt and message.
+fn identity(finding: &Finding) -> String {
+    let Finding { rule, severity, path, excerpt, message, .. } = finding;
+    [rule, severity.as_str(), path, excerpt, message].join("\0")
+}
+
+/// Values that can be taken as often as they are there.
+struct Multiset(BTreeMap<String, usize>);
+
+impl Multiset {
+    fn of(values: impl Iterator<Item = String>) -> Self {
+        let mut counts = BTreeMap::new();
+        values.for_each(|value| *counts.entry(value).or_default() += 1);
+        Self(counts)
+    }
+
+    fn take(&mut self, value: &str) -> bool {
+        let left = self.0.get_mut(value).filter(|left| **left > 0);
+        left.map(|left| *left -= 1).is_some()
+    }
 }
 
 fn blocked_message(report: &Report) -> String {
