@@ -3,11 +3,16 @@
 use skill::Bundle;
 
 use super::{
-    names::{HOMES, VENDORS, is_secret_name},
+    names::is_secret_name,
     paths::{is_secret, steers},
     taint::{End, Flow, Kind, Taint},
 };
-use crate::{Evidence, Rule, conditions::remote_code::from_known_host, rules};
+use crate::{
+    Evidence, Rule,
+    conditions::remote_code::from_known_host,
+    hosts::{Trust, homes_of_key, is_home_of_file, is_near, is_within, trust_of},
+    rules,
+};
 
 /// What is given by a call or a program that packs the whole folder in which it runs.
 pub(super) const PACKED: &str = "an archive of all files";
@@ -92,16 +97,13 @@ fn run(flow: &Flow) -> Option<Judgement> {
 
 fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     let host = host_of(&flow.to);
-    if is_local(&host) {
+    if is_near(&host) {
         return None;
     }
     let to = if host.is_empty() { "a host that is not known".to_owned() } else { host.clone() };
     let of = |kind: Kind| flow.taints.iter().find(|taint| taint.kind == kind);
-    let is_at_home = |taint: &&Taint| {
-        HOMES
-            .iter()
-            .any(|(part, domains)| taint.what.contains(part) && domains.iter().any(|domain| is_within(&host, domain)))
-    };
+    let is_let = matches!(trust_of(&host), Trust::Tenant | Trust::Drop);
+    let is_at_home = |taint: &&Taint| !is_let && is_home_of_file(&taint.what, &host);
     let is_own =
         |taint: &&Taint| taint.what.contains("~/") && !is_secret(&taint.what) && purpose.owns(&taint.what, &host);
     let mut secrets = flow.taints.iter().filter(|taint| taint.kind == Kind::Secret);
@@ -144,19 +146,13 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
 /// Whether an address is one that documents use for any other.
 fn is_placeholder(address: &str) -> bool {
     let host = host_of(address);
-    ["example.com", "example.org", "example.net"].iter().any(|domain| is_within(&host, domain)) || is_local(&host)
+    ["example.com", "example.org", "example.net"].iter().any(|domain| is_within(&host, domain)) || is_near(&host)
 }
 
 /// Whether a variable belongs to a service that everybody uses, and the host is not that service's.
 pub(crate) fn is_strange(variable: &str, host: &str) -> bool {
     let variable = variable.to_ascii_uppercase();
-    let vendor = VENDORS.iter().find(|(start, _)| variable.starts_with(start));
-    vendor.is_some_and(|(_, domains)| !domains.iter().any(|domain| is_within(host, domain)))
-}
-
-/// Whether a host is a domain's own. One that only has the domain's name in it is anybody's.
-fn is_within(host: &str, domain: &str) -> bool {
-    host.strip_suffix(domain).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    homes_of_key(&variable).is_some_and(|domains| !domains.iter().any(|domain| is_within(host, domain)))
 }
 
 /// The host of an address; empty when it is not known.
@@ -171,15 +167,6 @@ fn host_of(address: &str) -> String {
         None => &host,
     };
     if known.contains('$') { String::new() } else { known.to_ascii_lowercase() }
-}
-
-fn is_local(host: &str) -> bool {
-    host == "localhost"
-        || host.starts_with("127.")
-        || host.starts_with("192.168.")
-        || host.starts_with("10.")
-        || host == "["
-        || host == "0.0.0.0"
 }
 
 fn shown(address: &str) -> String {
