@@ -156,7 +156,7 @@ pub(crate) fn leaves_cluster(matched: &str) -> bool {
 /// Whether the address of a resource is that of no cloud.
 pub(crate) fn is_no_cloud(matched: &str) -> bool {
     let is_cloud = |trust| matches!(trust, Trust::Vendor | Trust::Service);
-    first(matched).is_none_or(|address| !(address.is_open() || is_near(&address.host)) && !is_cloud(trust_at(&address)))
+    first(matched).is_none_or(|address| !(address.is_open() || is_near(&address.host) || is_cloud(trust_at(&address))))
 }
 
 /// Whether files go to a store that is none of those that are for rent.

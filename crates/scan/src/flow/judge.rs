@@ -102,8 +102,7 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     }
     let to = if host.is_empty() { "a host that is not known".to_owned() } else { host.clone() };
     let of = |kind: Kind| flow.taints.iter().find(|taint| taint.kind == kind);
-    let is_let = matches!(trust_of(&host), Trust::Tenant | Trust::Drop);
-    let is_at_home = |taint: &&Taint| !is_let && is_home_of_file(&taint.what, &host);
+    let is_at_home = |taint: &&Taint| !is_let(&host) && is_home_of_file(&taint.what, &host);
     let is_own =
         |taint: &&Taint| taint.what.contains("~/") && !is_secret(&taint.what) && purpose.owns(&taint.what, &host);
     let mut secrets = flow.taints.iter().filter(|taint| taint.kind == Kind::Secret);
@@ -119,7 +118,7 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
             why,
         });
     }
-    let strangers = |taints: &[Taint]| -> Vec<String> {
+    let strangers = |taints: &[Taint], is_strange: fn(&str, &str) -> bool| -> Vec<String> {
         let names = taints.iter().filter(|taint| taint.kind == Kind::Variable && is_secret_name(&taint.what));
         names.map(|taint| taint.what.clone()).filter(|name| is_strange(name, &host)).collect()
     };
@@ -129,13 +128,13 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
         let why = format!("what {} gives goes to {to}", taint.what);
         return Some(Judgement { rule: &rules::FLOW_PROJECT_SENT, evidence: rules::FLOW_PROJECT_SENT.evidence, why });
     }
-    let body = strangers(&flow.taints);
+    let body = strangers(&flow.taints, is_given_away);
     if !body.is_empty() {
         let rule = &rules::FLOW_KEY_TO_STRANGER;
         let evidence = if is_declared || host.is_empty() && body.len() < 2 { Evidence::Strong } else { rule.evidence };
         return Some(Judgement { rule, evidence, why: format!("{} goes to {to}", body.join(", ")) });
     }
-    let keys = strangers(&flow.keys);
+    let keys = strangers(&flow.keys, is_strange);
     (!keys.is_empty() && !is_declared && !host.is_empty()).then(|| Judgement {
         rule: &rules::FLOW_KEY_TO_STRANGER,
         evidence: Evidence::Strong,
@@ -153,6 +152,17 @@ fn is_placeholder(address: &str) -> bool {
 pub(crate) fn is_strange(variable: &str, host: &str) -> bool {
     let variable = variable.to_ascii_uppercase();
     homes_of_key(&variable).is_some_and(|domains| !domains.iter().any(|domain| is_within(host, domain)))
+}
+
+/// Whether a variable of a service that everybody uses, sent as data, reaches somebody else: also who only rents a host
+/// from that service.
+fn is_given_away(variable: &str, host: &str) -> bool {
+    is_strange(variable, host) || is_let(host) && homes_of_key(&variable.to_ascii_uppercase()).is_some()
+}
+
+/// Whether anybody can have a host of this name.
+fn is_let(host: &str) -> bool {
+    matches!(trust_of(host), Trust::Tenant | Trust::Drop)
 }
 
 /// The host of an address; empty when it is not known.
@@ -183,6 +193,8 @@ mod tests {
         for host in ["api.github.com.collect.invalid", "notgithub.com", "github.invalid", ""] {
             assert!(is_strange("GITHUB_TOKEN", host), "{host}");
         }
+        assert!(is_given_away("AZURE_CLIENT_SECRET", "evil.azurewebsites.net"));
+        assert!(!is_given_away("AZURE_CLIENT_SECRET", "login.microsoftonline.com"));
         assert!(!is_strange("WEATHER_KEY", "collect.invalid"), "of a service that we do not know");
     }
 }
