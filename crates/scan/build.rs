@@ -5,7 +5,8 @@
 
 use std::{collections::BTreeMap, env, fmt::Write as _, fs, io, path::Path};
 
-use rule_file::{Defaults, ExampleFile, RuleEntry, RuleFile};
+use rule_file::{Defaults, ExampleFile, Pattern, RuleEntry, RuleFile};
+use serde::Deserialize;
 use stem::{BUCKETS, KNOWN, Stem};
 use ways::{Key, Piece};
 
@@ -27,26 +28,30 @@ mod words;
 const LEXICON: &str = "data/lexicon.txt";
 const WEIGHTS: &str = "data/weights.bin";
 const RULES: &str = "rules";
+const HOSTS: &str = "data/hosts.toml";
 
 fn main() -> io::Result<()> {
-    for file in [LEXICON, WEIGHTS, RULES, "build.rs", "src/characters.rs", "src/prose", "src/rule_file.rs"] {
+    for file in [LEXICON, WEIGHTS, RULES, HOSTS, "build.rs", "src/characters.rs", "src/prose", "src/rule_file.rs"] {
         println!("cargo::rerun-if-changed={file}");
     }
     let index = Index::new(&fs::read_to_string(LEXICON)?);
     let folder = env::var_os("OUT_DIR").ok_or(io::ErrorKind::NotFound)?;
     fs::write(Path::new(&folder).join("lexicon.rs"), index.write())?;
-    fs::write(Path::new(&folder).join("rules.rs"), table_of_rules()?)?;
+    let hosts = HostFile::read()?;
+    fs::write(Path::new(&folder).join("rules.rs"), table_of_rules(&hosts)?)?;
+    fs::write(Path::new(&folder).join("hosts.rs"), hosts.write())?;
     fs::write(Path::new(&folder).join("weights.rs"), table_of_weights(&fs::read(WEIGHTS)?))
 }
 
 /// The rules of all files, by id; those without literals and senses, which code decides, also under a name.
-fn table_of_rules() -> io::Result<String> {
+fn table_of_rules(hosts: &HostFile) -> io::Result<String> {
     let mut rules = BTreeMap::new();
     for file in fs::read_dir(RULES)? {
         let path = file?.path();
         let wrong = |problem: String| io::Error::other(format!("{}: {problem}", path.display()));
         let file: RuleFile = toml::from_str(&fs::read_to_string(&path)?).map_err(|error| wrong(error.to_string()))?;
-        for rule in file.rules {
+        for mut rule in file.rules {
+            hosts.fill(&mut rule);
             let text = constant_of_rule(&rule, &file.defaults);
             let name = rule.id.to_uppercase().replace('-', "_");
             let is_named = rule.in_code || rule.literals.is_empty() && rule.senses.is_empty();
@@ -94,6 +99,76 @@ fn constant_of_rule(rule: &RuleEntry, defaults: &Defaults) -> String {
         examples(&rule.harmful),
         examples(&rule.harmless),
     )
+}
+
+/// The hosts of each class of trust, and what belongs to hosts.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HostFile {
+    vendor: Vec<String>,
+    registry: Vec<String>,
+    service: Vec<String>,
+    tenant: Vec<String>,
+    forge: Vec<String>,
+    drop: Vec<String>,
+    aliases: BTreeMap<String, String>,
+    owners: BTreeMap<String, Vec<String>>,
+    keys: BTreeMap<String, Vec<String>>,
+    files: BTreeMap<String, Vec<String>>,
+}
+
+impl HostFile {
+    fn read() -> io::Result<Self> {
+        toml::from_str(&fs::read_to_string(HOSTS)?).map_err(|error| io::Error::other(format!("{HOSTS}: {error}")))
+    }
+
+    /// Puts the hosts made for catching data in the place of what stands for them in a rule.
+    fn fill(&self, rule: &mut RuleEntry) {
+        const DROPS: &str = "{drop}";
+        if rule.literals.iter().any(|literal| literal == DROPS) {
+            rule.literals.clone_from(&self.drop);
+            let hosts: Vec<_> = self.drop.iter().map(|host| host.replace('.', r"\.")).collect();
+            rule.pattern = Pattern::One(rule.pattern.joined().replace(DROPS, &hosts.join("|")));
+        }
+    }
+
+    fn classes(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        let all = [
+            ("Vendor", &self.vendor),
+            ("Registry", &self.registry),
+            ("Service", &self.service),
+            ("Tenant", &self.tenant),
+            ("Forge", &self.forge),
+            ("Drop", &self.drop),
+        ];
+        all.into_iter().flat_map(|(class, hosts)| hosts.iter().map(move |host| (class, host.as_str())))
+    }
+
+    fn write(&self) -> String {
+        let (mut hosts, mut paths, mut wild) = (BTreeMap::new(), Vec::new(), Vec::new());
+        for (class, entry) in self.classes() {
+            if let Some((host, path)) = entry.split_once('/') {
+                paths.push(format!("({host:?}, {path:?}, Trust::{class})"));
+            } else if entry.contains('*') {
+                wild.push(format!("({entry:?}, Trust::{class})"));
+            } else if let Some(host) = entry.strip_prefix('=') {
+                hosts.entry(host).or_insert((None, None)).0 = Some(class);
+            } else {
+                hosts.entry(entry).or_insert((None, None)).1 = Some(class);
+            }
+        }
+        let trust = |class: Option<&str>| class.map_or("None".to_owned(), |class| format!("Some(Trust::{class})"));
+        let rows = hosts.iter().map(|(host, (alone, all))| format!("({host:?}, {}, {})", trust(*alone), trust(*all)));
+        let mut text = String::new();
+        table(&mut text, "HOSTS", "(&str, Option<Trust>, Option<Trust>)", rows);
+        table(&mut text, "WILD", "(&str, Trust)", wild.into_iter());
+        table(&mut text, "PATHS", "(&str, &str, Trust)", paths.into_iter());
+        table(&mut text, "ALIASES", "(&str, &str)", self.aliases.iter().map(|pair| format!("{pair:?}")));
+        for (name, lists) in [("OWNERS", &self.owners), ("KEYS", &self.keys), ("FILES", &self.files)] {
+            table(&mut text, name, "(&str, &[&str])", lists.iter().map(|(of, all)| format!("({of:?}, &{all:?})")));
+        }
+        text
+    }
 }
 
 /// The tables of the index; each names places in the next.

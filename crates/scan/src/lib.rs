@@ -25,6 +25,7 @@ mod evidence;
 mod excerpt;
 mod flow;
 mod hidden;
+mod hosts;
 mod judgement;
 mod level;
 mod literals;

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::hosts::{is_near, is_sample, is_told};
+
 use super::{COMPUTED, Capabilities, Part, Place, Use, WHOLE_ENVIRONMENT};
 
 /// How many are listed.
@@ -9,9 +11,6 @@ const LISTED: usize = 40;
 
 /// Parts of a variable's name that make it a secret.
 const SECRET: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
-
-/// Hosts that are no other machine, or none at all.
-const NOBODY: [&str; 5] = ["localhost", "127.0.0.1", "example.com", "example.org", "www.w3.org"];
 
 /// Places for what is thrown away.
 const SCRATCH: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
@@ -108,7 +107,7 @@ fn against_text(capabilities: &Capabilities, text: &str, undeclared: &mut Vec<Un
         let untold = uses.iter().filter(|used| used.part == Part::Script && !is_told(&used.what));
         undeclared.extend(untold.filter_map(|used| entry(kind, used, WHY)));
     };
-    add("host", &capabilities.hosts, &|host| NOBODY.contains(&host) || tells_host(text, host));
+    add("host", &capabilities.hosts, &|host| is_nobody(host) || is_told(text, host));
     let is_secret = |name: &str| name == WHOLE_ENVIRONMENT || SECRET.iter().any(|part| name.contains(part));
     add("variable", &capabilities.environment, &|name| !is_secret(name) || text.contains(&name.to_lowercase()));
     add("file", &capabilities.writes, &|path| !leads_out(path) || text.contains(&path.to_lowercase()));
@@ -119,12 +118,9 @@ fn leads_out(path: &str) -> bool {
     path.starts_with(['/', '~', '$', '%']) && !SCRATCH.iter().any(|scratch| path.starts_with(scratch))
 }
 
-/// Whether a text names a host, or whose it is: `api.acme.com` by `acme`.
-fn tells_host(text: &str, host: &str) -> bool {
-    let labels: Vec<&str> = host.rsplit('.').collect();
-    let owner = labels.iter().skip(1).find(|label| label.len() > 3);
-    text.contains(host)
-        || owner.is_some_and(|owner| host.contains(|c: char| c.is_alphabetic()) && text.contains(*owner))
+/// Whether a host is no other machine, or none at all.
+fn is_nobody(host: &str) -> bool {
+    is_near(host) || is_sample(host) || host == "www.w3.org"
 }
 
 fn entry(kind: &'static str, used: &Use, why: &'static str) -> Option<Undeclared> {

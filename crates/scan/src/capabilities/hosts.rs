@@ -1,5 +1,7 @@
 //! [`read`]: the hosts that a piece names, behind a scheme or as bare addresses.
 
+use crate::hosts::bare;
+
 use super::{COMPUTED, Collector, Kind, Language, Part, Piece};
 
 const SCHEMES: [&str; 18] = [
@@ -48,6 +50,9 @@ pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
             }
         }
         if is_code {
+            for address in bare(line) {
+                found.add(Kind::Host, &address.host, piece.spot(at));
+            }
             for address in line.split(|c: char| !c.is_ascii_alphanumeric() && c != '.').filter(|word| is_address(word))
             {
                 found.add(Kind::Host, address, piece.spot(at));

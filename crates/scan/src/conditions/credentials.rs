@@ -106,7 +106,7 @@ pub(crate) fn is_real_password(matched: &str) -> bool {
 }
 
 pub(crate) fn is_no_known_key(matched: &str) -> bool {
-    !matched.contains("github.com/") && !matched.contains("gitlab.com/")
+    !crate::hosts::addresses(matched).any(|address| crate::hosts::trust_of(&address.host) == crate::hosts::Trust::Forge)
 }
 
 pub(crate) fn is_no_test_database(matched: &str) -> bool {

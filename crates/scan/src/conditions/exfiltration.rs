@@ -1,5 +1,7 @@
 //! What is read, and to whom it goes.
 
+use crate::hosts::{Trust, addresses, homes_of_key, is_near, is_sample, is_within, trust_of};
+
 /// Whether the key is read as such, and not loaded into the program that it belongs to.
 pub(crate) fn is_read_as_text(matched: &str) -> bool {
     !["ssh-add", "ssh-keygen", "ssh -i", "from_private_key", "key_filename", "secret set", "IdentityFile"]
@@ -33,22 +35,10 @@ pub(crate) fn names_a_machine(matched: &str) -> bool {
     !matched.contains("localhost") && matched.contains('.')
 }
 
+/// Whether mail is handed to a server that is none of the well-known ones.
 pub(crate) fn is_no_mail_service(matched: &str) -> bool {
-    ![
-        "gmail",
-        "office365",
-        "outlook",
-        "sendgrid",
-        "mailgun",
-        "amazonaws",
-        "localhost",
-        "example",
-        "zoho",
-        "qq.com",
-        "163.com",
-    ]
-    .iter()
-    .any(|service| matched.contains(service))
+    let host = matched.split(['"', '\'']).nth(1).unwrap_or("").to_ascii_lowercase();
+    !is_near(&host) && !is_sample(&host) && !trust_of(&host).is_known()
 }
 
 /// Whether the later step has a body, and a key that the first one reads is neither that of the service which gets
@@ -61,7 +51,9 @@ pub(crate) fn sends_what_was_read(matched: &str) -> bool {
     let host = sent.split(['/', '"', '\'', '\n']).next().unwrap_or("");
     let is_file = ["/.", "\\.", ".env", "id_rsa", "printenv"].iter().any(|mark| before.contains(mark));
     let signs_in = sent.contains("authorization") || sent.contains("api-key");
-    has_body && super::hosts::is_far(&lower) && (is_file || !signs_in && !names_its_service(matched, host))
+    has_body
+        && addresses(&lower).any(|address| !is_near(&address.host))
+        && (is_file || !signs_in && !names_its_service(matched, host))
 }
 
 /// Whether the first word of a key, as `ACME` in `ACME_TOKEN`, stands in the name of a host.
@@ -71,10 +63,13 @@ pub(crate) fn names_its_service(matched: &str, host: &str) -> bool {
     keys.any(|key| host.contains(&key.split('_').next().unwrap_or(key).to_ascii_lowercase()))
 }
 
+/// Whether a repository goes to another host than a forge.
 pub(crate) fn is_no_forge(matched: &str) -> bool {
-    const FORGES: &[&str] =
-        &["github.", "gitlab.", "bitbucket.", "codeberg.", "dev.azure", "$", "<", "example.", "new-", "your", "old-"];
-    !FORGES.iter().any(|forge| matched.contains(forge))
+    let lower = matched.to_ascii_lowercase();
+    let words = lower.split(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-')));
+    let mut words = words.filter(|word| word.contains('.'));
+    !matched.contains(['$', '<'])
+        && !words.any(|word| is_near(word) || is_sample(word) || trust_of(word) == Trust::Forge)
 }
 
 /// Whether files are published at a host that is no registry, or from the user's home.
@@ -84,27 +79,14 @@ pub(crate) fn goes_to_strangers(matched: &str) -> bool {
 
 /// Whether the token goes to a host that is named and is none of the service that gave it.
 pub(crate) fn is_other_service(matched: &str) -> bool {
-    const OWN: &[&str] = &[
-        "github",
-        "googleapis.com",
-        "google.com",
-        "run.app",
-        "cloudfunctions.net",
-        "azure",
-        "microsoft",
-        "windows.net",
-        "localhost",
-        "127.0.0.1",
-        "heroku",
-        "://$",
-        "://\"$",
-        "://<",
-        "://{",
-        "pkg.dev",
-        "gcr.io",
-        "example.",
-    ];
-    matched.contains('.') && !OWN.iter().any(|own| matched.contains(own))
+    const GIVERS: &[&str] = &["GITHUB", "GCP", "AZURE", "HEROKU"];
+    let is_home = |host: &str| {
+        let mut domains = GIVERS.iter().filter_map(|giver| homes_of_key(giver)).flatten();
+        domains.any(|domain| is_within(host, domain)) && trust_of(host) != Trust::Tenant
+    };
+    let mut all = addresses(matched).peekable();
+    matched.contains('.')
+        && (all.peek().is_none() || all.any(|address| !address.is_nowhere() && !is_home(&address.host)))
 }
 
 /// Whether a download from an unknown host is made a program, and a later line begins with it.
@@ -123,7 +105,7 @@ pub(crate) fn is_started(matched: &str) -> bool {
         after.is_some_and(|after| after.is_empty() || after.starts_with([' ', '`', ';', '&']))
     };
     super::hosts::is_unknown(command)
-        && !["localhost", "127.0.0.1", "example.", "your"].iter().any(|sample| command.contains(sample))
+        && !addresses(command).all(|address| address.is_nowhere())
         && rest.contains("chmod")
         && rest.contains(path)
         && rest.lines().any(is_call)

@@ -1,18 +1,37 @@
 //! Whose host, registry, forge, page or mailbox a match names.
 
+use crate::hosts::{
+    Address, Trust, addresses, bare, first, is_inside, is_near, is_sample, is_within, trust_at, trust_of,
+};
+
+/// Whether an address leads to somebody who is known in one of these ways, or to nobody.
+fn is_usual(address: &Address<'_>, is_known: impl Fn(Trust) -> bool) -> bool {
+    address.is_nowhere() || is_known(trust_at(address))
+}
+
+/// The words of a text that could be hosts.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-')));
+    words.map(|word| word.trim_matches('.').to_ascii_lowercase())
+}
+
 /// Whether what matched names neither this machine nor a sample, so that it is about another one.
 pub(crate) fn is_far(matched: &str) -> bool {
-    !["localhost", "127.0.0.1", "[::1]", "host.docker.internal", "example.", ".local"]
-        .iter()
-        .any(|near| matched.contains(near))
+    match addresses(matched).next() {
+        Some(_) => addresses(matched).any(|address| !is_near(&address.host) && !is_sample(&address.host)),
+        None => {
+            !words(matched).any(|word| is_near(&word) && word != "0.0.0.0" || word.contains('.') && is_sample(&word))
+        }
+    }
 }
 
 /// Whether an address that stands for another one is that of somebody else.
 pub(crate) fn goes_elsewhere(matched: &str) -> bool {
     let lower = matched.to_ascii_lowercase();
     let Some((new, old)) = lower.split_once(".insteadof") else { return true };
-    let host = ["github", "gitlab", "bitbucket"].into_iter().find(|host| old.contains(host));
-    host.is_none_or(|host| !new.contains(&format!("{host}.com")) && !new.contains(&format!("{host}.org")))
+    let is_of = |text: &str, forge: &str| words(text).any(|word| is_within(&word, forge));
+    let forge = ["github.com", "gitlab.com", "bitbucket.org"].into_iter().find(|forge| is_of(old, forge));
+    forge.is_none_or(|forge| !is_of(new, forge))
 }
 
 /// Whether an address is that of a package, and not of a server that a bridge speaks to.
@@ -21,63 +40,28 @@ pub(crate) fn is_no_bridge(matched: &str) -> bool {
         && !["mcp-remote", "mcp-proxy", "supergateway"].iter().any(|bridge| matched.contains(bridge))
 }
 
-/// Hosts from which packages come.
-const REGISTRIES: &[&str] = &[
-    "npmjs.org",
-    "npmjs.com",
-    "npmmirror.com",
-    "pypi.org",
-    "pythonhosted.org",
-    "pytorch.org",
-    "github.com",
-    "githubusercontent.com",
-    "gitlab.com",
-    "huggingface.co",
-    "jsr.io",
-    "yarnpkg.com",
-    "nvidia.com",
-    "tsinghua.edu.cn",
-    "aliyun.com",
-    "localhost",
-    "127.0.0.1",
-    "example.com",
-    "pkg.dev",
-    "codeartifact",
-    "your-",
-    "your.",
-    "<",
-    "$",
-    "anaconda.org",
-    "rubygems.org",
-    "openmmlab.com",
-    "pyg.org",
-    "ustc.edu.cn",
-    "jfrog.io",
-    "cloudsmith.io",
-    "example.org",
-    "googleapis.com",
-    "azure.com",
-    "dev.azure",
-    "company",
-    "internal",
-];
-
+/// Whether the first address is that of nobody from whom packages usually come.
 pub(crate) fn is_no_registry(matched: &str) -> bool {
-    let lower = matched.to_ascii_lowercase();
-    lower.split("://").nth(1).is_some_and(|rest| {
-        let host = rest.split('/').next().unwrap_or("");
-        !REGISTRIES.iter().any(|known| host.contains(known))
-    })
+    addresses(matched).next().is_some_and(|address| !is_usual(&address, Trust::gives_packages))
 }
 
 /// Whether a connection leads to another machine.
 pub(crate) fn is_not_here(matched: &str) -> bool {
-    let is_socket = matched.contains("TCPSocket");
-    !is_socket || !matched.contains("127.0.0.1") && !matched.contains("localhost")
+    !matched.contains("TCPSocket") || !words(matched).any(|word| is_near(&word))
 }
 
 pub(crate) fn is_unknown(matched: &str) -> bool {
     !super::remote_code::from_known_host(matched)
+}
+
+/// Whether a host is made for catching data or for passing on payloads.
+pub(crate) fn is_drop(matched: &str) -> bool {
+    addresses(matched).chain(bare(matched)).any(|address| trust_at(&address) == Trust::Drop && !is_only_named(&address))
+}
+
+/// Whether an address is only that of the service, which gives each of its users a part of it.
+fn is_only_named(address: &Address<'_>) -> bool {
+    address.host == "webhook.site" && address.path.len() < 2
 }
 
 /// Whether no image is one that is known for managing containers, and the socket may be written to.
@@ -141,19 +125,8 @@ pub(crate) fn is_in_command(matched: &str) -> bool {
 
 /// Whether no well-known forge is named.
 pub(crate) fn is_unknown_forge(text: &str) -> bool {
-    const FORGES: &[&str] = &[
-        "github.com/",
-        "gitlab.com/",
-        "bitbucket.org/",
-        "codeberg.org/",
-        "git.sr.ht/",
-        "huggingface.co/",
-        "dev.azure.com/",
-    ];
-    let host = text.split("://").nth(1).unwrap_or("");
-    !FORGES
-        .iter()
-        .any(|forge| host.starts_with(forge) || host.split_once('@').is_some_and(|(_, host)| host.starts_with(forge)))
+    let trust = addresses(text).next().map(|address| trust_of(&address.host));
+    !matches!(trust, Some(Trust::Forge | Trust::Vendor))
 }
 
 pub(crate) fn is_unknown_page(matched: &str) -> bool {
@@ -162,88 +135,39 @@ pub(crate) fn is_unknown_page(matched: &str) -> bool {
 
 /// Whether the address of a script is none from which pages usually load theirs.
 pub(crate) fn is_strange_page(matched: &str) -> bool {
-    const KNOWN: &[&str] = &[
-        "jsdelivr.net",
-        "unpkg.com",
-        "cdnjs.",
-        "tailwindcss.com",
-        "googleapis.com",
-        "gstatic.com",
-        "esm.sh",
-        "skypack.dev",
-        "bootstrapcdn.com",
-        "jquery.com",
-        "shields.io",
-        "githubusercontent.com",
-        "github.com",
-        "googletagmanager.com",
-        "example.",
-        "plot.ly",
-        "d3js.org",
-        "mathjax",
-        "polyfill",
-        "youtube",
-        "stripe.com",
-        "w3.org",
-    ];
-    let address = matched.split("//").nth(1).unwrap_or("");
-    let host = address.split(['/', '\'', '"', '>']).next().unwrap_or("").to_ascii_lowercase();
-    host.contains('.') && !KNOWN.iter().any(|known| host.contains(known))
+    first(matched).is_some_and(|address| {
+        let host = &address.host;
+        host.contains('.') && !is_near(host) && !is_sample(host) && !trust_at(&address).is_known()
+    })
 }
 
+/// Whether something leaves for anybody but the two whose models the agents ask.
 pub(crate) fn leaves(matched: &str) -> bool {
-    !["localhost", "127.0.0.1", "0.0.0.0", "api.anthropic.com", "api.openai.com"]
-        .iter()
-        .any(|here| matched.contains(here))
+    let stays = |address: &Address<'_>| {
+        is_near(&address.host) || ["api.anthropic.com", "api.openai.com"].contains(&address.host.as_str())
+    };
+    addresses(matched).next().is_none() || !addresses(matched).all(|address| stays(&address))
 }
 
 pub(crate) fn leaves_cluster(matched: &str) -> bool {
-    !["kubernetes.default", "localhost", "127.0.0.1", ".svc"].iter().any(|here| matched.contains(here))
+    addresses(matched).next().is_none() || !addresses(matched).all(|address| is_near(&address.host))
 }
 
+/// Whether the address of a resource is that of no cloud.
 pub(crate) fn is_no_cloud(matched: &str) -> bool {
-    const CLOUDS: &[&str] =
-        &["azure.", "windows.net", "microsoft", "googleapis.com", "google.com", "amazonaws.com", "localhost", "$", "{"];
-    let lower = matched.to_ascii_lowercase();
-    !CLOUDS.iter().any(|cloud| lower.contains(cloud))
+    let is_cloud = |trust| matches!(trust, Trust::Vendor | Trust::Service);
+    first(matched).is_none_or(|address| !(address.is_open() || is_near(&address.host) || is_cloud(trust_at(&address))))
 }
 
+/// Whether files go to a store that is none of those that are for rent.
 pub(crate) fn is_unknown_store(matched: &str) -> bool {
-    const KNOWN: &[&str] = &[
-        "localhost",
-        "127.0.0.1",
-        "minio",
-        "localstack",
-        "cloudflarestorage",
-        "digitaloceanspaces",
-        "backblazeb2",
-        "wasabisys",
-        "storage.googleapis",
-        "amazonaws",
-        "aliyuncs",
-        "myqcloud",
-        "scw.cloud",
-        "linodeobjects",
-        "supabase",
-        "tigris",
-        "fly.storage",
-        "ovh.net",
-        "hetzner",
-        "example.",
-        "https://$",
-        "https://<",
-        "=$",
-        "test",
-    ];
-    !KNOWN.iter().any(|known| matched.contains(known))
+    let is_store = |trust| !matches!(trust, Trust::Unknown | Trust::Drop);
+    addresses(matched).next().is_none_or(|address| !is_inside(&address.host) && !is_usual(&address, is_store))
 }
 
 /// Whether a picture comes from none of the services that draw what stands in an address.
 pub(crate) fn is_drawn_elsewhere(matched: &str) -> bool {
-    const DRAWS: &[&str] =
-        &["shields.io", "quickchart", "mermaid", "kroki", "plantuml", "pollinations", "githubusercontent", "codecogs"];
-    let lower = matched.to_ascii_lowercase();
-    !DRAWS.iter().any(|service| lower.contains(service))
+    first(matched).is_none_or(|address| !trust_at(&address).is_known())
 }
 
 /// Whether what stands in for the library is neither its own mirror nor a known replacement.
@@ -284,51 +208,20 @@ pub(crate) fn is_strange_fork(matched: &str) -> bool {
 
 /// Whether an address is more than a placeholder.
 pub(crate) fn is_real_mail(matched: &str) -> bool {
-    let lower = matched.to_ascii_lowercase();
-    !["@example.", "@your", "@company.", "@domain.", "@test.", "@localhost"].iter().any(|sample| lower.contains(sample))
+    let hosts = matched.split('@').skip(1).filter_map(|rest| words(rest).next());
+    hosts.fold(None, |real, host| Some(real.unwrap_or(false) || !is_near(&host) && !is_sample(&host))).unwrap_or(true)
 }
 
 pub(crate) fn leaves_the_machine(matched: &str) -> bool {
-    !["localhost", "127.0.0.1", "0.0.0.0", "[::1]"].iter().any(|here| matched.contains(here))
+    !words(matched).any(|word| matches!(word.as_str(), "localhost" | "127.0.0.1" | "0.0.0.0" | "::1"))
+        && !matched.contains("[::1]")
 }
 
 /// Whether an address is none of the usual services for models, nor a placeholder.
 pub(crate) fn is_strange_gateway(matched: &str) -> bool {
-    const KNOWN: &[&str] = &[
-        "openai.com",
-        "anthropic.com",
-        "googleapis.com",
-        "openrouter.ai",
-        "azure.com",
-        "localhost",
-        "127.0.0.1",
-        "deepseek.com",
-        "moonshot",
-        "bigmodel.cn",
-        "z.ai",
-        "aliyuncs.com",
-        "groq.com",
-        "together.",
-        "mistral.ai",
-        "fireworks.ai",
-        "x.ai",
-        "volces.com",
-        "minimax",
-        "siliconflow",
-        "amazonaws.com",
-        "your-",
-        "your.",
-        "yourcompany",
-        "company",
-        "corp",
-        "internal",
-        "example",
-        "<",
-        "cloudflare.com",
-        "vercel.sh",
-        "portkey.ai",
-        "helicone.ai",
-    ];
     let lower = matched.to_ascii_lowercase();
-    lower.contains("cert") || !KNOWN.iter().any(|known| lower.contains(known))
+    let is_strange =
+        |address: Address<'_>| !is_usual(&address, |trust| matches!(trust, Trust::Vendor | Trust::Service));
+    let named = || words(&lower).filter(|word| word.contains('.')).any(|word| is_near(&word) || is_sample(&word));
+    lower.contains("cert") || addresses(matched).next().map_or_else(|| !named() && !lower.contains('<'), is_strange)
 }

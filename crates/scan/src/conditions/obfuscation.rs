@@ -1,5 +1,7 @@
 //! Which texts hide a name or a command.
 
+use crate::hosts::{addresses, trust_at};
+
 /// Whether a name is made by a function whose own name is short, as in code that is made to be unreadable.
 pub(crate) fn is_decoder(matched: &str) -> bool {
     let Some(inner) = matched.strip_prefix('[') else { return true };
@@ -46,35 +48,9 @@ pub(crate) fn is_written(matched: &str) -> bool {
     plain * 2 > letters.len() && plain >= 4
 }
 
+/// Whether code is loaded from a host that keeps no libraries.
 pub(crate) fn is_no_library(matched: &str) -> bool {
-    const LIBRARIES: &[&str] = &[
-        "esm.sh",
-        "deno.land",
-        "jsr.io",
-        "jsdelivr.net",
-        "unpkg.com",
-        "skypack.dev",
-        "cdnjs.cloudflare.com",
-        "jspm.io",
-        "jspm.dev",
-        "googleapis.com",
-        "gstatic.com",
-        "githubusercontent.com",
-        "github.com",
-        "localhost",
-        "127.0.0.1",
-        "example.",
-        "esm.run",
-        "unpkg.",
-        "threejs.org",
-        "d3js.org",
-        "raw.github",
-        "denopkg.com",
-        "plot.ly",
-        "observablehq.com",
-        "mermaid",
-    ];
-    !LIBRARIES.iter().any(|known| matched.contains(known))
+    addresses(matched).next().is_none_or(|address| !address.is_nowhere() && !trust_at(&address).is_known())
 }
 
 /// Whether the sentence does not look for such code.

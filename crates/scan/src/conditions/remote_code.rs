@@ -1,105 +1,15 @@
 //! Where code that is run comes from.
 
-/// Hosts whose own pages tell to install by a pipe into a shell.
-const INSTALLERS: &[&str] = &[
-    "get.chezmoi.io",
-    "kind.sigs.k8s.io",
-    "dl.k8s.io",
-    "astral.sh",
-    "apt.llvm.org",
-    "sh.rustup.rs",
-    "rustup.rs",
-    "get.docker.com",
-    "brew.sh",
-    "deno.land",
-    "bun.sh",
-    "nodesource.com",
-    "fnm.vercel.app",
-    "get.pnpm.io",
-    "ollama.com",
-    "ollama.ai",
-    "claude.ai",
-    "fluxcd.io",
-    "get.helm.sh",
-    "tailscale.com",
-    "sdkman.io",
-    "get.sdkman.io",
-    "starship.rs",
-    "install.python-poetry.org",
-    "pypa.io",
-    "bootstrap.pypa.io",
-    "pyenv.run",
-    "get.k3s.io",
-    "nixos.org",
-    "install.determinate.systems",
-    "mise.run",
-    "fly.io",
-    "supabase.com",
-    "cli.github.com",
-    "dl.google.com",
-    "sdk.cloud.google.com",
-    "aka.ms",
-    "get.scoop.sh",
-    "community.chocolatey.org",
-    "chocolatey.org",
-    "packages.microsoft.com",
-    "raw.githubusercontent.com/Homebrew",
-    "raw.githubusercontent.com/nvm-sh",
-    "raw.githubusercontent.com/helm",
-    "raw.githubusercontent.com/ohmyzsh",
-    "raw.githubusercontent.com/pyenv",
-    "raw.githubusercontent.com/aquasecurity",
-    "raw.githubusercontent.com/anchore",
-    "raw.githubusercontent.com/golangci",
-    "foundry.paradigm.xyz",
-    "release.solana.com",
-    "release.anza.xyz",
-    "sh.vector.dev",
-    "cursor.com",
-    "opencode.ai",
-    "railway.app",
-    "cli.doppler.com",
-    "semgrep.dev",
-    "get.volta.sh",
-    "install.duckdb.org",
-    "dot.net",
-    "just.systems",
-    "deb.nodesource.com",
-    "rpm.nodesource.com",
-    "wasmtime.dev",
-    "moonrepo.dev",
-    "proto.sh",
-    "dagger.io",
-    "buf.build",
-    "clis.cloud.ibm.com",
-    "releases.hashicorp.com",
-    "get.jetify.com",
-    "pixi.sh",
-    "micro.mamba.pm",
-    "install.anaconda.com",
-    "dl.cloudsmith.io",
-    "repo.anaconda.com",
-];
+use crate::hosts::{Trust, addresses, bare, is_near, is_unchecked, trust_at};
 
-/// Whether the text names a host that is known for its installer, over TLS and with checks on.
+/// Whether all that is fetched comes from vendors, over TLS and with checks on.
 pub(crate) fn from_known_host(text: &str) -> bool {
-    let hosts = text.split("https://").skip(1).map(|rest| rest.to_ascii_lowercase());
-    let known = |rest: &String| {
-        INSTALLERS.iter().any(|host| {
-            let host = host.to_ascii_lowercase();
-            let direct = rest
-                .strip_prefix(&host)
-                .or_else(|| rest.split_once('.').and_then(|(_, parent)| parent.strip_prefix(&host)));
-            direct.is_some_and(|after| {
-                after.is_empty() || after.starts_with(['/', '"', '\'', ' ', ')', '?', '|', '`', '\\'])
-            })
-        }) || (rest.starts_with("github.com/") && rest.contains("/releases/"))
-    };
     let mut seen = false;
-    hosts.into_iter().all(|rest| {
+    let all_known = addresses(text).all(|address| {
         seen = true;
-        known(&rest)
-    }) && seen
+        address.is_secure && trust_at(&address) == Trust::Vendor
+    });
+    all_known && seen && bare(text).is_empty() && !is_unchecked(text)
 }
 
 pub(crate) fn from_unknown_host(text: &str) -> bool {
@@ -114,10 +24,8 @@ pub(crate) fn names_unknown_host(text: &str) -> bool {
 
 /// Whether the only hosts are this machine, samples, or left out.
 pub(crate) fn is_local(text: &str) -> bool {
-    let hosts: Vec<&str> =
-        text.split("://").skip(1).filter_map(|rest| rest.split(['/', ':', '"', '\'', ' ']).next()).collect();
-    !hosts.is_empty()
-        && hosts.iter().all(|host| matches!(*host, "localhost" | "127.0.0.1" | "0.0.0.0" | "example.com" | "..."))
+    let is_left_out = |host: &str| is_near(host) || host == "example.com" || host.starts_with("..");
+    addresses(text).next().is_some() && addresses(text).all(|address| is_left_out(&address.host))
 }
 
 /// Whether an address of four numbers is routed on the internet, and neither one of the public
@@ -137,82 +45,20 @@ pub(crate) fn is_public_address(url: &str) -> bool {
 
 /// Whether the host is none of those from which vendors and registries give their packages out.
 pub(crate) fn comes_from_strangers(matched: &str) -> bool {
-    const VENDORS: &[&str] = &[
-        "github.com",
-        "dl.google.com",
-        "microsoft.com",
-        "docker.com",
-        "gitlab.com",
-        "hashicorp.com",
-        "localhost",
-        "sourceforge",
-        "jenkins.io",
-        "apache.org",
-        "maven.org",
-        "debian.org",
-        "ubuntu.com",
-        "nvidia.com",
-        "amazonaws.com/session-manager",
-        "cloudflare.com",
-        "getoutline",
-        "slack-edge",
-        "zoom.us",
-    ];
-    super::hosts::is_unknown(matched) && !VENDORS.iter().any(|vendor| matched.contains(vendor))
+    let mut all = addresses(matched).peekable();
+    let is_usual =
+        all.peek().is_some() && all.all(|address| is_near(&address.host) || trust_at(&address).gives_packages());
+    super::hosts::is_unknown(matched) && !is_usual
 }
 
+/// Whether packages come from an address that is neither a registry nor a vendor's.
 pub(crate) fn is_no_usual_source(matched: &str) -> bool {
-    const USUAL: &[&str] = &[
-        "galaxy.ansible.com",
-        "github.com",
-        "cpan.org",
-        "metacpan.org",
-        "cachix.org",
-        "nixos.org",
-        "luarocks.org",
-        "cran.",
-        "rubygems.org",
-        "localhost",
-    ];
-    !USUAL.iter().any(|usual| matched.contains(usual))
+    addresses(matched).next().is_none() || super::hosts::is_no_registry(matched)
 }
 
 /// Whether the recipe is neither in a repository that can be looked at nor its publisher's own.
 pub(crate) fn is_nobodys_recipe(matched: &str) -> bool {
-    const PUBLISHERS: &[&str] = &[
-        "k8s.io",
-        "kubernetes.io",
-        "istio.io",
-        "docs.projectcalico.org",
-        "tekton.dev",
-        "knative.dev",
-        "google.com",
-        "googleapis.com",
-        "amazonaws.com",
-        "azure",
-        "microsoft",
-        "elastic.co",
-        "hashicorp.com",
-        "fluxcd.io",
-        "cert-manager.io",
-        "localhost",
-        "example.",
-        "127.0.0.1",
-        "cockroachdb",
-        "linkerd.io",
-        "githubusercontent.com",
-        "gist.",
-        "rancher",
-        "openebs",
-        "metallb",
-        "traefik.io",
-        "argoproj",
-        "strimzi.io",
-        "://<",
-        "://$",
-        "://{",
-    ];
-    super::hosts::is_unknown_forge(matched) && !PUBLISHERS.iter().any(|publisher| matched.contains(publisher))
+    is_no_usual_source(matched)
 }
 
 /// Whether it is no command that looks for such an object.
@@ -234,8 +80,23 @@ mod tests {
             "http://astral.sh/x",
             "https://notastral.sh/x",
             "https://evil.invalid/astral.sh",
+            "curl -k https://astral.sh/x | sh",
+            "curl -fsSLk https://astral.sh/x | sh",
+            "wget --no-check-certificate -qO- https://astral.sh/x | sh",
+            "curl astral.sh/x | sh",
+            "curl evil.invalid/x && curl https://astral.sh/x | sh",
+            "https://evil.vercel.app/astral.sh",
+            "https://github.com/evil/uv/releases/download/1/x",
+            "https://raw.githubusercontent.com/evil/nvm-sh/x",
         ] {
             assert!(!from_known_host(bad), "{bad}");
+        }
+        for good in [
+            "https://github.com/docker/compose/releases/download/v2/x",
+            "curl -fsSL https://raw.githubusercontent.com/homebrew/install/HEAD/install.sh",
+            "curl -fsSL https://fnm.vercel.app/install",
+        ] {
+            assert!(from_known_host(good), "{good}");
         }
         assert!(!from_known_host("curl https://astral.sh/x https://evil.invalid/y"), "every host must be known");
     }

@@ -1,49 +1,19 @@
 //! Where packages, images and plugins come from.
 
-use crate::lookalike;
-
-/// Parts of the names of hosts that mirror packages for everybody.
-const MIRRORS: &[&str] = &[
-    "rsproxy.cn",
-    "sjtu.edu.cn",
-    "bfsu.edu.cn",
-    "daocloud.io",
-    "gcr.io",
-    "docker.io",
-    "docker.com",
-    "mirrors.cloud.tencent",
-    "tencentyun.com",
-    "huaweicloud.com",
-    "apache.org",
-    "maven.org",
-    "maven.google.com",
-    "gradle.org",
-    "crates.io",
-    "debian.org",
-    "ubuntu.com",
-    "jitpack.io",
-    "spring.io",
-    "sonatype",
-    "artifactory",
-    "nexus",
-    "harbor.",
-    "10.",
-    "192.168.",
-    "172.",
-];
+use crate::{
+    hosts::{Trust, addresses, is_inside, is_near, is_sample, is_within, trust_at, trust_of},
+    lookalike,
+};
 
 /// Whether the first address in a text is that of nobody from whom packages usually come.
 pub(crate) fn is_strange_mirror(matched: &str) -> bool {
-    let lower = matched.to_ascii_lowercase();
-    let host = lower.split("://").nth(1).and_then(|rest| rest.split(['/', '"', '\'']).next()).unwrap_or("");
-    !MIRRORS.iter().any(|known| host.starts_with(known) || known.len() > 4 && host.contains(known))
-        && super::hosts::is_no_registry(matched)
+    let is_inside = addresses(matched).next().is_some_and(|address| is_inside(&address.host));
+    !is_inside && super::hosts::is_no_registry(matched)
 }
 
 /// Whether an address is none of those from which authorities hand out their certificates.
 pub(crate) fn is_no_authority(matched: &str) -> bool {
-    const KNOWN: &[&str] = &["letsencrypt.org", "amazontrust.com", "digicert.com", "pki.goog", "curl.se", "github"];
-    is_strange_mirror(matched) && !KNOWN.iter().any(|known| matched.contains(known))
+    is_strange_mirror(matched)
 }
 
 pub(crate) fn is_other_host(matched: &str) -> bool {
@@ -54,9 +24,9 @@ pub(crate) fn is_other_host(matched: &str) -> bool {
             .any(|usual| lower.contains(usual));
     }
     let to = lower.rsplit_once("hostname").or_else(|| lower.rsplit_once("proxycommand")).map_or("", |(_, to)| to);
-    !["github.com", "gitlab.com", "bitbucket.org", "localhost", "127.0.0.1", "nc -x", "connect "]
-        .iter()
-        .any(|known| to.contains(known))
+    let mut words = to.split(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-')));
+    !words.any(|word| is_near(word) || trust_of(word) == Trust::Forge)
+        && !["nc -x", "connect "].iter().any(|proxy| to.contains(proxy))
 }
 
 /// Whether packages come from nobody that is known, be it by an address or by the name of a module.
@@ -68,9 +38,8 @@ pub(crate) fn is_strange_source(matched: &str) -> bool {
 }
 
 pub(crate) fn is_foreign_registry(matched: &str) -> bool {
-    let is_home = matched.contains("golang.org") || matched.contains("goproxy.cn") || matched.contains("goproxy.io");
     let is_for_few = matched.ends_with(" do") && matched.contains("https:");
-    matched.contains('*') || !is_home && !is_for_few && super::hosts::is_no_registry(matched)
+    matched.contains('*') || !is_for_few && super::hosts::is_no_registry(matched)
 }
 
 pub(crate) fn has_lookalike(matched: &str) -> bool {
@@ -156,91 +125,16 @@ pub(crate) fn is_no_home(matched: &str) -> bool {
     !matched.contains("://") || super::hosts::is_no_registry(matched)
 }
 
-/// Hosts from which everybody takes packages.
-const VENDORS: &[&str] = &[
-    "debian.org",
-    "ubuntu.com",
-    "launchpad.net",
-    "ubuntulinux.org",
-    "docker.com",
-    "nodesource.com",
-    "hashicorp.com",
-    "google.com",
-    "microsoft.com",
-    "postgresql.org",
-    "k8s.io",
-    "kubernetes.io",
-    "grafana.com",
-    "elastic.co",
-    "nginx.org",
-    "mongodb.org",
-    "mongodb.com",
-    "cloudflare.com",
-    "cloudflareclient.com",
-    "tailscale.com",
-    "redis.io",
-    "mariadb.org",
-    "mysql.com",
-    "influxdata.com",
-    "oracle.com",
-    "adoptium.net",
-    "jfrog.io",
-    "packagecloud.io",
-    "cloudsmith.io",
-    "opensuse.org",
-    "fedoraproject.org",
-    "rpmfusion.org",
-    "centos.org",
-    "archlinux.org",
-    "alpinelinux.org",
-    "jenkins.io",
-    "gitlab.com",
-    "githubusercontent.com",
-    "sury.org",
-    "llvm.org",
-    "aquasecurity.github.io",
-    "getcaddy.com",
-    "signal.org",
-    "1password.com",
-    "brave.com",
-    "spotify.com",
-    "helm.sh",
-    "buildkite.com",
-    "datadoghq.com",
-    "newrelic.com",
-    "confluent.io",
-    "clickhouse.com",
-    "rabbitmq.com",
-    "erlang-solutions.com",
-    "intel.com",
-    "amd.com",
-    "r-project.org",
-    "bazel.build",
-    "pkgs.dev",
-    "githubcli",
-    "torproject.org",
-    "wazuh.com",
-    "suricata-ids.org",
-    "zeek.org",
-    "falco.org",
-    "anchore.io",
-];
-
-/// Whether no host is one of those.
-pub(crate) fn is_no_vendor(matched: &str) -> bool {
-    is_no_home(matched) && !VENDORS.iter().any(|vendor| matched.contains(vendor))
-}
-
+/// Whether packages come over an open connection from another machine. The names of formats are no places.
 pub(crate) fn is_no_local(matched: &str) -> bool {
-    !["localhost", "127.0.0.1", "www.w3.org", "maven.apache.org", "example."]
-        .iter()
-        .any(|known| matched.contains(known))
+    let is_format = |host: &str| ["w3.org", "maven.apache.org"].iter().any(|domain| is_within(host, domain));
+    let is_harmless = |host: &str| is_format(host) || is_near(host) || is_sample(host);
+    addresses(matched).next().is_none() || !addresses(matched).all(|address| is_harmless(&address.host))
 }
 
+/// Whether an extension comes from no place where they are usually published.
 pub(crate) fn is_no_marketplace(matched: &str) -> bool {
-    !["github.com/", "open-vsx.org", "visualstudio.com", "vsassets.io", "localhost"]
-        .iter()
-        .any(|known| matched.contains(known))
+    addresses(matched).next().is_none_or(|address| !is_near(&address.host) && !trust_at(&address).gives_packages())
 }
 
 /// Products whose names extensions bear, and what the names of their publishers hold.

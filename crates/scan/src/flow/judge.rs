@@ -3,11 +3,16 @@
 use skill::Bundle;
 
 use super::{
-    names::{HOMES, VENDORS, is_secret_name},
+    names::is_secret_name,
     paths::{is_secret, steers},
     taint::{End, Flow, Kind, Taint},
 };
-use crate::{Evidence, Rule, conditions::remote_code::from_known_host, rules};
+use crate::{
+    Evidence, Rule,
+    conditions::remote_code::from_known_host,
+    hosts::{Trust, homes_of_key, is_home_of_file, is_near, is_within, trust_of},
+    rules,
+};
 
 /// What is given by a call or a program that packs the whole folder in which it runs.
 pub(super) const PACKED: &str = "an archive of all files";
@@ -92,16 +97,12 @@ fn run(flow: &Flow) -> Option<Judgement> {
 
 fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     let host = host_of(&flow.to);
-    if is_local(&host) {
+    if is_near(&host) {
         return None;
     }
     let to = if host.is_empty() { "a host that is not known".to_owned() } else { host.clone() };
     let of = |kind: Kind| flow.taints.iter().find(|taint| taint.kind == kind);
-    let is_at_home = |taint: &&Taint| {
-        HOMES
-            .iter()
-            .any(|(part, domains)| taint.what.contains(part) && domains.iter().any(|domain| is_within(&host, domain)))
-    };
+    let is_at_home = |taint: &&Taint| !is_let(&host) && is_home_of_file(&taint.what, &host);
     let is_own =
         |taint: &&Taint| taint.what.contains("~/") && !is_secret(&taint.what) && purpose.owns(&taint.what, &host);
     let mut secrets = flow.taints.iter().filter(|taint| taint.kind == Kind::Secret);
@@ -117,7 +118,7 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
             why,
         });
     }
-    let strangers = |taints: &[Taint]| -> Vec<String> {
+    let strangers = |taints: &[Taint], is_strange: fn(&str, &str) -> bool| -> Vec<String> {
         let names = taints.iter().filter(|taint| taint.kind == Kind::Variable && is_secret_name(&taint.what));
         names.map(|taint| taint.what.clone()).filter(|name| is_strange(name, &host)).collect()
     };
@@ -127,13 +128,13 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
         let why = format!("what {} gives goes to {to}", taint.what);
         return Some(Judgement { rule: &rules::FLOW_PROJECT_SENT, evidence: rules::FLOW_PROJECT_SENT.evidence, why });
     }
-    let body = strangers(&flow.taints);
+    let body = strangers(&flow.taints, is_given_away);
     if !body.is_empty() {
         let rule = &rules::FLOW_KEY_TO_STRANGER;
         let evidence = if is_declared || host.is_empty() && body.len() < 2 { Evidence::Strong } else { rule.evidence };
         return Some(Judgement { rule, evidence, why: format!("{} goes to {to}", body.join(", ")) });
     }
-    let keys = strangers(&flow.keys);
+    let keys = strangers(&flow.keys, is_strange);
     (!keys.is_empty() && !is_declared && !host.is_empty()).then(|| Judgement {
         rule: &rules::FLOW_KEY_TO_STRANGER,
         evidence: Evidence::Strong,
@@ -144,19 +145,24 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
 /// Whether an address is one that documents use for any other.
 fn is_placeholder(address: &str) -> bool {
     let host = host_of(address);
-    ["example.com", "example.org", "example.net"].iter().any(|domain| is_within(&host, domain)) || is_local(&host)
+    ["example.com", "example.org", "example.net"].iter().any(|domain| is_within(&host, domain)) || is_near(&host)
 }
 
 /// Whether a variable belongs to a service that everybody uses, and the host is not that service's.
 pub(crate) fn is_strange(variable: &str, host: &str) -> bool {
     let variable = variable.to_ascii_uppercase();
-    let vendor = VENDORS.iter().find(|(start, _)| variable.starts_with(start));
-    vendor.is_some_and(|(_, domains)| !domains.iter().any(|domain| is_within(host, domain)))
+    homes_of_key(&variable).is_some_and(|domains| !domains.iter().any(|domain| is_within(host, domain)))
 }
 
-/// Whether a host is a domain's own. One that only has the domain's name in it is anybody's.
-fn is_within(host: &str, domain: &str) -> bool {
-    host.strip_suffix(domain).is_some_and(|before| before.is_empty() || before.ends_with('.'))
+/// Whether a variable of a service that everybody uses, sent as data, reaches somebody else: also who only rents a host
+/// from that service.
+fn is_given_away(variable: &str, host: &str) -> bool {
+    is_strange(variable, host) || is_let(host) && homes_of_key(&variable.to_ascii_uppercase()).is_some()
+}
+
+/// Whether anybody can have a host of this name.
+fn is_let(host: &str) -> bool {
+    matches!(trust_of(host), Trust::Tenant | Trust::Drop)
 }
 
 /// The host of an address; empty when it is not known.
@@ -173,15 +179,6 @@ fn host_of(address: &str) -> String {
     if known.contains('$') { String::new() } else { known.to_ascii_lowercase() }
 }
 
-fn is_local(host: &str) -> bool {
-    host == "localhost"
-        || host.starts_with("127.")
-        || host.starts_with("192.168.")
-        || host.starts_with("10.")
-        || host == "["
-        || host == "0.0.0.0"
-}
-
 fn shown(address: &str) -> String {
     address.replace('\0', "…").chars().take(80).collect()
 }
@@ -196,6 +193,8 @@ mod tests {
         for host in ["api.github.com.collect.invalid", "notgithub.com", "github.invalid", ""] {
             assert!(is_strange("GITHUB_TOKEN", host), "{host}");
         }
+        assert!(is_given_away("AZURE_CLIENT_SECRET", "evil.azurewebsites.net"));
+        assert!(!is_given_away("AZURE_CLIENT_SECRET", "login.microsoftonline.com"));
         assert!(!is_strange("WEATHER_KEY", "collect.invalid"), "of a service that we do not know");
     }
 }

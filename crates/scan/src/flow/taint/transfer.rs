@@ -54,7 +54,7 @@ impl Analysis<'_> {
         let given: Vec<Value> = args.iter().map(|arg| self.given(arg)).collect();
         let text = |at: usize| args.get(at).and_then(|arg| arg.text.as_deref()).unwrap_or("");
         let (mut sent, mut output, mut address) = (Value::default(), None, String::new());
-        let (mut at, mut is_local) = (0, false);
+        let (mut at, mut is_local, mut is_unchecked) = (0, false, false);
         while at < args.len() {
             let (option, own) = option_of(text(at));
             let follows = own.is_none();
@@ -78,6 +78,7 @@ impl Analysis<'_> {
             } else {
                 is_pair = VALUED.contains(&option);
                 is_local |= option == "--unix-socket";
+                is_unchecked |= crate::hosts::is_unchecked(&format!("curl {}", text(at)));
                 if !option.starts_with('-') {
                     if address.is_empty() || text(at).contains("://") {
                         address = text(at).to_owned();
@@ -96,7 +97,8 @@ impl Analysis<'_> {
         if !is_local {
             self.note(line, End::Sent, &sent, address.clone());
         }
-        let fetched = Value::of(Kind::Remote, &address);
+        let from = if is_unchecked { format!("{address} --insecure") } else { address };
+        let fetched = Value::of(Kind::Remote, &from);
         if let Some(path) = output {
             self.write_file(&path, &fetched);
         }

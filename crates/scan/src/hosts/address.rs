@@ -1,0 +1,229 @@
+//! [`Address`]: a host in a text, and what stands around it.
+
+use std::sync::LazyLock;
+
+use crate::literals::Literals;
+
+use super::{is_near, is_sample};
+
+/// Bytes of the longest scheme that tells something, and one more.
+const SCHEME: usize = 6;
+
+/// Bytes of a path that are looked at.
+const PATH: usize = 512;
+
+/// What an address names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Address<'t> {
+    /// In lower case and without a port; with its marks where it is only known when the text is used.
+    pub host: String,
+    /// What follows in the address, from its slash on.
+    pub path: &'t str,
+    /// Whether the one who answers has to prove who it is.
+    pub is_secure: bool,
+    /// Where the host begins in the text.
+    pub at: usize,
+}
+
+impl Address<'_> {
+    /// Whether the host is put in when the text is used.
+    pub fn is_open(&self) -> bool {
+        self.host.contains(['$', '{', '<', '%', '[', '\0'])
+    }
+
+    /// Whether it leads to nobody: it stands for another one, or to this machine.
+    pub fn is_nowhere(&self) -> bool {
+        self.is_open() || is_near(&self.host) || is_sample(&self.host)
+    }
+}
+
+/// The addresses in a text that have the scheme of a host.
+pub(crate) fn addresses(text: &str) -> impl Iterator<Item = Address<'_>> {
+    const SECURE: &[&str] = &["https", "wss", "sftp", "ssh", "ftps"];
+    const WITHOUT_HOST: &[&str] = &["file", "s3", "s3a", "gs"];
+    text.match_indices("://").filter_map(|(mark, _)| {
+        let before = text.get(..mark)?;
+        let letters = before.bytes().rev().take(SCHEME).take_while(u8::is_ascii_alphanumeric).count();
+        let is_one_of = |all: &[&str]| {
+            let scheme = before.get(mark - letters..).unwrap_or("");
+            all.iter().any(|known| known.eq_ignore_ascii_case(scheme))
+        };
+        (!is_one_of(WITHOUT_HOST)).then(|| address_at(text, mark + 3, is_one_of(SECURE)))
+    })
+}
+
+/// The first address in a text, with a scheme or with that of the page around it.
+pub(crate) fn first(text: &str) -> Option<Address<'_>> {
+    let at = text.find("//")? + 2;
+    Some(address_at(text, at, text.get(..at - 2).is_some_and(|before| before.ends_with("https:"))))
+}
+
+fn address_at(text: &str, at: usize, is_secure: bool) -> Address<'_> {
+    let rest = text.get(at..).unwrap_or("");
+    let is_end = |c: char| c.is_whitespace() || "/?#\"'`)>,;|\\*".contains(c);
+    let end = rest.find(is_end).unwrap_or(rest.len());
+    let (authority, behind) = rest.split_at_checked(end).unwrap_or((rest, ""));
+    let (login, host) = authority.rsplit_once('@').map_or((0, authority), |(login, host)| (login.len() + 1, host));
+    let host = match host.strip_prefix('[') {
+        Some(six) => six.split(']').next().unwrap_or(six),
+        None => host.split(':').next().unwrap_or(host),
+    };
+    let behind = behind.get(..behind.floor_char_boundary(PATH)).unwrap_or("");
+    let path_end = behind.find(|c: char| c.is_whitespace() || "\"'`)>|\\".contains(c)).unwrap_or(behind.len());
+    let path = behind.get(..path_end).filter(|path| path.starts_with('/')).unwrap_or("");
+    Address { host: host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase(), path, is_secure, at: at + login }
+}
+
+/// Bytes of a command in which a host is looked for.
+const COMMAND: usize = 1024;
+
+/// Programs among whose words stands a host without a scheme, and what they do with it.
+const PROGRAMS: &[(&str, Takes)] = &[
+    ("curl", Takes::Page),
+    ("wget", Takes::Page),
+    ("nc", Takes::Port),
+    ("ncat", Takes::Port),
+    ("netcat", Takes::Port),
+    ("telnet", Takes::Port),
+    ("ssh", Takes::Login),
+    ("scp", Takes::File),
+    ("sftp", Takes::Login),
+    ("rsync", Takes::File),
+];
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Takes {
+    /// A host and a path.
+    Page,
+    /// A host, and a port as the next word.
+    Port,
+    /// A host, mostly behind a name and `@`.
+    Login,
+    /// A host before a colon and a path.
+    File,
+}
+
+/// Letters of options of these programs behind which stands a value.
+const VALUED: &[char] = &[
+    'o', 'd', 'F', 'T', 'H', 'u', 'b', 'c', 'X', 'A', 'e', 'm', 'w', 'x', 'P', 'p', 'i', 'l', 'L', 'R', 'D', 'J', 'O',
+];
+
+/// Long options behind which stands a value.
+const VALUED_LONG: &[&str] = &[
+    "--output",
+    "--data",
+    "--data-binary",
+    "--data-raw",
+    "--data-urlencode",
+    "--form",
+    "--upload-file",
+    "--header",
+    "--user",
+    "--request",
+    "--user-agent",
+    "--cookie",
+    "--max-time",
+    "--connect-timeout",
+    "--retry",
+    "--output-document",
+    "--post-file",
+    "--post-data",
+    "--rsh",
+    "--exclude",
+    "--include",
+];
+
+/// The hosts that commands in a text name without a scheme.
+pub(crate) fn bare(text: &str) -> Vec<Address<'_>> {
+    static NAMES: LazyLock<Literals> = LazyLock::new(|| Literals::new(PROGRAMS.iter().map(|(name, _)| *name)));
+    let mut found = Vec::new();
+    NAMES.find(text.as_bytes(), |place, range| {
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+        let before = range.start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
+        let is_called = matches!(text.as_bytes().get(range.end), Some(b' ' | b'\t'));
+        if let Some((_, takes)) = PROGRAMS.get(place).filter(|_| is_called && !before.is_some_and(is_part)) {
+            found.extend(named(text, range.end, *takes));
+        }
+    });
+    found
+}
+
+/// The hosts among the arguments of a command, which begin at a place.
+fn named(text: &str, start: usize, takes: Takes) -> Vec<Address<'_>> {
+    let end = text.floor_char_boundary(start + COMMAND);
+    let (mut found, mut skips) = (Vec::new(), false);
+    let mut words = words(text.get(start..end).unwrap_or("")).peekable();
+    while let Some((at, word, ends)) = words.next() {
+        let next = words.peek().map_or("", |(_, next, _)| next);
+        match std::mem::take(&mut skips) {
+            true => {}
+            false if PROGRAMS.iter().any(|(name, _)| *name == word) => break,
+            false if word.starts_with('-') => skips = has_value(word, takes),
+            false => found.extend(read(text, start + at, word, takes, next)),
+        }
+        if ends {
+            break;
+        }
+    }
+    found
+}
+
+/// The words of a text with their places, without quotes, and whether a command ends behind each.
+fn words(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
+    let mut at = 0;
+    text.split_inclusive([' ', '\t', '\n']).map(move |piece| {
+        let start = at;
+        at += piece.len();
+        let is_quote = |c: char| matches!(c, '"' | '\'' | '`' | '(' | ')' | '$') || c.is_whitespace();
+        let bare = piece.trim_end_matches(['"', '\'', '`', ')', ';', '|', '&', ' ', '\t', '\n']);
+        let word = bare.trim_start_matches(is_quote);
+        let tail = piece.get(bare.len()..).unwrap_or("");
+        let ends = tail.contains(['\n', ';', '|', '&', ')', '`']) && !piece.starts_with('\\');
+        (start + bare.len() - word.len(), word, ends)
+    })
+}
+
+fn has_value(option: &str, how: Takes) -> bool {
+    if option.starts_with("--") {
+        return VALUED_LONG.contains(&option);
+    }
+    let letter = option.chars().next_back().unwrap_or('-');
+    // To `curl`, these letters say that names and redirects are taken from the other side.
+    VALUED.contains(&letter) && !(how == Takes::Page && matches!(letter, 'L' | 'O' | 'i' | 'l' | 'R' | 'J' | 'p'))
+}
+
+fn read<'t>(text: &'t str, at: usize, word: &str, how: Takes, next: &str) -> Option<Address<'t>> {
+    let is_port = || next.split('-').all(|part| part.parse::<u16>().is_ok());
+    let fits = match how {
+        Takes::Page => true,
+        Takes::Port => is_port(),
+        Takes::Login => word.contains('@'),
+        Takes::File => word.contains(':'),
+    };
+    let address = address_at(text, at, matches!(how, Takes::Login | Takes::File));
+    let is_file = how == Takes::Page && address.path.is_empty() && !word.contains(':') && names_file(&address.host);
+    (fits && !word.contains("://") && names_host(&address.host) && !is_file).then_some(address)
+}
+
+fn names_host(name: &str) -> bool {
+    let is_plain = name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-'));
+    let (before, last) = name.rsplit_once('.').unwrap_or(("", name));
+    let is_name = last.len() > 1 && last.bytes().all(|byte| byte.is_ascii_alphabetic());
+    is_plain && !before.is_empty() && (is_name || crate::capabilities::is_address(name))
+}
+
+fn names_file(name: &str) -> bool {
+    const ENDS: &[&str] =
+        &["sh", "py", "js", "ts", "json", "md", "txt", "html", "yaml", "yml", "zip", "gz", "csv", "pdf"];
+    name.rsplit('.').next().is_some_and(|last| ENDS.contains(&last))
+}
+
+/// Whether a command says that the other side need not prove who it is.
+pub(crate) fn is_unchecked(text: &str) -> bool {
+    const WORDS: &[&str] = &["--insecure", "--no-check-certificate", "-SkipCertificateCheck", "--proxy-insecure"];
+    let is_curls = |letters: &str| letters.contains('k') && letters.chars().all(|c| "kfsSLgivjOq#NRl0146".contains(c));
+    text.split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | ',')).any(|word| {
+        WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
+            || word.strip_prefix('-').is_some_and(is_curls) && text.contains("curl")
+    })
+}
