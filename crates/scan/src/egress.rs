@@ -9,9 +9,10 @@ mod known;
 use std::{collections::HashSet, sync::LazyLock};
 
 use known::{HANDS_OVER, REACHES, SECRETS};
+use memchr::memmem;
 
 use crate::{
-    Rule,
+    Evidence, Rule,
     capabilities::{host_of, is_address},
     engine::SearchError,
     hosts::{addresses, bare, is_near, is_sample, is_told, trust_at},
@@ -65,15 +66,24 @@ pub(crate) fn check(sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), 
             };
             finder.charge(text.len() / FAST)?;
             if !is_told(text, &named.host) && !finder.blocks_at(source.path, named.line) {
-                add(if is_text { &rules::HOST_ONLY_IN_COMMAND } else { &rules::HOST_NOT_TOLD }, source, &named, finder);
+                let rule = if is_text { &rules::HOST_ONLY_IN_COMMAND } else { &rules::HOST_NOT_TOLD };
+                let most = if mentions_owner(text, &named.host) { rule.elsewhere() } else { rule.evidence };
+                add(rule, most, source, &named, finder);
             }
         }
     }
     Ok(())
 }
 
-fn add(rule: &'static Rule, source: &Source<'_>, named: &Named, finder: &mut Finder) {
-    let evidence = role::evidence(rule, source, named.line, named.offset);
+/// Whether a text has the name of a host's owner, as "Acme" is that of `api.acme.io`: it may mean the host.
+fn mentions_owner(text: &str, host: &str) -> bool {
+    let owner = host.rsplit('.').skip(1).find(|label| label.len() > 3);
+    owner.is_some_and(|owner| memmem::find(text.as_bytes(), owner.as_bytes()).is_some())
+}
+
+/// Adds a host that no text names, as evidence of at most some weight.
+fn add(rule: &'static Rule, most: Evidence, source: &Source<'_>, named: &Named, finder: &mut Finder) {
+    let evidence = role::evidence(rule, source, named.line, named.offset).min(most);
     let message = format!("{}: {}", rule.message, named.host);
     finder.add_told(rule, evidence, source, named.line, source.line(named.line).trim(), message);
 }
