@@ -35,7 +35,15 @@ const FORMAT: i64 = 1;
 const SHOWN_BYTES: usize = 64 << 10;
 
 /// The kinds of sources. A later version may add some; what has one is refused whole and left as it is.
-const KINDS: [&str; 4] = ["registry", "git", "folder", "archive"];
+const KINDS: [&str; 6] = ["registry", "git", "folder", "archive", OTHER, "clawhub"];
+
+/// Kind of a source of another tool, from which nothing is fetched. Earlier versions wrote the tool's own word.
+const OTHER: &str = "other";
+
+/// The kind of a source as the file names it.
+pub(crate) fn kind_in_file(kind: &str) -> String {
+    if KINDS.contains(&kind) { kind.to_owned() } else { OTHER.to_owned() }
+}
 
 const HEAD: &str = "# Written by skillhub: which skills are installed, exactly. Commit this file.\n";
 

@@ -142,5 +142,5 @@ fn what_is_only_told_to_the_agent_is_noticed() {
 /// Weaknesses and attacks on other people's services harm no user of the skill by themselves.
 #[test]
 fn attacks_on_services_are_noticed() {
-    assert_judged(EXPLOITS, [45, 96], [2, 4]);
+    assert_judged(EXPLOITS, [45, 96], [3, 11]);
 }

@@ -8,7 +8,7 @@ use skill::SkillName;
 use super::{InstallRequest, Installer, Linked, Linking, plan::Planned, plan::Step};
 use crate::{
     agent_folders::AgentFolder,
-    lock_file::{LockFile, LockFileError, LockedSkill, LockedWaiver, line_of, write_pending_lines},
+    lock_file::{LockFile, LockFileError, LockedSkill, LockedWaiver, kind_in_file, line_of, write_pending_lines},
     requires,
     tracked::TrackedFolders,
 };
@@ -93,7 +93,7 @@ impl Installer<'_> {
             name: origin.name.clone(),
             requested: candidate.requested.clone(),
             version: origin.version.clone(),
-            kind: origin.kind.clone(),
+            kind: kind_in_file(&origin.kind),
             source: origin.source.clone(),
             local: candidate.local,
             commit: origin.commit.clone(),

@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, path::Path};
 use library::{Library, LibraryError, Origin, Revision};
 use skill::{Bundle, Digest, SkillName, archive};
 
-use super::{LockFile, LockFileError, LockedSkill};
+use super::{LockFile, LockFileError, LockedSkill, kind_in_file};
 use crate::requires;
 
 /// One entry that differs from the library, or is missing.
@@ -176,7 +176,7 @@ fn made_again(old: Option<&LockedSkill>, head: &Revision, origin: Origin, releas
         content: head.digest.to_string(),
         name: origin.name,
         version: origin.version,
-        kind: origin.kind,
+        kind: kind_in_file(&origin.kind),
         source: origin.source,
         commit: origin.commit,
         digest: origin.digest,
