@@ -49,6 +49,8 @@ pub struct Context {
     pub accepts_rewrite: bool,
     /// The settings of the user.
     pub config: client::Config,
+    /// What they and the system's add to the rules of the scanner.
+    pub scan: scan::Settings,
     /// Why those could not be read, where it is the command's work to tell that; they are the defaults then.
     pub config_fault: Option<CliError>,
     /// The reason not to trust the home: others own it or can write to it. Its settings are the defaults then.
@@ -107,6 +109,14 @@ impl Context {
             Some(Ok(config)) => (config, None),
             Some(Err(error)) => (client::Config::default(), Some(failed(error))),
         };
+        let now = Timestamp::now();
+        let scan = acting::scan_settings(&config, &home, &user_home, now);
+        let scanner = scan.and_then(|settings| Ok((client::scanner(&settings).map_err(failed)?, settings)));
+        let ((scanner, scan), scan_fault) = match scanner {
+            Ok(scanner) => (scanner, None),
+            Err(error) => (Default::default(), Some(error)),
+        };
+        let (home, config_fault) = (home.scanned_by(scanner), config_fault.or(scan_fault));
         let home = match crate::notify::watcher(&config.notify, out) {
             Some(watcher) => home.watched_by(watcher),
             None => home,
@@ -115,7 +125,6 @@ impl Context {
         let configured = config.skills.library(&user_home);
         let place = LibraryPlace::resolve(global, &cwd, &user_home, configured)?;
         let home = home.linked_by(linking::linker(&place, &user_home, &config));
-        let now = Timestamp::now();
         let actor = actor(global.actor.as_deref(), &home, now)?;
         let names_no_person = global.actor.is_some() && actor.kind != ActorKind::Person;
         let registry = global.registry.clone().filter(|registry| !registry.is_empty());
@@ -127,6 +136,7 @@ impl Context {
             registry,
             accepts_rewrite: global.accept_rewrite,
             config,
+            scan,
             config_fault,
             home_fault,
             actor,

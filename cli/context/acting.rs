@@ -110,15 +110,42 @@ pub fn read_policy(config: &client::Config, home: &Home, cwd: &Path) -> Result<P
     Ok(Policy::new(own, others))
 }
 
+/// What the configurations of the user and of the system add to the rules of the scanner.
+///
+/// # Errors
+/// One of the files cannot be read or understood.
+pub fn scan_settings(
+    config: &client::Config,
+    home: &Home,
+    user_home: &Path,
+    now: Timestamp,
+) -> Result<scan::Settings, CliError> {
+    let of_file = |settings: &scan::Settings, file: &Path| {
+        client::scan_settings(settings.clone(), file, user_home, now).map_err(failed)
+    };
+    let own = of_file(&config.scan, &home.config())?;
+    match PolicyFile::read(Path::new(SYSTEM_POLICY)).map_err(failed)? {
+        Some(system) => Ok(own.and(of_file(&system.scan, &system.path)?)),
+        None => Ok(own),
+    }
+}
+
 /// The policy of the system, and the one that the environment names.
 fn tightening(cwd: &Path) -> Result<Vec<PolicyFile>, CliError> {
     let mut files: Vec<PolicyFile> = PolicyFile::read(Path::new(SYSTEM_POLICY)).map_err(failed)?.into_iter().collect();
     if let Some(path) = std::env::var_os(POLICY_VARIABLE).filter(|path| !path.is_empty()) {
         let path = cwd.join(path);
-        files.push(PolicyFile::read(&path).map_err(failed)?.ok_or_else(|| {
+        let file = PolicyFile::read(&path).map_err(failed)?.ok_or_else(|| {
             CliError::new("invalid_config", Exit::Usage, format!("there is no {}", path.display()))
                 .hint(format!("{POLICY_VARIABLE} names a file that has to be there"))
-        })?);
+        })?;
+        // Whoever gives a command sets the environment, agents included.
+        if file.scan != scan::Settings::default() {
+            let message = format!("{} has [scan], and {POLICY_VARIABLE} can only tighten", path.display());
+            return Err(CliError::new("invalid_config", Exit::Usage, message)
+                .hint(format!("[scan] is read from config.toml of the home and from {SYSTEM_POLICY}")));
+        }
+        files.push(file);
     }
     Ok(files)
 }

@@ -23,10 +23,12 @@ pub struct PolicyFile {
     pub preset: Option<String>,
     /// Owners of whom nothing is taken without their signature; `*` for all.
     pub require_signatures: Vec<String>,
+    /// What it says of the scanner.
+    pub scan: scan::Settings,
     rules: Vec<Table>,
 }
 
-/// A file that has nothing but a policy:
+/// A file that has nothing but a policy, and `[scan]` as `config.toml` has it:
 ///
 /// ```toml
 /// format = 1
@@ -45,12 +47,14 @@ struct Document {
     #[serde(default)]
     require_signatures: Vec<String>,
     #[serde(default)]
+    scan: scan::Settings,
+    #[serde(default)]
     rules: Vec<Table>,
 }
 
 impl PolicyFile {
     pub(crate) fn new(path: PathBuf, preset: Option<String>, rules: Vec<Table>) -> Self {
-        Self { path, preset, require_signatures: Vec::new(), rules }
+        Self { path, preset, require_signatures: Vec::new(), scan: scan::Settings::default(), rules }
     }
 
     /// Reads a file that has nothing but a policy; `None` where there is none.
@@ -70,11 +74,13 @@ impl PolicyFile {
         for owner in document.require_signatures.iter().filter(|owner| *owner != "*") {
             Owner::parse(owner).map_err(|source| ConfigError::Owner { path: path.to_owned(), source })?;
         }
-        let require_signatures = document.require_signatures;
+        let (require_signatures, scan) = (document.require_signatures, document.scan);
         match document.format {
-            FORMAT => {
-                Ok(Some(Self { require_signatures, ..Self::new(path.to_owned(), document.policy, document.rules) }))
-            }
+            FORMAT => Ok(Some(Self {
+                require_signatures,
+                scan,
+                ..Self::new(path.to_owned(), document.policy, document.rules)
+            })),
             found => Err(ConfigError::Format { path: path.to_owned(), found }),
         }
     }

@@ -16,6 +16,7 @@ use crate::{
     capabilities::{host_of, is_address},
     engine::SearchError,
     literals::Literals,
+    local::is_own_host,
     role, rules,
     scanner::Finder,
     source::Source,
@@ -128,6 +129,9 @@ fn hosts<'s>(source: &'s Source<'_>) -> impl Iterator<Item = Named> + 's {
 
 /// Whether a host is another machine, and none of those that everybody reaches.
 fn is_somewhere(host: &str) -> bool {
+    if is_own_host(host) {
+        return false;
+    }
     if is_address(host) {
         return !is_near(host);
     }

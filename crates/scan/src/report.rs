@@ -44,7 +44,7 @@ pub struct Finding {
 /// What a scan found in one skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The version of the rules, see [`crate::ruleset`].
+    /// The version of the rules, see [`crate::Scanner::ruleset`].
     pub ruleset: String,
     /// The findings, the gravest first, then by path and line.
     pub findings: Vec<Finding>,
@@ -60,11 +60,13 @@ impl Report {
         Self { ruleset: crate::ruleset().to_owned(), findings }
     }
 
-    /// Marks the findings in a bundle that a person accepted.
+    /// Marks the findings in a bundle that a person accepted, beside those that the settings accept.
     pub fn waive(&mut self, bundle: &Bundle, waivers: &Waivers) {
         for finding in &mut self.findings {
-            finding.waiver = waivers.cover(finding, bundle).map(|waiver| waiver.acceptance.clone());
-            finding.waived = finding.waiver.is_some();
+            if let Some(waiver) = waivers.cover(finding, bundle) {
+                finding.waiver = Some(waiver.acceptance.clone());
+                finding.waived = true;
+            }
         }
     }
 

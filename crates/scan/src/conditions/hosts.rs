@@ -1,5 +1,7 @@
 //! Whose host, registry, forge, page or mailbox a match names.
 
+use crate::local::is_own_registry;
+
 /// Whether what matched names neither this machine nor a sample, so that it is about another one.
 pub(crate) fn is_far(matched: &str) -> bool {
     !["localhost", "127.0.0.1", "[::1]", "host.docker.internal", "example.", ".local"]
@@ -66,7 +68,7 @@ pub(crate) fn is_no_registry(matched: &str) -> bool {
     let lower = matched.to_ascii_lowercase();
     lower.split("://").nth(1).is_some_and(|rest| {
         let host = rest.split('/').next().unwrap_or("");
-        !REGISTRIES.iter().any(|known| host.contains(known))
+        !REGISTRIES.iter().any(|known| host.contains(known)) && !is_own_registry(rest)
     })
 }
 
@@ -151,9 +153,10 @@ pub(crate) fn is_unknown_forge(text: &str) -> bool {
         "dev.azure.com/",
     ];
     let host = text.split("://").nth(1).unwrap_or("");
-    !FORGES
-        .iter()
-        .any(|forge| host.starts_with(forge) || host.split_once('@').is_some_and(|(_, host)| host.starts_with(forge)))
+    !is_own_registry(host)
+        && !FORGES.iter().any(|forge| {
+            host.starts_with(forge) || host.split_once('@').is_some_and(|(_, host)| host.starts_with(forge))
+        })
 }
 
 pub(crate) fn is_unknown_page(matched: &str) -> bool {

@@ -1,5 +1,7 @@
 //! Where code that is run comes from.
 
+use crate::local::is_own_installer;
+
 /// Hosts whose own pages tell to install by a pipe into a shell.
 const INSTALLERS: &[&str] = &[
     "get.chezmoi.io",
@@ -94,6 +96,7 @@ pub(crate) fn from_known_host(text: &str) -> bool {
                 after.is_empty() || after.starts_with(['/', '"', '\'', ' ', ')', '?', '|', '`', '\\'])
             })
         }) || (rest.starts_with("github.com/") && rest.contains("/releases/"))
+            || is_own_installer(rest)
     };
     let mut seen = false;
     hosts.into_iter().all(|rest| {

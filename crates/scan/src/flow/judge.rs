@@ -7,7 +7,7 @@ use super::{
     paths::{is_secret, steers},
     taint::{End, Flow, Kind, Taint},
 };
-use crate::{Evidence, Rule, conditions::remote_code::from_known_host, rules};
+use crate::{Evidence, Rule, conditions::remote_code::from_known_host, local::is_own_host, rules};
 
 /// What is given by a call or a program that packs the whole folder in which it runs.
 pub(super) const PACKED: &str = "an archive of all files";
@@ -92,7 +92,7 @@ fn run(flow: &Flow) -> Option<Judgement> {
 
 fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     let host = host_of(&flow.to);
-    if is_local(&host) {
+    if is_local(&host) || is_own_host(&host) {
         return None;
     }
     let to = if host.is_empty() { "a host that is not known".to_owned() } else { host.clone() };
@@ -162,8 +162,10 @@ fn is_within(host: &str, domain: &str) -> bool {
 /// The host of an address; empty when it is not known.
 fn host_of(address: &str) -> String {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    // What follows the host may have an `@` of its own.
+    let rest = rest.split(['/', '\\', '?', '#', ' ']).next().unwrap_or("");
     let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
-    let host: String = rest.chars().take_while(|c| !matches!(c, '/' | ':' | '?' | '#' | ' ')).collect();
+    let host: String = rest.chars().take_while(|c| *c != ':').collect();
     let known = match host.rsplit_once('\0') {
         // A name that is looked up is read from its end.
         Some((_, known)) if !address.contains("://") => known.strip_prefix('.').unwrap_or(""),
