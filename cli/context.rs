@@ -6,6 +6,7 @@ mod hosts;
 mod linking;
 mod place;
 mod registries;
+mod scanning;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -49,8 +50,6 @@ pub struct Context {
     pub accepts_rewrite: bool,
     /// The settings of the user.
     pub config: client::Config,
-    /// What they and the system's add to the rules of the scanner.
-    pub scan: scan::Settings,
     /// Why those could not be read, where it is the command's work to tell that; they are the defaults then.
     pub config_fault: Option<CliError>,
     /// The reason not to trust the home: others own it or can write to it. Its settings are the defaults then.
@@ -110,13 +109,7 @@ impl Context {
             Some(Err(error)) => (client::Config::default(), Some(failed(error))),
         };
         let now = Timestamp::now();
-        let scan = acting::scan_settings(&config, &home, &user_home, now);
-        let scanner = scan.and_then(|settings| Ok((client::scanner(&settings).map_err(failed)?, settings)));
-        let ((scanner, scan), scan_fault) = match scanner {
-            Ok(scanner) => (scanner, None),
-            Err(error) => (Default::default(), Some(error)),
-        };
-        let (home, config_fault) = (home.scanned_by(scanner), config_fault.or(scan_fault));
+        let (home, config_fault) = scanning::with_scanner(home, config_fault, &config, (&user_home, now));
         let home = match crate::notify::watcher(&config.notify, out) {
             Some(watcher) => home.watched_by(watcher),
             None => home,
@@ -136,7 +129,6 @@ impl Context {
             registry,
             accepts_rewrite: global.accept_rewrite,
             config,
-            scan,
             config_fault,
             home_fault,
             actor,

@@ -13,14 +13,14 @@ use std::{
 
 use clap::Args;
 use library::Verdicts;
-use scan::{Capabilities, Report, Scanner, Settings, Severity, Verdict, Waivers};
+use scan::{Capabilities, Report, Scanner, Severity, Verdict, Waivers};
 use serde_json::{Value, json};
 use skill::Bundle;
 
 use crate::{
     commands::found::map_parallel,
     context::{self, Context},
-    exit::{CliError, Exit, failed},
+    exit::{CliError, Exit},
     hints,
     print::{FAINT, GOOD, STRONG, findings_lines, verdict_style, visible, write_capabilities},
 };
@@ -151,9 +151,7 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
 /// The scanner of the configuration, with the rules that a flag adds.
 fn scanner(context: &Context, args: &ScanArgs) -> Result<Scanner, CliError> {
     let Some(folder) = &args.rules_from else { return Ok(context.home.scanner()) };
-    let rules = vec![context.absolute(folder).display().to_string()];
-    let settings = Settings { rules, ..Settings::default() }.and(context.scan.clone());
-    let scanner = client::scanner(&settings).map_err(failed)?;
+    let scanner = context.scanner_with(folder)?;
     match scanner.wrong_example() {
         None => Ok(scanner),
         Some((rule, path)) => Err(CliError::new(

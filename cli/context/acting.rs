@@ -15,8 +15,8 @@ use crate::{
     exit::{CliError, Exit, failed},
 };
 
-/// What an administrator sets for all users; it can only tighten what they set.
-const SYSTEM_POLICY: &str = "/etc/skillhub/policy.toml";
+/// What an administrator sets for all users; but for `[scan]` it can only tighten what they set.
+pub(super) const SYSTEM_POLICY: &str = "/etc/skillhub/policy.toml";
 
 /// The variable that names a further such file.
 const POLICY_VARIABLE: &str = "SKILLHUB_POLICY";
@@ -108,26 +108,6 @@ pub fn read_policy(config: &client::Config, home: &Home, cwd: &Path) -> Result<P
     own.preset = own.preset.or(Some(Preset::default()));
     let others = tightening(cwd)?.iter().map(layer).collect::<Result<_, _>>()?;
     Ok(Policy::new(own, others))
-}
-
-/// What the configurations of the user and of the system add to the rules of the scanner.
-///
-/// # Errors
-/// One of the files cannot be read or understood.
-pub fn scan_settings(
-    config: &client::Config,
-    home: &Home,
-    user_home: &Path,
-    now: Timestamp,
-) -> Result<scan::Settings, CliError> {
-    let of_file = |settings: &scan::Settings, file: &Path| {
-        client::scan_settings(settings.clone(), file, user_home, now).map_err(failed)
-    };
-    let own = of_file(&config.scan, &home.config())?;
-    match PolicyFile::read(Path::new(SYSTEM_POLICY)).map_err(failed)? {
-        Some(system) => Ok(own.and(of_file(&system.scan, &system.path)?)),
-        None => Ok(own),
-    }
 }
 
 /// The policy of the system, and the one that the environment names.

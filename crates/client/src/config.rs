@@ -319,11 +319,11 @@ impl Fails for ConfigError {
                 Failure::new(FailureKind::Usage, "invalid_config").hint(format!("mend {}", path.display()))
             }
             Self::Scan(error) => {
-                let code = match error {
-                    scan::SettingsError::Value { .. } => "invalid_config",
-                    _ => "invalid_rules",
+                let (code, hint) = match error {
+                    scan::SettingsError::Value { .. } => ("invalid_config", "mend [scan] in the configuration"),
+                    _ => ("invalid_rules", "mend the file; docs/guides/scan-rules.md shows the form"),
                 };
-                Failure::new(FailureKind::Usage, code).hint("docs/guides/scan-rules.md has an example of each")
+                Failure::new(FailureKind::Usage, code).hint(hint)
             }
             Self::Format { .. } => Failure::new(FailureKind::Usage, "invalid_config").hint("use a newer skillhub"),
             Self::Place(error) => error.failure(),

@@ -26,7 +26,7 @@ use registry_index::{
     AppendError, Appended, BundlePlace, Deprecation, Entry, FlagError, Index, KeyChange, KeyChangeError, NewRelease,
     Stamp, seed, shard,
 };
-use scan::{Cleared, Scanner};
+use scan::Cleared;
 use semver::Version;
 use skill::{Digest, Owner, QualifiedName, SkillName};
 
@@ -116,11 +116,6 @@ impl Registries {
             installed: BTreeSet::new(),
             opened: Opened::default(),
         }
-    }
-
-    /// What scans the skills that go there and come from there.
-    pub(crate) fn scanner(&self) -> Scanner {
-        self.home.scanner()
     }
 
     /// The same, taking what a registry holds now although it did not grow from what was seen of it.

@@ -16,7 +16,7 @@ use crate::{
     capabilities::{host_of, is_address},
     engine::SearchError,
     literals::Literals,
-    local::is_own_host,
+    local::is_own_place,
     role, rules,
     scanner::Finder,
     source::Source,
@@ -129,7 +129,7 @@ fn hosts<'s>(source: &'s Source<'_>) -> impl Iterator<Item = Named> + 's {
 
 /// Whether a host is another machine, and none of those that everybody reaches.
 fn is_somewhere(host: &str) -> bool {
-    if is_own_host(host) {
+    if is_own_place(host) {
         return false;
     }
     if is_address(host) {

@@ -155,7 +155,7 @@ impl Local {
             let message = match is_rule(id) {
                 true if crate::can_be_waived(id) => continue,
                 true => format!("{id}: that the scan did not see everything stays"),
-                false => format!("there is no rule {id:?}; `skillhub scan --rules` lists them"),
+                false => format!("there is no rule {id:?}"),
             };
             return Err(SettingsError::Value { key: key.to_owned(), message });
         }
@@ -207,9 +207,17 @@ pub(crate) fn weighed(rule: &Rule, evidence: Evidence) -> Option<Evidence> {
     }
 }
 
-/// Whether a host is the company's own.
+/// Whether a host is the company's own, so that skills may send there.
 pub(crate) fn is_own_host(host: &str) -> bool {
     current().is_some_and(|local| local.settings.own_hosts.iter().any(|own| is_within(host, own)))
+}
+
+/// Whether a host is one to which the company's own skills go, whatever for.
+pub(crate) fn is_own_place(host: &str) -> bool {
+    current().is_some_and(|local| {
+        let Settings { own_hosts, own_registries, own_installers, .. } = &local.settings;
+        own_hosts.iter().chain(own_registries).chain(own_installers).any(|own| is_within(host, own))
+    })
 }
 
 /// Whether packages of the company's own come from the host with which a text begins.

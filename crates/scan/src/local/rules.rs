@@ -15,6 +15,9 @@ const RULES: usize = 1_000;
 /// Bytes of the longest pattern.
 const PATTERN: usize = 4 << 10;
 
+/// Bytes of the longest match of a pattern that needs no trial.
+const SMALL: usize = 2 << 10;
+
 /// Literals of a rule, those of `also` included.
 const LITERALS: usize = 64;
 
@@ -96,7 +99,8 @@ fn rule_of(entry: &RuleEntry, defaults: &Defaults) -> Result<Rule, String> {
     let remedy = or(&entry.remedy, &defaults.remedy, "ask those who wrote this rule");
     check(entry, &remedy)?;
     let pattern = leak(&entry.pattern.joined());
-    if Matcher::new(pattern).is_none() {
+    // To make an expression takes a thousand times as long; one that few bytes match is small enough.
+    if Matcher::new(pattern).is_none_or(|matcher| matcher.longest() > SMALL) {
         compile(pattern).map_err(|error| format!("its pattern is no expression: {error}"))?;
     }
     Ok(Rule {
