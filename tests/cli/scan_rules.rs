@@ -212,7 +212,7 @@ fn a_broken_rule_is_told_with_file_and_line() {
         (rule(&format!("{good}condition = \"hosts::is_far\"\n")), "built-in rules"),
         (rule(&format!("{good}senses = [\"a b\"]\n")), "built-in rules"),
         (rule(&format!("{good}scope = \"all\"\n")), "the scope \"all\""),
-        (rule(&format!("literals = [\"purple\"]\npattern = '(?:[a-z]{{900}}){{900}}purple'\n")), "no expression"),
+        (rule("literals = [\"purple\"]\npattern = '(?:[a-z]{900}){900}purple'\n"), "no expression"),
         (rule(&format!("literals = [\"purple\"]\npattern = '{}'\n", "a".repeat(5000))), "at most 4096"),
         (rule(good) + &rule(good), "it is there twice"),
         (format!("{builtin}message = \"m\"\n"), "a built-in rule has this id"),

@@ -110,8 +110,7 @@ fn read(path: &Path) -> io::Result<String> {
         (Some(folder), Some(name)) => (folder, name),
         _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
     };
-    // The last part may be a link, as what a system manages often is; it leads wherever it leads, since
-    // the file can only tighten.
+    // The last part may be a link, as what a system manages often is; it leads wherever its owner wants.
     let resolved = library::resolve(&folder.join(name))?;
     let parent = resolved.parent().unwrap_or(Path::new("/"));
     Dir::open_ambient_dir(parent, ambient_authority())?.read_to_string(resolved.file_name().unwrap_or(name))
@@ -145,6 +144,8 @@ mod tests {
             dir.write("policy.toml", damaged).unwrap();
             assert!(matches!(PolicyFile::read(&path), Err(ConfigError::Damaged { .. })), "{damaged}");
         }
+        dir.write("policy.toml", "format = 1\n[scan]\nown_hosts = [\"acme.test\"]\n").unwrap();
+        assert_eq!(PolicyFile::read(&path).unwrap().unwrap().scan.own_hosts, ["acme.test"]);
         dir.write("policy.toml", "format = 2").unwrap();
         assert!(matches!(PolicyFile::read(&path), Err(ConfigError::Format { found: 2, .. })));
         dir.remove_file("policy.toml").unwrap();

@@ -21,9 +21,6 @@ use crate::{
 /// Hexadecimal digits that tell local rules and settings from others.
 const DIGITS: usize = 12;
 
-/// Who accepted what the configuration accepts.
-const BY: &str = "configuration";
-
 /// Scans by our rules, and by what a user or a company adds to them. The default adds nothing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scanner(Option<&'static Local>);
@@ -102,14 +99,12 @@ impl Scanner {
         self.during(|| weighed(rule, rule.evidence)).map(Evidence::severity)
     }
 
-    /// Marks the findings that the settings accept.
+    /// Marks the findings that the settings accept, and no others but those that a person accepted.
     pub fn accept(self, report: &mut Report, bundle: &Bundle) {
-        let Some(local) = self.0 else { return };
-        for finding in report.findings.iter_mut().filter(|finding| crate::can_be_waived(&finding.rule)) {
-            if let Some(acceptance) = local.acceptance(finding, bundle) {
-                finding.waiver = Some(acceptance);
-                finding.waived = true;
-            }
+        for finding in &mut report.findings {
+            let by_person = finding.waiver.take().filter(|accepted| !accepted.is_of_configuration());
+            finding.waiver = by_person.or_else(|| self.0?.acceptance(finding, bundle));
+            finding.waived = finding.waiver.is_some();
         }
     }
 
@@ -174,8 +169,7 @@ impl Local {
                 && accepted.path.as_ref().is_none_or(|path| *path == finding.path)
                 && accepted.content.as_ref().is_none_or(|digest| digest.parse().ok() == content())
         })?;
-        let (by, reason) = (BY.to_owned(), accepted.reason.clone());
-        Some(Acceptance { by, reason, until: accepted.until.clone().unwrap_or_default(), ..Acceptance::default() })
+        Some(Acceptance::of_configuration(&accepted.reason, accepted.until.as_deref()))
     }
 }
 

@@ -60,13 +60,12 @@ impl Report {
         Self { ruleset: crate::ruleset().to_owned(), findings }
     }
 
-    /// Marks the findings in a bundle that a person accepted, beside those that the settings accept.
+    /// Marks the findings in a bundle that a person accepted; those that a configuration accepts stay marked.
     pub fn waive(&mut self, bundle: &Bundle, waivers: &Waivers) {
         for finding in &mut self.findings {
-            if let Some(waiver) = waivers.cover(finding, bundle) {
-                finding.waiver = Some(waiver.acceptance.clone());
-                finding.waived = true;
-            }
+            let waiver = waivers.cover(finding, bundle).map(|waiver| waiver.acceptance.clone());
+            finding.waiver = waiver.or(finding.waiver.take().filter(Acceptance::is_of_configuration));
+            finding.waived = finding.waiver.is_some();
         }
     }
 

@@ -59,3 +59,22 @@ fn text_put_together_is_searched_for_a_users_rules() {
     let found = with_rule().scan(&bundle(&[("scripts/a.sh", "a='paint --pur'\nb='ple'\neval \"$a$b\"\n")])).findings;
     assert!(found.iter().any(|finding| finding.rule == "acme-purple"), "{found:?}");
 }
+
+#[test]
+fn what_settings_accept_lasts_as_long_as_they_say_so() {
+    let purple = bundle(&[("scripts/a.sh", "paint --purple\n")]);
+    let accepted = vec![scan::Accepted {
+        rule: "acme-purple".to_owned(),
+        reason: "our colour".to_owned(),
+        path: None,
+        content: None,
+        until: None,
+    }];
+    let settings = Settings { accepted, ..Settings::default() };
+    let lenient = Scanner::new(&settings, &[("a.toml".to_owned(), RULE.to_owned())]).unwrap();
+    let mut report = lenient.scan(&purple);
+    report.waive(&purple, &scan::Waivers::default());
+    assert_eq!(report.verdict(), Verdict::Allow, "that nobody waived it takes nothing back");
+    with_rule().accept(&mut report, &purple);
+    assert_eq!(report.verdict(), Verdict::Block);
+}

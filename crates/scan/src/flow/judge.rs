@@ -193,6 +193,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_host_ends_where_its_path_begins() {
+        for address in
+            ["https://a.test", "https://u:p@A.test:80/x@b.test", "https://a.test/?x=@b.test", "a.test\\@b.test"]
+        {
+            assert_eq!(host_of(address), "a.test", "{address}");
+        }
+    }
+
+    #[test]
     fn a_key_is_at_home_only_below_its_own_domain() {
         assert!(!is_strange("GITHUB_TOKEN", "api.github.com") && !is_strange("gh_token", "github.com"));
         for host in ["api.github.com.collect.invalid", "notgithub.com", "github.invalid", ""] {
