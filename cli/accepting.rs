@@ -63,7 +63,7 @@ impl<'a> Acceptor<'a> {
         };
         let reviewer = context.reviewer("accepting a finding")?;
         for rule in &args.accept {
-            if scan::rule(rule).is_none() {
+            if context.home.scanner().rule(rule).is_none() {
                 return Err(WaiveError::NoRule(rule.clone()).into());
             }
             if !scan::can_be_waived(rule) {

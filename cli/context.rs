@@ -6,6 +6,7 @@ mod hosts;
 mod linking;
 mod place;
 mod registries;
+mod scanning;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -110,6 +111,8 @@ impl Context {
             Some(Ok(config)) => (config, None),
             Some(Err(error)) => (client::Config::default(), Some(failed(error))),
         };
+        let now = Timestamp::now();
+        let (home, config_fault) = scanning::with_scanner(home, config_fault, &config, (&user_home, now));
         let home = match crate::notify::watcher(&config.notify, out) {
             Some(watcher) => home.watched_by(watcher),
             None => home,
@@ -118,7 +121,6 @@ impl Context {
         let configured = config.skills.library(&user_home);
         let place = LibraryPlace::resolve(global, &cwd, &user_home, configured)?;
         let home = home.linked_by(linking::linker(&place, &user_home, &config));
-        let now = Timestamp::now();
         let actor = actor(global.actor.as_deref(), &home, now)?;
         let names_no_person = global.actor.is_some() && actor.kind != ActorKind::Person;
         let registry = global.registry.clone().filter(|registry| !registry.is_empty());

@@ -67,6 +67,8 @@ mod requiring;
 #[cfg(unix)]
 mod review;
 #[cfg(unix)]
+mod scan_rules;
+#[cfg(unix)]
 mod scanning;
 #[cfg(unix)]
 mod secrets;

@@ -85,7 +85,7 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     let folder = public_folder(context, &public);
     let catalogue = match args.path.as_slice() {
         [] => collect(context, &context.places(true), public, args.agent.as_deref())?,
-        paths => Catalogue::of_folders(read_all(context, paths)?),
+        paths => Catalogue::of_folders(read_all(context, paths)?, context.home.scanner()),
     };
     let container_path = args.container_path.as_deref().or(settings.container_path.as_deref());
     let evolution = args.evolution || args.format == Format::Deerflow && settings.tells_of_evolution(&agent);

@@ -13,7 +13,7 @@ use std::{
 
 use clap::Args;
 use library::Verdicts;
-use scan::{Capabilities, Report, Severity, Verdict, Waivers};
+use scan::{Capabilities, Report, Scanner, Severity, Verdict, Waivers};
 use serde_json::{Value, json};
 use skill::Bundle;
 
@@ -38,6 +38,7 @@ use target::{Target, skills_around, targets, waivers};
   skillhub scan skills/ --json > known.json
   skillhub scan skills/ --baseline known.json    only what is not in there fails
   skillhub scan skills/ --sarif > scan.sarif     for code hosts that show findings in a review
+  skillhub scan skills/ --rules-from rules/      with rules of your own
   skillhub scan --rules
   skillhub scan --explain prompt-override
 
@@ -66,6 +67,9 @@ pub struct ScanArgs {
     /// Scan everything anew, and remember nothing
     #[arg(long)]
     no_cache: bool,
+    /// A folder with files of rules, which are scanned for as well; docs/guides/scan-rules.md shows their form
+    #[arg(long, value_name = "DIR")]
+    rules_from: Option<PathBuf>,
     /// List the rules
     #[arg(long, conflicts_with = "path")]
     rules: bool,
@@ -109,24 +113,25 @@ impl Scanned {
 
 /// Scans every skill, or tells about the rules.
 pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
+    let scanner = scanner(context, args)?;
     if args.rules {
-        return rules::list(context);
+        return rules::list(context, scanner);
     }
     if let Some(id) = &args.explain {
-        return rules::explain(context, id);
+        return rules::explain(context, scanner, id);
     }
-    let mut scanned = scan_all(context, args)?;
+    let mut scanned = scan_all(context, scanner, args)?;
     if let Some(file) = &args.baseline {
         baseline::Known::read(&context.absolute(file))?.mark(&mut scanned);
     }
     let exit = scanned.iter().filter_map(|skill| skill.exit(args.fail_on)).max_by_key(|exit| *exit == Exit::Blocked);
     if args.sarif {
-        let document = sarif::document(&scanned, &context.cwd);
+        let document = sarif::document(&scanned, scanner, &context.cwd);
         context.out.answer(&json!({}), |out| writeln!(out, "{document:#}"))?;
         return Ok(exit.unwrap_or(Exit::Done));
     }
     let document = json!({
-        "ok": exit.is_none(), "ruleset": scan::ruleset(), "skills": scanned.iter().map(document).collect::<Vec<_>>(),
+        "ok": exit.is_none(), "ruleset": scanner.ruleset(), "skills": scanned.iter().map(document).collect::<Vec<_>>(),
     });
     context.out.answer(&document, |out| {
         scanned.iter().try_for_each(|skill| text(skill, out))?;
@@ -143,25 +148,41 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
     Ok(exit.unwrap_or(Exit::Done))
 }
 
+/// The scanner of the configuration, with the rules that a flag adds.
+fn scanner(context: &Context, args: &ScanArgs) -> Result<Scanner, CliError> {
+    let Some(folder) = &args.rules_from else { return Ok(context.home.scanner()) };
+    let scanner = context.scanner_with(folder)?;
+    match scanner.wrong_example() {
+        None => Ok(scanner),
+        Some((rule, path)) => Err(CliError::new(
+            "invalid_rules",
+            Exit::Usage,
+            format!("the rule {:?} is wrong about its own example {path:?}", rule.id),
+        )
+        .hint("it has to fire on what is harmful and to stay silent on what is harmless")),
+    }
+}
+
 /// Scans in parallel, in the order of the arguments.
-fn scan_all(context: &Context, args: &ScanArgs) -> Result<Vec<Scanned>, CliError> {
+fn scan_all(context: &Context, scanner: Scanner, args: &ScanArgs) -> Result<Vec<Scanned>, CliError> {
     let targets = if args.skills { skills_around(context, &args.path)? } else { targets(context, &args.path)? };
     let waivers = waivers(context, &targets);
     let working = context.out.working("scanning");
     let (total, done) = (targets.len(), AtomicUsize::new(0));
     let work: Vec<(Target, Waivers)> = targets.into_iter().zip(waivers).collect();
     let program = context::program().filter(|_| total >= REMEMBERED && !args.no_cache);
-    let verdicts = program.map(|program| Verdicts::of(&context.home, &program));
+    let home = context.home.clone().scanned_by(scanner);
+    let verdicts = program.map(|program| Verdicts::of(&home, &program));
     let report = |files: &Bundle| match &verdicts {
-        Some(verdicts) => verdicts.report_or(files, scan::scan),
-        None => scan::scan(files),
+        Some(verdicts) => verdicts.report_or(files, |files| scanner.scan(files)),
+        None => scanner.scan(files),
     };
     let scanned = map_parallel(work, |(target, waivers)| {
         let scanned = scan_one(target, &waivers, report, args.capabilities);
         working.say(format!("scanned {} of {total}", done.fetch_add(1, Ordering::Relaxed) + 1));
         scanned
     });
-    verdicts.into_iter().for_each(|verdicts| verdicts.keep(&context.home));
+    verdicts.into_iter().for_each(|verdicts| verdicts.keep(&home));
     Ok(scanned)
 }
 

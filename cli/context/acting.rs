@@ -15,8 +15,8 @@ use crate::{
     exit::{CliError, Exit, failed},
 };
 
-/// What an administrator sets for all users; it can only tighten what they set.
-const SYSTEM_POLICY: &str = "/etc/skillhub/policy.toml";
+/// What an administrator sets for all users; but for `[scan]` it can only tighten what they set.
+pub(super) const SYSTEM_POLICY: &str = "/etc/skillhub/policy.toml";
 
 /// The variable that names a further such file.
 const POLICY_VARIABLE: &str = "SKILLHUB_POLICY";
@@ -115,10 +115,17 @@ fn tightening(cwd: &Path) -> Result<Vec<PolicyFile>, CliError> {
     let mut files: Vec<PolicyFile> = PolicyFile::read(Path::new(SYSTEM_POLICY)).map_err(failed)?.into_iter().collect();
     if let Some(path) = std::env::var_os(POLICY_VARIABLE).filter(|path| !path.is_empty()) {
         let path = cwd.join(path);
-        files.push(PolicyFile::read(&path).map_err(failed)?.ok_or_else(|| {
+        let file = PolicyFile::read(&path).map_err(failed)?.ok_or_else(|| {
             CliError::new("invalid_config", Exit::Usage, format!("there is no {}", path.display()))
                 .hint(format!("{POLICY_VARIABLE} names a file that has to be there"))
-        })?);
+        })?;
+        // Whoever gives a command sets the environment, agents included.
+        if file.scan != scan::Settings::default() {
+            let message = format!("{} has [scan], and {POLICY_VARIABLE} can only tighten", path.display());
+            return Err(CliError::new("invalid_config", Exit::Usage, message)
+                .hint(format!("[scan] is read from config.toml of the home and from {SYSTEM_POLICY}")));
+        }
+        files.push(file);
     }
     Ok(files)
 }

@@ -70,7 +70,12 @@ fn finding_lines(finding: &Finding) -> Vec<String> {
 /// Who accepted a finding, until when, and why.
 pub fn waiver_words(waiver: &Acceptance) -> String {
     let (id, by, reason) = (visible(&waiver.id), visible(&waiver.by), visible(&waiver.reason));
-    format!("accepted by {by} until {} as {id}: {reason}", stored_time(&waiver.until))
+    let until = match waiver.until.as_str() {
+        "" => String::new(),
+        until => format!(" until {}", stored_time(until)),
+    };
+    let id = if id.is_empty() { id } else { format!(" as {id}") };
+    format!("accepted by {by}{until}{id}: {reason}")
 }
 
 /// A problem: how grave, where, what.

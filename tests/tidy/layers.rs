@@ -75,6 +75,7 @@ const PURE_MAY_USE: &[&str] = &[
     "sha2",
     "similar",
     "thiserror",
+    "toml",
     "tree-sitter",
     "tree-sitter-bash",
     "tree-sitter-javascript",

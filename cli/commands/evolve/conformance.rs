@@ -134,7 +134,7 @@ fn attempt(context: &Context, args: &ConformanceArgs, trial: &Trial) -> Result<u
     if let Some(problem) = problems.iter().find(|problem| problem.is_error()) {
         return Err(bad(format!("the edits leave no valid skill: {}", problem.message)));
     }
-    scan::clear(candidate, Baseline::None)
+    scan::clear_by(candidate, Baseline::None, &context.home.scanner())
         .map_err(|blocked| bad(format!("the scanner blocks the edits: {blocked}")))?;
     Ok(request.edits.len())
 }

@@ -1,6 +1,6 @@
 //! What `skillhub scan` tells about its rules.
 
-use scan::Rule;
+use scan::{Rule, Scanner, Severity};
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,31 +13,35 @@ use crate::{
 const NEAREST: usize = 5;
 
 /// Lists all rules.
-pub(super) fn list(context: &Context) -> Result<Exit, CliError> {
-    let rules: Vec<Value> = scan::rules().iter().map(rule_document).collect();
-    let document = json!({"ok": true, "ruleset": scan::ruleset(), "rules": rules});
+pub(super) fn list(context: &Context, scanner: Scanner) -> Result<Exit, CliError> {
+    let rules: Vec<Value> = scanner.rules().map(|rule| rule_document(rule, scanner)).collect();
+    let document = json!({"ok": true, "ruleset": scanner.ruleset(), "rules": rules});
     context.out.answer(&document, |out| {
         let mut table = Table::new(&["rule", "severity", "category", "what it finds"]);
-        for rule in scan::rules() {
-            let cells = [rule.id, rule.severity().as_str(), rule.category, rule.message];
+        for rule in scanner.rules() {
+            let cells = [rule.id, severity_word(rule, scanner), rule.category, rule.message];
             table.row(&cells.map(str::to_owned));
         }
         table.write(out)?;
-        writeln!(out, "{} rules, version {}", scan::rules().len(), scan::ruleset())
+        writeln!(out, "{} rules, version {}", rules.len(), scanner.ruleset())
     })?;
     Ok(Exit::Done)
 }
 
-fn rule_document(rule: &Rule) -> Value {
+fn severity_word(rule: &Rule, scanner: Scanner) -> &'static str {
+    scanner.severity(rule).map_or("off", Severity::as_str)
+}
+
+fn rule_document(rule: &Rule, scanner: Scanner) -> Value {
     json!({
-        "id": rule.id, "category": rule.category, "severity": rule.severity(), "evidence": rule.evidence.as_str(),
+        "id": rule.id, "category": rule.category, "severity": scanner.severity(rule), "evidence": rule.evidence.as_str(),
         "technique": rule.technique, "risk": rule.risk,
         "message": rule.message, "remedy": rule.remedy,
     })
 }
 
 /// Rules whose ids or categories share words with what was asked for, the nearest first.
-fn nearest(asked: &str) -> Vec<&'static str> {
+fn nearest(asked: &str, scanner: Scanner) -> Vec<&'static str> {
     let asked = asked.to_lowercase();
     let words: Vec<&str> = asked.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2).collect();
     let likeness = |rule: &Rule| {
@@ -48,16 +52,16 @@ fn nearest(asked: &str) -> Vec<&'static str> {
         };
         words.iter().map(of_word).sum::<usize>()
     };
-    let mut near: Vec<(usize, &str)> = scan::rules().iter().map(|rule| (likeness(rule), rule.id)).collect();
+    let mut near: Vec<(usize, &str)> = scanner.rules().map(|rule| (likeness(rule), rule.id)).collect();
     near.retain(|(likeness, _)| *likeness > 0);
     near.sort_by_key(|(likeness, _)| std::cmp::Reverse(*likeness));
     near.into_iter().take(NEAREST).map(|(_, id)| id).collect()
 }
 
 /// Explains one rule with its examples.
-pub(super) fn explain(context: &Context, id: &str) -> Result<Exit, CliError> {
-    let rule = scan::rule(id).ok_or_else(|| {
-        let hint = match nearest(id).as_slice() {
+pub(super) fn explain(context: &Context, scanner: Scanner, id: &str) -> Result<Exit, CliError> {
+    let rule = scanner.rule(id).ok_or_else(|| {
+        let hint = match nearest(id, scanner).as_slice() {
             [] => "`skillhub scan --rules` lists them".to_owned(),
             near => format!("was one of these meant: {}? `skillhub scan --rules` lists all", near.join(", ")),
         };
@@ -66,13 +70,13 @@ pub(super) fn explain(context: &Context, id: &str) -> Result<Exit, CliError> {
     let example = |files: &[(&str, &str)]| -> Vec<Value> {
         files.iter().map(|(path, text)| json!({"path": path, "text": text})).collect()
     };
-    let mut document = rule_document(rule);
+    let mut document = rule_document(rule, scanner);
     document["ok"] = json!(true);
     document["harmful"] = json!(example(rule.harmful));
     document["harmless"] = json!(example(rule.harmless));
     context.out.answer(&document, |out| {
-        let style = severity_style(rule.severity());
-        writeln!(out, "{STRONG}{}{STRONG:#}  {style}{}{style:#}, {}", rule.id, rule.severity(), rule.category)?;
+        let (style, severity) = (severity_style(rule.severity()), severity_word(rule, scanner));
+        writeln!(out, "{STRONG}{}{STRONG:#}  {style}{severity}{style:#}, {}", rule.id, rule.category)?;
         writeln!(out, "{}\nWhat to do: {}", rule.message, rule.remedy)?;
         for (title, files) in [("It fires on", rule.harmful), ("It stays silent on", rule.harmless)] {
             writeln!(out, "\n{title}:")?;

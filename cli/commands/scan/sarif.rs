@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scan::{Finding, Severity};
+use scan::{Finding, Scanner, Severity};
 use serde_json::{Value, json};
 
 use super::Scanned;
@@ -13,7 +13,7 @@ const ROOT: &str = "%SRCROOT%";
 
 /// The whole document: one run, all rules, one result a finding. A skill that could not be read is a
 /// notification of the tool.
-pub(super) fn document(scanned: &[Scanned], root: &Path) -> Value {
+pub(super) fn document(scanned: &[Scanned], scanner: Scanner, root: &Path) -> Value {
     let results: Vec<Value> = scanned.iter().flat_map(|skill| results_of(skill, root)).collect();
     let notifications: Vec<Value> = scanned.iter().filter_map(|skill| notification(skill, root)).collect();
     json!({
@@ -24,8 +24,8 @@ pub(super) fn document(scanned: &[Scanned], root: &Path) -> Value {
                 "name": "skillhub",
                 "version": env!("CARGO_PKG_VERSION"),
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "properties": {"ruleset": scan::ruleset()},
-                "rules": scan::rules().iter().map(rule).collect::<Vec<_>>(),
+                "properties": {"ruleset": scanner.ruleset()},
+                "rules": scanner.rules().map(|one| rule(one, scanner)).collect::<Vec<_>>(),
             }},
             "invocations": [{
                 "executionSuccessful": notifications.is_empty(),
@@ -45,13 +45,14 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-fn rule(rule: &scan::Rule) -> Value {
+fn rule(rule: &scan::Rule, scanner: Scanner) -> Value {
+    let severity = scanner.severity(rule);
     json!({
         "id": rule.id,
         "shortDescription": {"text": rule.message},
         "help": {"text": rule.remedy},
-        "defaultConfiguration": {"level": level(rule.severity())},
-        "properties": {"tags": [rule.category], "severity": rule.severity(), "risk": rule.risk, "technique": rule.technique},
+        "defaultConfiguration": {"level": severity.map_or("none", level)},
+        "properties": {"tags": [rule.category], "severity": severity, "risk": rule.risk, "technique": rule.technique},
     })
 }
 

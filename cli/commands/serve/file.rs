@@ -123,6 +123,7 @@ pub fn settings(context: &Context, args: &ServerArgs) -> Result<(Settings, Vec<S
         proxy_account_header: args.proxy_account_header.clone().or(file.proxy_account_header.clone()),
         log: |line| eprintln!("{line}"),
         logs_requests: args.log || file.log,
+        scanner: context.home.scanner(),
         limits: file.limits.with_rate(args.rate.or(file.rate)),
     };
     let further = |table: &IndexTable| Settings {

@@ -7,7 +7,7 @@ use std::{
 };
 
 use library::{FolderEdit, FolderState, Front, Glance, HandEditFault, Head, Library, LibraryError, Scope, Standing};
-use scan::Baseline;
+use scan::{Baseline, Scanner};
 use skill::{Bundle, Limits, QualifiedName, SkillName, SkillPath};
 
 use crate::{
@@ -114,7 +114,7 @@ impl Catalogue {
 
     /// The skills of these folders alone, each with the root below which it was found, its folder and its files.
     #[must_use]
-    pub fn of_folders(folders: Vec<(PathBuf, PathBuf, Bundle)>) -> Self {
+    pub fn of_folders(folders: Vec<(PathBuf, PathBuf, Bundle)>, scanner: Scanner) -> Self {
         let mut catalogue = Self::default();
         for (root, path, files) in folders {
             let group = path.parent().and_then(|group| group.strip_prefix(&root).ok()).unwrap_or(Path::new(""));
@@ -130,7 +130,7 @@ impl Catalogue {
                 catalogue.notes.push(format!("{} is left out: no skill's folder can have this name", path.display()));
                 continue;
             };
-            let blocked = scan::clear(files.clone(), Baseline::None).err().map(|blocked| blocked.to_string());
+            let blocked = scan::clear_by(files.clone(), Baseline::None, &scanner).err().map(|found| found.to_string());
             let listed = of_builtin(Builtin { name, files, qualified: None });
             let fault = blocked.or(listed.fault);
             catalogue.add(Listed { scope, group, path: Some(path), fault, ..listed });

@@ -54,6 +54,9 @@ const FILE: &str = "config.toml";
 /// [agents]
 /// in_use = ["claude-code"]       # agents that get every skill, besides those with a folder in the project
 ///
+/// [scan]                         # what is added to the rules of the scanner; see docs/guides/scan-rules.md
+/// own_hosts = ["acme.example"]
+///
 /// [notify]                       # told what becomes of proposals: one JSON document on standard input
 /// command = ["notify-send.sh"]
 /// ```
@@ -108,6 +111,9 @@ pub struct Config {
     /// Which agent may see and use what.
     #[serde(default)]
     pub permissions: Vec<Table>,
+    /// What is added to the rules of the scanner.
+    #[serde(default)]
+    pub scan: scan::Settings,
     /// What the tools that steps call may reach.
     #[serde(default)]
     pub tools: Table,
@@ -235,6 +241,7 @@ impl Default for Config {
             gate: Table::new(),
             agents: AgentsConfig::default(),
             permissions: Vec::new(),
+            scan: scan::Settings::default(),
             tools: Table::new(),
             mcp_servers: BTreeMap::new(),
         }
@@ -286,6 +293,9 @@ pub enum ConfigError {
         /// What is wrong with it.
         message: String,
     },
+    /// Rules or settings of the scanner.
+    #[error(transparent)]
+    Scan(#[from] scan::SettingsError),
     /// The home cannot be used.
     #[error(transparent)]
     Place(#[from] PlaceError),
@@ -307,6 +317,13 @@ impl Fails for ConfigError {
             | Self::Owner { path, .. }
             | Self::Rule { path, .. } => {
                 Failure::new(FailureKind::Usage, "invalid_config").hint(format!("mend {}", path.display()))
+            }
+            Self::Scan(error) => {
+                let (code, hint) = match error {
+                    scan::SettingsError::Value { .. } => ("invalid_config", "mend [scan] in the configuration"),
+                    _ => ("invalid_rules", "mend the file; docs/guides/scan-rules.md shows the form"),
+                };
+                Failure::new(FailureKind::Usage, code).hint(hint)
             }
             Self::Format { .. } => Failure::new(FailureKind::Usage, "invalid_config").hint("use a newer skillhub"),
             Self::Place(error) => error.failure(),

@@ -223,7 +223,7 @@ impl Installer<'_> {
     fn reports(&self, skills: usize) -> Verdicts {
         match self.program.filter(|_| skills >= REMEMBERED) {
             Some(program) => Verdicts::of(self.home, program),
-            None => Verdicts::for_now(),
+            None => Verdicts::for_now(self.home.scanner()),
         }
     }
 

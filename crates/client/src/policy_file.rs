@@ -24,10 +24,12 @@ pub struct PolicyFile {
     pub preset: Option<String>,
     /// Owners of whom nothing is taken without their signature; `*` for all.
     pub require_signatures: Vec<String>,
+    /// What it says of the scanner.
+    pub scan: scan::Settings,
     rules: Vec<Table>,
 }
 
-/// A file that has nothing but a policy:
+/// A file that has nothing but a policy, and `[scan]` as `config.toml` has it:
 ///
 /// ```toml
 /// format = 1
@@ -46,12 +48,14 @@ struct Document {
     #[serde(default)]
     require_signatures: Vec<String>,
     #[serde(default)]
+    scan: scan::Settings,
+    #[serde(default)]
     rules: Vec<Table>,
 }
 
 impl PolicyFile {
     pub(crate) fn new(path: PathBuf, preset: Option<String>, rules: Vec<Table>) -> Self {
-        Self { path, preset, require_signatures: Vec::new(), rules }
+        Self { path, preset, require_signatures: Vec::new(), scan: scan::Settings::default(), rules }
     }
 
     /// Reads a file that has nothing but a policy; `None` where there is none.
@@ -71,11 +75,13 @@ impl PolicyFile {
         for owner in document.require_signatures.iter().filter(|owner| *owner != "*") {
             Owner::parse(owner).map_err(|source| ConfigError::Owner { path: path.to_owned(), source })?;
         }
-        let require_signatures = document.require_signatures;
+        let (require_signatures, scan) = (document.require_signatures, document.scan);
         match document.format {
-            FORMAT => {
-                Ok(Some(Self { require_signatures, ..Self::new(path.to_owned(), document.policy, document.rules) }))
-            }
+            FORMAT => Ok(Some(Self {
+                require_signatures,
+                scan,
+                ..Self::new(path.to_owned(), document.policy, document.rules)
+            })),
             found => Err(ConfigError::Format { path: path.to_owned(), found }),
         }
     }
@@ -105,8 +111,7 @@ fn read(path: &Path) -> io::Result<String> {
         (Some(folder), Some(name)) => (folder, name),
         _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
     };
-    // The last part may be a link, as what a system manages often is; it leads wherever it leads, since
-    // the file can only tighten.
+    // The last part may be a link, as what a system manages often is; it leads wherever its owner wants.
     let resolved = library::resolve(&folder.join(name))?;
     let parent = resolved.parent().unwrap_or(Path::new("/"));
     let dir = Dir::open_ambient_dir(parent, ambient_authority())?;
@@ -143,6 +148,8 @@ mod tests {
             dir.write("policy.toml", damaged).unwrap();
             assert!(matches!(PolicyFile::read(&path), Err(ConfigError::Damaged { .. })), "{damaged}");
         }
+        dir.write("policy.toml", "format = 1\n[scan]\nown_hosts = [\"acme.test\"]\n").unwrap();
+        assert_eq!(PolicyFile::read(&path).unwrap().unwrap().scan.own_hosts, ["acme.test"]);
         dir.write("policy.toml", "format = 2").unwrap();
         assert!(matches!(PolicyFile::read(&path), Err(ConfigError::Format { found: 2, .. })));
         dir.remove_file("policy.toml").unwrap();

@@ -136,7 +136,7 @@ fn publish_files(
     skill::archive::check_content(&bundle)?;
     let owner = options.owner.as_deref().ok_or_else(|| PublishError::NoOwner { config: by.config_path.to_owned() })?;
     let name = QualifiedName { owner: Owner::parse(owner)?, name };
-    let cleared = scan::clear(bundle, Baseline::None)?;
+    let cleared = scan::clear_by(bundle, Baseline::None, &by.registries.scanner())?;
     let registry = by.registries.serving(&name.owner)?;
     let entries = registry.with_skill(&name)?.releases(&name)?;
     let (signing, warnings) = (by.signing, Vec::new());

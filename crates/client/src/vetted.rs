@@ -55,7 +55,7 @@ pub fn vetted(registries: &Registries, spec: &Spec) -> Result<Vetted, InstallErr
     Ok(Vetted {
         registry: registry.location().to_owned(),
         keys: owner.keys().iter().filter(is_signing).map(|key| key.key).collect(),
-        cleared: scan::clear(files, Baseline::None)?,
+        cleared: scan::clear_by(files, Baseline::None, &registries.scanner())?,
         signer,
         entry,
     })

@@ -9,7 +9,7 @@ use library::{
     Action, ActorKind, Ended, Event, EventStatus, Library, Outcome, Revision, RevisionId, Stamp, StoredSetBack,
     StoredTrial, TrialTerms,
 };
-use scan::Severity;
+use scan::{Scanner, Severity};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use skill::{Bundle, SkillName};
@@ -183,7 +183,7 @@ fn guard(
     trial: Option<&StoredTrial>,
 ) -> Result<Option<String>, ManageError> {
     let Some(base) = standing.base.first() else { return Ok(Some("there is nothing to go back to".to_owned())) };
-    if let Some(finding) = brought_back(&library.bundle(base)?, &library.bundle(&judged.id)?) {
+    if let Some(finding) = brought_back(library.scanner(), &library.bundle(base)?, &library.bundle(&judged.id)?) {
         return Ok(Some(format!("going back would bring back what it repairs: {finding}")));
     }
     if trial.is_some() {
@@ -210,8 +210,8 @@ fn guard(
 }
 
 /// A finding from medium on that an earlier state has and a later one does not.
-fn brought_back(before: &Bundle, after: &Bundle) -> Option<String> {
-    let (before, after) = (scan::scan(before).findings, scan::scan(after).findings);
+fn brought_back(scanner: Scanner, before: &Bundle, after: &Bundle) -> Option<String> {
+    let (before, after) = (scanner.scan(before).findings, scanner.scan(after).findings);
     let is_known = |rule: &str, path: &str| after.iter().any(|found| found.rule == rule && found.path == path);
     let mut gone = before.iter().filter(|found| found.severity >= Severity::Medium);
     gone.find(|found| !is_known(&found.rule, &found.path)).map(|found| format!("{} in {}", found.rule, found.path))

@@ -16,6 +16,7 @@ use cap_std::{
     ambient_authority,
     fs::{Dir, DirBuilder, OpenOptions},
 };
+use scan::Scanner;
 use skill::Digest;
 use thiserror::Error;
 
@@ -35,6 +36,7 @@ pub struct Home {
     watcher: Option<Watcher>,
     linker: Option<Linker>,
     edit_policy: Option<EditPolicy>,
+    scanner: Scanner,
 }
 
 /// Bytes that most files of ours do not have.
@@ -90,7 +92,7 @@ impl Home {
     /// The home at a path whose owner and mode were not checked: to print paths and repair it, never to follow its
     /// configuration.
     pub fn unchecked(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), watcher: None, linker: None, edit_policy: None }
+        Self { path: path.into(), watcher: None, linker: None, edit_policy: None, scanner: Scanner::default() }
     }
 
     /// The same, with somebody who is told what becomes of proposals in libraries that are opened by it.
@@ -107,6 +109,18 @@ impl Home {
 
     pub(crate) fn edit_policy(&self) -> Option<EditPolicy> {
         self.edit_policy.clone()
+    }
+
+    /// The same, with a scanner for skills of libraries that are opened by it, and for what comes into them.
+    #[must_use]
+    pub fn scanned_by(self, scanner: Scanner) -> Self {
+        Self { scanner, ..self }
+    }
+
+    /// What scans skills here.
+    #[must_use]
+    pub fn scanner(&self) -> Scanner {
+        self.scanner
     }
 
     pub(crate) fn watcher(&self) -> Option<Watcher> {

@@ -33,6 +33,7 @@ use std::{
 };
 
 use cap_std::fs::Dir;
+use scan::Scanner;
 use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
@@ -103,6 +104,7 @@ pub struct Library {
     /// What the watcher is still to be told.
     untold: Vec<Event>,
     limits: Limits,
+    scanner: Scanner,
 }
 
 /// Why a library cannot be opened or read.
@@ -185,7 +187,7 @@ impl Library {
 
     fn at(path: PathBuf, scope: Scope, own: PathBuf, storage_kind: &str) -> Self {
         let (storage_kind, storage) = (storage_kind.to_owned(), OnceCell::new());
-        let (last_read, last_state, watcher, linker, edit_policy, untold, limits) = Default::default();
+        let (last_read, last_state, watcher, linker, edit_policy, untold, limits, scanner) = Default::default();
         Self {
             path,
             scope,
@@ -199,6 +201,7 @@ impl Library {
             edit_policy,
             untold,
             limits,
+            scanner,
         }
     }
 
@@ -224,6 +227,12 @@ impl Library {
     #[must_use]
     pub fn history_path(&self) -> PathBuf {
         self.own.join(HISTORY)
+    }
+
+    /// What scans its skills.
+    #[must_use]
+    pub fn scanner(&self) -> Scanner {
+        self.scanner
     }
 
     /// The bounds that its skills are held to.

@@ -348,6 +348,16 @@ impl Content {
         }
     }
 
+    /// The version of the rules by which it was scanned.
+    #[must_use]
+    pub fn ruleset(&self) -> &str {
+        match self {
+            Self::Cleared(cleared) => &cleared.report().ruleset,
+            Self::Captured(captured) => &captured.report().ruleset,
+            Self::Tombstone => scan::ruleset(),
+        }
+    }
+
     /// The scanner's verdict.
     #[must_use]
     pub fn verdict(&self) -> Verdict {

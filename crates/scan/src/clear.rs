@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use skill::{Bundle, Digest, SkillPath};
 use thiserror::Error;
 
-use crate::{Finding, Report, Verdict, Waivers, scan};
+use crate::{Finding, Report, Scanner, Verdict, Waivers};
 
 /// What a candidate is compared with.
 #[derive(Debug, Clone, Copy)]
@@ -21,17 +21,8 @@ pub enum Baseline<'a> {
 /// Reports on files that were scanned before, by their digest. Who makes one vouches that it is asked for the ruleset
 /// and the program of today alone, and that nobody else could have written it.
 pub trait Reports {
-    /// What [`scan()`] says of these very files.
+    /// What [`Scanner::scan`] says of these very files.
     fn report(&self, bundle: &Bundle) -> Report;
-}
-
-/// Nothing is kept: each time is a scan.
-struct Fresh;
-
-impl Reports for Fresh {
-    fn report(&self, bundle: &Bundle) -> Report {
-        scan(bundle)
-    }
 }
 
 /// A skill that passed the scan; [`clear`] and [`clear_by`] are the only ways to one, and [`waive`] for what a person
@@ -67,7 +58,7 @@ pub struct Blocked {
     report: Report,
 }
 
-/// Scans a candidate and mints it as cleared unless a new finding blocks.
+/// Scans a candidate by our rules and mints it as cleared unless a new finding blocks.
 ///
 /// A finding is old, and never blocks, when the base is a cleared one and has the same finding (rule, severity, path,
 /// excerpt and message) as often. In a file that has changed it is old only if that file is a text and the excerpt names
@@ -76,10 +67,10 @@ pub struct Blocked {
 /// # Errors
 /// [`Blocked`] with the candidate and the report when a new finding is high or critical.
 pub fn clear(candidate: Bundle, base: Baseline<'_>) -> Result<Cleared, Box<Blocked>> {
-    clear_by(candidate, base, &Fresh)
+    clear_by(candidate, base, &Scanner::default())
 }
 
-/// As [`clear`], with what is known of files that were scanned before.
+/// As [`clear`], by other rules, or with what is known of files that were scanned before.
 ///
 /// # Errors
 /// [`Blocked`] with the candidate and the report when a new finding is high or critical.
@@ -117,10 +108,16 @@ pub fn waive(judged: Result<Cleared, Box<Blocked>>, waivers: &Waivers) -> Result
     }
 }
 
-/// Scans a bundle and keeps it whatever the verdict; see [`Captured`].
+/// Scans a bundle by our rules and keeps it whatever the verdict; see [`Captured`].
 #[must_use]
 pub fn capture(bundle: Bundle) -> Captured {
-    Captured { report: scan(&bundle), digest: bundle.digest(), bundle }
+    capture_by(bundle, &Scanner::default())
+}
+
+/// As [`capture`], by other rules.
+#[must_use]
+pub fn capture_by(bundle: Bundle, reports: &dyn Reports) -> Captured {
+    Captured { report: reports.report(&bundle), digest: bundle.digest(), bundle }
 }
 
 impl Cleared {

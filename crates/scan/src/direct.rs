@@ -18,7 +18,7 @@ use std::ops::Range;
 use memchr::{memchr, memrchr};
 
 use crate::{
-    engine::{Exhausted, engine},
+    engine::{Exhausted, touches},
     flow::Language,
     source::Source,
 };
@@ -104,7 +104,7 @@ fn edited(text: &str, edits: &[Edit]) -> Copy {
     let mut places = Vec::new();
     for edit in edits {
         copy.push_str(text.get(at..edit.range.start).unwrap_or(""));
-        if edit.joins() || engine().touches(&edit.text) {
+        if edit.joins() || touches(&edit.text) {
             places.push(copy.len()..copy.len() + edit.text.len());
         }
         copy.push_str(&edit.text);

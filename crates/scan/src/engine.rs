@@ -17,7 +17,7 @@ use regex_automata::{
     util::syntax,
 };
 
-use crate::{Rule, literals::Literals, matcher::Matcher, rules};
+use crate::{Rule, literals::Literals, local, matcher::Matcher, rules};
 
 /// Bytes on each side of a literal in which a rule's whole match lies, at most: the longest sum of bounded
 /// gaps of any pattern, with room to spare. Most patterns match less.
@@ -125,14 +125,19 @@ impl From<Exhausted> for SearchError {
     }
 }
 
-/// The engine over all rules, built on first use.
+/// The engine over our rules, built on first use.
 pub(crate) fn engine() -> &'static Engine {
     static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::new(rules()));
     &ENGINE
 }
 
+/// Whether a text holds anything that a rule looks for.
+pub(crate) fn touches(text: &str) -> bool {
+    engine().touches(text) || local::current().is_some_and(|local| local.engine.touches(text))
+}
+
 impl Engine {
-    fn new(rules: &'static [Rule]) -> Self {
+    pub fn new(rules: &'static [Rule]) -> Self {
         let number = rules.iter().map(|rule| rule.literals.len() + rule.also.len()).sum();
         let (mut literals, mut owners) = (Vec::with_capacity(number), Vec::with_capacity(number));
         let mut texts = Vec::with_capacity(rules.len());
@@ -158,8 +163,7 @@ impl Engine {
         Ok(hits)
     }
 
-    /// Whether a text holds anything that a rule looks for.
-    pub fn touches(&self, text: &str) -> bool {
+    fn touches(&self, text: &str) -> bool {
         let mut any = false;
         self.literals.find(text.as_bytes(), |_, _| any = true);
         any

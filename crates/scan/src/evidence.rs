@@ -35,6 +35,17 @@ impl Evidence {
         }
     }
 
+    /// The evidence whose findings have a severity.
+    pub(crate) fn of(severity: Severity) -> Self {
+        match severity {
+            Severity::Info => Self::Note,
+            Severity::Low => Self::Weak,
+            Severity::Medium => Self::Strong,
+            Severity::High => Self::Hard,
+            Severity::Critical => Self::Conclusive,
+        }
+    }
+
     /// The severity of a finding with this evidence.
     #[must_use]
     pub fn severity(self) -> Severity {

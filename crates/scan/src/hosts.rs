@@ -10,6 +10,7 @@ mod table;
 pub(crate) use address::{Address, addresses, bare, first, is_unchecked};
 pub(crate) use names::{is_inside, is_near, is_sample, is_told, is_within};
 
+use crate::local;
 use table::{ALIASES, FILES, HOSTS, KEYS, OWNERS, PATHS, WILD};
 
 /// Who serves what stands at a host.
@@ -43,37 +44,41 @@ impl Trust {
     }
 }
 
-/// Hosts that a company adds; the table stands behind them.
-pub(crate) struct Hosts {
-    /// Each covers all below it.
-    own: Vec<(String, Trust)>,
-}
-
-static KNOWN: Hosts = Hosts { own: Vec::new() };
-
-impl Hosts {
-    fn trust_of(&self, host: &str) -> Trust {
-        let own = self.own.iter().filter(|(domain, _)| is_within(host, domain));
-        match own.max_by_key(|(domain, _)| domain.len()) {
-            Some((_, trust)) => *trust,
-            None if host.strip_suffix(".github.io").is_some_and(|owner| has_owner("github.com", owner)) => {
-                Trust::Vendor
-            }
-            None => entry_of(host).map_or(Trust::Unknown, |(_, trust)| trust),
-        }
-    }
-}
-
 /// The trust in a host.
 pub(crate) fn trust_of(host: &str) -> Trust {
-    KNOWN.trust_of(&host.trim_end_matches('.').to_ascii_lowercase())
+    let host = host.trim_end_matches('.').to_ascii_lowercase();
+    own_trust(&host, "").unwrap_or_else(|| known_trust(&host))
+}
+
+/// The trust that the user or the company has in a host, or in a part of it.
+fn own_trust(host: &str, path: &str) -> Option<Trust> {
+    if local::is_own_installer(&format!("{host}/{path}")) {
+        return Some(Trust::Vendor);
+    }
+    if local::is_own_registry(host) {
+        return Some(Trust::Registry);
+    }
+    local::is_own_host(host).then_some(Trust::Service)
+}
+
+/// The trust in a host by the table.
+fn known_trust(host: &str) -> Trust {
+    let owner = host.strip_suffix(".github.io");
+    if owner.is_some_and(|owner| has_owner("github.com", owner)) {
+        return Trust::Vendor;
+    }
+    entry_of(host).map_or(Trust::Unknown, |(_, trust)| trust)
 }
 
 /// The trust in what stands at an address: on a forge its owner's, on a shared host that of the part of it.
 pub(crate) fn trust_at(address: &Address<'_>) -> Trust {
     let host = address.host.trim_end_matches('.');
     let host = ALIASES.iter().find(|(alias, _)| *alias == host).map_or(host, |(_, known)| known);
-    let owner = address.path.trim_start_matches('/').split(['/', '?', '#']).next().unwrap_or("");
+    let path = address.path.trim_start_matches('/');
+    if let Some(trust) = own_trust(host, path) {
+        return trust;
+    }
+    let owner = path.split(['/', '?', '#']).next().unwrap_or("");
     if has_owner(host, owner) {
         return Trust::Vendor;
     }

@@ -7,7 +7,7 @@
 //! A scan reads every byte of every file. One pass for the literals of all [`rules`] finds the
 //! places that are worth a look; a rule's expression runs only near them. The work is bounded by
 //! a count of steps, never by a clock, and a scan that fails or runs out of steps blocks. No file
-//! inside a skill can switch a rule off.
+//! inside a skill can switch a rule off; a [`Scanner`] with [`Settings`] of a user or a company can.
 //!
 //! Nothing here touches a disk, a clock, the environment or the network.
 
@@ -29,6 +29,7 @@ mod hosts;
 mod judgement;
 mod level;
 mod literals;
+mod local;
 mod lookalike;
 mod matcher;
 mod media;
@@ -40,19 +41,23 @@ mod reading;
 mod report;
 mod role;
 mod rule;
+mod rule_file;
 mod rules;
 mod scanner;
+mod settings;
 pub mod shape;
 mod source;
 mod waiver;
 
 pub use capabilities::{Capabilities, Part, Place, Undeclared, Use, capabilities};
-pub use clear::{Baseline, Blocked, Captured, Cleared, Reports, capture, clear, clear_by, waive};
+pub use clear::{Baseline, Blocked, Captured, Cleared, Reports, capture, capture_by, clear, clear_by, waive};
 pub use evidence::Evidence;
 pub use level::{LevelError, Severity, Verdict};
+pub use local::Scanner;
 pub use report::{EXCERPT_CHARS, Finding, Report};
 pub use rule::{Role, Rule, Scope, rule, rules, ruleset};
 pub use scanner::scan;
 #[doc(hidden)]
 pub use scanner::{features_of, steps_of};
+pub use settings::{Accepted, Settings, SettingsError, Weight};
 pub use waiver::{Acceptance, Waiver, Waivers, can_be_waived};

@@ -1,5 +1,7 @@
 //! [`is_lookalike`]: names of packages that are a slip away from those that everybody installs.
 
+use crate::local::is_own_package;
+
 /// Packages of Python and JavaScript, and owners of actions, that are imitated, all in lower case.
 const KNOWN: &[&str] = &[
     "requests",
@@ -91,6 +93,7 @@ pub(crate) fn is_lookalike(name: &str) -> bool {
     let is_known = KNOWN.contains(&name.as_str()) || REAL.contains(&name.as_str());
     name.len() >= SHORT
         && !is_known
+        && !is_own_package(&name)
         && KNOWN
             .iter()
             .filter(|known| known.len() >= SHORT)

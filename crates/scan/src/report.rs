@@ -44,7 +44,7 @@ pub struct Finding {
 /// What a scan found in one skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The version of the rules, see [`crate::ruleset`].
+    /// The version of the rules, see [`crate::Scanner::ruleset`].
     pub ruleset: String,
     /// The findings, the gravest first, then by path and line.
     pub findings: Vec<Finding>,
@@ -60,10 +60,11 @@ impl Report {
         Self { ruleset: crate::ruleset().to_owned(), findings }
     }
 
-    /// Marks the findings in a bundle that a person accepted.
+    /// Marks the findings in a bundle that a person accepted; those that a configuration accepts stay marked.
     pub fn waive(&mut self, bundle: &Bundle, waivers: &Waivers) {
         for finding in &mut self.findings {
-            finding.waiver = waivers.cover(finding, bundle).map(|waiver| waiver.acceptance.clone());
+            let waiver = waivers.cover(finding, bundle).map(|waiver| waiver.acceptance.clone());
+            finding.waiver = waiver.or(finding.waiver.take().filter(Acceptance::is_of_configuration));
             finding.waived = finding.waiver.is_some();
         }
     }

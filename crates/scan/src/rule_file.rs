@@ -35,6 +35,7 @@ pub(crate) struct RuleEntry {
     pub evidence: String,
     pub scope: Option<String>,
     pub role: Option<String>,
+    #[serde(default)]
     pub message: String,
     pub remedy: Option<String>,
     #[serde(default)]

@@ -9,11 +9,11 @@ use std::{
 use skill::{Bundle, File, SkillPath};
 
 use crate::{
-    Evidence, Report, Rule, apart, direct, egress, encoded,
+    Evidence, Report, Rule, Scanner, apart, direct, egress, encoded,
     engine::{Hit, SearchError, Steps, engine},
     excerpt, flow, hidden,
     judgement::{self, Signal},
-    normal, prose, purpose, role, rules, shape,
+    local, normal, prose, purpose, role, rules, shape,
     source::{Source, is_test_data},
 };
 
@@ -22,12 +22,15 @@ mod ahead;
 /// Findings of one rule and severity listed for one file; a further one changes no verdict.
 const LISTED_PER_FILE: usize = 20;
 
-/// Scans a skill. All findings are new; [`crate::clear`] tells new from old.
-///
-/// Never panics: a fault of the scanner is itself a critical finding.
+/// Scans a skill by our rules alone, as [`Scanner::scan`].
 #[must_use]
 pub fn scan(bundle: &Bundle) -> Report {
-    Report::new(judgement::findings(guarded(|at| scan_bundle(bundle, at))))
+    Scanner::default().scan(bundle)
+}
+
+/// What a scanner finds, whatever of it is accepted; it is the current one of this thread.
+pub(crate) fn scan_with(scanner: Scanner, bundle: &Bundle) -> Report {
+    Report::new(judgement::findings(guarded(|at| scan_bundle(scanner, bundle, at))))
 }
 
 /// The signals of some work; a panic in it is one, which blocks and names the file that the work was at.
@@ -57,11 +60,11 @@ pub fn features_of(bundle: &Bundle) -> Vec<Vec<(u32, String)>> {
     bundle.files().flat_map(of_file).collect()
 }
 
-fn scan_bundle<'a>(bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Signal> {
+fn scan_bundle<'a>(scanner: Scanner, bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Signal> {
     let files: Vec<(&SkillPath, &File)> = bundle.files().collect();
     let mut finder = Finder::new();
     let mut all = Vec::new();
-    let mut ahead = ahead::scanned(bundle, &files).into_iter();
+    let mut ahead = ahead::scanned(scanner, bundle, &files).into_iter();
     for (path, file) in files {
         at.set(path.as_str());
         let done = ahead.next().flatten().filter(|(_, own)| finder.takes_over(own));
@@ -187,9 +190,13 @@ impl Finder {
         self.places.clear();
     }
 
-    /// The matches of all text rules in a text.
+    /// The matches of all text rules in a text, ours and those that were added.
     pub fn hits(&mut self, text: &str) -> Result<Vec<Hit>, SearchError> {
-        engine().search(text, &mut self.steps)
+        let mut hits = engine().search(text, &mut self.steps)?;
+        if let Some(local) = local::current() {
+            hits.extend(local.engine.search(text, &mut self.steps)?);
+        }
+        Ok(hits)
     }
 
     /// Whether something as grave of the same category is known of a line.
@@ -288,7 +295,9 @@ impl Finder {
         self.places.insert((rule.id, line));
         let count = self.counts.entry((rule.id, evidence)).or_default();
         *count += 1;
-        if *count <= LISTED_PER_FILE {
+        if *count <= LISTED_PER_FILE
+            && let Some(evidence) = local::weighed(rule, evidence)
+        {
             let path = path.to_owned();
             self.signals.push(Signal { rule, evidence, path, line: line + 1, excerpt: text, message });
         }

@@ -26,14 +26,30 @@ pub struct Waiver {
 /// Who accepted a finding, why, and until when. It is told with the finding and decides nothing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acceptance {
-    /// Names the waiver within its library.
+    /// Names the waiver within its library; empty where it is none.
     pub id: String,
-    /// Who, as `person:id`.
+    /// Who, as `person:id`, or `configuration`.
     pub by: String,
     /// Why the finding is acceptable.
     pub reason: String,
-    /// From when on it counts again, RFC 3339 in UTC.
+    /// From when on it counts again, RFC 3339 in UTC; empty where it has no end.
     pub until: String,
+}
+
+impl Acceptance {
+    /// Who accepts what no person decided, but `[scan]` of a configuration.
+    const CONFIGURATION: &str = "configuration";
+
+    /// By a configuration.
+    pub(crate) fn of_configuration(reason: &str, until: Option<&str>) -> Self {
+        let (by, until) = (Self::CONFIGURATION.to_owned(), until.unwrap_or_default().to_owned());
+        Self { id: String::new(), by, reason: reason.to_owned(), until }
+    }
+
+    /// Whether a configuration accepted it.
+    pub(crate) fn is_of_configuration(&self) -> bool {
+        self.by == Self::CONFIGURATION
+    }
 }
 
 /// The waivers that are in force for one skill. Whose skill, and until when, is decided by the caller:

@@ -7,6 +7,7 @@ use std::{
 
 use axum::body::Bytes;
 use registry_index::{Entry, FetchError};
+use scan::Scanner;
 use skill::{Bundle, Digest, Limits};
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -22,13 +23,20 @@ use crate::{
 const KEPT_BYTES: u64 = 64 << 20;
 
 /// A cache of the releases asked for last, and the permits for work on others.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Contents {
     /// The permits.
     pub lanes: Lanes,
     /// By the hash of the archive, which was checked; the oldest first.
     bundles: Mutex<VecDeque<(Digest, Bundle)>>,
     judgements: Judgements,
+}
+
+impl Contents {
+    /// An empty cache, of what a scanner says of releases too.
+    pub fn judged_by(scanner: Scanner) -> Self {
+        Self { lanes: Lanes::default(), bundles: Mutex::default(), judgements: Judgements::by(scanner) }
+    }
 }
 
 /// The archive of some content; `None` when the index does not have it. Whether it may be read was checked before.

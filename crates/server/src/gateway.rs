@@ -72,6 +72,8 @@ const REQUEST_TIME: Duration = Duration::from_secs(120);
 pub struct Gateway {
     open: Box<Open>,
     live: Live,
+    /// What scans the skills that pages show.
+    scanner: scan::Scanner,
     pub(crate) gate: Gate,
     pub(crate) sessions: Sessions,
     /// Proxies whose headers about a client are believed.
@@ -102,10 +104,12 @@ impl Gateway {
     /// [`ApiError`] when the workplace cannot be opened.
     pub fn new(open: Box<Open>, gate: Gate, proxies: TrustedProxies, log: fn(&str)) -> Result<Self, ApiError> {
         let place = open(Surface::Api.actor())?;
-        let live = Live::new(place.places(), place.builtin()?);
+        let places = place.places();
+        let scanner = places.home.scanner();
+        let live = Live::new(places, place.builtin()?);
         let limits = ServerLimits { request_time: REQUEST_TIME, ..ServerLimits::default() };
         let reading = Arc::new(Semaphore::new(thread::available_parallelism().map_or(1, usize::from)));
-        Ok(Self { open, live, gate, sessions: Sessions::default(), proxies, limits, reading, log })
+        Ok(Self { open, live, scanner, gate, sessions: Sessions::default(), proxies, limits, reading, log })
     }
 
     fn work(&self, asker: &Asker) -> Result<Work<'_>, ApiError> {
@@ -176,7 +180,7 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
         .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), decisions::held_to_table))
         .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), gate::bearer))
         .merge(
-            pages::library::router()
+            pages::library::router(gateway.scanner)
                 .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), decisions::held_to_table)),
         )
         .fallback(pages::library::nothing)

@@ -141,7 +141,7 @@ impl Hub {
             quarantines: Quarantines::new(Arc::clone(&database)),
             catalogue: Box::new(SqliteCatalogue::new(database)),
             blobs: Box::new(IndexBlobs::new(Arc::clone(&indexes))),
-            contents: Contents::default(),
+            contents: Contents::judged_by(settings.scanner),
             files: StaticFiles::new(Arc::clone(&indexes)),
             metrics: Metrics::default(),
             rates: Rates::new(&settings.limits),

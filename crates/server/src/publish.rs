@@ -3,7 +3,7 @@
 use axum::body::Bytes;
 use jiff::Timestamp;
 use registry_index::{AppendError, Appended, Entry, ForkedFrom, NewRelease, Stamp};
-use scan::{Baseline, Cleared};
+use scan::{Baseline, Cleared, Scanner};
 use semver::Version;
 use serde_json::json;
 use skill::{Limits, Owner, Problem, QualifiedName, Strictness, archive, validate::validate_bundle};
@@ -46,7 +46,7 @@ pub struct Release {
 /// [`ApiError`]; the index is then as it was.
 pub fn publish(hub: &Hub, caller: &Caller, submission: &Submission) -> Result<Release, ApiError> {
     hub.check_namespace(caller, &submission.name.owner, false)?;
-    let cleared = cleared(submission)?;
+    let cleared = cleared(submission, hub.settings.scanner)?;
     let packed = archive::pack(cleared.bundle());
     let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody publishes"))?;
     let now = Timestamp::now();
@@ -98,7 +98,7 @@ fn append_as(
     appended
 }
 
-fn cleared(submission: &Submission) -> Result<Cleared, ApiError> {
+fn cleared(submission: &Submission, scanner: Scanner) -> Result<Cleared, ApiError> {
     let limits = Limits::default();
     let bundle = archive::unpack(&submission.archive, &limits).map_err(|error| invalid("invalid_archive", &error))?;
     archive::check_content(&bundle).map_err(|error| invalid("invalid_archive", &error))?;
@@ -116,7 +116,7 @@ fn cleared(submission: &Submission) -> Result<Cleared, ApiError> {
             .hint("`skillhub validate PATH` lists every problem with its line")
         });
     }
-    scan::clear(bundle, Baseline::None).map_err(|blocked| ApiError {
+    scan::clear_by(bundle, Baseline::None, &scanner).map_err(|blocked| ApiError {
         details: Box::new(json!({ "findings": blocked.report().findings })),
         ..ApiError::new(unprocessable(), "scan_blocked", blocked.to_string())
             .hint("each finding says what to change; `skillhub scan PATH` shows the same")

@@ -26,6 +26,8 @@ pub struct Settings {
     pub log: fn(&str),
     /// Whether every request is a line of the log, not only what the server could not answer.
     pub logs_requests: bool,
+    /// What scans the skills that are published, and those that are shown.
+    pub scanner: scan::Scanner,
     /// What keeps one client from taking all.
     pub limits: ServerLimits,
 }
@@ -80,6 +82,7 @@ impl Settings {
             proxy_account_header: None,
             log: |_| {},
             logs_requests: false,
+            scanner: scan::Scanner::default(),
             limits: ServerLimits::default(),
         }
     }

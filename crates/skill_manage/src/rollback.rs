@@ -164,7 +164,7 @@ fn content_of(library: &Library, skill: &SkillName, target: &Revision) -> Result
     }
     let bundle = library.bundle(&target.id)?;
     if !target.was_cleared() {
-        let findings = scan::scan(&bundle).findings;
+        let findings = library.scanner().scan(&bundle).findings;
         let message = format!(
             "revision {} of {skill} is a hand edit that was kept although it was blocked; it is never restored",
             target.number
@@ -206,7 +206,7 @@ fn restore_head(
         }
         FolderState::Blocked(fault) => match fault.bundle() {
             Some(bundle) => (
-                Some(Content::Captured(scan::capture(bundle.clone()))),
+                Some(Content::Captured(scan::capture_by(bundle.clone(), &library.scanner()))),
                 "the hand edit is kept as the revision before this one, and never restored",
             ),
             None => return Err(SnapshotError::ExternalBlocked { skill: skill.clone(), fault }.into()),

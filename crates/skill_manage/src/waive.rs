@@ -127,7 +127,7 @@ pub fn waive(
     reviewer: &Reviewer,
     now: Timestamp,
 ) -> Result<StoredWaiver, WaiveError> {
-    if scan::rule(order.rule).is_none() {
+    if library.scanner().rule(order.rule).is_none() {
         return Err(WaiveError::NoRule(order.rule.to_owned()));
     }
     if !scan::can_be_waived(order.rule) {
@@ -135,7 +135,7 @@ pub fn waive(
     }
     let terms = Terms::new(order.reason, order.until, (reviewer, now), library.limits())?;
     let bundle = with_content(current(library, order.skill)?, order, library)?;
-    let (path, severity) = place(&bundle, order, &library.state()?.of(order.skill).waivers_at(now))?;
+    let (path, severity) = place(&bundle, order, library, &library.state()?.of(order.skill).waivers_at(now))?;
     let file = bundle.get(&path).ok_or_else(|| no_finding(order))?;
     let stored = terms.waiver(order.skill, order.rule, (&path, file), severity);
     let (limits, reason) = (library.limits(), &stored.reason);
@@ -311,8 +311,13 @@ fn is_executable(
 
 /// The one file in which the rule fires, and how gravely. Where it fires in several, those count in which
 /// nobody accepted it yet.
-fn place(bundle: &Bundle, order: &Waive<'_>, waivers: &Waivers) -> Result<(SkillPath, Severity), WaiveError> {
-    let mut report = scan::scan(bundle);
+fn place(
+    bundle: &Bundle,
+    order: &Waive<'_>,
+    library: &Library,
+    waivers: &Waivers,
+) -> Result<(SkillPath, Severity), WaiveError> {
+    let mut report = library.scanner().scan(bundle);
     report.waive(bundle, waivers);
     let is_meant =
         |finding: &&Finding| finding.rule == order.rule && order.path.is_none_or(|path| path.as_str() == finding.path);

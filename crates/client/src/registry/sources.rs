@@ -62,6 +62,11 @@ pub fn installed_sources(library: &Library) -> Result<BTreeSet<String>, StorageE
 }
 
 impl Registries {
+    /// What scans the skills that go to registries and come from them.
+    pub(crate) fn scanner(&self) -> scan::Scanner {
+        self.home.scanner()
+    }
+
     /// The same for a library whose history names these sources; see [`installed_sources`].
     #[must_use]
     pub fn for_library(self, installed: BTreeSet<String>) -> Self {

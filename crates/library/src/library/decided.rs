@@ -15,15 +15,6 @@ use crate::{
     state::{self, SkillState, State, StoredWaiver},
 };
 
-/// Keeps nothing: each time is a scan.
-struct Scan;
-
-impl Reports for Scan {
-    fn report(&self, bundle: &Bundle) -> scan::Report {
-        scan::scan(bundle)
-    }
-}
-
 /// Keeps all but people from showing agents what a person hid, and from hiding what a person pinned.
 pub(super) fn check_may_show(
     skill: &SkillName,
@@ -135,7 +126,7 @@ impl Library {
         candidate: Bundle,
         base: Baseline<'_>,
     ) -> Result<Result<Cleared, Box<Blocked>>, LibraryError> {
-        self.clear_by(skill, candidate, base, &Scan)
+        self.clear_by(skill, candidate, base, &self.scanner)
     }
 
     /// As [`Library::clear`], with what is known of files that were scanned before.

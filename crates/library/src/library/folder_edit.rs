@@ -134,7 +134,7 @@ impl EditChecks {
         let policy = self.policy.get_or_init(|| library.edit_policy_fingerprint());
         let set = self.state.of(skill);
         let mut hasher = DefaultHasher::new();
-        (scan::ruleset(), policy).hash(&mut hasher);
+        (library.scanner.ruleset(), policy).hash(&mut hasher);
         format!("{:?} {:?} {:?} {:?}", set.waivers, set.withdrawn_waivers, set.set_back, set.trial).hash(&mut hasher);
         hasher.finish()
     }

@@ -3,7 +3,7 @@
 use std::thread;
 
 use cap_std::fs::Dir;
-use scan::{Baseline, Blocked, Cleared};
+use scan::{Baseline, Blocked, Cleared, Scanner};
 use skill::{Bundle, Digest, Limits, Problem, SkillName, Strictness, validate::validate_bundle};
 
 use super::{
@@ -40,13 +40,13 @@ impl Judged {
 }
 
 impl Foreseen {
-    fn of(root: &Dir, name: &SkillName, limits: &Limits) -> Option<Self> {
+    fn of(root: &Dir, name: &SkillName, (scanner, limits): (Scanner, &Limits)) -> Option<Self> {
         let files =
             folder::read(root, name.as_str(), Leftovers::Skip, limits).ok().filter(|files| !files.is_empty())?;
         let problems = validate_bundle(&files, Some(name.as_str()), Strictness::Standard, limits);
         let problems = problems.into_iter().filter(is_hindrance).collect();
         let front = Front::of(&files, name, limits);
-        Some(Self { judged: Judged { problems, cleared: scan::clear(files, Baseline::None) }, front })
+        Some(Self { judged: Judged { problems, cleared: scan::clear_by(files, Baseline::None, &scanner) }, front })
     }
 
     /// What to ask for the judgement, and what the `SKILL.md` says in files of that digest.
@@ -56,13 +56,13 @@ impl Foreseen {
     }
 
     /// Those of the folders that are named, in order.
-    pub fn all(root: &Dir, names: &[Option<&SkillName>], limits: &Limits) -> Vec<Option<Self>> {
+    pub fn all(root: &Dir, names: &[Option<&SkillName>], by: (Scanner, &Limits)) -> Vec<Option<Self>> {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
         let wanted = names.iter().flatten().count();
         if wanted == 0 || threads == 1 {
             return names.iter().map(|_| None).collect();
         }
-        let judge = move |name: &Option<&SkillName>| name.and_then(|name| Self::of(root, name, limits));
+        let judge = move |name: &Option<&SkillName>| name.and_then(|name| Self::of(root, name, by));
         thread::scope(|scope| {
             let parts: Vec<_> = names
                 .chunks(names.len().div_ceil(threads))

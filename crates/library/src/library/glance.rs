@@ -288,7 +288,7 @@ impl Library {
                 if gone.iter().any(|(gone, _)| *gone == name) {
                     barred.note_folder(self, &name)?;
                 }
-                let known = remembered.take_folder(&name);
+                let known = remembered.take_folder(&name, self.scanner);
                 skills.push((name, known));
             }
         }
@@ -392,7 +392,7 @@ impl Library {
         let is_new = |((_, known), seen): &&Looked| known.head.is_none() && !seen.is_same(known);
         let names: Vec<_> = part.iter().map(|looked| Some(looked).filter(is_new).map(|((name, _), _)| name)).collect();
         let foreseen = match self.root()? {
-            Some(root) => Foreseen::all(&root, &names, self.limits()),
+            Some(root) => Foreseen::all(&root, &names, (self.scanner, self.limits())),
             None => names.iter().map(|_| None).collect(),
         };
         Ok(part.into_iter().zip(foreseen).collect())
@@ -469,7 +469,7 @@ impl Library {
     ) -> Result<Option<Found>, LibraryError> {
         let (judged, front) = foreseen.map(Foreseen::parts).unzip();
         let blocked = |files: &Bundle, why: String| {
-            let known = Known::of_folder(files.digest(), false, Front::of(files, name, self.limits()));
+            let known = Known::of_folder(files.digest(), false, Front::of(files, name, self.limits()), self.scanner);
             Found { lasts: false, ..Found::new(Box::new(known), Standing::Blocked(why)) }
         };
         let (cleared, valid) = match self.folder_state_foreseen(name, judged)? {
@@ -490,7 +490,7 @@ impl Library {
         };
         let front = front.flatten().filter(|(digest, _)| *digest == cleared.digest()).map(|(_, front)| front);
         let front = front.unwrap_or_else(|| Front::of(cleared.bundle(), name, self.limits()));
-        let known = Known::of_folder(cleared.digest(), valid, front);
+        let known = Known::of_folder(cleared.digest(), valid, front, self.scanner);
         let lasts = cleared.report().findings.iter().all(|finding| !finding.waived);
         Ok(Some(Found { lasts, ..Found::new(Box::new(known), Standing::Modified) }))
     }

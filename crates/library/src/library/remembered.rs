@@ -8,6 +8,7 @@
 //! is blocked is never remembered. It is a [`Projection`]: when it is damaged, nothing is known.
 
 use cap_std::fs::Dir;
+use scan::Scanner;
 use serde::{Deserialize, Serialize};
 use skill::{Digest, SkillName};
 
@@ -76,8 +77,8 @@ impl Known {
     }
 
     /// A folder without history that the scanner of today let pass.
-    pub fn of_folder(digest: Digest, valid: bool, front: Front) -> Self {
-        let (found, ruleset) = (Some(digest.to_string()), Some(scan::ruleset().to_owned()));
+    pub fn of_folder(digest: Digest, valid: bool, front: Front, scanner: Scanner) -> Self {
+        let (found, ruleset) = (Some(digest.to_string()), Some(scanner.ruleset().to_owned()));
         Self { front, found, valid, ruleset, ..Self::nothing() }
     }
 
@@ -126,9 +127,9 @@ impl Remembered {
     }
 
     /// Takes out what is known of a folder without history.
-    pub fn take_folder(&mut self, name: &SkillName) -> Box<Known> {
+    pub fn take_folder(&mut self, name: &SkillName, scanner: Scanner) -> Box<Known> {
         let is_of_today =
-            |known: &mut Box<Known>| known.head.is_none() && known.ruleset.as_deref() == Some(scan::ruleset());
+            |known: &mut Box<Known>| known.head.is_none() && known.ruleset.as_deref() == Some(scanner.ruleset());
         self.place(name).and_then(|known| known.take_if(is_of_today)).unwrap_or_else(|| Box::new(Known::nothing()))
     }
 

@@ -43,7 +43,13 @@ impl Library {
         open_resolved(&path)?;
         open_dir(&own)?;
         let (linker, edit_policy) = (home.linker(), home.edit_policy());
-        Ok(Self { watcher: home.watcher(), linker, edit_policy, ..Self::at(path, scope, own, storage_kind) })
+        Ok(Self {
+            watcher: home.watcher(),
+            linker,
+            edit_policy,
+            scanner: home.scanner(),
+            ..Self::at(path, scope, own, storage_kind)
+        })
     }
 
     /// Who holds the library's lock, or held it last, as the holder wrote it, and whether it is held now.

@@ -195,7 +195,8 @@ impl Storage for GitStorage {
         let empty = Bundle::default();
         let changed = changed_paths(before.map_or(&empty, |(_, files)| files), &bundle);
         let number = before.map_or(1, |(parent, _)| parent.number + 1);
-        let trailers = Trailers::of(new, number, scan::ruleset(), new.content.digest().to_string(), changed.len());
+        let trailers =
+            Trailers::of(new, number, new.content.ruleset(), new.content.digest().to_string(), changed.len());
         let parent = before.map(|(parent, _)| &parent.id);
         let message = trailers.write(&changed);
         if Trailers::parse(&message)? != trailers {

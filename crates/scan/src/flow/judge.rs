@@ -11,6 +11,7 @@ use crate::{
     Evidence, Rule,
     conditions::remote_code::from_known_host,
     hosts::{Trust, homes_of_key, is_home_of_file, is_near, is_within, trust_of},
+    local::is_own_host,
     rules,
 };
 
@@ -97,7 +98,7 @@ fn run(flow: &Flow) -> Option<Judgement> {
 
 fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     let host = host_of(&flow.to);
-    if is_near(&host) {
+    if is_near(&host) || is_own_host(&host) {
         return None;
     }
     let to = if host.is_empty() { "a host that is not known".to_owned() } else { host.clone() };
@@ -168,8 +169,10 @@ fn is_let(host: &str) -> bool {
 /// The host of an address; empty when it is not known.
 fn host_of(address: &str) -> String {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    // What follows the host may have an `@` of its own.
+    let rest = rest.split(['/', '\\', '?', '#', ' ']).next().unwrap_or("");
     let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
-    let host: String = rest.chars().take_while(|c| !matches!(c, '/' | ':' | '?' | '#' | ' ')).collect();
+    let host: String = rest.chars().take_while(|c| *c != ':').collect();
     let known = match host.rsplit_once('\0') {
         // A name that is looked up is read from its end.
         Some((_, known)) if !address.contains("://") => known.strip_prefix('.').unwrap_or(""),
@@ -186,6 +189,15 @@ fn shown(address: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_host_ends_where_its_path_begins() {
+        for address in
+            ["https://a.test", "https://u:p@A.test:80/x@b.test", "https://a.test/?x=@b.test", "a.test\\@b.test"]
+        {
+            assert_eq!(host_of(address), "a.test", "{address}");
+        }
+    }
 
     #[test]
     fn a_key_is_at_home_only_below_its_own_domain() {

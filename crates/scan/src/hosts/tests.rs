@@ -36,15 +36,6 @@ fn a_host_is_known_by_whole_labels() {
 }
 
 #[test]
-fn an_own_host_counts_before_the_table() {
-    let hosts = Hosts { own: vec![("vercel.app".into(), Trust::Vendor), ("acme.invalid".into(), Trust::Registry)] };
-    assert_eq!(hosts.trust_of("tools.vercel.app"), Trust::Vendor);
-    assert_eq!(hosts.trust_of("npm.acme.invalid"), Trust::Registry);
-    assert_eq!(hosts.trust_of("notacme.invalid"), Trust::Unknown);
-    assert_eq!(hosts.trust_of("astral.sh"), Trust::Vendor);
-}
-
-#[test]
 fn a_forge_is_trusted_by_owner() {
     for own in [
         "https://github.com/docker/compose/releases/download/v2/x",

@@ -12,6 +12,7 @@ use std::{
 use skill::{Bundle, File, SkillPath};
 
 use super::{Finder, Looked, look_at};
+use crate::Scanner;
 
 /// Bytes of a skill for which threads are worth their start.
 const LARGE: u64 = 256 << 10;
@@ -24,7 +25,11 @@ type Done<'a> = (Looked<'a>, Finder);
 
 /// What was found in each file. Nothing for those of a small skill, and for those at which a thread stopped on a
 /// fault: it comes again at their turn, when it can be said where.
-pub(super) fn scanned<'a>(bundle: &Bundle, files: &[(&'a SkillPath, &'a File)]) -> Vec<Option<Done<'a>>> {
+pub(super) fn scanned<'a>(
+    scanner: Scanner,
+    bundle: &Bundle,
+    files: &[(&'a SkillPath, &'a File)],
+) -> Vec<Option<Done<'a>>> {
     if bundle.total_bytes() < LARGE || files.len() < 2 {
         return Vec::new();
     }
@@ -41,7 +46,7 @@ pub(super) fn scanned<'a>(bundle: &Bundle, files: &[(&'a SkillPath, &'a File)]) 
     };
     let mut all: Vec<Option<Done<'a>>> = files.iter().map(|_| None).collect();
     thread::scope(|scope| {
-        let start = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
+        let start = |_| thread::Builder::new().spawn_scoped(scope, || scanner.during(work)).ok();
         let threads: Vec<_> = (0..THREADS.min(files.len())).filter_map(start).collect();
         for (place, done) in threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()) {
             if let Some(slot) = all.get_mut(place) {
@@ -72,7 +77,7 @@ mod tests {
         for (path, file) in bundle.files() {
             look_at(&bundle, path, file, &mut finder);
         }
-        [findings(finder.signals), findings(scan_bundle(&bundle, &std::cell::Cell::new("")))]
+        [findings(finder.signals), findings(scan_bundle(Scanner::default(), &bundle, &std::cell::Cell::new("")))]
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::{
 };
 
 use axum::body::Bytes;
-use scan::{Capabilities, Report};
+use scan::{Capabilities, Report, Scanner};
 use skill::{Bundle, Digest};
 
 /// Judgements that are kept.
@@ -29,16 +29,22 @@ pub struct Judgement {
 /// Judgements by digest: the rules of a running program do not change, and the content of a digest never does.
 #[derive(Debug, Default)]
 pub struct Judgements {
+    scanner: Scanner,
     kept: Mutex<HashMap<Digest, Arc<Judgement>>>,
 }
 
 impl Judgements {
+    /// None yet, and what makes them.
+    pub fn by(scanner: Scanner) -> Self {
+        Self { scanner, ..Self::default() }
+    }
+
     /// The one of files with this digest. It only tells; whether something comes in or goes out is never asked here.
     pub fn of(&self, digest: Digest, bundle: &Bundle) -> Arc<Judgement> {
         if let Some(kept) = self.kept(&digest) {
             return kept;
         }
-        let (report, capabilities) = (scan::scan(bundle), scan::capabilities(bundle));
+        let (report, capabilities) = (self.scanner.scan(bundle), scan::capabilities(bundle));
         let made = Arc::new(Judgement { report, capabilities, document: OnceLock::new() });
         let mut kept = self.lock();
         kept.insert(digest, Arc::clone(&made));

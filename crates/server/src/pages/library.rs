@@ -33,6 +33,7 @@ use axum::{
     extract::DefaultBodyLimit,
     routing::{get, post},
 };
+use scan::Scanner;
 
 pub use guest::{nothing, refused, reviewer_token_of};
 
@@ -43,7 +44,7 @@ use crate::gateway::Shared;
 const FORM_BYTES: usize = 64 << 10;
 
 /// The routes. None of them lies below `/api/`.
-pub fn router() -> Router<Shared> {
+pub fn router(scanner: Scanner) -> Router<Shared> {
     Router::new()
         .route("/", get(home::home))
         .route("/skills/{name}", get(skill::skill))
@@ -58,6 +59,6 @@ pub fn router() -> Router<Shared> {
         .route("/-/sign-in", get(sign_in::form).post(sign_in::sign_in))
         .route("/-/sign-out", post(sign_in::sign_out))
         .route("/-/static/{file}", get(assets::file))
-        .layer(Extension(Arc::new(Judgements::default())))
+        .layer(Extension(Arc::new(Judgements::by(scanner))))
         .layer(DefaultBodyLimit::max(FORM_BYTES))
 }

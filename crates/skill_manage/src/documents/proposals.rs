@@ -57,6 +57,7 @@ pub fn proposal(library: &Library, target: &ProposalRef) -> Result<ShownProposal
     let candidate = review::candidate(library, proposal).ok();
     if let Some(files) = candidate.as_ref().filter(|_| proposal.state.is_open()) {
         proposal.scan.waive(files, &library.waivers(&proposal.skill)?);
+        library.scanner().accept(&mut proposal.scan, files);
     }
     let moved = library.head(&proposal.skill)?.map(|head| head.id) != proposal.base;
     let reviewed = Some(ProposalRef::reviewed(proposal, proposal.base.as_ref()));

@@ -296,7 +296,7 @@ fn told_of(
         return Ok(Vec::new());
     }
     let files = library.bundle(head)?;
-    let mut report = scan::scan(&files);
+    let mut report = library.scanner().scan(&files);
     report.waive(&files, &waivers);
     Ok(report.findings)
 }

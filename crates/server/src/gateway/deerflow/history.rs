@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use library::{Action, ActorKind, FolderState, Library, Revision};
-use scan::Verdict;
+use scan::{Scanner, Verdict};
 use serde_json::{Value, json};
 use skill::{Bundle, SkillName, SkillPath};
 use skill_manage::{ManageError, documents};
@@ -28,7 +28,7 @@ pub fn history_entries<'a>(
     Ok(revisions.into_iter().rev().map(move |revision| {
         let after = files_of(library, &revision)?;
         let before = std::mem::replace(&mut before, after.clone());
-        Ok(entry(&revision, &before, &after))
+        Ok(entry(library.scanner(), &revision, &before, &after))
     }))
 }
 
@@ -36,7 +36,7 @@ fn files_of(library: &Library, revision: &Revision) -> Result<Bundle, ManageErro
     Ok(if revision.tombstone { Bundle::default() } else { library.bundle(&revision.id)? })
 }
 
-fn entry(revision: &Revision, before: &Bundle, after: &Bundle) -> Value {
+fn entry(by: Scanner, revision: &Revision, before: &Bundle, after: &Bundle) -> Value {
     let all: BTreeSet<&SkillPath> = before.paths().chain(after.paths()).collect();
     let changed: Vec<&SkillPath> = all.into_iter().filter(|path| before.get(path) != after.get(path)).collect();
     let skill_md = SkillPath::skill_md();
@@ -47,7 +47,7 @@ fn entry(revision: &Revision, before: &Bundle, after: &Bundle) -> Value {
     entry["prev_content"] = json!(text(before));
     entry["new_content"] = json!(text(after));
     entry["files"] = changed.iter().map(|path| path.as_str()).collect();
-    entry["scanner"] = scanner(revision, Some(after));
+    entry["scanner"] = decision(revision, Some((by, after)));
     entry
 }
 
@@ -68,16 +68,16 @@ fn brief(revision: &Revision) -> Value {
         "file_path": SkillPath::skill_md().as_str(),
         "prev_content": null,
         "new_content": null,
-        "scanner": scanner(revision, None),
+        "scanner": decision(revision, None),
         "history_index": revision.number.saturating_sub(1),
         "revision": revision.id.as_str(),
     })
 }
 
 /// The decision as it was made. The findings behind it are not kept, so that they are those of today's rules.
-fn scanner(revision: &Revision, files: Option<&Bundle>) -> Value {
+fn decision(revision: &Revision, files: Option<(Scanner, &Bundle)>) -> Value {
     let findings = match files.filter(|_| revision.verdict != Verdict::Allow) {
-        Some(files) => scan::scan(files).findings,
+        Some((scanner, files)) => scanner.scan(files).findings,
         None => Vec::new(),
     };
     let reason = match findings.first() {

@@ -1,0 +1,49 @@
+//! [`with_scanner`]: what scans skills here, by `[scan]` of the user's configuration and of the system's.
+
+use std::path::Path;
+
+use client::PolicyFile;
+use jiff::Timestamp;
+use library::Home;
+use scan::{Scanner, Settings};
+
+use super::{Context, acting::SYSTEM_POLICY};
+use crate::exit::{CliError, failed};
+
+impl Context {
+    /// The scanner with a further folder of rules.
+    ///
+    /// # Errors
+    /// Rules that cannot be used.
+    pub fn scanner_with(&self, folder: &Path) -> Result<Scanner, CliError> {
+        let rules = vec![self.absolute(folder).display().to_string()];
+        let settings = settings(&self.config, &self.home, &self.user_home, self.now)?;
+        client::scanner(&Settings { rules, ..Settings::default() }.and(settings)).map_err(failed)
+    }
+}
+
+/// The home with its scanner. Where settings or rules cannot be read or understood, that is a fault, beside an earlier
+/// one.
+pub fn with_scanner(
+    home: Home,
+    fault: Option<CliError>,
+    config: &client::Config,
+    (user_home, now): (&Path, Timestamp),
+) -> (Home, Option<CliError>) {
+    let scanner = settings(config, &home, user_home, now).and_then(|all| client::scanner(&all).map_err(failed));
+    match scanner {
+        Ok(scanner) => (home.scanned_by(scanner), fault),
+        Err(error) => (home, fault.or(Some(error))),
+    }
+}
+
+fn settings(config: &client::Config, home: &Home, user_home: &Path, now: Timestamp) -> Result<Settings, CliError> {
+    let of_file = |settings: &Settings, file: &Path| {
+        client::scan_settings(settings.clone(), file, user_home, now).map_err(failed)
+    };
+    let own = of_file(&config.scan, &home.config())?;
+    match PolicyFile::read(Path::new(SYSTEM_POLICY)).map_err(failed)? {
+        Some(system) => Ok(own.and(of_file(&system.scan, &system.path)?)),
+        None => Ok(own),
+    }
+}

@@ -1,0 +1,78 @@
+//! [`scanner`]: the scanner as the user and the system set it up, with the files of its rules.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use cap_std::{ambient_authority, fs::Dir};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use library::folder::read_file;
+use scan::{Scanner, Settings, SettingsError};
+
+use crate::{config::ConfigError, paths};
+
+/// Files in a folder of rules.
+const FILES: usize = 64;
+
+/// Bytes of a file of rules.
+const FILE_BYTES: u64 = 256 << 10;
+
+/// What a file says of the scanner: its folders as absolute paths, and without what it accepted up to now.
+///
+/// # Errors
+/// [`ConfigError::Scan`] where an end is no day.
+pub fn of_file(mut settings: Settings, file: &Path, user_home: &Path, now: Timestamp) -> Result<Settings, ConfigError> {
+    let folder = file.parent().unwrap_or(file);
+    for rules in &mut settings.rules {
+        *rules = folder.join(paths::expanded(rules, Some(user_home))).display().to_string();
+    }
+    let today = now.to_zoned(TimeZone::UTC).date();
+    let mut accepted = Vec::new();
+    for one in settings.accepted {
+        let end = one.until.as_ref().map(|until| until.parse::<Date>()).transpose();
+        let end = end.map_err(|_| SettingsError::Value {
+            key: format!("accepted ({})", one.rule),
+            message: "its end is no day, such as \"2027-01-31\"".to_owned(),
+        })?;
+        if end.is_none_or(|end| today < end) {
+            accepted.push(one);
+        }
+    }
+    Ok(Settings { accepted, ..settings })
+}
+
+/// The scanner with what settings add, whose folders are absolute.
+///
+/// # Errors
+/// [`ConfigError::Scan`] with the file and the rule, or the key.
+pub fn scanner(settings: &Settings) -> Result<Scanner, ConfigError> {
+    let mut files = Vec::new();
+    for folder in &settings.rules {
+        let wrong = |message: String| SettingsError::File { file: folder.clone(), message };
+        let found = texts(&PathBuf::from(folder)).map_err(|error| wrong(error.to_string()))?;
+        files.extend(found);
+        if files.len() > FILES {
+            return Err(wrong(format!("there are more than {FILES} files of rules")).into());
+        }
+    }
+    Ok(Scanner::new(settings, &files)?)
+}
+
+/// The files of rules in a folder, by their names.
+fn texts(folder: &Path) -> io::Result<Vec<(String, String)>> {
+    let dir = Dir::open_ambient_dir(folder, ambient_authority())?;
+    let mut names = Vec::new();
+    for entry in dir.entries()? {
+        names.extend(entry?.file_name().into_string().ok().filter(|name| name.ends_with(".toml")));
+    }
+    names.sort();
+    let text = |name: String| {
+        let bad = |why: String| io::Error::new(io::ErrorKind::InvalidData, format!("{name} {why}"));
+        let bytes = read_file(&dir, &name, FILE_BYTES)?
+            .ok_or_else(|| bad(format!("is no regular file of at most {FILE_BYTES} bytes")))?;
+        let text = String::from_utf8(bytes).map_err(|_| bad("is no text".to_owned()))?;
+        Ok((folder.join(&name).display().to_string(), text))
+    };
+    names.into_iter().take(FILES + 1).map(text).collect()
+}

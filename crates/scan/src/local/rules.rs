@@ -1,0 +1,192 @@
+//! [`rules`]: a user's own rules, from the same form of file as ours.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Evidence, Role, Rule, Scope, SettingsError,
+    engine::compile,
+    matcher::Matcher,
+    rule_file::{Defaults, ExampleFile, RuleEntry, RuleFile},
+};
+
+/// Rules of all files together.
+const RULES: usize = 1_000;
+
+/// Bytes of the longest pattern.
+const PATTERN: usize = 4 << 10;
+
+/// Bytes of the longest match of a pattern that needs no trial.
+const SMALL: usize = 2 << 10;
+
+/// Literals of a rule, those of `also` included.
+const LITERALS: usize = 64;
+
+/// Bytes of a literal: a shorter one stands everywhere and takes the time of all other rules.
+const LITERAL: std::ops::RangeInclusive<usize> = 3..=200;
+
+/// Characters of an id, and of a message or a remedy.
+const ID: usize = 64;
+const TEXT: usize = 500;
+
+/// What files of rules say.
+#[derive(Default)]
+pub(super) struct Added {
+    /// New rules, by id.
+    pub rules: BTreeMap<String, Rule>,
+    /// What our rules prove from now on.
+    pub evidence: BTreeMap<String, Evidence>,
+}
+
+/// Reads files, each with the name that messages give it. The texts of rules stay for the life of the process, as those
+/// of our own rules do.
+pub(super) fn rules(files: &[(String, String)]) -> Result<Added, SettingsError> {
+    let mut added = Added::default();
+    for (file, text) in files {
+        let read: RuleFile = toml::from_str(text)
+            .map_err(|error| SettingsError::File { file: file.clone(), message: error.to_string() })?;
+        for entry in &read.rules {
+            added.add(entry, &read.defaults).map_err(|message| SettingsError::Rule {
+                file: file.clone(),
+                line: line_of(text, &entry.id),
+                rule: entry.id.clone(),
+                message,
+            })?;
+        }
+    }
+    Ok(added)
+}
+
+impl Added {
+    fn add(&mut self, entry: &RuleEntry, defaults: &Defaults) -> Result<(), String> {
+        if crate::rule(&entry.id).is_some() {
+            let evidence = new_evidence(entry)?;
+            let is_first = self.evidence.insert(entry.id.clone(), evidence).is_none();
+            return is_first.then_some(()).ok_or_else(|| "it is changed twice".to_owned());
+        }
+        let rule = rule_of(entry, defaults)?;
+        if self.rules.len() >= RULES {
+            return Err(format!("there are more than {RULES} rules"));
+        }
+        let is_first = self.rules.insert(entry.id.clone(), rule).is_none();
+        is_first.then_some(()).ok_or_else(|| "it is there twice".to_owned())
+    }
+}
+
+/// What a rule of ours proves from now on; all else about it stays.
+fn new_evidence(entry: &RuleEntry) -> Result<Evidence, String> {
+    let says_more = entry.category.is_some()
+        || entry.technique.is_some()
+        || entry.risk.is_some()
+        || entry.scope.is_some()
+        || entry.role.is_some()
+        || entry.remedy.is_some()
+        || !entry.message.is_empty()
+        || !entry.pattern.joined().is_empty()
+        || !(entry.literals.is_empty() && entry.also.is_empty())
+        || !(entry.harmful.is_empty() && entry.harmless.is_empty())
+        || is_for_us(entry);
+    match says_more {
+        true => Err("a built-in rule has this id; give evidence alone to change it, or choose another id".to_owned()),
+        false if !crate::can_be_waived(&entry.id) => Err("that the scan did not see everything stays".to_owned()),
+        false => entry.evidence.parse().map_err(|error: crate::LevelError| error.to_string()),
+    }
+}
+
+fn rule_of(entry: &RuleEntry, defaults: &Defaults) -> Result<Rule, String> {
+    let or = |own: &Option<String>, default: &Option<String>, last: &str| {
+        own.clone().or(default.clone()).unwrap_or_else(|| last.to_owned())
+    };
+    let remedy = or(&entry.remedy, &defaults.remedy, "ask those who wrote this rule");
+    check(entry, &remedy)?;
+    let pattern = leak(&entry.pattern.joined());
+    // To make an expression takes a thousand times as long; one that few bytes match is small enough.
+    if Matcher::new(pattern).is_none_or(|matcher| matcher.longest() > SMALL) {
+        compile(pattern).map_err(|error| format!("its pattern is no expression: {error}"))?;
+    }
+    Ok(Rule {
+        id: leak(&entry.id),
+        category: leak(&or(&entry.category, &defaults.category, "local")),
+        technique: leak(&or(&entry.technique, &defaults.technique, "")),
+        risk: leak(&or(&entry.risk, &defaults.risk, "")),
+        evidence: entry.evidence.parse().map_err(|error: crate::LevelError| error.to_string())?,
+        scope: scope(&or(&entry.scope, &defaults.scope, "any"))?,
+        role: role(&or(&entry.role, &defaults.role, "fact"))?,
+        message: leak(&entry.message),
+        remedy: leak(&remedy),
+        literals: leak_all(&entry.literals),
+        pattern,
+        also: leak_all(&entry.also),
+        senses: &[],
+        condition: None,
+        secret: entry.secret,
+        harmful: examples(&entry.harmful),
+        harmless: examples(&entry.harmless),
+    })
+}
+
+fn check(entry: &RuleEntry, remedy: &str) -> Result<(), String> {
+    let is_part = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_text = |text: &str| text.chars().count() <= TEXT && !text.chars().any(char::is_control);
+    let literals = entry.literals.iter().chain(&entry.also);
+    let pattern = entry.pattern.joined().len();
+    let fault = if entry.id.is_empty() || entry.id.len() > ID || !entry.id.chars().all(is_part) {
+        format!("an id has at most {ID} small letters, digits and hyphens")
+    } else if is_for_us(entry) {
+        "condition, senses and in_code are for built-in rules".to_owned()
+    } else if entry.message.is_empty() || !is_text(&entry.message) || !is_text(remedy) {
+        format!("it needs a message; message and remedy are one line of at most {TEXT} characters")
+    } else if entry.literals.is_empty() || literals.clone().count() > LITERALS {
+        format!("it needs literals, at most {LITERALS} with those of also")
+    } else if let Some(literal) = literals.clone().find(|literal| !LITERAL.contains(&literal.len())) {
+        format!("the literal {literal:?} has less than {} bytes or more than {}", LITERAL.start(), LITERAL.end())
+    } else if !(1..=PATTERN).contains(&pattern) {
+        format!("its pattern has {pattern} bytes; it needs one of at most {PATTERN}")
+    } else {
+        return Ok(());
+    };
+    Err(fault)
+}
+
+/// Whether it has what only code of ours can do.
+fn is_for_us(entry: &RuleEntry) -> bool {
+    entry.condition.is_some() || !entry.senses.is_empty() || entry.in_code
+}
+
+fn scope(word: &str) -> Result<Scope, String> {
+    match word {
+        "any" => Ok(Scope::Any),
+        "script" => Ok(Scope::Script),
+        "code" => Ok(Scope::Code),
+        "machine" => Ok(Scope::Machine),
+        "prose" => Ok(Scope::Prose),
+        _ => Err(format!("the scope {word:?} is none of any, script, code, machine, prose")),
+    }
+}
+
+fn role(word: &str) -> Result<Role, String> {
+    match word {
+        "fact" => Ok(Role::Fact),
+        "command" => Ok(Role::Command),
+        "test" => Ok(Role::Test),
+        "speech" => Ok(Role::Speech),
+        _ => Err(format!("the role {word:?} is none of fact, command, test, speech")),
+    }
+}
+
+fn leak(text: &str) -> &'static str {
+    Box::leak(text.into())
+}
+
+fn leak_all(texts: &[String]) -> &'static [&'static str] {
+    Box::leak(texts.iter().map(|text| leak(text)).collect())
+}
+
+fn examples(files: &[ExampleFile]) -> &'static [(&'static str, &'static str)] {
+    Box::leak(files.iter().map(|example| (leak(&example.file), leak(&example.text))).collect())
+}
+
+/// The line, from 1, on which a rule has its id.
+fn line_of(text: &str, id: &str) -> usize {
+    let has_id = |line: &str| line.trim_start().starts_with("id") && line.contains(id);
+    text.lines().position(has_id).map_or(1, |at| at + 1)
+}

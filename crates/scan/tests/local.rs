@@ -1,0 +1,80 @@
+//! Rules and settings of a user: what they change in a scan, and in no other.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use scan::{Baseline, Scanner, Settings, Verdict, clear, clear_by};
+use skill::{Bundle, File, Limits, SkillPath};
+
+const RULE: &str = "[[rule]]\nid = \"acme-purple\"\nevidence = \"hard\"\nmessage = \"m\"\nliterals = [\"purple\"]\n\
+                    pattern = 'paint --purple'\n";
+
+fn bundle(files: &[(&str, &str)]) -> Bundle {
+    let files = files.iter().map(|(path, text)| {
+        (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
+    });
+    Bundle::from_files(files, &Limits { skill_bytes: 1 << 30, ..Limits::default() }).unwrap()
+}
+
+fn with_rule() -> Scanner {
+    Scanner::new(&Settings::default(), &[("a.toml".to_owned(), RULE.to_owned())]).unwrap()
+}
+
+#[test]
+fn a_rule_holds_for_its_own_scanner_alone() {
+    let purple = bundle(&[("scripts/a.sh", "paint --purple\n")]);
+    assert_eq!(with_rule().scan(&purple).verdict(), Verdict::Block);
+    assert_eq!(scan::scan(&purple).verdict(), Verdict::Allow);
+    assert!(clear_by(purple.clone(), Baseline::None, &with_rule()).is_err() && clear(purple, Baseline::None).is_ok());
+}
+
+#[test]
+fn a_large_skill_is_scanned_by_the_same_rules() {
+    let filler = "echo all is well here\n".repeat(8_000);
+    let last = format!("{filler}paint --purple\n");
+    let files = bundle(&[("scripts/a.sh", &filler), ("scripts/b.sh", &last), ("scripts/c.sh", &last)]);
+    let found = with_rule().scan(&files).findings;
+    assert_eq!(found.iter().filter(|finding| finding.rule == "acme-purple").count(), 2, "{found:?}");
+}
+
+#[test]
+fn the_ruleset_tells_rules_and_settings_apart() {
+    let named = |settings: &Settings, text: &str| {
+        Scanner::new(settings, &[("a.toml".to_owned(), text.to_owned())]).unwrap().ruleset().to_owned()
+    };
+    let settings = Settings { own_hosts: vec!["acme.test".to_owned()], ..Settings::default() };
+    let all = [
+        scan::ruleset().to_owned(),
+        named(&Settings::default(), RULE),
+        named(&Settings::default(), &RULE.replace("hard", "weak")),
+        named(&settings, RULE),
+    ];
+    assert!(all.iter().enumerate().all(|(at, one)| !all[..at].contains(one)), "{all:?}");
+    assert_eq!(named(&settings, RULE), all[3]);
+    assert_eq!(Scanner::new(&Settings::default(), &[]).unwrap().ruleset(), scan::ruleset());
+    assert_eq!(with_rule().scan(&bundle(&[])).ruleset, all[1]);
+}
+
+#[test]
+fn text_put_together_is_searched_for_a_users_rules() {
+    let found = with_rule().scan(&bundle(&[("scripts/a.sh", "a='paint --pur'\nb='ple'\neval \"$a$b\"\n")])).findings;
+    assert!(found.iter().any(|finding| finding.rule == "acme-purple"), "{found:?}");
+}
+
+#[test]
+fn what_settings_accept_lasts_as_long_as_they_say_so() {
+    let purple = bundle(&[("scripts/a.sh", "paint --purple\n")]);
+    let accepted = vec![scan::Accepted {
+        rule: "acme-purple".to_owned(),
+        reason: "our colour".to_owned(),
+        path: None,
+        content: None,
+        until: None,
+    }];
+    let settings = Settings { accepted, ..Settings::default() };
+    let lenient = Scanner::new(&settings, &[("a.toml".to_owned(), RULE.to_owned())]).unwrap();
+    let mut report = lenient.scan(&purple);
+    report.waive(&purple, &scan::Waivers::default());
+    assert_eq!(report.verdict(), Verdict::Allow, "that nobody waived it takes nothing back");
+    with_rule().accept(&mut report, &purple);
+    assert_eq!(report.verdict(), Verdict::Block);
+}
