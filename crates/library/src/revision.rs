@@ -314,6 +314,11 @@ impl Revision {
     pub fn was_cleared(&self) -> bool {
         self.verdict != Verdict::Block
     }
+
+    /// Whether it exists and rules other than those of today let it pass.
+    pub(crate) fn was_let_pass_earlier(&self) -> bool {
+        self.was_cleared() && !self.tombstone && self.ruleset != scan::ruleset()
+    }
 }
 
 /// What a new revision holds.

@@ -45,8 +45,19 @@ const BLOCK: usize = 400;
 
 /// Words in the name or title of a reference that is a lesson about attacks.
 const LESSONS: &[&str] = &[
-    "secur", "vulnerab", "attack", "injection", "threat", "malware", "exploit", "supply-chain", "supply chain",
-    "dangerous", "hardening", "pentest", "forensic",
+    "secur",
+    "vulnerab",
+    "attack",
+    "injection",
+    "threat",
+    "malware",
+    "exploit",
+    "supply-chain",
+    "supply chain",
+    "dangerous",
+    "hardening",
+    "pentest",
+    "forensic",
 ];
 
 /// Whether a reference, which nobody runs as it stands, only shows a line: in a block of a programming language, or
