@@ -11,7 +11,7 @@ use std::{
 use clap::Args;
 use client::BlockedSkill;
 use library::StoredWaiver;
-use scan::{Finding, Report};
+use scan::{Finding, Report, Severity};
 use skill::{Limits, counted};
 use skill_manage::{Reviewer, WaiveError, waivers_for};
 
@@ -29,6 +29,9 @@ pub struct AcceptArgs {
     #[arg(long, value_name = "RULE", num_args = 1.., value_delimiter = ',', requires = "reason")]
     #[arg(conflicts_with = "dry_run")]
     accept: Vec<String>,
+    /// Accept them also where they are critical
+    #[arg(long, requires = "accept")]
+    accept_critical: bool,
     /// Why the findings are acceptable
     #[arg(long, value_name = "TEXT", requires = "accept")]
     reason: Option<String>,
@@ -42,12 +45,19 @@ pub struct Acceptor<'a> {
 
 /// The way in which a person decides.
 enum Way {
-    /// By flags: these rules, with a reason.
-    Rules(Vec<String>, String),
+    /// By flags.
+    Rules(AcceptArgs),
     /// They are asked at the terminal.
     Asked,
-    /// They were asked before, and accept everything that can be accepted, for this reason.
+    /// They were asked before, and accept everything that can be accepted and is not critical, for this reason.
     Agreed(String),
+}
+
+/// What was decided about all skills.
+struct Decision {
+    reason: String,
+    /// Whether it covers critical findings.
+    takes_critical: bool,
 }
 
 impl<'a> Acceptor<'a> {
@@ -73,10 +83,10 @@ impl<'a> Acceptor<'a> {
         if reason.trim().is_empty() || reason.chars().count() > Limits::default().note_chars {
             return Err(WaiveError::Reason(Limits::default().note_chars).into());
         }
-        Ok(Self { context, by: Some((reviewer, Way::Rules(args.accept.clone(), reason.clone()))) })
+        Ok(Self { context, by: Some((reviewer, Way::Rules(args.clone()))) })
     }
 
-    /// A person who has agreed to everything that can be accepted.
+    /// A person who has agreed to everything that can be accepted and is not critical.
     ///
     /// # Errors
     /// Nothing proves that a person acts.
@@ -89,23 +99,33 @@ impl<'a> Acceptor<'a> {
     pub fn decide(&self, skills: &[BlockedSkill<'_>]) -> Vec<Vec<StoredWaiver>> {
         let none = || skills.iter().map(|_| Vec::new()).collect();
         let Some((reviewer, way)) = &self.by else { return none() };
-        let Some(reason) = (match way {
-            Way::Rules(_, reason) | Way::Agreed(reason) => Some(reason.clone()),
+        let Some(decision) = (match way {
+            Way::Rules(AcceptArgs { reason, accept_critical, .. }) => {
+                reason.clone().map(|reason| Decision { reason, takes_critical: *accept_critical })
+            }
+            Way::Agreed(reason) => Some(Decision { reason: reason.clone(), takes_critical: false }),
             Way::Asked => self.ask(skills),
         }) else {
             return none();
         };
         let can_pass = |report: &Report| match way {
-            Way::Rules(rules, _) => report.blocking().all(|finding| rules.iter().any(|rule| *rule == finding.rule)),
+            Way::Rules(AcceptArgs { accept, .. }) => {
+                report.blocking().all(|found| accept.iter().any(|r| *r == found.rule))
+            }
             Way::Asked | Way::Agreed(_) => is_acceptable(report),
         };
-        skills
-            .iter()
-            .map(|skill| match can_pass(skill.blocked.report()) {
-                true => self.waivers(skill, &reason, reviewer),
-                false => Vec::new(),
-            })
-            .collect()
+        let of_skill = |skill: &BlockedSkill<'_>| match critical(skill.blocked.report()).next() {
+            _ if !can_pass(skill.blocked.report()) => Vec::new(),
+            Some(finding) if !decision.takes_critical => {
+                let (name, rule) = (skill.name, &finding.rule);
+                self.context
+                    .out
+                    .note(&format!("{name} stays blocked: what {rule} finds is critical ({CRITICAL_FLAG})"));
+                Vec::new()
+            }
+            _ => self.waivers(skill, &decision.reason, reviewer),
+        };
+        skills.iter().map(of_skill).collect()
     }
 
     fn waivers(&self, skill: &BlockedSkill<'_>, reason: &str, reviewer: &Reviewer) -> Vec<StoredWaiver> {
@@ -116,27 +136,57 @@ impl<'a> Acceptor<'a> {
         })
     }
 
-    /// Shows what blocks, and asks for the reason to accept it. No reason means no.
-    fn ask(&self, skills: &[BlockedSkill<'_>]) -> Option<String> {
+    /// Shows what blocks, and asks for the reason to accept it, then for what is critical again. No reason means no.
+    fn ask(&self, skills: &[BlockedSkill<'_>]) -> Option<Decision> {
         let askable: Vec<&BlockedSkill<'_>> =
             skills.iter().filter(|skill| is_acceptable(skill.blocked.report())).collect();
         if askable.is_empty() {
             return None;
         }
         self.context.out.note(&format!("The scanner blocks {}:", counted(askable.len(), "skill")));
-        for skill in askable {
+        for skill in &askable {
             self.context.out.note(&format!("  {STRONG}{}{STRONG:#}", skill.name));
-            for line in place_lines(skill.blocked.report()) {
+            let told = skill.told.iter().map(|told| told.not_ours());
+            for line in place_lines(skill.blocked.report().blocking()).into_iter().chain(told) {
                 self.context.out.note(&format!("    {line}"));
             }
         }
         let answer = read_answer("Type a reason to accept these findings, or press Enter to leave the skills out: ")?;
-        match answer.to_ascii_lowercase().as_str() {
+        let reason = match answer.to_ascii_lowercase().as_str() {
             "" | "n" | "no" => None,
             "y" | "yes" => read_answer("Reason: ").filter(|reason| !reason.is_empty()),
             _ => Some(answer),
-        }
+        }?;
+        Some(Decision { reason, takes_critical: self.ask_about_critical(&askable) })
     }
+
+    /// Asks a second time about what is harmful in any reading.
+    fn ask_about_critical(&self, skills: &[&BlockedSkill<'_>]) -> bool {
+        let lines: Vec<String> =
+            skills.iter().flat_map(|skill| place_lines(critical(skill.blocked.report()))).collect();
+        if lines.is_empty() {
+            return false;
+        }
+        self.context.out.note("Harmful in any reading:");
+        for line in lines {
+            self.context.out.note(&format!("    {line}"));
+        }
+        let answer = read_answer("Type CRITICAL to accept this as well, or press Enter to leave these skills out: ");
+        answer.is_some_and(|answer| answer.eq_ignore_ascii_case("critical"))
+    }
+}
+
+/// What else a person has to say where a finding is critical.
+const CRITICAL_FLAG: &str = "--accept-critical";
+
+/// The findings that block and are harmful in any reading.
+fn critical(report: &Report) -> impl Iterator<Item = &Finding> {
+    report.blocking().filter(|finding| finding.severity == Severity::Critical)
+}
+
+/// Tests for a report that a person may accept without being asked twice.
+pub fn is_acceptable_at_once(report: &Report) -> bool {
+    is_acceptable(report) && critical(report).next().is_none()
 }
 
 /// Tests whether a person may accept every finding that blocks.
@@ -145,9 +195,9 @@ pub fn is_acceptable(report: &Report) -> bool {
 }
 
 /// A line for each rule and file that blocks, with the first of the findings.
-fn place_lines(report: &Report) -> Vec<String> {
+fn place_lines<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<String> {
     let mut places: BTreeMap<(&str, &str), Vec<&Finding>> = BTreeMap::new();
-    for finding in report.blocking() {
+    for finding in findings {
         places.entry((&finding.path, &finding.rule)).or_default().push(finding);
     }
     let line = |found: Vec<&Finding>| {
@@ -172,10 +222,13 @@ fn read_answer(question: &str) -> Option<String> {
 /// How a person goes on when skills are blocked: this very command, with flags that accept what was found. Nothing where
 /// one of the findings cannot be accepted.
 pub fn way_on<'r>(reports: impl IntoIterator<Item = &'r Report>) -> Option<String> {
-    let mut rules: Vec<&str> = Vec::new();
+    let (mut rules, mut flag) = (Vec::<&str>::new(), String::new());
     for report in reports {
         if !is_acceptable(report) {
             continue;
+        }
+        if critical(report).next().is_some() {
+            flag = format!(" {CRITICAL_FLAG}");
         }
         rules.extend(report.blocking().map(|finding| finding.rule.as_ref()));
     }
@@ -184,8 +237,8 @@ pub fn way_on<'r>(reports: impl IntoIterator<Item = &'r Report>) -> Option<Strin
     let command = command_without_accepting(std::env::args().skip(1));
     (!rules.is_empty()).then(|| {
         format!(
-            "follow the remedies, or accept the findings (people only): {command} --accept {} --reason 'why they are \
-             acceptable'",
+            "follow the remedies, or accept the findings (people only): {command} --accept {}{flag} --reason 'why they \
+             are acceptable'",
             rules.join(" ")
         )
     })
@@ -198,7 +251,7 @@ fn command_without_accepting(args: impl Iterator<Item = String>) -> String {
         skips = match arg.as_str() {
             "--accept" => Skips::Values,
             "--reason" => Skips::Value,
-            "--json" | "-y" | "--yes" => skips.after_flag(),
+            "--json" | "-y" | "--yes" | CRITICAL_FLAG => skips.after_flag(),
             text if text.starts_with("--accept=") || text.starts_with("--reason=") => Skips::Nothing,
             text if skips == Skips::Value || skips == Skips::Values && !text.starts_with('-') => skips.after_value(),
             _ => {
@@ -243,6 +296,7 @@ mod tests {
         assert_eq!(command(&["-g", "adopt", "/a b", "--json"]), "skillhub -g adopt '/a b'");
         assert_eq!(command(&["adopt", "x", "--accept", "r", "s", "--reason", "so it is"]), "skillhub adopt x");
         assert_eq!(command(&["adopt", "--accept=r,s", "--reason=t", "x"]), "skillhub adopt x");
+        assert_eq!(command(&["adopt", "x", "--accept", "r", CRITICAL_FLAG, "-g"]), "skillhub adopt x -g");
         assert_eq!(command(&["install", "--reason", "t", "a/b"]), "skillhub install a/b");
     }
 }

@@ -48,6 +48,8 @@ mod mirrors;
 #[cfg(target_os = "linux")]
 mod mounted;
 #[cfg(unix)]
+mod new_rules;
+#[cfg(unix)]
 mod notifying;
 #[cfg(unix)]
 mod optimisers;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use skill::counted;
 
 use crate::{
-    accepting::{AcceptArgs, Acceptor, is_acceptable, way_on},
+    accepting::{AcceptArgs, Acceptor, is_acceptable_at_once, way_on},
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
     print::{BAD, FAINT, GOOD, Page, STRONG, WARN, findings_lines, problem_line, shell_word, visible},
@@ -304,9 +304,9 @@ fn keep_hidden(context: &Context, library: &Library, adopted: &mut [Adopted]) ->
     Ok(())
 }
 
-/// Whether the scanner blocks a skill by findings that a person may accept.
+/// Whether the scanner blocks a skill by findings that a person may accept, none of them critical.
 pub fn can_be_accepted(skill: &Adopted) -> bool {
-    skill.status == AdoptStatus::Blocked && skill.report.as_ref().is_some_and(is_acceptable)
+    skill.status == AdoptStatus::Blocked && skill.report.as_ref().is_some_and(is_acceptable_at_once)
 }
 
 /// Notes about a skill, one sentence each.

@@ -247,6 +247,11 @@ pub fn document_of(installed: &mut Vec<Installed>) -> Result<(Value, Exit), CliE
 pub fn answer(context: &Context, mut installed: Vec<Installed>, nothing: &str) -> Result<Exit, CliError> {
     let is_whole = context.out.json || installed.iter().any(|skill| !skill.conflicts.is_empty());
     let way_on = way_on(installed.iter().filter_map(|skill| skill.error.as_ref()?.report()));
+    if let ([only], false) = (installed.as_slice(), is_whole)
+        && only.error.is_some()
+    {
+        only.warnings.iter().for_each(|warning| context.out.note(warning));
+    }
     let (document, exit) = if is_whole {
         let (mut document, exit) = whole_document(&installed);
         if let (Exit::Blocked, Some(hint)) = (exit, &way_on) {

@@ -8,12 +8,14 @@ use std::{
 
 use agent::{Catalogue, Listed};
 use clap::Args;
-use client::{InstalledRelease, ReleaseState, Requirers, Unmanaged};
+use client::{InstalledRelease, LockedWaiver, ReleaseState, Requirers, Unmanaged};
 use library::Scope;
 use serde_json::{Value, json};
+use skill::SkillName;
 
 use crate::{
     catalogue::{collect, exit_with, problems, public_skills},
+    commands::verify::accepted_document,
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, Table, shell_word, visible},
@@ -51,6 +53,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     let requirers = client::requirers(&context.lock_path(&library)).map_err(failed)?;
     let states = release_states(context, &catalogue);
+    let accepted = accepted(&catalogue)?;
     let release_of = |listed: &Listed| {
         let origin = listed.head.as_ref()?.origin.as_ref()?;
         Some((origin.source.clone(), origin.release()))
@@ -58,6 +61,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let of = |listed: &Listed| {
         let is_here = listed.path.as_ref().is_some_and(|path| path.starts_with(library.path()));
         Known {
+            accepted: accepted.get(&listed.name).map(Vec::as_slice).unwrap_or_default(),
             requirers: requirers.get(listed.name.as_str()).filter(|_| is_here),
             release: release_of(listed).and_then(|release| states.get(&release)),
         }
@@ -96,9 +100,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             }
             table.write(out)?;
         }
-        for note in catalogue.notes.iter().cloned().chain(catalogue.warnings()) {
-            writeln!(out, "{FAINT}{note}{FAINT:#}")?;
-        }
+        write_notes(&catalogue, &accepted, out)?;
         agents.write(out)?;
         if !unmanaged.is_empty() {
             write_unmanaged(context, &unmanaged, out)?;
@@ -108,6 +110,42 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         Ok(())
     })?;
     Ok(exit_with(&problems))
+}
+
+/// Writes what is accepted in the skills and what is left out of them.
+fn write_notes(
+    catalogue: &Catalogue,
+    accepted: &BTreeMap<SkillName, Vec<LockedWaiver>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    for (name, waiver) in accepted.iter().flat_map(|(name, waivers)| waivers.iter().map(move |waiver| (name, waiver))) {
+        writeln!(out, "{FAINT}{name}: {}{FAINT:#}", visible(&waiver.to_string()))?;
+    }
+    for note in catalogue.notes.iter().cloned().chain(catalogue.warnings()).chain(undecided(catalogue)) {
+        writeln!(out, "{FAINT}{note}{FAINT:#}")?;
+    }
+    Ok(())
+}
+
+/// What people accepted in the skills as they are.
+fn accepted(catalogue: &Catalogue) -> Result<BTreeMap<SkillName, Vec<LockedWaiver>>, CliError> {
+    let mut accepted = BTreeMap::new();
+    for listed in catalogue.skills.iter().filter(|listed| listed.head.is_some()) {
+        if let Some(library) = catalogue.library_of(listed) {
+            let waivers = LockedWaiver::of(library, &listed.name)?;
+            accepted.extend((!waivers.is_empty()).then(|| (listed.name.clone(), waivers)));
+        }
+    }
+    Ok(accepted)
+}
+
+/// Sentences about skills in which the rules of today find what no person has decided about.
+fn undecided(catalogue: &Catalogue) -> impl Iterator<Item = String> {
+    let line = |listed: &Listed| {
+        let name = &listed.name;
+        format!("{name}: new findings under the current rules; a person decides: `skillhub status {name}`")
+    };
+    catalogue.skills.iter().filter(|listed| listed.undecided > 0).map(line)
 }
 
 /// Names the first of them, and the commands that manage all.
@@ -194,6 +232,7 @@ fn unmanaged(context: &Context, catalogue: &Catalogue) -> Result<Vec<Found>, Cli
 /// What is known of a skill beside its library.
 #[derive(Clone, Copy)]
 struct Known<'a> {
+    accepted: &'a [LockedWaiver],
     requirers: Option<&'a Requirers>,
     release: Option<&'a ReleaseState>,
 }
@@ -205,7 +244,7 @@ fn release_states(context: &Context, catalogue: &Catalogue) -> BTreeMap<Installe
     client::known_states(&context.registries().for_library(sources), origins())
 }
 
-fn document(listed: &Listed, readers: &[&str], Known { requirers, release }: Known<'_>) -> Value {
+fn document(listed: &Listed, readers: &[&str], Known { accepted, requirers, release }: Known<'_>) -> Value {
     json!({
         "name": listed.name.as_str(),
         "path": listed.path,
@@ -225,6 +264,8 @@ fn document(listed: &Listed, readers: &[&str], Known { requirers, release }: Kno
         "title": listed.title,
         "description": listed.description,
         "fault": listed.fault,
+        "undecided": listed.undecided,
+        "accepted": accepted.iter().map(accepted_document).collect::<Vec<_>>(),
         "warnings": listed.warnings,
         "release_state": release.map(ReleaseState::as_str),
         "release_reason": release.map(ReleaseState::reason),
@@ -237,7 +278,7 @@ fn unmanaged_document(Found { skill, .. }: &Found) -> Value {
     json!({"name": skill.name, "path": skill.path, "agents": skill.agents, "description": skill.description})
 }
 
-fn row(listed: &Listed, readers: &[&str], Known { requirers, release }: Known<'_>) -> [String; 6] {
+fn row(listed: &Listed, readers: &[&str], Known { requirers, release, .. }: Known<'_>) -> [String; 6] {
     let required = requirers.filter(|requirers| requirers.is_dependency && !requirers.by.is_empty());
     let required = required.map(|requirers| format!("for {}", requirers.by.join(", "))).unwrap_or_default();
     let state = match (listed.enabled, &listed.fault, listed.modified, &listed.head) {
@@ -247,6 +288,7 @@ fn row(listed: &Listed, readers: &[&str], Known { requirers, release }: Known<'_
         (_, Some(_), _, _) => "blocked",
         (false, None, _, _) => "disabled",
         _ if listed.held().is_some() => "edit waits",
+        _ if listed.undecided > 0 => "new findings",
         _ if listed.is_edited() => "edited",
         (true, None, true, _) => "changed here",
         (true, None, false, None) if listed.path.is_some() => "no history yet",

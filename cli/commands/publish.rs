@@ -6,14 +6,18 @@ use std::{
 };
 
 use clap::Args;
-use client::{Fork, ForkResults, Logins, PublishOptions, PublishStatus, Published, Publisher, SigningKey};
+use client::{
+    BlockedSkill, Fork, ForkResults, Logins, PublishError, PublishOptions, PublishStatus, Published, Publisher,
+    SigningKey,
+};
 use evolve::Stats;
-use library::Library;
+use library::{Library, StoredWaiver};
 use registry_index::{EvalCounts, OutcomeCounts};
 use serde_json::json;
 use skill::{SkillName, counted};
 
 use crate::{
+    accepting::{AcceptArgs, Acceptor, way_on},
     commands::{eval::Store, info::results_lines},
     context::{Context, skill_name},
     exit::{CliError, Exit, failed, io_at},
@@ -29,6 +33,7 @@ use crate::{
   skillhub publish ./my-skill --sign             with ~/.ssh/id_ed25519, or the configuration's key
   skillhub publish ./my-skill --sign=~/.ssh/work
   skillhub publish ./my-skill --dry-run
+  skillhub publish ./my-skill --accept remote-pipe-to-shell --reason 'our own installer'
   skillhub publish pdf-forms --from-fork --owner me   an installed skill, with what was changed here
 
 The version is the flag's, else the frontmatter's, else the next patch, else 1.0.0.
@@ -57,6 +62,8 @@ pub struct PublishArgs {
     /// Do everything but publish
     #[arg(long)]
     dry_run: bool,
+    #[command(flatten)]
+    accept: AcceptArgs,
 }
 
 /// Publishes.
@@ -72,6 +79,11 @@ pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
     let signing = args.sign.as_ref().map(|named| signing_key(context, named.as_ref())).transpose()?;
     let by =
         Publisher { registries: &registries, config_path: &config_path, signing: signing.as_ref(), now: context.now };
+    let acceptor = Acceptor::new(context, &args.accept)?;
+    let accept = |blocked: &[BlockedSkill<'_>]| match args.dry_run {
+        true => client::accept_nothing(blocked),
+        false => recorded(context, blocked, acceptor.decide(blocked)),
+    };
     let published = match args.from_fork {
         true => {
             let mut library = context.library()?;
@@ -80,16 +92,41 @@ pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
                 true => ForkResults::default(),
                 false => fork_results(context, library, fork),
             };
-            client::publish_fork(&mut library, &name, (&options, by), (&context.stamp(), &known))
+            client::publish_fork(&mut library, &name, (&options, by), (&context.stamp(), &known, &accept))
         }
         false => {
             let folder = context.absolute(&args.dir);
-            client::publish(&folder.canonicalize().map_err(io_at(&folder))?, &options, by)
+            client::publish(&folder.canonicalize().map_err(io_at(&folder))?, &options, by, &accept)
         }
     };
-    let published = published.map_err(failed)?;
+    let published = published.map_err(|error| {
+        let way_on = match &error {
+            PublishError::Blocked(blocked) => way_on([blocked.report()]),
+            _ => None,
+        };
+        failed(error).with_way_on(way_on)
+    })?;
     print(context, &published)?;
     Ok(Exit::Done)
+}
+
+/// The waivers of skills, once they stand in the library and its log. Those that cannot are none.
+fn recorded(
+    context: &Context,
+    skills: &[BlockedSkill<'_>],
+    mut decided: Vec<Vec<StoredWaiver>>,
+) -> Vec<Vec<StoredWaiver>> {
+    for (skill, waivers) in skills.iter().zip(&mut decided).filter(|(_, waivers)| !waivers.is_empty()) {
+        let library = context.library();
+        let stored = library.and_then(|library| {
+            client::store_waivers(&library, skill.name, waivers, &context.stamp()).map_err(CliError::from)
+        });
+        if let Err(error) = stored {
+            context.out.note(&format!("{} stays blocked: {}", skill.name, error.message));
+            waivers.clear();
+        }
+    }
+    decided
 }
 
 /// The key that was named, else the configuration's, else the one that SSH makes.

@@ -13,7 +13,7 @@ use crate::{
     commands::doctor::relocate::command,
     context::Context,
     exit::{CliError, Exit},
-    print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, visible},
+    print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, shell_word, visible},
     views::AgentsPicture,
 };
 
@@ -30,7 +30,8 @@ that is not taken over: mend it, or `skillhub rollback NAME head`).
 
 What the scanner warned of when a skill's newest revision was let pass is shown with it, as the rules
 of today see it, and what a person accepted, with who, why and until when; so are waivers that ended,
-or end within two weeks.
+or end within two weeks. New rules hide an unchanged skill on hard evidence alone; what else they find
+is listed with the command by which a person accepts it.
 
 A host that reads other content than `skillhub read` gives, a skill that is disabled, or an edit that is blocked
 is an error (exit 8),
@@ -75,7 +76,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
                 _ => skill.state.to_owned(),
             };
             writeln!(out, "{style}{state:<8}{style:#} {STRONG}{}{STRONG:#}{FAINT}{managed}{FAINT:#}", skill.name)?;
-            let findings = findings_lines(&skill.findings);
+            let findings = if is_told(skill) { Vec::new() } else { findings_lines(&skill.findings) };
             for line in lines(skill).into_iter().chain(findings) {
                 writeln!(out, "  {line}")?;
             }
@@ -150,11 +151,30 @@ fn lines(skill: &SkillStanding) -> Vec<String> {
         lines.push(format!("`skillhub rollback {} head` brings the folder back", skill.name));
     }
     lines.extend(skill.fault.as_ref().map(fault_lines).unwrap_or_default());
-    if skill.managed && skill.fault.as_ref().is_some_and(|fault| fault.bundle().is_some()) {
+    lines.extend(undecided_lines(skill));
+    if skill.managed && skill.fault.as_ref().is_some_and(|fault| fault.bundle().is_some()) && !is_told(skill) {
         let name = &skill.name;
         lines.push(format!("`skillhub rollback {name} head` keeps the edit in the history and restores the skill"));
     }
     lines
+}
+
+/// Whether what blocks the skill is its head, so that the findings are those of the fault.
+fn is_told(skill: &SkillStanding) -> bool {
+    matches!(skill.fault, Some(HandEditFault::Hostile(_))) && skill.managed && skill.files.is_empty()
+}
+
+/// How a person decides about what the rules of today find in a skill that earlier ones let pass, once for each place.
+fn undecided_lines(skill: &SkillStanding) -> Vec<String> {
+    let hidden = if skill.fault.is_some() { ", and agents do not get the skill until then" } else { "" };
+    let line = |(rule, path): (&str, &str)| {
+        let (name, path) = (&skill.name, shell_word(path));
+        format!(
+            "new findings under the current rules; a person decides{hidden}: `skillhub waive {name} {rule} --path {path} \
+             --reason 'why it is acceptable'`"
+        )
+    };
+    skill.undecided().into_iter().map(line).collect()
 }
 
 fn fault_lines(fault: &HandEditFault) -> Vec<String> {

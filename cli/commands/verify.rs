@@ -1,7 +1,7 @@
 //! `skillhub verify`: every installed file held to the lock file.
 
 use clap::Args;
-use client::{Verified, VerifyStatus};
+use client::{LockedWaiver, Verified, VerifyStatus};
 use serde_json::{Value, json};
 
 use crate::{
@@ -71,6 +71,9 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
             for file in &skill.files {
                 writeln!(out, "  {FAINT}{:?}{FAINT:#} {}", file.change, visible(file.path.as_str()))?;
             }
+            for waiver in &skill.accepted {
+                writeln!(out, "  {FAINT}{}{FAINT:#}", visible(&waiver.to_string()))?;
+            }
             for warning in &skill.warnings {
                 out.message(format_args!("  {WARN}note{WARN:#}: {}", visible(warning)))?;
             }
@@ -104,9 +107,16 @@ fn hint(skill: &Verified) -> String {
     hints::for_user(&hint)
 }
 
+/// A finding that a person accepted.
+pub fn accepted_document(waiver: &LockedWaiver) -> Value {
+    let LockedWaiver { rule, path, by, until, reason } = waiver;
+    json!({"rule": rule, "path": path, "by": by, "until": until, "reason": reason})
+}
+
 fn document(skill: &Verified) -> Value {
     json!({
         "name": skill.name, "version": skill.version, "status": skill.status.as_str(), "files": skill.files,
         "why": skill.why, "warnings": skill.warnings, "signer": skill.signer,
+        "accepted": skill.accepted.iter().map(accepted_document).collect::<Vec<_>>(),
     })
 }

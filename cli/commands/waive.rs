@@ -29,7 +29,8 @@ use crate::{
 Only people may waive: at a terminal, or with SKILLHUB_REVIEWER_TOKEN. A waiver is for one rule in
 one file of one skill as that file is now (with --content: as it is going to be), for at most a
 year, 90 days where nothing is said. When the file changes or the time is over, the finding counts
-again. `adopt`, `import`, `install` and `update` make waivers with --accept; `publish` knows none.")]
+again. `adopt`, `import`, `install`, `update` and `publish` make waivers with --accept; `publish`
+knows no others.")]
 pub struct WaiveArgs {
     /// The skill
     #[arg(required_unless_present_any = ["list", "remove"], conflicts_with = "remove")]

@@ -356,15 +356,16 @@ fn fields_of(release: &NewRelease, cleared: &Cleared, archive: &[u8]) -> Result<
     })
 }
 
-/// The verdict over all findings, old ones too.
+/// The verdict over all findings, old ones too. What the publisher accepted warns.
 fn verdict_of(cleared: &Cleared) -> Result<Verdict, AppendError> {
-    let findings = &cleared.report().findings;
-    match findings.iter().max_by_key(|finding| finding.severity.verdict()) {
-        None => Ok(Verdict::Allow),
+    let (accepted, others): (Vec<_>, Vec<_>) = cleared.report().findings.iter().partition(|finding| finding.waived);
+    let accepted = accepted.iter().map(|finding| finding.severity.verdict().min(Verdict::Warn)).max();
+    match others.iter().max_by_key(|finding| finding.severity.verdict()) {
+        None => Ok(accepted.unwrap_or(Verdict::Allow)),
         Some(worst) if worst.severity.verdict() == Verdict::Block => {
             Err(AppendError::Blocked { rule: worst.rule.to_string(), path: worst.path.clone() })
         }
-        Some(worst) => Ok(worst.severity.verdict()),
+        Some(worst) => Ok(worst.severity.verdict().max(accepted.unwrap_or(Verdict::Allow))),
     }
 }
 

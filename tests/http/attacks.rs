@@ -256,3 +256,20 @@ fn owners_from_before_keep_publishing() {
     server.ask("PUT", "/v1/skills/index/notes/2.0.0", Some(&server.admin), &bytes).done();
     assert!(server.log().contains("the owner index has the name of a route"), "{}", server.log());
 }
+
+#[test]
+fn server_takes_no_acceptance_of_a_publisher() {
+    let sandbox = Sandbox::new();
+    let server = Server::start(&sandbox, &[]);
+    sandbox.skill("notes", "Takes notes. Use in tests.", &[("scripts/send.sh", &hostile_script())]);
+    let args =
+        ["publish", "notes", "--owner", "acme", "--registry", &server.url, "--accept", "environment-exfiltration"];
+    let args = [&args[..], &["--reason", "ours", "--json"]].concat();
+    let token = sandbox.token();
+    let mut command = sandbox.command(&args);
+    command.env("SKILLHUB_REVIEWER_TOKEN", &token).env("SKILLHUB_TOKEN", &server.admin);
+    let error = sandbox.finish(command, &args).refused(4, "scan_blocked");
+    let hint = error["hint"].as_str().unwrap();
+    assert!(hint.contains("is a server") && !hint.contains("--accept"), "{error:#}");
+    assert_eq!(sandbox.done(&["waive", "--list"])["waivers"], serde_json::json!([]));
+}

@@ -135,7 +135,8 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
             }
         };
         match state {
-            FolderState::Absent | FolderState::Clean | FolderState::Earlier { .. } => {}
+            FolderState::Clean => note_undecided(library, name, findings)?,
+            FolderState::Absent | FolderState::Earlier { .. } => {}
             // Another git branch has it.
             FolderState::Missing if is_elsewhere(name) => {}
             FolderState::Missing => {
@@ -168,6 +169,21 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
     check_deleted(library, findings)?;
     let path = library.path().to_owned();
     findings.close("folders", &path, format!("all {} skills' folders are as their heads", skills.len()));
+    Ok(())
+}
+
+/// Tells of what the rules of today find in a skill that earlier ones let pass.
+fn note_undecided(library: &Library, name: &skill::SkillName, findings: &mut Findings) -> Result<(), CliError> {
+    let head = library.head(name)?.map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
+    let Some(report) = library.judged_anew(name, &head)?.filter(|report| report.undecided().next().is_some()) else {
+        return Ok(());
+    };
+    let count = counted(report.undecided().count(), "new finding");
+    let told = format!("{count} under the current rules; a person decides: `skillhub status {name}`");
+    match report.undecided().any(scan::Finding::is_hard) {
+        true => findings.cannot("rules", "hidden_by_rules", name, format!("agents do not get it: {told}")),
+        false => findings.note("rules", "new_findings", name, told),
+    }
     Ok(())
 }
 

@@ -53,6 +53,8 @@ pub struct Listed {
     pub enabled: bool,
     /// Whether it differs from the release that was installed, or its folder from its head.
     pub modified: bool,
+    /// Findings that would block it by the rules of today, where earlier ones let it pass; a person decides.
+    pub undecided: usize,
     /// Whether it has a history but no folder.
     pub missing: bool,
     /// Why agents do not see it although it is enabled.
@@ -217,9 +219,7 @@ impl Catalogue {
 
     /// Sentences about skills that load although they depart from the standard.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
-        let of =
-            |listed: &Listed| listed.warnings.iter().map(|warning| format!("{}: {warning}", listed.name)).collect();
-        self.visible().flat_map(of as fn(&Listed) -> Vec<String>)
+        self.visible().flat_map(|skill| skill.warnings.iter().map(move |warning| format!("{}: {warning}", skill.name)))
     }
 
     /// Whether a skill of this name is in it.
@@ -270,8 +270,7 @@ impl Catalogue {
             let head = listed.head.as_ref().map(|head| &head.id);
             let Listed { name, description, path, tools, enabled, modified, fault, .. } = listed;
             (name.as_str(), description, path, tools, head, enabled, modified, fault).hash(&mut hasher);
-            let edit = listed.edit.as_ref().map(|edit| (&edit.digest, &edit.held));
-            edit.hash(&mut hasher);
+            listed.edit.as_ref().map(|edit| (&edit.digest, &edit.held)).hash(&mut hasher);
         }
         hasher.finish()
     }
@@ -447,7 +446,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 
 /// A skill of a library.
 pub(crate) fn listed(library: &Library, place: usize, glance: Glance) -> Listed {
-    let Glance { name, head, front, standing, edit, .. } = glance;
+    let Glance { name, head, front, standing, edit, undecided, .. } = glance;
     let Front { title, description, version, tools, called, warnings, fault: unreadable } = front;
     let at = edit.as_ref().filter(|edit| edit.held.is_none()).and_then(|edit| edit.at.as_ref());
     let release = at.or(head.as_ref()).and_then(|head| Some((head.origin.as_ref()?, &head.digest)));
@@ -455,8 +454,7 @@ pub(crate) fn listed(library: &Library, place: usize, glance: Glance) -> Listed 
     let version = release.and_then(|(origin, _)| origin.version.clone()).or(version);
     let fault = match &standing {
         Standing::Blocked(fault) if head.is_some() => Some(format!("its folder was changed by hand: {fault}")),
-        Standing::Blocked(fault) => Some(fault.clone()),
-        Standing::Lapsed(fault) => Some(format!("a waiver for it has ended or was taken back: {fault}")),
+        Standing::Blocked(fault) | Standing::Lapsed(fault) => Some(fault.clone()),
         Standing::Missing => Some("its folder is missing".to_owned()),
         Standing::Damaged(why) => Some(format!("its history is damaged: {why}")),
         Standing::Clean | Standing::Modified | Standing::Earlier => None,
@@ -483,6 +481,7 @@ pub(crate) fn listed(library: &Library, place: usize, glance: Glance) -> Listed 
         source: Source::Library(place),
         name,
         edit,
+        undecided,
         head,
     }
 }
@@ -502,6 +501,7 @@ pub(crate) fn of_builtin(builtin: Builtin) -> Listed {
         tools,
         head: None,
         edit: None,
+        undecided: 0,
         version,
         enabled: true,
         modified: false,

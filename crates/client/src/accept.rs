@@ -8,6 +8,8 @@ use library::{Actor, Library, LibraryError, Stamp, StoredWaiver};
 use scan::Blocked;
 use skill::SkillName;
 
+use crate::lock_file::LockedWaiver;
+
 /// A skill that the scan blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockedSkill<'a> {
@@ -15,6 +17,8 @@ pub struct BlockedSkill<'a> {
     pub name: &'a SkillName,
     /// The files and what was found in them.
     pub blocked: &'a Blocked,
+    /// What the lock file says that somebody accepted; each home decides for itself.
+    pub told: &'a [LockedWaiver],
 }
 
 /// Chooses the waivers under which blocked skills pass: a list for each, in their order. An empty or missing list
@@ -31,7 +35,7 @@ pub fn accept_nothing(_: &[BlockedSkill<'_>]) -> Vec<Vec<StoredWaiver>> {
 ///
 /// # Errors
 /// The state is damaged or cannot be written.
-pub(crate) fn store(
+pub fn store_waivers(
     library: &Library,
     skill: &SkillName,
     waivers: &[StoredWaiver],

@@ -477,7 +477,7 @@ impl Adopted {
     /// The skill as a person is asked about it, where the scan blocks it.
     fn as_blocked(&self) -> Option<BlockedSkill<'_>> {
         match (&self.error, &self.name) {
-            (Some(AdoptError::Blocked(blocked)), Some(name)) => Some(BlockedSkill { name, blocked }),
+            (Some(AdoptError::Blocked(blocked)), Some(name)) => Some(BlockedSkill { name, blocked, told: &[] }),
             _ => None,
         }
     }

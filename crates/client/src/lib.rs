@@ -47,7 +47,7 @@ mod update;
 mod verify;
 mod vetted;
 
-pub use accept::{Accept, BlockedSkill, accept_nothing};
+pub use accept::{Accept, BlockedSkill, accept_nothing, store_waivers};
 pub use adopt::{AdoptError, AdoptRequest, AdoptStatus, Adopted, adopt};
 pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{CACHE_BYTES, Cache, CacheCheck, CacheError, Trimmed};
@@ -67,8 +67,8 @@ pub use install::{
 };
 pub use keys::{KeyError, Keys, add_key, keys, retire_key};
 pub use lock_file::{
-    Drift, DriftKind, Healed, LOCK_FILE, LockFile, LockFileError, LockedSkill, Undecided, drifts, heal, mend_drifts,
-    write_pending_lines,
+    Drift, DriftKind, Healed, LOCK_FILE, LockFile, LockFileError, LockedSkill, LockedWaiver, Undecided, drifts, heal,
+    mend_drifts, write_pending_lines,
 };
 pub use login::{Login, LoginError, Logins};
 pub use placed::{

@@ -11,7 +11,7 @@ use library::folder::{self, Leftovers};
 use registry_index::{
     AppendError, Appended, Entry, ForkedFrom, NewRelease, Requirement, Stamp, newest, next_patch, statement,
 };
-use scan::{Baseline, Cleared, Report, Verdict};
+use scan::{Baseline, Blocked, Cleared, Report, Verdict, Waivers};
 use semver::Version;
 use skill::{
     Bundle, Digest, Limits, Owner, Problem, QualifiedName, SkillName, Strictness, archive, frontmatter,
@@ -23,6 +23,7 @@ pub use self::{
     fork::{Fork, ForkError, ForkKnown, ForkResults, publish_fork},
 };
 use crate::{
+    accept::{Accept, BlockedSkill},
     lookalike,
     registry::{Registries, Registry},
     requires,
@@ -119,9 +120,14 @@ pub struct Publisher<'a> {
 ///
 /// # Errors
 /// [`PublishError`]; the registry is then as it was.
-pub fn publish(folder: &Path, options: &PublishOptions, by: Publisher<'_>) -> Result<Published, PublishError> {
+pub fn publish(
+    folder: &Path,
+    options: &PublishOptions,
+    by: Publisher<'_>,
+    accept: &Accept<'_>,
+) -> Result<Published, PublishError> {
     let (path, bundle) = read(folder)?;
-    publish_files(&path, bundle, None, (options, by))
+    publish_files(&path, bundle, None, (options, by, accept))
 }
 
 /// Publishes the files of a skill; `path` is the folder that they are from.
@@ -129,14 +135,17 @@ fn publish_files(
     path: &Path,
     bundle: Bundle,
     forked_from: Option<ForkedFrom>,
-    (options, by): (&PublishOptions, Publisher<'_>),
+    (options, by, accept): (&PublishOptions, Publisher<'_>, &Accept<'_>),
 ) -> Result<Published, PublishError> {
     let asked = options.version.as_deref().map(parse_version).transpose()?;
     let (name, problems) = checked_name(path, &bundle)?;
     skill::archive::check_content(&bundle)?;
     let owner = options.owner.as_deref().ok_or_else(|| PublishError::NoOwner { config: by.config_path.to_owned() })?;
     let name = QualifiedName { owner: Owner::parse(owner)?, name };
-    let cleared = scan::clear_by(bundle, Baseline::None, &by.registries.scanner())?;
+    let cleared = match scan::clear_by(bundle, Baseline::None, &by.registries.scanner()) {
+        Err(blocked) => accepted(&name, blocked, (by, accept))?,
+        Ok(cleared) => cleared,
+    };
     let registry = by.registries.serving(&name.owner)?;
     let entries = registry.with_skill(&name)?.releases(&name)?;
     let (signing, warnings) = (by.signing, Vec::new());
@@ -158,6 +167,25 @@ fn publish_files(
         Some(version) => draft.publish(version, &entries, options, by.now),
         None => draft.publish_next(entries, options, by.now),
     }
+}
+
+/// A blocked skill whose findings its publisher accepts. Each who installs the release decides again, and a server
+/// judges for itself.
+fn accepted(
+    name: &QualifiedName,
+    blocked: Box<Blocked>,
+    (by, accept): (Publisher<'_>, &Accept<'_>),
+) -> Result<Cleared, PublishError> {
+    match by.registries.serving(&name.owner) {
+        Ok(registry) if registry.is_server() => {
+            return Err(PublishError::ServerBlocks { registry: registry.to_string(), blocked });
+        }
+        Ok(_) => {}
+        Err(_) => return Err(blocked.into()),
+    }
+    let waivers = accept(&[BlockedSkill { name: &name.name, blocked: &blocked, told: &[] }]);
+    let waivers = waivers.iter().flatten().filter_map(|waiver| waiver.at(by.now));
+    Ok(scan::waive(Err(blocked), &Waivers::new(waivers))?)
 }
 
 fn parse_version(text: &str) -> Result<Version, PublishError> {

@@ -9,7 +9,7 @@ use skill::{
 
 use crate::{
     install::{InstallError, Installer},
-    lock_file::{LockFile, LockedSkill},
+    lock_file::{LockFile, LockedSkill, LockedWaiver},
     release_state::ReleaseState,
     resolve::{self, ResolveError, Resolved},
     spec::Request,
@@ -73,6 +73,8 @@ pub struct Verified {
     pub signer: Option<String>,
     /// What could not be looked at, or is worth knowing, one sentence each.
     pub warnings: Vec<String>,
+    /// What people accepted in it here.
+    pub accepted: Vec<LockedWaiver>,
 }
 
 /// Compares every entry of the lock file with the files of the library, the release in the history and,
@@ -94,10 +96,16 @@ fn look(by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Result<Verifi
         why: None,
         signer: None,
         warnings: Vec::new(),
+        accepted: Vec::new(),
     };
     let Ok(name) = SkillName::parse(entry.bare_name()) else {
         return Ok(found.is(VerifyStatus::Tampered, "its name is none that a skill can have"));
     };
+    found.accepted = LockedWaiver::of(by.library, &name)?;
+    let is_ours = |waiver: &&LockedWaiver| {
+        found.accepted.iter().any(|ours| (&ours.rule, &ours.path) == (&waiver.rule, &waiver.path))
+    };
+    found.warnings.extend(entry.waivers.iter().filter(|waiver| !is_ours(waiver)).map(LockedWaiver::not_ours));
     found = found.files_of(by.library, &name, entry)?;
     if found.status.is_sound() {
         found = found.release_of(by.library, &name, entry)?;

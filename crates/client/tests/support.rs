@@ -89,6 +89,7 @@ impl World {
             folder,
             options,
             Publisher { registries: &registries, config_path: &config_path, signing: None, now: Self::stamp().time },
+            &client::accept_nothing,
         )
     }
 

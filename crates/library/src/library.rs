@@ -9,6 +9,7 @@ mod foreseen;
 mod gc;
 mod glance;
 mod hand_edit;
+mod judged_anew;
 mod linking;
 mod location;
 mod lock_lines;

@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf, str::FromStr};
 
 use jiff::Timestamp;
-use scan::{Captured, Cleared, Verdict};
+use scan::{Captured, Cleared, Scanner, Verdict};
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, Digest};
 use thiserror::Error;
@@ -313,6 +313,11 @@ impl Revision {
     #[must_use]
     pub fn was_cleared(&self) -> bool {
         self.verdict != Verdict::Block
+    }
+
+    /// Whether it exists and rules other than those of today let it pass.
+    pub(crate) fn was_let_pass_earlier(&self, scanner: Scanner) -> bool {
+        self.was_cleared() && !self.tombstone && self.ruleset != scanner.ruleset()
     }
 }
 

@@ -250,8 +250,7 @@ fn blocked_message(report: &Report) -> String {
     let Some(worst) = report.worst_new() else {
         return "blocked by the scan".to_owned();
     };
-    let Finding { rule, severity, path, line, message, remedy, .. } = worst;
-    let mut text = format!("{severity} finding {rule} in {path}:{line}: {message}; {remedy}");
+    let mut text = worst.summary();
     let others = report.blocking().count().saturating_sub(1);
     if others > 0 {
         text.push_str(&format!(" (and {others} more)"));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use skill::Bundle;
 
-use crate::{Acceptance, Severity, Verdict, Waivers};
+use crate::{Acceptance, Evidence, Severity, Verdict, Waivers, can_be_waived, rule};
 
 /// Characters of the longest excerpt; longer lines are cut around the match.
 pub const EXCERPT_CHARS: usize = 160;
@@ -39,6 +39,24 @@ pub struct Finding {
     /// Who accepted it, why and until when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiver: Option<Acceptance>,
+}
+
+impl Finding {
+    /// It as a clause, with the remedy.
+    #[must_use]
+    pub fn summary(&self) -> String {
+        let Self { rule, severity, path, line, message, remedy, .. } = self;
+        format!("{severity} finding {rule} in {path}:{line}: {message}; {remedy}")
+    }
+
+    /// Tests for hard evidence of harm, which hides even a skill that earlier rules let pass: not for strong signs that
+    /// meet in one file, and not for a scan that did not see everything.
+    #[must_use]
+    pub fn is_hard(&self) -> bool {
+        let is_hard_alone = || rule(&self.rule).is_some_and(|rule| rule.evidence >= Evidence::Hard);
+        can_be_waived(&self.rule)
+            && (self.severity == Severity::Critical || self.severity == Severity::High && is_hard_alone())
+    }
 }
 
 /// What a scan found in one skill.
@@ -104,6 +122,11 @@ impl Report {
         self.findings.iter().filter(|finding| finding.new && !finding.waived).filter(blocks)
     }
 
+    /// Those of them that a person can accept.
+    pub fn undecided(&self) -> impl Iterator<Item = &Finding> {
+        self.blocking().filter(|finding| can_be_waived(&finding.rule))
+    }
+
     fn worst_where(&self, new: bool) -> Option<Severity> {
         self.findings
             .iter()
@@ -147,6 +170,18 @@ mod tests {
         assert_eq!(verdicts(&[(Low, false), (Low, true)]), (Verdict::Allow, Verdict::Allow));
         assert_eq!(verdicts(&[(Critical, false), (Medium, true)]), (Verdict::Warn, Verdict::Warn));
         assert_eq!(verdicts(&[(Medium, false), (High, true)]), (Verdict::Block, Verdict::Block));
+    }
+
+    #[test]
+    fn two_strong_signs_are_no_hard_evidence() {
+        use Severity::*;
+        let of = |rule: &'static str, severity| Finding { rule: rule.into(), ..finding(severity, true) };
+        let with = |evidence| crate::rules().iter().find(|rule| rule.evidence == evidence).unwrap().id;
+        assert!(of(with(Evidence::Conclusive), Critical).is_hard());
+        assert!(of(with(Evidence::Hard), High).is_hard());
+        assert!(!of(with(Evidence::Hard), Medium).is_hard(), "in a lesson");
+        assert!(!of(with(Evidence::Strong), High).is_hard());
+        assert!(!of("scan-budget", High).is_hard(), "the scan did not see everything");
     }
 
     #[test]

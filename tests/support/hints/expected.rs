@@ -53,7 +53,7 @@ const PLACEHOLDERS: [(&str, &str); 11] = [
 const OTHERS_SKILL: &str = "OWNER/NAME";
 
 /// Offers that are not run: the test, the beginning of the command, and why.
-const UNRUN: [(&str, &str, &str); 10] = [
+const UNRUN: [(&str, &str, &str); 11] = [
     (
         "cli::doctor::a_lock_file_that_was_left_behind_follows_the_library_and_one_that_is_ahead_stays",
         "skillhub install",
@@ -95,6 +95,11 @@ const UNRUN: [(&str, &str, &str); 10] = [
         "cli::scanning::a_lock_file_tells_what_is_waived_in_the_files_as_they_are_and_decides_nothing",
         "skillhub install",
         "a folder of the same name is in the way as well, which is told once the findings are settled",
+    ),
+    (
+        "cli::accepting::clone_shows_and_asks_again",
+        "skillhub install",
+        "a person has to accept what blocks, which the test looks at",
     ),
 ];
 

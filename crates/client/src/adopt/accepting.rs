@@ -25,7 +25,7 @@ pub(super) fn accept_blocked(
         match accepted(library, result, &waivers, (stamp, permit)) {
             Ok(commit) if is_other(commits, &commit) => result.fail(AdoptError::Exists(commit.0)),
             Ok(commit) => {
-                accept::store(library, &commit.0, &waivers, stamp)?;
+                accept::store_waivers(library, &commit.0, &waivers, stamp)?;
                 result.status = AdoptStatus::Adopted;
                 names.push(commit.0.clone());
                 if !commits.iter().any(|known| known.0 == commit.0) {

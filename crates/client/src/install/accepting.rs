@@ -3,17 +3,32 @@
 use std::collections::BTreeMap;
 
 use super::{Batch, Candidate, InstallError, InstallRequest, Installed, Installer, plan};
-use crate::accept::{self, BlockedSkill};
+use crate::{
+    accept::{self, BlockedSkill},
+    lock_file::{LockFile, LockedWaiver},
+};
 
 impl Batch {
     /// The skills that a person can be asked about, with their turns.
-    fn as_blocked(&self) -> Vec<(usize, BlockedSkill<'_>)> {
+    fn as_blocked<'b>(&'b self, lock: &'b LockFile) -> Vec<(usize, BlockedSkill<'b>)> {
         let of_turn = |turn: usize| self.settled.iter().find(|(other, _)| *other == turn).map(|(_, result)| result);
         let asked = self.blocked.iter().filter_map(|(turn, candidate)| match of_turn(*turn)?.error.as_ref()? {
-            InstallError::Blocked(blocked) => Some((*turn, BlockedSkill { name: &candidate.name, blocked })),
+            InstallError::Blocked(blocked) => {
+                Some((*turn, BlockedSkill { name: &candidate.name, blocked, told: told(lock, candidate) }))
+            }
             _ => None,
         });
         asked.collect()
+    }
+
+    /// Tells of what the lock file says that others accepted.
+    fn tell(&mut self, lock: &LockFile) {
+        for (turn, candidate) in &self.blocked {
+            let of_turn = self.settled.iter_mut().filter(|(other, _)| other == turn);
+            of_turn.for_each(|(_, result)| {
+                result.warnings.extend(told(lock, candidate).iter().map(LockedWaiver::not_ours))
+            });
+        }
     }
 
     /// Takes what became of a skill in place of what was settled in its turn.
@@ -33,7 +48,9 @@ impl Batch {
 impl Installer<'_> {
     /// Asks a person about the skills that the scan blocks, once for all, and plans those again that they accept.
     pub(crate) fn accept_blocked(&mut self, request: &InstallRequest, batch: &mut Batch) -> Result<(), InstallError> {
-        let (turns, asked): (Vec<usize>, Vec<BlockedSkill<'_>>) = batch.as_blocked().into_iter().unzip();
+        let lock = LockFile::read(self.lock_path)?;
+        batch.tell(&lock);
+        let (turns, asked): (Vec<usize>, Vec<BlockedSkill<'_>>) = batch.as_blocked(&lock).into_iter().unzip();
         if asked.is_empty() || request.dry_run {
             return Ok(());
         }
@@ -44,13 +61,18 @@ impl Installer<'_> {
                 batch.settled.retain(|(other, _)| *other != turn);
                 continue;
             }
-            accept::store(self.library, &candidate.name, &waivers, self.stamp)?;
+            accept::store_waivers(self.library, &candidate.name, &waivers, self.stamp)?;
             let by = (self.stamp, self.permit, self.outcomes);
             let planned = plan::plan(self.library, candidate, &batch.reports, request, by);
             batch.settle_again(turn, planned);
         }
         Ok(())
     }
+}
+
+/// What the lock file says that somebody accepted in a skill.
+fn told<'l>(lock: &'l LockFile, candidate: &Candidate) -> &'l [LockedWaiver] {
+    lock.get(&candidate.origin.name).map(|locked| locked.waivers.as_slice()).unwrap_or_default()
 }
 
 /// Whether both are one skill that was named twice.

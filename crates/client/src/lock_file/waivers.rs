@@ -1,5 +1,7 @@
 //! [`LockedWaiver`]: a finding that a person accepted, as readers of the lock file are told of it.
 
+use std::fmt;
+
 use library::{Library, LibraryError, StoredWaiver};
 use skill::SkillName;
 use toml::{Table, Value};
@@ -22,8 +24,17 @@ pub struct LockedWaiver {
 
 impl LockedWaiver {
     /// Those in force for the newest revision of a skill.
-    pub(crate) fn of(library: &Library, name: &SkillName) -> Result<Vec<Self>, LibraryError> {
+    ///
+    /// # Errors
+    /// The state or the history cannot be read.
+    pub fn of(library: &Library, name: &SkillName) -> Result<Vec<Self>, LibraryError> {
         Ok(library.waivers_of_head(name)?.into_iter().map(Self::from).collect())
+    }
+
+    /// The decision of another home, as a sentence.
+    #[must_use]
+    pub fn not_ours(&self) -> String {
+        format!("{self}; the lock file says so, and each home decides for itself")
     }
 
     /// Reads the list of an entry.
@@ -49,6 +60,13 @@ impl LockedWaiver {
             Value::Table(fields.collect::<Table>())
         };
         Value::Array(waivers.iter().map(one).collect())
+    }
+}
+
+impl fmt::Display for LockedWaiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rule, path, by, until, reason } = self;
+        write!(f, "{rule} in {path} is accepted by {by} until {until}: {reason}")
     }
 }
 

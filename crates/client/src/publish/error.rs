@@ -67,6 +67,14 @@ pub enum PublishError {
     /// The scan blocks.
     #[error(transparent)]
     Blocked(#[from] Box<Blocked>),
+    /// The scan blocks, and the registry is a server, which takes no acceptance.
+    #[error("{blocked}")]
+    ServerBlocks {
+        /// The registry.
+        registry: String,
+        /// The files and what was found in them.
+        blocked: Box<Blocked>,
+    },
     /// The content cannot be packed.
     #[error(transparent)]
     Archive(#[from] skill::archive::ArchiveError),
@@ -164,6 +172,10 @@ impl Fails for PublishError {
             Self::Blocked(_) => {
                 Failure::new(FailureKind::Blocked, "scan_blocked").hint("follow the remedy of each finding")
             }
+            Self::ServerBlocks { registry, .. } => Failure::new(FailureKind::Blocked, "scan_blocked").hint(format!(
+                "follow the remedy of each finding: {registry} is a server, which scans releases itself, and takes none \
+                 whose findings the publisher accepts"
+            )),
             Self::Archive(_) => invalid("invalid_archive"),
             Self::VersionExists { next, .. } => Failure::new(FailureKind::Conflict, "version_exists")
                 .hint(format!("publish under the next free version: --version {next}")),
@@ -187,7 +199,7 @@ impl PublishError {
     #[must_use]
     pub fn report(&self) -> Option<&Report> {
         match self {
-            Self::Blocked(blocked) => Some(blocked.report()),
+            Self::Blocked(blocked) | Self::ServerBlocks { blocked, .. } => Some(blocked.report()),
             _ => None,
         }
     }

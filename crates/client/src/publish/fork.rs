@@ -7,7 +7,7 @@ use skill::{Digest, SkillName};
 use thiserror::Error;
 
 use super::{PublishError, PublishOptions, Published, Publisher, publish_files};
-use crate::spec::is_scp_form;
+use crate::{accept::Accept, spec::is_scp_form};
 
 /// Why no release of one's own can be made of a skill.
 #[derive(Debug, Error)]
@@ -95,7 +95,7 @@ pub fn publish_fork(
     library: &mut Library,
     name: &SkillName,
     (options, by): (&PublishOptions, Publisher<'_>),
-    (stamp, known): (&Stamp, &ForkKnown<'_>),
+    (stamp, known, accept): (&Stamp, &ForkKnown<'_>, &Accept<'_>),
 ) -> Result<Published, PublishError> {
     let head = library.head(name).map_err(ForkError::from)?.filter(|head| !head.tombstone);
     let head = head.ok_or_else(|| ForkError::NotHere(name.clone()))?;
@@ -113,7 +113,7 @@ pub fn publish_fork(
     let folder = library.path().join(name.as_str());
     let revision = snapshot.base.as_ref().filter(|revision| revision.digest == digest);
     let results = known(library, &Fork { name, revision, digest, base: &origin.digest });
-    publish_files(&folder, files, Some(forked_from(origin, results)), (options, by))
+    publish_files(&folder, files, Some(forked_from(origin, results)), (options, by, accept))
 }
 
 /// What is told of an origin: no place that only this machine has.

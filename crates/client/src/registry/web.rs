@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Digest, Limits, Owner, QualifiedName, SkillName, failure::FailureKind};
 
-use super::{RegistryError, credential::Credential};
+use super::{Reach, Registry, RegistryError, credential::Credential};
 use crate::{
     http::{self, Answer, Ask, HttpError},
     search::SearchResult,
@@ -70,6 +70,13 @@ struct Found {
 struct Owners {
     owners: Vec<String>,
     similar: Vec<String>,
+}
+
+impl Registry {
+    /// Whether a server answers for it, which judges by itself what it takes.
+    pub(crate) fn is_server(&self) -> bool {
+        matches!(self.reach, Reach::Web(_))
+    }
 }
 
 impl Web {

@@ -150,9 +150,11 @@ impl Library {
         self.waived(skill, judged)
     }
 
-    /// The files of a base that excuse old findings: not those for which a waiver ended or was taken back.
+    /// The files of a base that excuse old findings: not those for which a waiver ended or was taken back, nor those in
+    /// which the rules of today find hard evidence.
     fn without_lapsed<'b>(&self, skill: &SkillName, files: &'b Bundle) -> Result<Cow<'b, Bundle>, LibraryError> {
-        let lapsed = self.state()?.of(skill).lapsed_files(files, Timestamp::now());
+        let mut lapsed = self.state()?.of(skill).lapsed_files(files, Timestamp::now());
+        lapsed.append(&mut self.condemned_files(skill, files)?);
         if lapsed.is_empty() {
             return Ok(Cow::Borrowed(files));
         }
@@ -162,13 +164,14 @@ impl Library {
         Ok(Cow::Owned(Bundle::from_files(others, self.limits()).unwrap_or_default()))
     }
 
-    /// The findings that block files of a skill since a waiver for them ended or was taken back; `None` where nothing
-    /// does. Costs nothing for a skill without such a waiver.
+    /// The findings that block files of a skill since a waiver for them ended or was taken back, or since the rules
+    /// changed; `None` where nothing does. Costs little for a skill without either.
     ///
     /// # Errors
     /// The state is damaged or cannot be read.
     pub fn lapsed(&self, skill: &SkillName, files: &Bundle) -> Result<Option<Box<Blocked>>, LibraryError> {
-        if self.state()?.of(skill).lapsed_files(files, Timestamp::now()).is_empty() {
+        let has_lapsed = !self.state()?.of(skill).lapsed_files(files, Timestamp::now()).is_empty();
+        if !has_lapsed && self.condemned_files(skill, files)?.is_empty() {
             return Ok(None);
         }
         Ok(self.clear(skill, files.clone(), Baseline::Cleared(files))?.err())

@@ -1,15 +1,10 @@
 //! [`Foreseen`]: folders without a history, judged by several threads before they are asked about one by one.
 
-use std::thread;
-
 use cap_std::fs::Dir;
 use scan::{Baseline, Blocked, Cleared, Scanner};
 use skill::{Bundle, Digest, Limits, Problem, SkillName, Strictness, validate::validate_bundle};
 
-use super::{
-    glance::{Front, THREADS},
-    hand_edit::is_hindrance,
-};
+use super::{glance::Front, hand_edit::is_hindrance, judged_anew::in_threads};
 use crate::folder::{self, Leftovers};
 
 /// Folders that are judged ahead. All of their files are in memory then.
@@ -57,22 +52,6 @@ impl Foreseen {
 
     /// Those of the folders that are named, in order.
     pub fn all(root: &Dir, names: &[Option<&SkillName>], by: (Scanner, &Limits)) -> Vec<Option<Self>> {
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-        let wanted = names.iter().flatten().count();
-        if wanted == 0 || threads == 1 {
-            return names.iter().map(|_| None).collect();
-        }
-        let judge = move |name: &Option<&SkillName>| name.and_then(|name| Self::of(root, name, by));
-        thread::scope(|scope| {
-            let parts: Vec<_> = names
-                .chunks(names.len().div_ceil(threads))
-                .map(|part| (part, scope.spawn(move || part.iter().map(judge).collect::<Vec<_>>())))
-                .collect();
-            // Whoever asks judges what no thread did.
-            let join = |(part, judged): (&[_], thread::ScopedJoinHandle<'_, Vec<_>>)| {
-                judged.join().unwrap_or_else(|_| part.iter().map(|_| None).collect())
-            };
-            parts.into_iter().flat_map(join).collect()
-        })
+        in_threads(names, |name| name.and_then(|name| Self::of(root, name, by)))
     }
 }

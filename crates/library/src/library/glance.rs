@@ -12,6 +12,7 @@ use super::{
     barred::Barred,
     folder_edit::{EditChecks, FolderEdit},
     foreseen::{AHEAD, Foreseen},
+    judged_anew::{Anew, in_threads},
     remembered::{Known, MUCH_NEWS, Remembered},
 };
 use crate::{
@@ -35,6 +36,9 @@ pub struct Head {
     pub digest: String,
     /// What the scanner said when it was committed.
     pub verdict: Verdict,
+    /// The version of the rules that said so.
+    #[serde(default)]
+    pub ruleset: String,
     /// The release that it is or derives from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
@@ -43,8 +47,8 @@ pub struct Head {
 impl From<&Revision> for Head {
     fn from(revision: &Revision) -> Self {
         let (id, origin) = (revision.id.clone(), revision.origin.clone());
-        let (number, verdict) = (revision.number, revision.verdict);
-        Self { id, number, digest: revision.digest.to_string(), verdict, origin }
+        let (number, verdict, ruleset) = (revision.number, revision.verdict, revision.ruleset.clone());
+        Self { id, number, digest: revision.digest.to_string(), verdict, ruleset, origin }
     }
 }
 
@@ -116,7 +120,7 @@ pub enum Standing {
     Earlier,
     /// Edited by hand, or without a history, in a way that is not shown to agents: why.
     Blocked(String),
-    /// As committed, and blocked since a waiver ended or was taken back: by which finding.
+    /// As committed, and blocked since a waiver ended or was taken back, or by hard evidence since the rules changed: why.
     Lapsed(String),
     /// Not to be told: what the history has of the skill is damaged: how.
     Damaged(String),
@@ -138,20 +142,22 @@ pub struct Glance {
     pub edit: Option<FolderEdit>,
     /// The files of a folder without a history that is a valid skill, where they were read.
     pub paths: Vec<SkillPath>,
+    /// Findings that would block it by the rules of today, where earlier ones let it pass; a person decides.
+    pub undecided: usize,
 }
 
 impl Glance {
     /// A skill of which the history is damaged.
     fn damaged(name: SkillName, why: String) -> Self {
         let (front, paths) = (Front::default(), Vec::new());
-        Self { name, head: None, front, standing: Standing::Damaged(why), edit: None, paths }
+        Self { name, head: None, front, standing: Standing::Damaged(why), edit: None, paths, undecided: 0 }
     }
 
     fn of(name: SkillName, found: Found) -> Self {
-        let Found { known, standing, edit, paths, .. } = found;
+        let Found { known, standing, edit, paths, undecided, .. } = found;
         let Known { head, front, .. } = *known;
         let (edit, edited) = edit.unzip();
-        Self { name, head, front: edited.flatten().unwrap_or(front), standing, edit, paths }
+        Self { name, head, front: edited.flatten().unwrap_or(front), standing, edit, paths, undecided }
     }
 }
 
@@ -167,7 +173,7 @@ pub enum Closeness {
 
 /// What was seen of one folder.
 #[derive(Default)]
-struct Seen {
+pub(super) struct Seen {
     /// It has the signature that is known.
     is_as_known: bool,
     /// Its new one.
@@ -186,15 +192,17 @@ impl Seen {
 }
 
 /// A skill, what is known of it, and what was seen of its folder.
-type Looked = ((SkillName, Box<Known>), Seen);
+pub(super) type Looked = ((SkillName, Box<Known>), Seen);
 
 /// What was found out of a skill.
-struct Found {
-    known: Box<Known>,
-    standing: Standing,
+pub(super) struct Found {
+    pub known: Box<Known>,
+    pub standing: Standing,
     /// The content of an edited folder, and what it says of the skill where readers get it.
     edit: Option<(FolderEdit, Option<Front>)>,
     paths: Vec<SkillPath>,
+    /// As in [`Glance::undecided`].
+    pub undecided: usize,
     /// Whether the same content is the same by the same rules: not where a folder without history is
     /// blocked, or a waiver let it pass, which ends.
     lasts: bool,
@@ -202,7 +210,7 @@ struct Found {
 
 impl Found {
     fn new(known: Box<Known>, standing: Standing) -> Self {
-        Self { known, standing, edit: None, paths: Vec::new(), lasts: true }
+        Self { known, standing, edit: None, paths: Vec::new(), undecided: 0, lasts: true }
     }
 
     /// The same as a person's decision leaves it.
@@ -305,10 +313,15 @@ impl Library {
             if part.is_empty() {
                 break;
             }
-            for (((name, known), seen), foreseen) in self.foresee(part)? {
+            let anew = self.judge_anew(&part)?;
+            for ((((name, known), seen), foreseen), anew) in self.foresee(part)?.into_iter().zip(anew) {
                 match self.judge_glance(&name, known, seen, foreseen, (&mut checks, &mut remembered.news)) {
-                    Ok(Some(one)) => {
-                        let bar = barred.bar(self, &name, (&one.standing, one.known.head.as_ref()))?;
+                    Ok(Some(mut one)) => {
+                        remembered.news += anew.as_ref().map_or(0, Anew::news);
+                        let bar = match barred.bar(self, &name, (&one.standing, one.known.head.as_ref()))? {
+                            None => anew.and_then(|anew| anew.settle(&mut one)),
+                            bar => bar,
+                        };
                         found.push((name, one.barred(bar)));
                     }
                     Ok(None) => {}
@@ -365,25 +378,13 @@ impl Library {
     /// Looks at the folders, each as closely as it takes: reads those that do not have the signature
     /// that is known.
     fn see(&self, root: &Dir, skills: &[(SkillName, Box<Known>)], closeness: Closeness) -> Vec<Seen> {
-        let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-        let chunk = skills.len().div_ceil(threads).max(1);
         let limits = self.limits();
-        let look = move |(name, known): &(SkillName, Box<Known>)| {
+        in_threads(skills, |(name, known)| {
             let is_as_known = known.folder.as_ref().is_some_and(|folder| folder.is_of(root, name.as_str()));
             let is_read = closeness == Closeness::Contents || !is_as_known;
             let signature = (!is_as_known).then(|| Signature::of(root, name.as_str(), limits)).flatten();
             let content = is_read.then(|| folder::content(root, name.as_str(), limits)).flatten();
             Seen { is_as_known, signature, content }
-        };
-        thread::scope(|scope| {
-            let parts: Vec<_> = skills
-                .chunks(chunk)
-                .map(|part| (part, scope.spawn(move || part.iter().map(look).collect::<Vec<_>>())))
-                .collect();
-            let join = |(part, seen): (&[_], thread::ScopedJoinHandle<'_, Vec<_>>)| {
-                seen.join().unwrap_or_else(|_| part.iter().map(look).collect())
-            };
-            parts.into_iter().flat_map(join).collect()
         })
     }
 

@@ -2,13 +2,13 @@
 //!
 //! `glances` in the library's folder of the home holds, for each skill, what its head's `SKILL.md`
 //! says, and the signature of its folder when that was found to be as committed; for a folder without
-//! history, its digest, its signature and the ruleset by which the scanner let it pass; for a folder that
-//! was edited, a [`KnownEdit`]. What a line says counts only for the same head, and for the same digest or
+//! history, its digest and its signature; the ruleset by which the scanner let files pass of which the history does not
+//! say so; for a folder that was edited, a [`KnownEdit`]. What a line says counts only for the same head, and for the same digest or
 //! signature and ruleset. That something
 //! is blocked is never remembered. It is a [`Projection`]: when it is damaged, nothing is known.
 
 use cap_std::fs::Dir;
-use scan::Scanner;
+use scan::{Scanner, Verdict};
 use serde::{Deserialize, Serialize};
 use skill::{Digest, SkillName};
 
@@ -23,7 +23,7 @@ use crate::{
     revision::{Revision, RevisionId},
 };
 
-const FILE: Projection = Projection { kind: "glances", format: 5 };
+const FILE: Projection = Projection { kind: "glances", format: 6 };
 const NAME: &str = "glances";
 
 /// The file is written again when one skill in so many is new.
@@ -55,9 +55,9 @@ pub(super) struct Known {
     /// Whether that is a valid skill.
     #[serde(default, skip_serializing_if = "is_no")]
     pub valid: bool,
-    /// The rules by which the scanner let it pass.
+    /// The rules by which the scanner let it pass, for a head after those of its commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    ruleset: Option<String>,
+    pub ruleset: Option<String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out a reference")]
@@ -80,6 +80,13 @@ impl Known {
     pub fn of_folder(digest: Digest, valid: bool, front: Front, scanner: Scanner) -> Self {
         let (found, ruleset) = (Some(digest.to_string()), Some(scanner.ruleset().to_owned()));
         Self { front, found, valid, ruleset, ..Self::nothing() }
+    }
+
+    /// Whether it is at a head that the rules of today have not let pass.
+    pub fn awaits_rules(&self, scanner: Scanner) -> bool {
+        let today = Some(scanner.ruleset());
+        let is_earlier = |head: &Head| head.verdict != Verdict::Block && Some(head.ruleset.as_str()) != today;
+        !self.tombstone && self.ruleset.as_deref() != today && self.head.as_ref().is_some_and(is_earlier)
     }
 
     /// Whether a folder with files of this digest is as known.

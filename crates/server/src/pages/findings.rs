@@ -1,7 +1,7 @@
 //! [`findings`]: what the scanner found in a release, the gravest first.
 
 use maud::{Markup, html};
-use scan::{Finding, Report, Severity};
+use scan::{Acceptance, Finding, Report, Severity};
 
 use super::{
     pieces::{encoded, verdict},
@@ -58,6 +58,9 @@ pub fn finding(one: &Finding, files: Option<&str>, texts: &Texts) -> Markup {
             }
             @if !one.excerpt.is_empty() { pre tabindex="0" { code { (visible(&one.excerpt)) } } }
             p.quiet { (visible(&one.remedy)) " " code { (one.rule) } }
+            @if let Some(Acceptance { by, reason, until, .. }) = &one.waiver {
+                p.quiet { (texts.waived) " · " (visible(by)) " · " time { (visible(until)) } " · " (visible(reason)) }
+            }
         }
     }
 }

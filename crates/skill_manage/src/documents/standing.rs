@@ -42,8 +42,10 @@ pub struct SkillStanding {
     pub fault: Option<HandEditFault>,
     /// What is damaged of its history.
     pub damaged: Option<String>,
-    /// What the scanner says of a head that was let pass with a warning.
+    /// What the scanner says of a head that was let pass with a warning, or by earlier rules.
     pub findings: Vec<Finding>,
+    /// Whether those that block are new with the rules of today, so that a person decides.
+    pub judged_anew: bool,
 }
 
 /// A revision in a skill's history.
@@ -82,9 +84,19 @@ impl FileStanding {
 }
 
 impl SkillStanding {
-    fn new(name: SkillName, managed: bool, state: &'static str, findings: Vec<Finding>) -> Self {
+    fn new(name: SkillName, managed: bool, state: &'static str, (findings, judged_anew): Told) -> Self {
         let (at, held, files, fault, damaged) = (None, None, Vec::new(), None, None);
-        Self { name, managed, state, at, held, files, fault, damaged, findings }
+        Self { name, managed, state, at, held, files, fault, damaged, findings, judged_anew }
+    }
+
+    /// Rules and files with findings that block by the rules of today, where earlier ones let the head pass.
+    #[must_use]
+    pub fn undecided(&self) -> BTreeSet<(&str, &str)> {
+        let blocks = |finding: &&Finding| {
+            !finding.waived && finding.severity.verdict() == Verdict::Block && scan::can_be_waived(&finding.rule)
+        };
+        let found = self.findings.iter().filter(|_| self.judged_anew).filter(blocks);
+        found.map(|finding| (finding.rule.as_ref(), finding.path.as_str())).collect()
     }
 
     /// At a revision, whose newest is the head.
@@ -104,6 +116,7 @@ impl SkillStanding {
             "newest": self.at.as_ref().map(|(_, newest)| &newest.id),
             "number": self.at.as_ref().filter(|_| self.has_folder()).map(|(at, _)| at.number),
             "held": self.held, "files": self.files, "findings": self.findings,
+            "undecided": self.undecided().iter().map(|(rule, path)| json!({"rule": rule, "path": path})).collect::<Vec<_>>(),
         })
     }
 }
@@ -217,11 +230,11 @@ pub fn overview(
 fn look_at_all(library: &Library) -> Result<Vec<SkillStanding>, ManageError> {
     let mut skills = Vec::new();
     for glance in library.glances(Closeness::Contents)? {
-        let Glance { name, head, standing, edit, paths, .. } = glance;
+        let Glance { name, head, standing, edit, paths, undecided, .. } = glance;
         let managed = head.is_some();
         let findings = match &head {
-            Some(head) => told_of(library, &name, &head.id, head.verdict)?,
-            None => Vec::new(),
+            Some(head) => told_of(library, &name, head, undecided > 0)?,
+            None => Told::default(),
         };
         match standing {
             Standing::Damaged(why) => {
@@ -275,30 +288,31 @@ fn look(library: &Library, name: &SkillName) -> Result<Option<SkillStanding>, Ma
         changes.iter().map(|change| FileStanding { path: change.path.to_string(), change: change.change }).collect()
     });
     let findings = match &head {
-        Some(head) => told_of(library, name, &head.id, head.verdict)?,
-        None => Vec::new(),
+        Some(head) => {
+            let anew = library.judged_anew(name, &committed)?;
+            told_of(library, name, &head.into(), anew.is_some_and(|report| report.undecided().next().is_some()))?
+        }
+        None => Told::default(),
     };
     let skill = SkillStanding::new(name.clone(), head.is_some(), state, findings);
     let skill = skill.at(at.as_ref(), head.as_ref().map(Head::from).as_ref());
     Ok(Some(SkillStanding { held, files, fault, ..skill }))
 }
 
+/// Findings in a head, and whether some of them block since the rules changed.
+type Told = (Vec<Finding>, bool);
+
 /// What the rules of today find in a head that was let pass with a warning, or because somebody accepted
-/// a finding, and which of it is waived.
-fn told_of(
-    library: &Library,
-    name: &SkillName,
-    head: &RevisionId,
-    verdict: Verdict,
-) -> Result<Vec<Finding>, ManageError> {
+/// a finding, or by earlier rules, and which of it is waived.
+fn told_of(library: &Library, name: &SkillName, head: &Head, judged_anew: bool) -> Result<Told, ManageError> {
     let waivers = library.waivers(name)?;
-    if verdict != Verdict::Warn && waivers.is_empty() {
-        return Ok(Vec::new());
+    if head.verdict != Verdict::Warn && waivers.is_empty() && !judged_anew {
+        return Ok(Told::default());
     }
-    let files = library.bundle(head)?;
+    let files = library.bundle(&head.id)?;
     let mut report = library.scanner().scan(&files);
     report.waive(&files, &waivers);
-    Ok(report.findings)
+    Ok((report.findings, judged_anew))
 }
 
 /// The waivers that ended or end soon, of one skill or of all.

@@ -1,0 +1,112 @@
+//! [`Anew`]: what the rules of today say of a skill that earlier ones let pass.
+//!
+//! An unchanged skill stays where it is when the rules change. Hard evidence alone hides it; whatever else would block it
+//! now waits for a person.
+
+use std::{collections::BTreeSet, thread};
+
+use scan::Report;
+use skill::{Bundle, SkillName, SkillPath};
+
+use super::{
+    Library, LibraryError, Standing,
+    glance::{Found, Looked, THREADS},
+    remembered::MUCH_NEWS,
+};
+use crate::revision::Revision;
+
+/// A head that earlier rules let pass, judged by those of today.
+pub(super) struct Anew {
+    /// Whether nothing blocks, waivers aside.
+    is_free: bool,
+    /// The report, with what a person accepted.
+    report: Report,
+}
+
+impl Anew {
+    /// How much of it is to be remembered: never that something blocks.
+    pub fn news(&self) -> usize {
+        if self.is_free { MUCH_NEWS } else { 0 }
+    }
+
+    /// Takes it into what was found of a skill. Gives the standing of one that is hidden.
+    pub fn settle(self, found: &mut Found) -> Option<Standing> {
+        if self.is_free {
+            found.known.ruleset = Some(self.report.ruleset.clone());
+        }
+        if found.standing != Standing::Clean {
+            return None;
+        }
+        found.undecided = self.report.undecided().count();
+        let hard = self.report.blocking().find(|finding| finding.is_hard())?;
+        Some(Standing::Lapsed(format!("the rules of today block it: {}", hard.summary())))
+    }
+}
+
+impl Library {
+    /// What the rules of today say of the newest revision of a skill, where it has these files and earlier rules let it
+    /// pass. Costs nothing where those of today did.
+    ///
+    /// # Errors
+    /// The library or its history cannot be read.
+    pub fn judged_anew(&self, skill: &SkillName, files: &Bundle) -> Result<Option<Report>, LibraryError> {
+        let is_meant = |head: &Revision| head.was_let_pass_earlier(self.scanner()) && head.digest == files.digest();
+        if !self.head(skill)?.as_ref().is_some_and(is_meant) {
+            return Ok(None);
+        }
+        let mut report = self.scanner().scan(files);
+        report.waive(files, &self.waivers(skill)?);
+        Ok(Some(report))
+    }
+
+    /// The files of a head in which the rules of today find hard evidence that nobody accepted.
+    pub(super) fn condemned_files(
+        &self,
+        skill: &SkillName,
+        files: &Bundle,
+    ) -> Result<BTreeSet<SkillPath>, LibraryError> {
+        let report = self.judged_anew(skill, files)?;
+        let hard = report.iter().flat_map(Report::blocking).filter(|finding| finding.is_hard());
+        Ok(hard.filter_map(|finding| SkillPath::parse(&finding.path).ok()).collect())
+    }
+
+    /// Judges the heads among some skills that earlier rules let pass, on several threads. Their files are in memory then.
+    pub(super) fn judge_anew(&self, part: &[Looked]) -> Result<Vec<Option<Anew>>, LibraryError> {
+        let awaiting = |((_, known), _): &Looked| {
+            let head = known.head.as_ref().filter(|_| known.awaits_rules(self.scanner()))?;
+            self.bundle(&head.id).ok()
+        };
+        let files: Vec<Option<Bundle>> = part.iter().map(awaiting).collect();
+        let mut judged = Vec::with_capacity(part.len());
+        let scanner = self.scanner();
+        let reports = in_threads(&files, |files| files.as_ref().map(|files| scanner.scan(files)));
+        for ((((name, _), _), files), report) in part.iter().zip(&files).zip(reports) {
+            let (Some(files), Some(mut report)) = (files, report) else {
+                judged.push(None);
+                continue;
+            };
+            let is_free = report.blocking().next().is_none();
+            if !is_free {
+                report.waive(files, &self.waivers(name)?);
+            }
+            judged.push(Some(Anew { is_free, report }));
+        }
+        Ok(judged)
+    }
+}
+
+/// The results of some work on each item, in their order, by several threads.
+pub(super) fn in_threads<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
+    let work = &work;
+    thread::scope(|scope| {
+        let parts: Vec<_> = items
+            .chunks(items.len().div_ceil(threads).max(1))
+            .map(|part| (part, scope.spawn(move || part.iter().map(work).collect::<Vec<_>>())))
+            .collect();
+        let join = |(part, done): (&[T], thread::ScopedJoinHandle<'_, Vec<R>>)| {
+            done.join().unwrap_or_else(|_| part.iter().map(work).collect())
+        };
+        parts.into_iter().flat_map(join).collect()
+    })
+}
