@@ -98,7 +98,7 @@ const UNRUN: [(&str, &str, &str); 11] = [
     ),
     (
         "cli::accepting::clone_shows_and_asks_again",
-        "skillhub install",
+        "skillhub --registry",
         "a person has to accept what blocks, which the test looks at",
     ),
 ];
