@@ -39,7 +39,6 @@ const KINDS: [&str; 6] = ["registry", "git", "folder", "archive", OTHER, "clawhu
 
 /// Kind of a source of another tool, from which nothing is fetched. Earlier versions wrote the tool's own word.
 const OTHER: &str = "other";
-
 /// The kind of a source as the file names it.
 pub(crate) fn kind_in_file(kind: &str) -> String {
     if KINDS.contains(&kind) { kind.to_owned() } else { OTHER.to_owned() }

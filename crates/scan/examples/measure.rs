@@ -79,6 +79,17 @@ fn replay(folder: &Path) {
     println!("{edits} edits: {blocked} blocked ({:.3}), {warned} warned of ({:.3})", share(blocked), share(warned));
 }
 
+/// Names an attack that is missed or an honest skill that is flagged, and what was found.
+fn print_wrong(label: &str, path: &str, report: &Report) {
+    if (label == "malicious") == at_least(report, Severity::High) {
+        return;
+    }
+    println!("{} {path}", if label == "malicious" { "missed" } else { "flagged" });
+    for f in report.findings.iter().filter(|f| label == "malicious" || f.severity >= Severity::High).take(6) {
+        println!("    {} {} {}:{} {}", f.severity, f.rule, f.path, f.line, f.excerpt);
+    }
+}
+
 fn main() {
     let labels = std::env::args().nth(1).unwrap();
     if labels == "--edits" {
@@ -132,11 +143,8 @@ fn main() {
             counts[malicious] += 1;
             counts[malicious + 2] += usize::from(alone && key.1 >= Severity::High);
         }
-        if list && (label == "malicious") != at_least(&report, Severity::High) {
-            println!("{} {path}", if label == "malicious" { "missed" } else { "flagged" });
-            for f in report.findings.iter().filter(|f| label == "malicious" || f.severity >= Severity::High).take(6) {
-                println!("    {} {} {}:{} {}", f.severity, f.rule, f.path, f.line, f.excerpt);
-            }
+        if list {
+            print_wrong(label, path, &report);
         }
     }
     if dump {

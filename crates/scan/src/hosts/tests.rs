@@ -1,3 +1,5 @@
+//! What is trusted at which host.
+
 use super::*;
 
 fn trust(address: &str) -> Trust {
