@@ -27,7 +27,7 @@ const FORBIDS: &[&str] = &[
 pub(crate) fn evidence(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Evidence {
     let is_here = source.covers(rule.scope, line) || rule.scope == Scope::Code && runs_on_load(source, line, offset);
     let whole =
-        is_here && !(source.is_test_data && is_about_instructions(rule)) && !is_talk(rule.role, source, line, offset);
+        is_here && !(source.is_test_data && is_about_instructions(rule)) && !is_talk(rule, source, line, offset);
     if whole { rule.evidence } else { rule.elsewhere() }
 }
 
@@ -49,7 +49,8 @@ pub(crate) fn evidence_in(rule: &Rule, source: &Source<'_>, line: usize) -> Evid
 }
 
 /// Whether a text, not a script, only speaks about what matched, or either lists it among what tests send.
-fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool {
+fn is_talk(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> bool {
+    let role = rule.role;
     if role == Role::Test && is_listed(source, line) {
         return true;
     }
@@ -58,7 +59,7 @@ fn is_talk(role: Role, source: &Source<'_>, line: usize, offset: usize) -> bool 
     }
     let (before, after) = around(source, line, offset);
     match role {
-        Role::Fact => is_bad_sample(source, line) || is_illustration(source, line),
+        Role::Fact => is_bad_sample(source, line) || rule.scope != Scope::Any && is_illustration(source, line),
         _ if is_taught(source, line) || is_illustration(source, line) => true,
         Role::Command if is_row(before) && is_lesson(source, line) => true,
         Role::Test if is_tested(source) || source.path != SkillPath::SKILL_MD && is_lesson(source, line) => true,

@@ -14,7 +14,7 @@ use crate::{
     excerpt, flow, hidden,
     judgement::{self, Signal},
     local, normal, prose, purpose, role, rules, shape,
-    source::{Source, is_test_data},
+    source::{Source, is_looked_up, is_test_data},
 };
 
 mod ahead;
@@ -113,6 +113,7 @@ impl<'a> Looked<'a> {
 fn look_at<'a>(bundle: &Bundle, path: &'a SkillPath, file: &'a File, finder: &mut Finder) -> Looked<'a> {
     let mut source = Source::new(path, file);
     source.is_test_data = is_test_data(bundle, path, source.kind());
+    source.is_looked_up = is_looked_up(bundle, path, source.kind());
     finder.begin();
     shape::check_file(bundle, path, file, &source, finder);
     scan_file(source, finder)

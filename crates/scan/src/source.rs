@@ -20,6 +20,8 @@ pub(crate) struct Source<'a> {
     binary: bool,
     /// Data of the skill's own tests, which instructs no agent; set by whoever knows the whole skill.
     pub is_test_data: bool,
+    /// A reference that is looked up, and that SKILL.md does not send anybody to run.
+    pub is_looked_up: bool,
     /// Byte offsets at which lines start; the first is 0.
     starts: Vec<usize>,
     /// For texts, whether each line is part of a fenced code block.
@@ -54,8 +56,8 @@ impl<'a> Source<'a> {
         let starts: Vec<usize> =
             std::iter::once(0).chain(memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect();
         let fenced = if kind.reads { fences(&text, &starts) } else { Vec::new() };
-        let (binary, is_test_data, commands, defence) = Default::default();
-        Self { path, text, kind, binary, is_test_data, starts, fenced, commands, defence }
+        let (binary, is_test_data, is_looked_up, commands, defence) = Default::default();
+        Self { path, text, kind, binary, is_test_data, is_looked_up, starts, fenced, commands, defence }
     }
 
     /// The index, from 0, of the line that holds a byte.
@@ -187,6 +189,24 @@ pub(crate) fn is_test_data(bundle: &Bundle, path: &SkillPath, kind: Kind) -> boo
         skill_md.is_some_and(|file| memmem::find(&file.bytes, path.as_str().as_bytes()).is_some())
     };
     path.as_str().starts_with(EVALS) && !kind.runs && !is_named()
+}
+
+/// Words by which a line sends the agent to a file to run what stands there.
+const SENDS: &[&str] = &[
+    "run ", "execute", "follow", "install", "set up", "setup", "must", "first", "before", "执行", "运行", "安装", "先",
+];
+
+/// Whether a file is a Markdown reference, and no line of SKILL.md names it to have it run.
+pub(crate) fn is_looked_up(bundle: &Bundle, path: &SkillPath, kind: Kind) -> bool {
+    let name = path.file_name();
+    let sends = |line: &str| {
+        let lower = line.to_lowercase();
+        line.contains(name) && SENDS.iter().any(|word| lower.contains(word))
+    };
+    kind.reads
+        && !kind.runs
+        && !name.eq_ignore_ascii_case(SkillPath::SKILL_MD)
+        && bundle.skill_md().is_some_and(|text| !text.lines().any(sends))
 }
 
 fn kind_of(path: &SkillPath, file: &File, text: &str) -> Kind {

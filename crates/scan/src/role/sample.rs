@@ -60,9 +60,12 @@ const LESSONS: &[&str] = &[
     "forensic",
 ];
 
-/// Whether a reference, which nobody runs as it stands, only shows a line: in a block of a programming language, or
-/// in any block where it is a lesson about attacks.
+/// Whether a reference, which nobody runs as it stands, only shows a line: anywhere if SKILL.md sends nobody to run it,
+/// else in a block of a programming language, or in any block where it is a lesson about attacks.
 pub(crate) fn is_illustration(source: &Source<'_>, line: usize) -> bool {
+    if source.is_looked_up {
+        return true;
+    }
     let is_reference = source.path != SkillPath::SKILL_MD && source.kind().reads && !source.kind().runs;
     is_reference
         && source.is_fenced(line)

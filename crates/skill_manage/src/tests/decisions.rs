@@ -43,7 +43,7 @@ fn a_waiver_lets_a_quarantined_proposal_through_and_only_as_it_was_seen() {
     assert_eq!(place.accept(&id).unwrap_err().code(), "scan_blocked", "a waiver of another content");
     waive_script(&place, &script);
     let report = place.accept(&id).unwrap();
-    assert_eq!((report.status, report.verdict.level), (Status::Applied, Verdict::Allow));
+    assert!(report.status == Status::Applied && report.verdict.level < Verdict::Block, "{:?}", report.verdict);
     assert!(report.verdict.findings.iter().any(|finding| finding.waived), "{:?}", report.verdict);
     assert_eq!(place.read("scripts/new.sh"), script);
 }
