@@ -196,17 +196,27 @@ const SENDS: &[&str] = &[
     "run ", "execute", "follow", "install", "set up", "setup", "must", "first", "before", "执行", "运行", "安装", "先",
 ];
 
-/// Whether a file is a Markdown reference, and no line of SKILL.md names it to have it run.
+/// Bytes before and after a file's name that tell what is to be done with it.
+const AROUND: usize = 120;
+
+/// Times that a file is named which are looked at; whatever is named more often may be run.
+const NAMED: usize = 64;
+
+/// Whether a file is a reference in Markdown, and nothing near its name in SKILL.md has it run.
 pub(crate) fn is_looked_up(bundle: &Bundle, path: &SkillPath, kind: Kind) -> bool {
     let name = path.file_name();
-    let sends = |line: &str| {
-        let lower = line.to_lowercase();
-        line.contains(name) && SENDS.iter().any(|word| lower.contains(word))
+    let Some(text) = bundle.skill_md() else { return false };
+    let sends = |at: usize| {
+        let from = text.floor_char_boundary(at.saturating_sub(AROUND));
+        let to = text.floor_char_boundary(at + name.len() + AROUND);
+        let around = text.get(from..to).unwrap_or("").to_lowercase();
+        SENDS.iter().any(|word| around.contains(word))
     };
-    kind.reads
-        && !kind.runs
-        && !name.eq_ignore_ascii_case(SkillPath::SKILL_MD)
-        && bundle.skill_md().is_some_and(|text| !text.lines().any(sends))
+    let is_reference = kind.reads && !kind.runs && !name.eq_ignore_ascii_case(SkillPath::SKILL_MD);
+    is_reference && {
+        let mut named = memmem::find_iter(text.as_bytes(), name).enumerate();
+        !named.any(|(count, at)| count >= NAMED || sends(at))
+    }
 }
 
 fn kind_of(path: &SkillPath, file: &File, text: &str) -> Kind {
