@@ -150,16 +150,21 @@ fn main() {
     if dump {
         return;
     }
-    for ((rule, severity), [benign, malicious, benign_alone, alone]) in &rules {
+    print_counts(rules, totals);
+    println!("{:.2} findings that block for each MB of benign text", honest_blocks as f64 * 1e6 / honest_bytes as f64);
+    print_speed(times, bytes, seconds, steps);
+    println!("hashing the same bytes took {hashing:.3} s, the scan {:.1} times as long", seconds / hashing);
+}
+
+/// Prints how often each rule fired, and the shares of each group of skills.
+fn print_counts(rules: BTreeMap<(String, Severity), [usize; 4]>, totals: BTreeMap<String, [usize; 3]>) {
+    for ((rule, severity), [benign, malicious, benign_alone, alone]) in rules {
         println!("{severity:9} {rule:32} benign {benign:4} ({benign_alone:3}) malicious {malicious:4} ({alone:3})");
     }
     for (label, [all, high, medium]) in totals {
         let share = |n: usize| n as f64 / all as f64;
         println!("{label}: {all} skills, flagged at high {:.3}, at medium {:.3}", share(high), share(medium));
     }
-    println!("{:.2} findings that block for each MB of benign text", honest_blocks as f64 * 1e6 / honest_bytes as f64);
-    print_speed(times, bytes, seconds, steps);
-    println!("hashing the same bytes took {hashing:.3} s, the scan {:.1} times as long", seconds / hashing);
 }
 
 fn print_speed(mut times: Vec<(f64, String)>, bytes: u64, seconds: f64, steps: u64) {
