@@ -53,10 +53,10 @@ enum Way {
     Agreed(String),
 }
 
-/// What was decided about all skills.
+/// A person's answer about all skills that are blocked.
 struct Decision {
     reason: String,
-    /// Whether it covers critical findings.
+    /// It covers critical findings too.
     takes_critical: bool,
 }
 
@@ -176,7 +176,7 @@ impl<'a> Acceptor<'a> {
     }
 }
 
-/// What else a person has to say where a finding is critical.
+/// The flag that critical findings need besides.
 const CRITICAL_FLAG: &str = "--accept-critical";
 
 /// The findings that block and are harmful in any reading.

@@ -304,7 +304,7 @@ fn keep_hidden(context: &Context, library: &Library, adopted: &mut [Adopted]) ->
     Ok(())
 }
 
-/// Whether the scanner blocks a skill by findings that a person may accept, none of them critical.
+/// Tests for a skill that the scanner blocks by findings that a person may accept, none of them critical.
 pub fn can_be_accepted(skill: &Adopted) -> bool {
     skill.status == AdoptStatus::Blocked && skill.report.as_ref().is_some_and(is_acceptable_at_once)
 }

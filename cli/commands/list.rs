@@ -127,7 +127,7 @@ fn write_notes(
     Ok(())
 }
 
-/// What people accepted in the skills as they are.
+/// The findings that people accepted in the skills as they are.
 fn accepted(catalogue: &Catalogue) -> Result<BTreeMap<SkillName, Vec<LockedWaiver>>, CliError> {
     let mut accepted = BTreeMap::new();
     for listed in catalogue.skills.iter().filter(|listed| listed.head.is_some()) {

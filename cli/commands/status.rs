@@ -76,7 +76,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
                 _ => skill.state.to_owned(),
             };
             writeln!(out, "{style}{state:<8}{style:#} {STRONG}{}{STRONG:#}{FAINT}{managed}{FAINT:#}", skill.name)?;
-            let findings = if is_told(skill) { Vec::new() } else { findings_lines(&skill.findings) };
+            let findings = if is_head_blocked(skill) { Vec::new() } else { findings_lines(&skill.findings) };
             for line in lines(skill).into_iter().chain(findings) {
                 writeln!(out, "  {line}")?;
             }
@@ -152,19 +152,19 @@ fn lines(skill: &SkillStanding) -> Vec<String> {
     }
     lines.extend(skill.fault.as_ref().map(fault_lines).unwrap_or_default());
     lines.extend(undecided_lines(skill));
-    if skill.managed && skill.fault.as_ref().is_some_and(|fault| fault.bundle().is_some()) && !is_told(skill) {
+    if skill.managed && skill.fault.as_ref().is_some_and(|fault| fault.bundle().is_some()) && !is_head_blocked(skill) {
         let name = &skill.name;
         lines.push(format!("`skillhub rollback {name} head` keeps the edit in the history and restores the skill"));
     }
     lines
 }
 
-/// Whether what blocks the skill is its head, so that the findings are those of the fault.
-fn is_told(skill: &SkillStanding) -> bool {
+/// Tests for a skill whose head is what the scanner blocks: the fault then has the findings already.
+fn is_head_blocked(skill: &SkillStanding) -> bool {
     matches!(skill.fault, Some(HandEditFault::Hostile(_))) && skill.managed && skill.files.is_empty()
 }
 
-/// How a person decides about what the rules of today find in a skill that earlier ones let pass, once for each place.
+/// A line for each place in which the rules of today find what earlier ones let pass, with the command to accept it.
 fn undecided_lines(skill: &SkillStanding) -> Vec<String> {
     let hidden = if skill.fault.is_some() { ", and agents do not get the skill until then" } else { "" };
     let line = |(rule, path): (&str, &str)| {

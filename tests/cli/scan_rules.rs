@@ -66,7 +66,7 @@ fn a_rule_of_a_folder_blocks() {
 }
 
 #[test]
-fn a_rule_of_the_configuration_holds_for_every_way_in() {
+fn configured_rule_holds_for_every_way_in() {
     let sandbox = Sandbox::new();
     write_files(&sandbox.home(), &[("acme/a.toml", RULE.as_bytes(), false)]);
     let folder = sandbox.skill("one", "Paints. Use in tests.", &[("scripts/a.sh", PURPLE)]);

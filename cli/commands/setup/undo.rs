@@ -102,7 +102,7 @@ fn since(context: &Context, before: &LibraryBefore) -> Result<Vec<Operation>, Cl
     Ok(operations.into_iter().take_while(|operation| operation.id != before.operation).collect())
 }
 
-/// Those that no later one undid, and without the undo, as far as that reaches no further back than they do.
+/// The operations that are still in force: without each undo, and without what it undid among them.
 fn standing(operations: &[Operation]) -> Vec<Operation> {
     let (mut left, mut rest) = (Vec::new(), operations);
     while let [first, earlier @ ..] = rest {

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_told_by_its_name_or_its_domain() {
+    fn host_is_declared_by_name_or_domain() {
         let script = "import requests\nr = requests.get('https://api.acme-metrics.io/v1')\n";
         assert!(finds("Counts words.", "scripts/a.py", script));
         assert!(finds("Needs an account at acme-metrics.", "scripts/a.py", script));

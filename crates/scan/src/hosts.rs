@@ -52,6 +52,7 @@ pub(crate) fn trust_of(host: &str) -> Trust {
 
 /// The trust that the user or the company has in a host, or in a part of it.
 fn own_trust(host: &str, path: &str) -> Option<Trust> {
+    local::current()?;
     if local::is_own_installer(&format!("{host}/{path}")) {
         return Some(Trust::Vendor);
     }

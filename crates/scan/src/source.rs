@@ -202,7 +202,10 @@ const AROUND: usize = 120;
 /// Times that a file is named which are looked at; whatever is named more often may be run.
 const NAMED: usize = 64;
 
-/// Whether a file is a reference in Markdown, and nothing near its name in SKILL.md has it run.
+/// Files that agents read by themselves, without being sent there.
+const READ_UNASKED: &[&str] = &["agents.md", "claude.md", "claude.local.md", "gemini.md", "memory.md", "soul.md"];
+
+/// Tells a text that is a reference: nobody reads it unasked, and nothing near its name in SKILL.md has it run.
 pub(crate) fn is_looked_up(bundle: &Bundle, path: &SkillPath, kind: Kind) -> bool {
     let name = path.file_name();
     let Some(text) = bundle.skill_md() else { return false };
@@ -212,7 +215,9 @@ pub(crate) fn is_looked_up(bundle: &Bundle, path: &SkillPath, kind: Kind) -> boo
         let around = text.get(from..to).unwrap_or("").to_lowercase();
         SENDS.iter().any(|word| around.contains(word))
     };
-    let is_reference = kind.reads && !kind.runs && !name.eq_ignore_ascii_case(SkillPath::SKILL_MD);
+    let is_read_unasked = name.eq_ignore_ascii_case(SkillPath::SKILL_MD)
+        || READ_UNASKED.iter().any(|known| name.eq_ignore_ascii_case(known));
+    let is_reference = kind.reads && !kind.runs && !path.extension().is_empty() && !is_read_unasked;
     is_reference && {
         let mut named = memmem::find_iter(text.as_bytes(), name).enumerate();
         !named.any(|(count, at)| count >= NAMED || sends(at))

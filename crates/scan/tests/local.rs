@@ -61,7 +61,7 @@ fn text_put_together_is_searched_for_a_users_rules() {
 }
 
 #[test]
-fn what_settings_accept_lasts_as_long_as_they_say_so() {
+fn acceptance_of_settings_ends_with_them() {
     let purple = bundle(&[("scripts/a.sh", "paint --purple\n")]);
     let accepted = vec![scan::Accepted {
         rule: "acme-purple".to_owned(),

@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_release_is_known_in_each_way_of_asking_for_it() {
+    fn poisoned_releases_are_known_however_asked_for() {
         for (package, versions) in POISONED {
             for version in *versions {
                 for asked in [
