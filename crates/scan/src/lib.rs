@@ -34,6 +34,7 @@ mod lookalike;
 mod matcher;
 mod media;
 mod normal;
+mod opened;
 mod pattern;
 mod prose;
 mod purpose;

@@ -13,7 +13,9 @@ use crate::{
     engine::{Hit, SearchError, Steps, engine},
     excerpt, flow, hidden,
     judgement::{self, Signal},
-    local, normal, prose, purpose, role, rules, shape,
+    local, normal,
+    opened::Opened,
+    prose, purpose, role, rules, shape,
     source::{Source, is_looked_up, is_test_data},
 };
 
@@ -34,9 +36,12 @@ pub(crate) fn scan_with(scanner: Scanner, bundle: &Bundle) -> Report {
 }
 
 /// The signals of some work; a panic in it is one, which blocks and names the file that the work was at.
-fn guarded<'a>(work: impl FnOnce(&Cell<&'a str>) -> Vec<Signal>) -> Vec<Signal> {
-    let at = Cell::new("SKILL.md");
-    let fault = |_| vec![failure(at.get(), &format!("the scanner stopped on a fault of its own at {}", at.get()))];
+fn guarded(work: impl FnOnce(&Cell<String>) -> Vec<Signal>) -> Vec<Signal> {
+    let at = Cell::new("SKILL.md".to_owned());
+    let fault = |_| {
+        let path = at.take();
+        vec![failure(&path, &format!("the scanner stopped on a fault of its own at {path}"))]
+    };
     catch_unwind(AssertUnwindSafe(|| work(&at))).unwrap_or_else(fault)
 }
 
@@ -60,13 +65,30 @@ pub fn features_of(bundle: &Bundle) -> Vec<Vec<(u32, String)>> {
     bundle.files().flat_map(of_file).collect()
 }
 
-fn scan_bundle<'a>(scanner: Scanner, bundle: &'a Bundle, at: &Cell<&'a str>) -> Vec<Signal> {
-    let files: Vec<(&SkillPath, &File)> = bundle.files().collect();
+/// The signals of a skill; those of an archive's members are said of the archive.
+fn scan_bundle(scanner: Scanner, bundle: &Bundle, at: &Cell<String>) -> Vec<Signal> {
+    let opened = Opened::of(bundle);
     let mut finder = Finder::new();
+    for (path, unread) in opened.closed() {
+        finder.add_unread(path, unread.rule, &unread.reason);
+    }
+    let files: Vec<(&SkillPath, &File)> = bundle.files().chain(opened.files()).collect();
+    let mut signals = scan_files(scanner, bundle, &files, at, finder);
+    signals.iter_mut().for_each(|signal| opened.place(signal));
+    signals
+}
+
+fn scan_files<'a>(
+    scanner: Scanner,
+    bundle: &Bundle,
+    files: &[(&'a SkillPath, &'a File)],
+    at: &Cell<String>,
+    mut finder: Finder,
+) -> Vec<Signal> {
     let mut all = Vec::new();
-    let mut ahead = ahead::scanned(scanner, bundle, &files).into_iter();
+    let mut ahead = ahead::scanned(scanner, bundle, files).into_iter();
     for (path, file) in files {
-        at.set(path.as_str());
+        at.set(path.to_string());
         let done = ahead.next().flatten().filter(|(_, own)| finder.takes_over(own));
         all.push(match done {
             Some((script, own)) => {
@@ -236,6 +258,11 @@ impl Finder {
         self.push(rule, evidence, path, 0, excerpt::visible(path), rule.message.to_owned());
     }
 
+    /// Adds a finding about a file that was not read, with the reason.
+    fn add_unread(&mut self, path: &str, rule: &'static Rule, reason: &str) {
+        self.push(rule, rule.evidence, path, 0, excerpt::visible(path), format!("{}: {reason}", rule.message));
+    }
+
     /// Adds a finding about a line with a message of its own.
     pub fn add_told(
         &mut self,
@@ -340,7 +367,7 @@ mod tests {
     #[test]
     fn a_scanner_that_fails_blocks() {
         let report = Report::new(judgement::findings(guarded(|at| {
-            at.set("scripts/odd.py");
+            at.set("scripts/odd.py".to_owned());
             panic!("a fault")
         })));
         let worst = report.worst_new().unwrap();

@@ -3,6 +3,7 @@
 use skill::{Bundle, File, SkillPath};
 
 use crate::{
+    Evidence,
     lookalike::{is_lookalike, names},
     media::is_program,
     rules,
@@ -13,8 +14,10 @@ use crate::{
 /// Checks one file of a bundle by what it is, not by what it says.
 pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source: &Source<'_>, finder: &mut Finder) {
     let name = path.as_str();
+    let is_packed_up = bundle.get(path).is_none();
     if path.file_name().eq_ignore_ascii_case(SkillPath::SKILL_MD) && !path.is_skill_md() {
-        let evidence = if is_fixture(path) { rules::SECOND_SKILL.elsewhere() } else { rules::SECOND_SKILL.evidence };
+        let is_unseen = is_fixture(path) || is_packed_up;
+        let evidence = if is_unseen { rules::SECOND_SKILL.elsewhere() } else { rules::SECOND_SKILL.evidence };
         finder.add_file(&rules::SECOND_SKILL, evidence, name);
     }
     let file_name = path.file_name().to_ascii_lowercase();
@@ -24,16 +27,20 @@ pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source:
         }
     }
     if is_native(&file.bytes) {
-        finder.add_file(&rules::NATIVE_BINARY, rules::NATIVE_BINARY.evidence, name);
+        // Java's programs come as archives of classes, which are no more hidden than the archive.
+        let evidence = if is_packed_up && file.bytes.starts_with(&CLASS) { Evidence::Strong } else { rules::NATIVE_BINARY.evidence };
+        finder.add_file(&rules::NATIVE_BINARY, evidence, name);
     }
     if is_bytecode(path, &file.bytes) {
         let evidence =
             if has_source(bundle, path) { rules::PYTHON_BYTECODE.elsewhere() } else { rules::PYTHON_BYTECODE.evidence };
         finder.add_file(&rules::PYTHON_BYTECODE, evidence, name);
     }
-    if is_archive(&file.bytes) && !is_document(&path.extension()) {
-        let rule = if is_locked(&file.bytes) { &rules::ENCRYPTED_ARCHIVE } else { &rules::NESTED_ARCHIVE };
-        finder.add_file(rule, rule.evidence, name);
+    if is_packed(&file.bytes) {
+        finder.add_file(&rules::NESTED_ARCHIVE, rules::NESTED_ARCHIVE.evidence, name);
+    }
+    if file_name == "vbaproject.bin" {
+        finder.add_file(&rules::DOCUMENT_MACRO, rules::DOCUMENT_MACRO.evidence, name);
     }
     if is_sensitive(&path.as_str().to_ascii_lowercase()) && !is_without_keys(name, &source.text) {
         finder.add_file(&rules::SENSITIVE_FILE, rules::SENSITIVE_FILE.evidence, name);
@@ -60,6 +67,9 @@ fn is_fixture(path: &SkillPath) -> bool {
     ];
     path.segments().any(|segment| FIXTURES.contains(&segment.to_ascii_lowercase().as_str()))
 }
+
+/// What a compiled class of Java begins with.
+const CLASS: [u8; 4] = [0xCA, 0xFE, 0xBA, 0xBE];
 
 /// ELF, PE behind its DOS stub, and Mach-O in each width, order and bundle; a Java class shares the
 /// last magic and counts as well.
@@ -92,54 +102,23 @@ fn has_source(bundle: &Bundle, path: &SkillPath) -> bool {
     bundle.paths().any(|other| other.file_name() == source)
 }
 
-fn is_archive(bytes: &[u8]) -> bool {
+/// Whether bytes are a zip, as office documents are; its members are read.
+pub(crate) fn is_zip(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'P', b'K', 3 | 5, 4 | 6, ..])
+}
+
+/// Whether bytes are packed in a form that is not opened.
+fn is_packed(bytes: &[u8]) -> bool {
     let tar = bytes.get(257..262) == Some(b"ustar");
     tar || matches!(
         bytes,
-        [b'P', b'K', 3 | 5, 4 | 6, ..]
-            | [0x1F, 0x8B, 8, ..]
+        [0x1F, 0x8B, 8, ..]
             | [b'B', b'Z', b'h', b'1'..=b'9', ..]
             | [0xFD, b'7', b'z', b'X', b'Z', ..]
             | [b'7', b'z', 0xBC, 0xAF, ..]
             | [b'R', b'a', b'r', b'!', ..]
             | [0x28, 0xB5, 0x2F, 0xFD, ..]
     )
-}
-
-/// The first member of a zip is encrypted.
-fn is_locked(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'P', b'K', 3, 4, _, _, flags, ..] if flags & 1 == 1)
-}
-
-/// Documents that are zips by their nature.
-fn is_document(extension: &str) -> bool {
-    const DOCUMENTS: &[&str] = &[
-        "docx",
-        "docm",
-        "dotx",
-        "xlsx",
-        "xlsm",
-        "xltx",
-        "pptx",
-        "potx",
-        "pptm",
-        "odt",
-        "ods",
-        "odp",
-        "epub",
-        "svgz",
-        "sketch",
-        "fig",
-        "key",
-        "pages",
-        "numbers",
-        "idml",
-        "kmz",
-        "usdz",
-        "excalidraw",
-        "mxl",
-    ];
-    DOCUMENTS.contains(&extension)
 }
 
 /// Files that hold a person's secrets, by their usual names; samples are left out.
@@ -204,13 +183,6 @@ mod tests {
         assert!(is_native(&pe));
         assert!(is_native(b"\x7FELF\x02") && is_native(&[0xCF, 0xFA, 0xED, 0xFE]));
         assert!(!is_native(b"MZ is how a text may begin") && !is_native(b"ELF"));
-    }
-
-    #[test]
-    fn archives_are_told_from_documents() {
-        assert!(is_archive(b"PK\x03\x04rest") && is_archive(&[0x1F, 0x8B, 8]));
-        assert!(is_document("docx") && !is_document("zip"));
-        assert!(is_locked(b"PK\x03\x04\x14\0\x01\0") && !is_locked(b"PK\x03\x04\x14\0\x08\0"));
     }
 
     #[test]

@@ -16,9 +16,9 @@ fn severity_of(rule: &Rule, (path, text): (&str, &str)) -> Option<Severity> {
     report.findings.iter().filter(|finding| finding.rule == rule.id).map(|finding| finding.severity).max()
 }
 
-/// Rules that are only about the scan itself have no file as an example.
+/// Rules that are only about the scan itself, and about large files, have no file as an example.
 fn is_about_files(rule: &Rule) -> bool {
-    !matches!(rule.id, "scanner-failure" | "scan-budget" | "flow-too-deep" | "flow-too-much")
+    !matches!(rule.id, "scanner-failure" | "scan-budget" | "flow-too-deep" | "flow-too-much" | "encoded-too-large")
 }
 
 #[test]

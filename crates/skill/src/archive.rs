@@ -65,9 +65,31 @@ pub fn pack(bundle: &Bundle) -> Vec<u8> {
 /// [`check_content`] finds what a skill may not hold.
 pub fn unpack(bytes: &[u8], limits: &Limits) -> Result<Bundle, ArchiveError> {
     let members = layout::read(bytes, limits)?;
+    let named = files_of(&members, limits)?;
+    let top = common_folder(&named);
+    let mut files = Vec::with_capacity(named.len());
+    for (path, member) in named {
+        files.push((without_folder(&path, top.as_deref())?, read_member(member)?));
+    }
+    let bundle = Bundle::from_files(files, limits).map_err(ArchiveError::from)?;
+    check_content(&bundle)?;
+    Ok(bundle)
+}
+
+/// Reads the files of any zip, a document of an office program say, at their own paths.
+///
+/// # Errors
+/// As [`unpack`], but whatever the files hold.
+pub fn members(bytes: &[u8], limits: &Limits) -> Result<Vec<(SkillPath, File)>, ArchiveError> {
+    let members = layout::read(bytes, limits)?;
+    files_of(&members, limits)?.into_iter().map(|(path, member)| Ok((path, read_member(member)?))).collect()
+}
+
+/// The members that are files, held to the limits by what they declare.
+fn files_of<'a>(members: &'a [Member<'a>], limits: &Limits) -> Result<Vec<(SkillPath, &'a Member<'a>)>, ArchiveError> {
     let mut folders = Vec::new();
     let mut named = Vec::new();
-    for member in &members {
+    for member in members {
         match kind(member)? {
             Kind::Ignored => {}
             Kind::Folder(path) => folders.push(path),
@@ -76,15 +98,8 @@ pub fn unpack(bytes: &[u8], limits: &Limits) -> Result<Bundle, ArchiveError> {
     }
     check_number(named.len(), limits)?;
     check_declared_sizes(&named, limits)?;
-    let top = common_folder(&named);
     check_folders(&folders, &named)?;
-    let mut files = Vec::with_capacity(named.len());
-    for (path, member) in named {
-        files.push((without_folder(&path, top.as_deref())?, read_member(member)?));
-    }
-    let bundle = Bundle::from_files(files, limits).map_err(ArchiveError::from)?;
-    check_content(&bundle)?;
-    Ok(bundle)
+    Ok(named)
 }
 
 /// Refuses what a bundle can hold and a skill that is passed on may not: native binaries, and a second

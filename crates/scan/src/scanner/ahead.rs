@@ -77,7 +77,7 @@ mod tests {
         for (path, file) in bundle.files() {
             look_at(&bundle, path, file, &mut finder);
         }
-        [findings(finder.signals), findings(scan_bundle(Scanner::default(), &bundle, &std::cell::Cell::new("")))]
+        [findings(finder.signals), findings(scan_bundle(Scanner::default(), &bundle, &std::cell::Cell::default()))]
     }
 
     #[test]
