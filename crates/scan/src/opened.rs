@@ -137,8 +137,7 @@ mod tests {
     fn found(path: &str, bytes: Vec<u8>) -> Vec<Finding> {
         let text = b"---\nname: a\ndescription: Fills in the form.\n---\nFill in the form.\n".as_slice();
         let file = |bytes: Vec<u8>| File { bytes: bytes.into(), executable: false };
-        let files =
-            [(SkillPath::skill_md(), file(text.to_vec())), (SkillPath::parse(path).unwrap(), file(bytes))];
+        let files = [(SkillPath::skill_md(), file(text.to_vec())), (SkillPath::parse(path).unwrap(), file(bytes))];
         scan(&Bundle::from_files(files, &Limits::default()).unwrap()).findings
     }
 
@@ -180,6 +179,17 @@ mod tests {
             let closed = found.iter().find(|one| one.rule == "nested-archive").unwrap();
             assert!(closed.message.contains(reason), "{closed:?}");
         }
+    }
+
+    #[test]
+    fn an_encrypted_archive_is_told_apart() {
+        let mut bytes = zipped(&[("a.txt", b"Hello.")]);
+        for (record, flags) in [(&b"PK\x03\x04"[..], 6), (b"PK\x01\x02", 8)] {
+            let at = bytes.windows(4).position(|four| four == record).unwrap();
+            bytes[at + flags] |= 1;
+        }
+        let found = found("assets/a.zip", bytes);
+        assert!(found.iter().any(|one| one.rule == "encrypted-archive"), "{found:?}");
     }
 
     #[test]

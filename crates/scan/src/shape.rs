@@ -28,7 +28,11 @@ pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source:
     }
     if is_native(&file.bytes) {
         // Java's programs come as archives of classes, which are no more hidden than the archive.
-        let evidence = if is_packed_up && file.bytes.starts_with(&CLASS) { Evidence::Strong } else { rules::NATIVE_BINARY.evidence };
+        let evidence = if is_packed_up && file.bytes.starts_with(&CLASS) {
+            Evidence::Strong
+        } else {
+            rules::NATIVE_BINARY.evidence
+        };
         finder.add_file(&rules::NATIVE_BINARY, evidence, name);
     }
     if is_bytecode(path, &file.bytes) {

@@ -16,9 +16,11 @@ fn severity_of(rule: &Rule, (path, text): (&str, &str)) -> Option<Severity> {
     report.findings.iter().filter(|finding| finding.rule == rule.id).map(|finding| finding.severity).max()
 }
 
-/// Rules that are only about the scan itself, and about large files, have no file as an example.
+/// Rules that are only about the scan itself, or about files that are no text or large, have no example.
 fn is_about_files(rule: &Rule) -> bool {
-    !matches!(rule.id, "scanner-failure" | "scan-budget" | "flow-too-deep" | "flow-too-much" | "encoded-too-large")
+    const OTHERS: &[&str] =
+        &["scanner-failure", "scan-budget", "flow-too-deep", "flow-too-much", "encoded-too-large", "encrypted-archive"];
+    !OTHERS.contains(&rule.id)
 }
 
 #[test]

@@ -1,15 +1,5 @@
 //! What a match makes of an agent or its servers.
 
-/// Whether an order leads out of the machine, or is kept from the user.
-pub(crate) fn is_sending(matched: &str) -> bool {
-    let lower = matched.to_ascii_lowercase();
-    let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
-    has(&["send", "post ", "upload", "forward", "append", "exfil", "fetch", "curl", "email"])
-        && has(&["http", "@", "webhook"])
-        && !has(&["evil.", "attacker", "example."])
-        || has(&["without telling", "not tell the user", "not mention"]) && has(&["run ", "execute", "delete", "push"])
-}
-
 /// Words by which an agent that is started is kept out of sight, or is after secrets.
 const UNSEEN: &[&str] = &[
     ".env",

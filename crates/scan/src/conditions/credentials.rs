@@ -69,10 +69,6 @@ pub(crate) fn base62(mut number: u32) -> String {
     digits.iter().rev().collect()
 }
 
-pub(crate) fn is_unquoted(matched: &str) -> bool {
-    !["quote(", "JSON.stringify", "escape", "sys.executable", "list2cmdline"].iter().any(|safe| matched.contains(safe))
-}
-
 /// Whether the match holds a password that somebody chose for a server, and no sample.
 pub(crate) fn is_real_password(matched: &str) -> bool {
     const SAMPLES: &[&str] = &[

@@ -116,18 +116,6 @@ pub(crate) fn is_output(word: &str) -> bool {
         || word.starts_with('-') && !word.starts_with("--") && word.ends_with(['o', 'O'])
 }
 
-/// Whether some numbers are those of letters, as of a name.
-pub(crate) fn spells_a_word(matched: &str) -> bool {
-    let numbers = matched.split(|c: char| !c.is_ascii_alphanumeric()).filter_map(|word| {
-        word.strip_prefix("0x").map_or_else(|| word.parse().ok(), |hex| u8::from_str_radix(hex, 16).ok())
-    });
-    let (mut letters, mut others) = (0, 0);
-    for number in numbers {
-        *(if char::from(number).is_ascii_lowercase() { &mut letters } else { &mut others }) += 1;
-    }
-    letters >= 3 && others <= letters
-}
-
 /// Whether what follows a picture from an unknown host says that secrets are encoded into its address.
 pub(crate) fn is_filled_with_secrets(matched: &str) -> bool {
     const SECRETS: &[&str] = &[".env", "secret", "token", "api key", "credential", "password", "environment var"];

@@ -2,15 +2,6 @@
 
 use crate::hosts::{addresses, trust_at};
 
-/// Whether a name is made by a function whose own name is short, as in code that is made to be unreadable.
-pub(crate) fn is_decoder(matched: &str) -> bool {
-    let Some(inner) = matched.strip_prefix('[') else { return true };
-    let name: String =
-        inner.trim_start().chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$')).collect();
-    let lower = name.to_ascii_lowercase();
-    name.len() <= 3 || ["dec", "rot", "rev", "xor", "b64", "_0x"].iter().any(|part| lower.contains(part))
-}
-
 /// Whether it is code, and not an expression by which code is sought.
 pub(crate) fn is_no_search(matched: &str) -> bool {
     !matched.contains("\\(") && !matched.contains("grep")

