@@ -4,6 +4,7 @@ mod baseline;
 mod rules;
 mod sarif;
 mod target;
+mod taxa;
 
 use std::{
     io::{self, Write},

@@ -9,6 +9,9 @@ use skill::Problem;
 
 use super::{BAD, FAINT, GOOD, WARN, stored_time, visible};
 
+/// Further lines of one finding that are named.
+const LINES: usize = 12;
+
 /// The colour of a verdict; the word stands beside it.
 pub fn verdict_style(verdict: Verdict) -> Style {
     match verdict {
@@ -27,12 +30,49 @@ pub fn severity_style(severity: Severity) -> Style {
     }
 }
 
-/// Findings: each that a person should look at in full, and one line for all that are low.
+/// Findings: each that a person should look at in full, and one line for all that are low. What one rule found in a
+/// file several times is told once, with all lines; so is what several rules found in one line.
 pub fn findings_lines<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<String> {
     let (low, grave): (Vec<&Finding>, Vec<&Finding>) =
         findings.into_iter().partition(|finding| finding.severity.verdict() == Verdict::Allow);
     let rules = low.iter().map(|finding| finding.rule.as_ref());
-    grave.into_iter().flat_map(finding_lines).chain(low_line(rules)).collect()
+    folded(&grave).iter().flat_map(finding_lines).chain(low_line(rules)).collect()
+}
+
+/// A finding, with others that have the same cause.
+struct Folded<'f> {
+    first: &'f Finding,
+    /// Further lines in which the rule found the same.
+    lines: Vec<usize>,
+    /// What other rules found in the line of the first.
+    others: Vec<&'f Finding>,
+}
+
+/// Findings with the same cause together, in the order of the first of each.
+fn folded<'f>(findings: &[&'f Finding]) -> Vec<Folded<'f>> {
+    let mut all: Vec<Folded<'f>> = Vec::new();
+    for finding in findings {
+        let is_alike = |other: &Finding| other.path == finding.path && decision(other) == decision(finding);
+        let same = |one: &&mut Folded<'_>| {
+            is_alike(one.first) && one.first.rule == finding.rule && one.first.message == finding.message
+        };
+        let there = |one: &&mut Folded<'_>| {
+            is_alike(one.first) && one.first.line == finding.line && one.first.severity >= finding.severity
+        };
+        if let Some(one) = all.iter_mut().find(|one| same(one) && one.first.severity == finding.severity) {
+            one.lines.push(finding.line);
+        } else if let Some(one) = all.iter_mut().find(there) {
+            one.others.push(finding);
+        } else {
+            all.push(Folded { first: finding, lines: Vec::new(), others: Vec::new() });
+        }
+    }
+    all
+}
+
+/// What a person or an earlier scan said of a finding.
+fn decision(finding: &Finding) -> (bool, bool, Option<&Acceptance>) {
+    (finding.waived, finding.new, finding.waiver.as_ref())
 }
 
 /// How often each rule found something that needs no decision.
@@ -46,15 +86,16 @@ fn low_line<'r>(rules: impl Iterator<Item = &'r str>) -> Option<String> {
     (all > 0).then(|| format!("{FAINT}low{FAINT:#} {all} {word} ({}), listed by --json", rules.join(", ")))
 }
 
-/// A finding: where and what, the text found, and what to do.
-fn finding_lines(finding: &Finding) -> Vec<String> {
+/// A finding: where and what, the text found, what to do, and where else.
+fn finding_lines(found: &Folded<'_>) -> Vec<String> {
+    let finding = found.first;
     let style = severity_style(finding.severity);
     let known = match (finding.waived, finding.new) {
         (true, _) => " (waived)",
         (false, true) => "",
         (false, false) => " (known before)",
     };
-    vec![
+    let mut lines = vec![
         format!(
             "{style}{}{style:#} {}:{} {} [{}]{known}",
             finding.severity, finding.path, finding.line, finding.message, finding.rule
@@ -64,7 +105,16 @@ fn finding_lines(finding: &Finding) -> Vec<String> {
             Some(waiver) => format!("  {}", waiver_words(waiver)),
             None => format!("  {}", finding.remedy),
         },
-    ]
+    ];
+    if !found.lines.is_empty() {
+        let all: Vec<String> = found.lines.iter().take(LINES).map(ToString::to_string).collect();
+        let more = if found.lines.len() > LINES { ", …" } else { "" };
+        let word = if all.len() == 1 { "line" } else { "lines" };
+        lines.push(format!("  also in {word} {}{more}", all.join(", ")));
+    }
+    let others = found.others.iter();
+    lines.extend(others.map(|other| format!("  also {} {} [{}]", other.severity, other.message, other.rule)));
+    lines
 }
 
 /// Who accepted a finding, until when, and why.
@@ -155,6 +205,17 @@ mod tests {
         assert_eq!(lines.len(), 4, "{lines:?}");
         assert!(lines[0].contains("SKILL.md:3") && lines[3].contains("2 findings (a 2)"), "{lines:?}");
         assert!(findings_lines(&[]).is_empty());
+    }
+
+    #[test]
+    fn one_cause_is_told_once() {
+        let again = Finding { line: 9, ..finding("b", Severity::High) };
+        let elsewhere = Finding { path: "a.sh".into(), ..finding("b", Severity::High) };
+        let other = finding("c", Severity::Medium);
+        let lines = findings_lines(&[finding("b", Severity::High), again, elsewhere, other]);
+        assert_eq!(lines.len(), 3 + 2 + 3, "{lines:?}");
+        assert_eq!(lines[3], "  also in line 9");
+        assert!(lines[4].contains("medium") && lines[4].ends_with("does so [c]"), "{lines:?}");
     }
 
     #[test]

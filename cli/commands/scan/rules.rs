@@ -1,6 +1,6 @@
 //! What `skillhub scan` tells about its rules.
 
-use scan::{Rule, Scanner, Severity};
+use scan::{Role, Rule, Scanner, Scope, Severity};
 use serde_json::{Value, json};
 
 use crate::{
@@ -36,8 +36,39 @@ fn rule_document(rule: &Rule, scanner: Scanner) -> Value {
     json!({
         "id": rule.id, "category": rule.category, "severity": scanner.severity(rule), "evidence": rule.evidence.as_str(),
         "technique": rule.technique, "risk": rule.risk,
+        "scope": rule.scope.as_str(), "role": rule.role.as_str(), "elsewhere": rule.elsewhere().severity(),
         "message": rule.message, "remedy": rule.remedy,
     })
+}
+
+/// Where a match weighs what the rule says.
+fn scope_words(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Any => "in every file",
+        Scope::Script => "in scripts",
+        Scope::Code => "in scripts and in blocks of code",
+        Scope::Machine => "in scripts, configuration and data, and in blocks of code",
+        Scope::Prose => "in texts that an agent reads",
+    }
+}
+
+/// Where a match weighs less although it is in that place.
+fn role_words(role: Role) -> &'static str {
+    match role {
+        Role::Fact => "in an example of a reference that nobody is sent to run",
+        Role::Command => "where its sentence forbids it or calls it bad, and in a lesson about attacks",
+        Role::Test => "in a text about tests of security, and as one of several texts in a list",
+        Role::Speech => "where it is quoted or forbidden, and in a passage about attacks",
+    }
+}
+
+/// How a rule weighs its matches, as lines.
+fn weight_lines(rule: &Rule, scanner: Scanner) -> [String; 3] {
+    [
+        format!("Evidence: {}; {} {}", rule.evidence, severity_word(rule, scanner), scope_words(rule.scope)),
+        format!("Elsewhere: {}; also {}", rule.elsewhere().severity(), role_words(rule.role)),
+        format!("Known as: {} (MITRE), {} (OWASP Agentic Skills Top 10)", rule.technique, rule.risk),
+    ]
 }
 
 /// Rules whose ids or categories share words with what was asked for, the nearest first.
@@ -77,7 +108,8 @@ pub(super) fn explain(context: &Context, scanner: Scanner, id: &str) -> Result<E
     context.out.answer(&document, |out| {
         let (style, severity) = (severity_style(rule.severity()), severity_word(rule, scanner));
         writeln!(out, "{STRONG}{}{STRONG:#}  {style}{severity}{style:#}, {}", rule.id, rule.category)?;
-        writeln!(out, "{}\nWhat to do: {}", rule.message, rule.remedy)?;
+        writeln!(out, "{}\nWhat to do: {}\n", rule.message, rule.remedy)?;
+        weight_lines(rule, scanner).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         for (title, files) in [("It fires on", rule.harmful), ("It stays silent on", rule.harmless)] {
             writeln!(out, "\n{title}:")?;
             for (path, text) in files {

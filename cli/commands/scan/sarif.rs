@@ -4,8 +4,9 @@ use std::path::Path;
 
 use scan::{Finding, Scanner, Severity};
 use serde_json::{Value, json};
+use skill::Digest;
 
-use super::Scanned;
+use super::{Scanned, taxa};
 use crate::print::waiver_words;
 
 /// What stands for the folder in which the command runs.
@@ -31,6 +32,7 @@ pub(super) fn document(scanned: &[Scanned], scanner: Scanner, root: &Path) -> Va
                 "executionSuccessful": notifications.is_empty(),
                 "toolExecutionNotifications": notifications,
             }],
+            "taxonomies": taxa::taxonomies(scanner.rules()),
             "originalUriBaseIds": {ROOT: {"uri": format!("file://{}/", escaped(&root.display().to_string()))}},
             "results": results,
         }],
@@ -45,14 +47,38 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
+/// The number by which code hosts order results: from 0 to 10, in their bands.
+fn security_severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Critical => "9.5",
+        Severity::High => "8.0",
+        Severity::Medium => "5.5",
+        Severity::Low => "2.0",
+        Severity::Info => "0.0",
+    }
+}
+
+/// What stays the same of a finding when lines above it are added or removed.
+fn fingerprint(finding: &Finding) -> String {
+    let Finding { rule, path, excerpt, message, .. } = finding;
+    let digest = Digest::of_bytes([rule, path.as_str(), excerpt.as_str(), message].join("\0").as_bytes());
+    digest.hex().chars().take(32).collect()
+}
+
 fn rule(rule: &scan::Rule, scanner: Scanner) -> Value {
     let severity = scanner.severity(rule);
     json!({
         "id": rule.id,
         "shortDescription": {"text": rule.message},
         "help": {"text": rule.remedy},
+        "helpUri": taxa::page(rule),
         "defaultConfiguration": {"level": severity.map_or("none", level)},
-        "properties": {"tags": [rule.category], "severity": severity, "risk": rule.risk, "technique": rule.technique},
+        "relationships": taxa::relationships(rule),
+        "properties": {
+            "tags": ["security", rule.category], "severity": severity,
+            "security-severity": severity.map_or("0.0", security_severity),
+            "risk": rule.risk, "technique": rule.technique,
+        },
     })
 }
 
@@ -66,6 +92,7 @@ fn result(skill: &Scanned, finding: &Finding, root: &Path) -> Value {
         "ruleId": finding.rule,
         "level": level(finding.severity),
         "message": {"text": format!("{}; {}", finding.message, finding.remedy)},
+        "partialFingerprints": {"skillhubFinding/v1": fingerprint(finding)},
         "baselineState": if finding.new { "new" } else { "unchanged" },
         "locations": [{"physicalLocation": {
             "artifactLocation": location(&skill.target.place_of(&finding.path), root),

@@ -78,6 +78,33 @@ pub enum Role {
     Speech,
 }
 
+impl Scope {
+    /// Its name in files of rules.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Script => "script",
+            Self::Code => "code",
+            Self::Machine => "machine",
+            Self::Prose => "prose",
+        }
+    }
+}
+
+impl Role {
+    /// Its name in files of rules.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fact => "fact",
+            Self::Command => "command",
+            Self::Test => "test",
+            Self::Speech => "speech",
+        }
+    }
+}
+
 impl Rule {
     /// The severity of a match in the rule's own place.
     #[must_use]
