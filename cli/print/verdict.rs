@@ -7,7 +7,7 @@ use scan::{Acceptance, Finding, Severity, Verdict};
 use serde_json::Value;
 use skill::Problem;
 
-use super::{BAD, FAINT, GOOD, WARN, stored_time, visible};
+use super::{BAD, FAINT, GOOD, STRONG, WARN, stored_time, visible};
 
 /// Further lines of one finding that are named.
 const LINES: usize = 12;
@@ -100,7 +100,7 @@ fn finding_lines(found: &Folded<'_>) -> Vec<String> {
             "{style}{}{style:#} {}:{} {} [{}]{known}",
             finding.severity, finding.path, finding.line, finding.message, finding.rule
         ),
-        format!("{FAINT}  | {}{FAINT:#}", visible(&finding.excerpt)),
+        excerpt_line(finding),
         match &finding.waiver {
             Some(waiver) => format!("  {}", waiver_words(waiver)),
             None => format!("  {}", finding.remedy),
@@ -115,6 +115,12 @@ fn finding_lines(found: &Folded<'_>) -> Vec<String> {
     let others = found.others.iter();
     lines.extend(others.map(|other| format!("  also {} {} [{}]", other.severity, other.message, other.rule)));
     lines
+}
+
+/// The text of a finding, in which what matched stands out.
+fn excerpt_line(finding: &Finding) -> String {
+    let [before, matched, after] = finding.excerpt_parts().map(visible);
+    format!("{FAINT}  | {before}{FAINT:#}{STRONG}{matched}{STRONG:#}{FAINT}{after}{FAINT:#}")
 }
 
 /// Who accepted a finding, until when, and why.
@@ -189,6 +195,8 @@ mod tests {
             category: "c".into(),
             path: "SKILL.md".into(),
             line: 3,
+            column: 1,
+            matched: None,
             excerpt: "text".into(),
             message: "does so".into(),
             remedy: "do not".into(),

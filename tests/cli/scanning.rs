@@ -248,8 +248,40 @@ fn sarif_fits_the_schema_of_its_standard() {
     let uri = |place: &Value| place["physicalLocation"]["artifactLocation"]["uri"].as_str().unwrap().to_owned();
     assert!(places.iter().any(|place| uri(place) == "noisy%20one/scripts/%E6%8A%A5%20%E5%91%8A.sh"), "{places:#?}");
     assert!(places.iter().any(|place| uri(place) == "lone.sh"), "{places:#?}");
+    let script = run["results"].as_array().unwrap().iter().find(|one| uri(&one["locations"][0]) == "lone.sh").unwrap();
+    let region = &script["locations"][0]["physicalLocation"]["region"];
+    let (from, to) = (region["startColumn"].as_u64().unwrap(), region["endColumn"].as_u64().unwrap());
+    assert!(from > 0 && to > from, "{region}");
+    let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
+    let rule = rules.iter().find(|rule| rule["id"] == script["ruleId"]).unwrap();
+    assert!(rule["properties"]["security-severity"].as_str().unwrap().parse::<f64>().unwrap() >= 7.0, "{rule}");
+    assert!(rule["helpUri"].as_str().unwrap().starts_with("https://attack.mitre.org/techniques/T"), "{rule}");
+    for relation in rule["relationships"].as_array().unwrap() {
+        let of = |taxonomy: &&Value| taxonomy["name"] == relation["target"]["toolComponent"]["name"];
+        let taxonomy = run["taxonomies"].as_array().unwrap().iter().find(of).unwrap();
+        let taxa = taxonomy["taxa"].as_array().unwrap();
+        assert!(taxa.iter().any(|taxon| taxon["id"] == relation["target"]["id"]), "{relation}");
+    }
     let bad: Value = serde_json::from_str(&answer.text().replace("startLine", "startline")).unwrap();
     assert!(!check_schema(&bad, &sarif_schema()).is_empty(), "the check can fail");
+}
+
+#[test]
+fn a_fingerprint_stays_when_lines_move() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.skill("moved", "Moves. Use in tests.", &[("scripts/a.sh", &hostile_script())]);
+    let prints = || {
+        let sarif: Value = serde_json::from_str(&sandbox.run(&["scan", "moved", "--sarif"]).exits(4).text()).unwrap();
+        let results = sarif["runs"][0]["results"].as_array().unwrap().clone();
+        let of = |one: &Value| {
+            (one["partialFingerprints"].clone(), one["locations"][0]["physicalLocation"]["region"]["startLine"].clone())
+        };
+        results.iter().map(of).unzip::<_, _, Vec<_>, Vec<_>>()
+    };
+    let before = prints();
+    fs::write(folder.join("scripts/a.sh"), hostile_script().replacen('\n', "\n\n# More.\n", 1)).unwrap();
+    let after = prints();
+    assert!(!before.0.is_empty() && before.0 == after.0 && before.1 != after.1, "{before:?} {after:?}");
 }
 
 #[test]

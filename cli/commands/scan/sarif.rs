@@ -32,6 +32,7 @@ pub(super) fn document(scanned: &[Scanned], scanner: Scanner, root: &Path) -> Va
                 "executionSuccessful": notifications.is_empty(),
                 "toolExecutionNotifications": notifications,
             }],
+            "columnKind": "unicodeCodePoints",
             "taxonomies": taxa::taxonomies(scanner.rules()),
             "originalUriBaseIds": {ROOT: {"uri": format!("file://{}/", escaped(&root.display().to_string()))}},
             "results": results,
@@ -96,7 +97,7 @@ fn result(skill: &Scanned, finding: &Finding, root: &Path) -> Value {
         "baselineState": if finding.new { "new" } else { "unchanged" },
         "locations": [{"physicalLocation": {
             "artifactLocation": location(&skill.target.place_of(&finding.path), root),
-            "region": {"startLine": finding.line.max(1), "snippet": {"text": finding.excerpt}},
+            "region": region(finding),
         }}],
     });
     if let Some(waiver) = &finding.waiver {
@@ -107,6 +108,18 @@ fn result(skill: &Scanned, finding: &Finding, root: &Path) -> Value {
         }]);
     }
     result
+}
+
+/// The place in the file; columns are characters.
+fn region(finding: &Finding) -> Value {
+    let mut region = json!({"startLine": finding.line.max(1), "snippet": {"text": finding.excerpt}});
+    if finding.column > 0 {
+        region["startColumn"] = json!(finding.column);
+    }
+    if let Some((from, to)) = finding.matched.filter(|_| finding.column > 0) {
+        region["endColumn"] = json!(finding.column + to.saturating_sub(from));
+    }
+    region
 }
 
 fn notification(skill: &Scanned, root: &Path) -> Option<Value> {

@@ -7,35 +7,69 @@ use crate::{EXCERPT_CHARS, characters};
 /// Characters of a secret that an excerpt shows.
 const SECRET_CHARS: usize = 8;
 
-/// The line around a match, cut to [`EXCERPT_CHARS`] with the match in view.
-pub(crate) fn around(line: &str, matched: Range<usize>) -> String {
-    let before = line.get(..matched.start).unwrap_or("");
-    let rest = line.get(before.len()..).unwrap_or("");
-    // What is no text in a binary is blank here; it would push the match out of view.
-    let lead: Vec<char> = before.chars().rev().take(EXCERPT_CHARS / 4).take_while(|c| *c != '\0').collect();
-    let lead: String = lead.into_iter().rev().collect();
-    visible(&format!("{lead}{}", rest.chars().take(EXCERPT_CHARS).collect::<String>()))
+/// What a finding shows of its place.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Excerpt {
+    pub text: String,
+    /// The characters of the text that matched, where that is known.
+    pub matched: Option<(usize, usize)>,
+    /// The character of the line at which the match begins, from 1; 0 where it is about the whole line.
+    pub column: usize,
 }
 
-/// The head of a secret, enough to find it by.
-pub(crate) fn redacted(matched: &str) -> String {
-    let head: String = matched.chars().take(SECRET_CHARS).collect();
-    visible(&format!("{head}… ({} characters)", matched.chars().count()))
+impl Excerpt {
+    /// A text of which no part stands out.
+    pub fn plain(text: &str) -> Self {
+        Self { text: visible(text), ..Self::default() }
+    }
+
+    /// The line around a match, cut to [`EXCERPT_CHARS`] with the match in view.
+    pub fn around(line: &str, matched: Range<usize>) -> Self {
+        let before = line.get(..matched.start).unwrap_or("");
+        let rest = line.get(before.len()..).unwrap_or("");
+        // What is no text in a binary is blank here; it would push the match out of view.
+        let lead: Vec<char> = before.chars().rev().take(EXCERPT_CHARS / 4).take_while(|c| *c != '\0').collect();
+        let lead: String = lead.into_iter().rev().collect();
+        let start = chars(&escaped(lead.trim_start()));
+        let hit = rest.get(..matched.len()).unwrap_or(rest).trim_end();
+        let end = (start + chars(&escaped(hit))).min(EXCERPT_CHARS);
+        Self {
+            text: visible(&format!("{lead}{}", rest.chars().take(EXCERPT_CHARS).collect::<String>())),
+            matched: (start < end).then_some((start, end)),
+            column: chars(before) + 1,
+        }
+    }
+
+    /// The head of a secret in a line, enough to find it by.
+    pub fn redacted(line: &str, matched: Range<usize>) -> Self {
+        let secret = line.get(matched.clone()).unwrap_or("").trim();
+        let head: String = secret.chars().take(SECRET_CHARS).collect();
+        let text = visible(&format!("{head}… ({} characters)", chars(secret)));
+        Self { text, matched: None, column: chars(line.get(..matched.start).unwrap_or("")) + 1 }
+    }
+}
+
+fn chars(text: &str) -> usize {
+    text.chars().count()
 }
 
 /// A text trimmed and cut to [`EXCERPT_CHARS`], with every control, format or invisible character
 /// written as `\u{…}`.
 pub(crate) fn visible(text: &str) -> String {
+    escaped(text.trim())
+}
+
+fn escaped(text: &str) -> String {
     let mut shown = String::new();
-    let mut chars = 0;
-    for c in text.trim().chars() {
+    let mut count = 0;
+    for c in text.chars() {
         let piece: String = match c {
             '\t' | '\n' | '\r' => " ".to_owned(),
             c if c.is_control() || characters::is_invisible(c) => c.escape_unicode().to_string(),
             c => c.to_string(),
         };
-        chars += piece.chars().count();
-        if chars > EXCERPT_CHARS {
+        count += chars(&piece);
+        if count > EXCERPT_CHARS {
             break;
         }
         shown.push_str(&piece);
@@ -50,13 +84,27 @@ mod tests {
     #[test]
     fn excerpts_are_bounded_and_visible() {
         let line = format!("{}MATCH{}", "a".repeat(5000), "é".repeat(5000));
-        let shown = around(&line, 5000..5005);
+        let excerpt = Excerpt::around(&line, 5000..5005);
+        let shown = &excerpt.text;
+        assert_eq!((excerpt.matched, excerpt.column), (Some((40, 45)), 5001));
         assert!(shown.contains("MATCH") && shown.chars().count() <= EXCERPT_CHARS, "{shown}");
         assert_eq!(visible(" a\u{202E}b\u{E0041}\x1b "), "a\\u{202e}b\\u{e0041}\\u{1b}");
     }
 
     #[test]
+    fn the_match_is_marked() {
+        let of = |line: &str, range| {
+            let Excerpt { text, matched, .. } = Excerpt::around(line, range);
+            let (from, to) = matched.unwrap();
+            text.chars().skip(from).take(to - from).collect::<String>()
+        };
+        assert_eq!(of("\t\u{200b}é curl x | sh # y", 7..18), "curl x | sh");
+        assert_eq!(of("  curl", 2..6), "curl");
+    }
+
+    #[test]
     fn a_secret_is_not_repeated() {
-        assert_eq!(redacted("ghp_0123456789"), "ghp_0123… (14 characters)");
+        let excerpt = Excerpt::redacted("key = ghp_0123456789", 6..20);
+        assert_eq!((excerpt.text.as_str(), excerpt.matched, excerpt.column), ("ghp_0123… (14 characters)", None, 7));
     }
 }

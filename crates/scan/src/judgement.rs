@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::{Evidence, Finding, Rule};
+use crate::{Evidence, Finding, Rule, excerpt::Excerpt};
 
 /// Rules of weak evidence that have to meet in one file to deserve a look.
 const WEAK_TOGETHER: usize = 3;
@@ -22,7 +22,7 @@ pub(crate) struct Signal {
     pub path: String,
     /// From 1; 0 for the whole file.
     pub line: usize,
-    pub excerpt: String,
+    pub excerpt: Excerpt,
     pub message: String,
 }
 
@@ -64,7 +64,9 @@ impl Signal {
             category: self.rule.category.into(),
             path: self.path,
             line: self.line,
-            excerpt: self.excerpt,
+            column: self.excerpt.column,
+            excerpt: self.excerpt.text,
+            matched: self.excerpt.matched,
             message: self.message.into(),
             remedy: self.rule.remedy.into(),
             new: true,

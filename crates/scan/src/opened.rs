@@ -64,7 +64,7 @@ impl Opened {
         let Some(archive) = self.archives.get(&signal.path) else { return };
         let member = signal.path.strip_prefix(archive.as_str()).unwrap_or_default().trim_start_matches('/');
         signal.message = format!("{}; it is in {member}, line {}", signal.message, signal.line);
-        signal.line = 1;
+        (signal.line, signal.excerpt.column) = (1, 0);
         signal.path.clone_from(archive);
     }
 

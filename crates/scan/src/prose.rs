@@ -25,7 +25,7 @@ mod words;
 
 use std::sync::LazyLock;
 
-use crate::{Evidence, Rule, engine::SearchError, excerpt, role, rules, scanner::Finder, source::Source};
+use crate::{Evidence, Rule, engine::SearchError, excerpt::Excerpt, role, rules, scanner::Finder, source::Source};
 
 #[cfg(test)]
 pub(crate) use lexicon::fingerprint;
@@ -68,7 +68,7 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
             said.evidence,
             source,
             line,
-            &excerpt::around(source.line(line), from..from),
+            &Excerpt::around(source.line(line), from..from).text,
             message,
         );
     }

@@ -24,9 +24,15 @@ pub struct Finding {
     pub path: String,
     /// The line in that file, from 1.
     pub line: usize,
+    /// The character of that line at which the match begins, from 1; 0 where the finding is about the whole line.
+    #[serde(default)]
+    pub column: usize,
     /// The text that matched, at most [`EXCERPT_CHARS`] characters, with invisible characters
     /// written as `\u{…}` and secrets shortened.
     pub excerpt: String,
+    /// The characters of the excerpt that matched: from the first, from 0, to before the last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub matched: Option<(usize, usize)>,
     /// What is wrong.
     pub message: Cow<'static, str>,
     /// What the author can do.
@@ -42,6 +48,17 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// The excerpt before, in and after what matched; all of it before where that is not known.
+    #[must_use]
+    pub fn excerpt_parts(&self) -> [&str; 3] {
+        let byte = |chars: usize| self.excerpt.char_indices().nth(chars).map_or(self.excerpt.len(), |(at, _)| at);
+        let (from, to) =
+            self.matched.map_or((self.excerpt.len(), self.excerpt.len()), |(from, to)| (byte(from), byte(to)));
+        let (before, rest) = self.excerpt.split_at(from);
+        let (matched, after) = rest.split_at(to.max(from) - from);
+        [before, matched, after]
+    }
+
     /// It as a clause, with the remedy.
     #[must_use]
     pub fn summary(&self) -> String {
@@ -147,6 +164,8 @@ mod tests {
             category: "c".into(),
             path: "SKILL.md".into(),
             line: 1,
+            column: 1,
+            matched: None,
             excerpt: severity.to_string(),
             message: "m".into(),
             remedy: "r".into(),
@@ -185,6 +204,15 @@ mod tests {
     }
 
     #[test]
+    fn the_parts_of_an_excerpt_are_told_apart() {
+        let of = |matched| Finding { matched, excerpt: "é curl |".into(), ..finding(Severity::Low, true) };
+        assert_eq!(of(Some((2, 6))).excerpt_parts(), ["é ", "curl", " |"]);
+        assert_eq!(of(None).excerpt_parts(), ["é curl |", "", ""]);
+        assert_eq!(of(Some((6, 900))).excerpt_parts(), ["é curl", " |", ""]);
+        assert_eq!(of(Some((7, 2))).excerpt_parts(), ["é curl ", "", "|"], "a damaged store");
+    }
+
+    #[test]
     fn findings_are_sorted_gravest_first() {
         use Severity::*;
         let report = Report::new(vec![finding(Low, true), finding(Critical, false), finding(High, true)]);
@@ -196,7 +224,8 @@ mod tests {
 
     #[test]
     fn the_fields_of_a_finding_are_the_documented_ones() {
-        let keys = ["rule", "severity", "category", "path", "line", "excerpt", "message", "remedy", "new", "waived"];
+        let keys =
+            ["rule", "severity", "category", "path", "line", "column", "excerpt", "message", "remedy", "new", "waived"];
         let report = Report::new(vec![finding(Severity::Low, true)]);
         let text = format!("{:?}", report.findings[0]);
         assert!(keys.iter().all(|key| text.contains(&format!("{key}:"))), "{text}");

@@ -11,7 +11,8 @@ use skill::{Bundle, File, SkillPath};
 use crate::{
     Evidence, Report, Rule, Scanner, apart, direct, egress, encoded,
     engine::{Hit, SearchError, Steps, engine},
-    excerpt, flow, hidden,
+    excerpt::Excerpt,
+    flow, hidden,
     judgement::{self, Signal},
     local, normal,
     opened::Opened,
@@ -250,17 +251,17 @@ impl Finder {
 
     /// Adds a finding at a line; `excerpt` is shown as it is, made visible.
     pub fn add(&mut self, rule: &'static Rule, evidence: Evidence, source: &Source<'_>, line: usize, excerpt: &str) {
-        self.push(rule, evidence, source.path, line, excerpt::visible(excerpt), rule.message.to_owned());
+        self.push(rule, evidence, source.path, line, Excerpt::plain(excerpt), rule.message.to_owned());
     }
 
     /// Adds a finding about a whole file.
     pub fn add_file(&mut self, rule: &'static Rule, evidence: Evidence, path: &str) {
-        self.push(rule, evidence, path, 0, excerpt::visible(path), rule.message.to_owned());
+        self.push(rule, evidence, path, 0, Excerpt::plain(path), rule.message.to_owned());
     }
 
     /// Adds a finding about a file that was not read, with the reason.
     fn add_unread(&mut self, path: &str, rule: &'static Rule, reason: &str) {
-        self.push(rule, rule.evidence, path, 0, excerpt::visible(path), format!("{}: {reason}", rule.message));
+        self.push(rule, rule.evidence, path, 0, Excerpt::plain(path), format!("{}: {reason}", rule.message));
     }
 
     /// Adds a finding about a line with a message of its own.
@@ -273,7 +274,7 @@ impl Finder {
         excerpt: &str,
         message: String,
     ) {
-        self.push(rule, evidence, source.path, line, excerpt::visible(excerpt), message);
+        self.push(rule, evidence, source.path, line, Excerpt::plain(excerpt), message);
     }
 
     fn add_hit(&mut self, hit: &Hit, source: &Source<'_>) {
@@ -292,13 +293,10 @@ impl Finder {
 
     fn add_at(&mut self, hit: &Hit, source: &Source<'_>, line: usize, start: usize, message: String) {
         let evidence = role::evidence(hit.rule, source, line, start);
-        let text = if hit.rule.secret {
-            excerpt::redacted(source.text.get(hit.range.clone()).unwrap_or("").trim())
-        } else {
-            let from = start.saturating_sub(source.line_start(line));
-            excerpt::around(source.line(line), from..from)
-        };
-        self.push(hit.rule, evidence, source.path, line, text, message);
+        let from = source.line_start(line);
+        let matched = start.saturating_sub(from)..hit.range.end.saturating_sub(from);
+        let show = if hit.rule.secret { Excerpt::redacted } else { Excerpt::around };
+        self.push(hit.rule, evidence, source.path, line, show(source.line(line), matched), message);
     }
 
     /// Adds what only the normalised copy of a line shows.
@@ -307,7 +305,7 @@ impl Finder {
         if !there {
             let evidence = role::evidence_in(hit.rule, source, line);
             let message = format!("{}, hidden by look-alike or invisible characters", hit.rule.message);
-            self.push(hit.rule, evidence, source.path, line, excerpt::visible(source.line(line)), message);
+            self.push(hit.rule, evidence, source.path, line, Excerpt::plain(source.line(line)), message);
         }
     }
 
@@ -317,7 +315,7 @@ impl Finder {
         evidence: Evidence,
         path: &str,
         line: usize,
-        text: String,
+        excerpt: Excerpt,
         message: String,
     ) {
         self.places.insert((rule.id, line));
@@ -327,7 +325,7 @@ impl Finder {
             && let Some(evidence) = local::weighed(rule, evidence)
         {
             let path = path.to_owned();
-            self.signals.push(Signal { rule, evidence, path, line: line + 1, excerpt: text, message });
+            self.signals.push(Signal { rule, evidence, path, line: line + 1, excerpt, message });
         }
     }
 
@@ -354,7 +352,7 @@ fn place_of(hit: &Hit, source: &Source<'_>) -> (usize, usize) {
 fn failure(path: &str, message: &str) -> Signal {
     let rule = &rules::SCANNER_FAILURE;
     let (path, message) = (path.to_owned(), message.to_owned());
-    Signal { rule, evidence: rule.evidence, path, line: 1, excerpt: String::new(), message }
+    Signal { rule, evidence: rule.evidence, path, line: 1, excerpt: Excerpt::default(), message }
 }
 
 #[cfg(test)]

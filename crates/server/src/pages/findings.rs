@@ -45,6 +45,7 @@ pub fn finding(one: &Finding, files: Option<&str>, texts: &Texts) -> Markup {
         Severity::Low => ("", texts.low),
         Severity::Info => ("", texts.info),
     };
+    let [before, matched, after] = one.excerpt_parts();
     html! {
         li {
             p {
@@ -56,7 +57,7 @@ pub fn finding(one: &Finding, files: Option<&str>, texts: &Texts) -> Markup {
                 }
                 @if one.waived { " " span.badge { (texts.waived) } }
             }
-            @if !one.excerpt.is_empty() { pre tabindex="0" { code { (visible(&one.excerpt)) } } }
+            @if !one.excerpt.is_empty() { pre tabindex="0" { code { (visible(before)) @if !matched.is_empty() { mark { (visible(matched)) } } (visible(after)) } } }
             p.quiet { (visible(&one.remedy)) " " code { (one.rule) } }
             @if let Some(Acceptance { by, reason, until, .. }) = &one.waiver {
                 p.quiet { (texts.waived) " · " (visible(by)) " · " time { (visible(until)) } " · " (visible(reason)) }
