@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use library::{Home, PlaceError, open_dir, read_bounded};
+use library::{Home, PlaceError, open_dir, read_bounded, refuse_toml_flood};
 use serde::Deserialize;
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Limits, Owner, OwnerError};
@@ -355,11 +355,10 @@ impl Config {
     /// # Errors
     /// [`ConfigError`]
     pub fn parse(text: &str, path: &Path) -> Result<Self, ConfigError> {
-        let damaged = |error: toml::de::Error| ConfigError::Damaged {
-            path: path.to_owned(),
-            message: error.to_string().trim_end().to_owned(),
-        };
-        let config: Self = toml::from_str(text).map_err(damaged)?;
+        let damaged =
+            |message: String| ConfigError::Damaged { path: path.to_owned(), message: message.trim_end().to_owned() };
+        refuse_toml_flood(text).map_err(damaged)?;
+        let config: Self = toml::from_str(text).map_err(|error| damaged(error.to_string()))?;
         if config.format != FORMAT {
             return Err(ConfigError::Format { path: path.to_owned(), found: config.format });
         }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use library::{Home, open_dir, read_bounded, write_private};
+use library::{Home, from_toml, open_dir, read_bounded, write_private};
 use serde::{Deserialize, Serialize};
 use skill::{
     Limits,
@@ -99,7 +99,7 @@ impl Logins {
         };
         let Some(bytes) = bytes else { return Ok(Self { format: FORMAT, servers: BTreeMap::new() }) };
         let text = String::from_utf8(bytes).map_err(|error| bad(&error))?;
-        let logins: Self = toml::from_str(&text).map_err(|error| bad(&error.message()))?;
+        let logins: Self = from_toml(&text).map_err(|error| bad(&error))?;
         match logins.format {
             FORMAT => Ok(logins),
             other => Err(bad(&format!("it has format {other}, this version reads {FORMAT}"))),

@@ -6,7 +6,7 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::read_bounded;
+use library::{read_bounded, refuse_toml_flood};
 use serde::{Deserialize, de::DeserializeOwned};
 use skill::{Limits, Owner};
 use toml::{Table, Value};
@@ -70,6 +70,7 @@ impl PolicyFile {
             Err(error) => return Err(io(error)),
         };
         let damaged = |message: String| ConfigError::Damaged { path: path.to_owned(), message };
+        refuse_toml_flood(&text).map_err(damaged)?;
         let document: Document =
             toml::from_str(&text).map_err(|error| damaged(error.to_string().trim_end().to_owned()))?;
         for owner in document.require_signatures.iter().filter(|owner| *owner != "*") {

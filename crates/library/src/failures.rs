@@ -70,6 +70,8 @@ impl Fails for StateError {
             ),
             Self::Format(_) => Failure::new(FailureKind::Integrity, "damaged_state")
                 .hint("`skillhub where` says where the home is; see to state.toml there"),
+            Self::TooLarge(_) => Failure::new(FailureKind::Invalid, "too_large")
+                .hint("uninstall skills that are not used; what is set for them goes with them"),
             Self::Io(_) => refused(),
         }
     }

@@ -49,6 +49,7 @@ mod reviewers;
 mod revision;
 mod state;
 mod storage;
+mod toml_text;
 mod trials;
 mod uses;
 mod verdicts;
@@ -89,6 +90,7 @@ pub use revision::{
 };
 pub use state::{SkillState, State, StateError, StoredWaiver};
 pub use storage::{Damage, StorageError};
+pub use toml_text::{from_toml, refuse_toml_flood};
 pub use trials::{Arm, Ended, GATE, Served, StoredSetBack, StoredTrial, TrialTerms};
 pub use uses::{Use, UseKind, UseState};
 pub use verdicts::Verdicts;

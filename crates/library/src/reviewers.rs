@@ -11,6 +11,7 @@ use thiserror::Error;
 use crate::{
     home::{Home, PlaceError, open_dir, write_private},
     lock::{LibraryLock, LockError},
+    toml_text::from_toml,
 };
 
 const FILE: &str = "reviewers.toml";
@@ -121,7 +122,7 @@ impl Reviewers {
         if text.len() as u64 > limit {
             return Err(damaged(&format!("it has more than {limit} bytes")));
         }
-        let reviewers: Self = toml::from_str(&text).map_err(|error| damaged(&error.message()))?;
+        let reviewers: Self = from_toml(&text).map_err(|error| damaged(&error))?;
         match reviewers.format {
             FORMAT => Ok(reviewers),
             other => Err(ReviewersError::Format(other)),

@@ -10,7 +10,7 @@ use std::{
 use cap_std::fs::Dir;
 use jiff::Timestamp;
 use scan::{Acceptance, Severity, Waiver, Waivers};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use skill::{Bundle, Limits, SkillName, SkillPath};
 use thiserror::Error;
 use toml::{Table, Value};
@@ -18,6 +18,7 @@ use toml::{Table, Value};
 use crate::{
     home::{Durability, read_bounded, write_atomically},
     revision::{Actor, ActorKind},
+    toml_text::parts,
     trials::{StoredSetBack, StoredTrial},
 };
 
@@ -34,12 +35,18 @@ const KNOWN: [&str; 9] =
 
 /// `state.toml` of a library's folder in the home. A skill without an entry is enabled and not
 /// pinned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
-    format: u32,
     /// Shared, as who goes through many skills asks for the state of each.
-    #[serde(default)]
     skills: Arc<BTreeMap<String, SkillState>>,
+}
+
+/// What is read of a part of the file.
+#[derive(Deserialize)]
+struct Part {
+    format: Option<u32>,
+    #[serde(default)]
+    skills: BTreeMap<String, SkillState>,
 }
 
 /// What is set for one skill.
@@ -240,15 +247,12 @@ pub enum StateError {
     /// Written by a later version.
     #[error("state.toml has format {0}, this version reads {FORMAT}; use the skillhub that wrote it")]
     Format(u32),
+    /// With what was to come in it could not be read again.
+    #[error("state.toml cannot be written: {0}")]
+    TooLarge(String),
     /// The system refused.
     #[error("state.toml cannot be used: {0}")]
     Io(#[from] io::Error),
-}
-
-impl Default for State {
-    fn default() -> Self {
-        Self { format: FORMAT, skills: Arc::default() }
-    }
 }
 
 impl State {
@@ -287,10 +291,21 @@ impl State {
     }
 
     pub(crate) fn parse(text: &str) -> Result<Self, StateError> {
-        let state: Self = toml::from_str(text).map_err(|error| StateError::Damaged(error.message().to_owned()))?;
-        match state.format {
-            FORMAT => Ok(state),
-            other => Err(StateError::Format(other)),
+        let (mut format, mut skills) = (None, BTreeMap::new());
+        for part in parts(text).map_err(StateError::Damaged)? {
+            let part: Part = read_part(part)?;
+            format = format.or(part.format);
+            let twice =
+                part.skills.into_iter().find_map(|(name, state)| skills.insert(name.clone(), state).map(|_| name));
+            if let Some(name) = twice {
+                return Err(StateError::Damaged(format!("{name} is there twice")));
+            }
+            check_number(skills.len()).map_err(StateError::Damaged)?;
+        }
+        match format {
+            Some(FORMAT) => Ok(Self { skills: Arc::new(skills) }),
+            Some(other) => Err(StateError::Format(other)),
+            None => Err(StateError::Damaged("it does not say its format".to_owned())),
         }
     }
 
@@ -304,30 +319,66 @@ impl State {
 
     /// Writes it over the file, whose fields that this version does not know stay.
     pub(crate) fn write(&self, dir: &Dir) -> Result<(), StateError> {
-        let damaged = |error: String| StateError::Damaged(error);
         let old = String::from_utf8(read_bounded(dir, FILE, Limits::default().state_bytes)?.unwrap_or_default())
-            .map_err(|e| damaged(e.to_string()))?;
-        let mut table: Table = toml::from_str(&old).map_err(|error| damaged(error.message().to_owned()))?;
-        let mut skills = match table.remove("skills") {
-            Some(Value::Table(skills)) => skills,
-            _ => Table::new(),
-        };
-        for entry in skills.iter_mut().filter_map(|(_, entry)| entry.as_table_mut()) {
-            KNOWN.iter().for_each(|key| drop(entry.remove(*key)));
+            .map_err(|error| StateError::Damaged(error.to_string()))?;
+        let (mut others, mut unknown) = unknown_of(&old)?;
+        others.insert("format".to_owned(), Value::Integer(FORMAT.into()));
+        let mut text = text_of(&others)?;
+        let names: BTreeSet<String> = self.skills.keys().chain(unknown.keys()).cloned().collect();
+        for name in names {
+            let known = self.skills.get(&name).map(Table::try_from).transpose();
+            let mut entry = known.map_err(|error| StateError::Damaged(error.to_string()))?.unwrap_or_default();
+            entry.extend(unknown.remove(&name).unwrap_or_default());
+            let skills = Table::from_iter([(name, Value::Table(entry))]);
+            text.push('\n');
+            text.push_str(&text_of(&Table::from_iter([("skills".to_owned(), Value::Table(skills))]))?);
         }
-        for (skill, state) in self.skills.iter() {
-            let known = Table::try_from(state).map_err(|error| damaged(error.to_string()))?;
-            match skills.get_mut(skill).and_then(Value::as_table_mut) {
-                Some(entry) => entry.extend(known),
-                None => drop(skills.insert(skill.clone(), Value::Table(known))),
-            }
-        }
-        skills.retain(|_, entry| entry.as_table().is_none_or(|entry| !entry.is_empty()));
-        table.insert("format".to_owned(), Value::Integer(FORMAT.into()));
-        table.insert("skills".to_owned(), Value::Table(skills));
-        let text = toml::to_string(&table).map_err(|error| damaged(error.to_string()))?;
+        self.check_readable(&text).map_err(StateError::TooLarge)?;
         Ok(write_atomically(dir, FILE, text.as_bytes(), Durability::Durable)?)
     }
+
+    fn check_readable(&self, text: &str) -> Result<(), String> {
+        let limit = Limits::default().state_bytes;
+        if text.len() as u64 > limit {
+            return Err(format!("it would have {} bytes, the limit is {limit}", text.len()));
+        }
+        check_number(self.skills.len())?;
+        parts(text).map(drop)
+    }
+}
+
+fn check_number(skills: usize) -> Result<(), String> {
+    let limit = Limits::default().state_skills;
+    match skills > limit {
+        true => Err(format!("it has {skills} skills, the limit is {limit}")),
+        false => Ok(()),
+    }
+}
+
+fn read_part<T: DeserializeOwned>(part: &str) -> Result<T, StateError> {
+    toml::from_str(part).map_err(|error| StateError::Damaged(error.message().to_owned()))
+}
+
+fn text_of(table: &Table) -> Result<String, StateError> {
+    toml::to_string(table).map_err(|error| StateError::Damaged(error.to_string()))
+}
+
+/// What a text has that this version does not know: beside the skills, and in the entries of some.
+fn unknown_of(text: &str) -> Result<(Table, BTreeMap<String, Table>), StateError> {
+    let (mut others, mut of_skills) = (Table::new(), BTreeMap::new());
+    for part in parts(text).map_err(StateError::Damaged)? {
+        let mut table: Table = read_part(part)?;
+        let skills = table.remove("skills").and_then(|skills| skills.try_into::<Table>().ok()).unwrap_or_default();
+        for (name, entry) in skills {
+            let Value::Table(mut entry) = entry else { continue };
+            entry.retain(|key, _| !KNOWN.contains(&key));
+            if !entry.is_empty() {
+                of_skills.insert(name, entry);
+            }
+        }
+        others.extend(table);
+    }
+    Ok((others, of_skills))
 }
 
 #[cfg(test)]
@@ -374,8 +425,50 @@ mod tests {
     }
 
     #[test]
+    fn large_state_is_read_by_parts_and_written_whole() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        let name = |at: usize| SkillName::parse(&format!("s-{at}")).unwrap();
+        let mut state = State::default();
+        for at in 0..2_000 {
+            let placed = vec![PathBuf::from(format!("/home/ann/projects/some/.claude/skills/s-{at}"))];
+            state.set(&name(at), SkillState { placed, ..SkillState::default() });
+        }
+        state.write(&dir).unwrap();
+        let text = dir.read_to_string(FILE).unwrap();
+        assert!(parts(&text).unwrap().len() > 2);
+        assert_eq!(State::read(&dir).unwrap(), state);
+        dir.write(FILE, format!("{text}later = 1\n")).unwrap();
+        state.set(&name(7), SkillState::default());
+        state.write(&dir).unwrap();
+        assert_eq!(State::read(&dir).unwrap(), state);
+        assert!(dir.read_to_string(FILE).unwrap().contains("\nlater = 1\n"), "what is not known stays");
+        dir.write(FILE, format!("{text}{}", text.trim_start_matches("format = 1"))).unwrap();
+        assert!(State::read(&dir).unwrap_err().to_string().contains("s-0 is there twice"));
+    }
+
+    #[test]
+    fn state_that_could_not_be_read_is_not_written() {
+        let temp = tempfile::tempdir().unwrap();
+        let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
+        let limits = Limits::default();
+        let pdf = SkillName::parse("pdf").unwrap();
+        let mut state = State::default();
+        state.set(&pdf, SkillState { placed: vec![PathBuf::from("/x".repeat(5 << 20))], ..SkillState::default() });
+        let refused = state.write(&dir).unwrap_err().to_string();
+        assert!(refused.contains(&format!("the limit is {}", limits.state_bytes)), "{refused}");
+        state.set(&pdf, SkillState { placed: vec![PathBuf::new(); 40_000], ..SkillState::default() });
+        assert!(state.write(&dir).unwrap_err().to_string().contains("more values"));
+        let pinned = SkillState { pinned: true, ..SkillState::default() };
+        let many = (0..=limits.state_skills).map(|at| (format!("s-{at}"), pinned.clone())).collect();
+        let refused = State { skills: Arc::new(many) }.write(&dir).unwrap_err().to_string();
+        assert!(refused.contains(&format!("the limit is {}", limits.state_skills)), "{refused}");
+        assert!(dir.symlink_metadata(FILE).is_err(), "nothing was written");
+    }
+
+    #[test]
     fn a_file_of_the_first_format_is_read() {
-        let state: State = toml::from_str("format = 1\n[skills.pdf]\nenabled = false\nlater = 1\n").unwrap();
+        let state = State::parse("format = 1\n[skills.pdf]\nenabled = false\nlater = 1\n").unwrap();
         assert_eq!(state.of(&SkillName::parse("pdf").unwrap()), SkillState { enabled: false, ..SkillState::default() });
     }
 

@@ -66,8 +66,11 @@ pub struct Limits {
     pub settings_bytes: u64,
     /// Bytes of a lock file: some 10,000 skills.
     pub lock_file_bytes: u64,
-    /// Bytes of `state.toml` and other small files in the home.
+    /// Bytes of `state.toml` and other small files in the home: a state with three links for each skill has 290 bytes a
+    /// skill, so that this is enough for three times the skills that a lock file can name.
     pub state_bytes: u64,
+    /// Skills of one library of which anything is set.
+    pub state_skills: usize,
     /// Bytes that git may fetch for one source.
     pub fetch_bytes: u64,
 }
@@ -104,7 +107,8 @@ impl Default for Limits {
             waivers_per_skill: 100,
             settings_bytes: 1 << 20,
             lock_file_bytes: 4 << 20,
-            state_bytes: 16 << 20,
+            state_bytes: 8 << 20,
+            state_skills: 30_000,
             fetch_bytes: 512 << 20,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use library::{Durability, Home, open_dir, read_bounded, write_atomically};
+use library::{Durability, Home, from_toml, open_dir, read_bounded, write_atomically};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use skill::Limits;
 
@@ -28,7 +28,7 @@ pub(super) fn read<T: DeserializeOwned>(home: &Home, file: &str) -> Result<BTree
     };
     let Some(bytes) = bytes else { return Ok(BTreeMap::new()) };
     let text = String::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
-    let noted: Noted<T> = toml::from_str(&text).map_err(|error| damaged(error.message().to_owned()))?;
+    let noted: Noted<T> = from_toml(&text).map_err(damaged)?;
     match noted.format {
         FORMAT => Ok(noted.seen),
         other => Err(damaged(format!("it has format {other}, this version reads {FORMAT}"))),

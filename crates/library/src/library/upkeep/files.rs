@@ -9,6 +9,7 @@ use crate::{
     events,
     home::{open_dir, read_bounded},
     lock::LibraryLock,
+    toml_text::from_toml,
 };
 
 const NOTE: &str = "library.toml";
@@ -54,7 +55,7 @@ impl Library {
             return Ok(if is_empty { LibraryNote::Absent } else { LibraryNote::Damaged("it is missing".to_owned()) });
         };
         let read = String::from_utf8(bytes).map_err(|error| error.to_string());
-        let note = read.and_then(|text| toml::from_str::<Note>(&text).map_err(|error| error.message().to_owned()));
+        let note = read.and_then(|text| from_toml::<Note>(&text));
         Ok(match note {
             Ok(note) if note.format != 1 => LibraryNote::Damaged(format!("its format {} is not known", note.format)),
             Ok(note) if note.path == self.path().display().to_string() => LibraryNote::Ours,

@@ -16,6 +16,7 @@ use crate::{
     home::{Durability, open_dir, read_bounded, write_atomically},
     lock::LibraryLock,
     state::{SkillState, State, StateError},
+    toml_text::is_flood,
 };
 
 const STATE: &str = "state.toml";
@@ -181,21 +182,21 @@ impl Saved {
     }
 
     fn section(&mut self, head: &str, lines: &[&str]) {
-        if let Ok(table) = format!("{head}{}", lines.join("\n")).parse::<Table>()
+        if let Some(table) = table(&format!("{head}{}", lines.join("\n")))
             && is_state(&table)
         {
             merge(&mut self.table, table);
             return;
         }
-        let Ok(named) = head.parse::<Table>() else {
+        let Some(named) = table(head) else {
             self.lost_any = true;
             self.dropped.extend(std::iter::once(head.trim_end()).chain(lines.iter().copied()).map(str::to_owned));
             return;
         };
         let skill = named.get("skills").and_then(Value::as_table).and_then(|skills| skills.keys().next().cloned());
         for line in lines.iter().filter(|line| !line.trim().is_empty()) {
-            match format!("{head}{line}\n").parse::<Table>() {
-                Ok(table) if is_state(&table) => merge(&mut self.table, table),
+            match table(&format!("{head}{line}\n")) {
+                Some(table) if is_state(&table) => merge(&mut self.table, table),
                 _ => {
                     self.dropped.push((*line).to_owned());
                     self.lost_any |= skill.is_none();
@@ -226,11 +227,16 @@ impl Saved {
     }
 }
 
+/// Reads a part, unless it has so many values that they would take many times its bytes.
+fn table(text: &str) -> Option<Table> {
+    if is_flood(text) { None } else { text.parse().ok() }
+}
+
 /// Whether a part of a state has values of the right kinds.
 fn is_state(part: &Table) -> bool {
     let mut whole = part.clone();
     whole.insert("format".to_owned(), Value::Integer(1));
-    toml::to_string(&whole).is_ok_and(|text| toml::from_str::<State>(&text).is_ok())
+    toml::to_string(&whole).is_ok_and(|text| State::parse(&text).is_ok())
 }
 
 fn merge(into: &mut Table, from: Table) {
@@ -271,6 +277,13 @@ mod tests {
             assert_eq!(found.table["skills"]["b"]["enabled"].as_bool(), Some(false));
             assert_eq!(found.table["skills"]["a"]["pinned"].as_bool(), Some(true), "{text:?}");
         }
+    }
+
+    #[test]
+    fn flood_of_values_is_damage_like_any_other() {
+        let flood = format!("x = [{}0]", "0,".repeat(100_000));
+        let (found, closed) = saved(&format!("format = 1\n[skills.a]\npinned = true\n{flood}\n"), &["a", "b"]);
+        assert_eq!((closed, found.dropped), (vec!["a".to_owned()], vec![flood]));
     }
 
     #[test]

@@ -1,0 +1,126 @@
+//! [`parts`] and [`from_toml`]: what reading a text of TOML takes, known before it is read.
+
+use serde::de::DeserializeOwned;
+use toml_parser::{
+    Source,
+    lexer::{Token, TokenKind},
+};
+
+/// Bytes after which a part of a state ends before the next skill.
+const PART_BYTES: usize = 64 << 10;
+/// What one part may weigh: a skill with 30,000 links.
+const PART_WEIGHT: usize = 100_000;
+/// What a state may weigh: one of `Limits::state_bytes` with three links for each skill weighs a million.
+const STATE_WEIGHT: usize = 1_500_000;
+/// What a file of settings may weigh: 10,000 trusted projects in Codex's configuration.
+const SETTINGS_WEIGHT: usize = 200_000;
+
+/// Splits the text of a state into parts that are read one after the other, so that no more than one of them is a tree
+/// in memory. Each but the first begins with a skill, and a small state is one part.
+///
+/// # Errors
+/// It has so many values that they would take many times its bytes.
+pub(crate) fn parts(text: &str) -> Result<Vec<&str>, String> {
+    let (mut parts, mut part, mut weight, mut all) = (Vec::new(), text, 0, 0);
+    let mut begins_line = true;
+    for token in Source::new(text).lex() {
+        let rest = text.get(token.span().start()..).unwrap_or_default();
+        let length = part.len() - rest.len();
+        if begins_line && length >= PART_BYTES && begins_skill(rest) {
+            parts.push(part.get(..length).unwrap_or_default());
+            (part, weight) = (rest, 0);
+        }
+        begins_line = token.kind() == TokenKind::Newline;
+        (weight, all) = (weight + weight_of(&token), all + weight_of(&token));
+        if weight > PART_WEIGHT || all > STATE_WEIGHT {
+            return Err("it has more values than a state of its size can have".to_owned());
+        }
+    }
+    parts.push(part);
+    Ok(parts)
+}
+
+/// Tells the first line of all that is said of a skill, as `[skills.pdf]`.
+fn begins_skill(text: &str) -> bool {
+    let line = text.lines().next().unwrap_or_default();
+    line.strip_prefix("[skills.").and_then(|rest| rest.strip_suffix(']')).is_some_and(|name| {
+        let quoted = name.strip_prefix('"').and_then(|name| name.strip_suffix('"'));
+        quoted.map_or(!name.contains('.'), |name| !name.contains('"'))
+    })
+}
+
+/// Refuses a file of settings with so many values that they would take many times its bytes.
+///
+/// # Errors
+/// Says so.
+pub fn refuse_toml_flood(text: &str) -> Result<(), String> {
+    match is_heavier(text, SETTINGS_WEIGHT) {
+        true => Err("it has more values than settings can have".to_owned()),
+        false => Ok(()),
+    }
+}
+
+/// Reads a small file of ours.
+///
+/// # Errors
+/// What is wrong with it, also that it has so many values that they would take many times its bytes.
+pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    refuse_toml_flood(text)?;
+    toml::from_str(text).map_err(|error| error.message().to_owned())
+}
+
+/// Tells a text that is too much to be read for what can be saved of it.
+pub(crate) fn is_flood(text: &str) -> bool {
+    is_heavier(text, PART_WEIGHT)
+}
+
+fn is_heavier(text: &str, most: usize) -> bool {
+    let mut left = most;
+    Source::new(text).lex().any(|token| {
+        let weight = weight_of(&token);
+        let is_over = weight > left;
+        left = left.saturating_sub(weight);
+        is_over
+    })
+}
+
+/// What a token takes when it is read, in units of 250 bytes at most. A dot may begin a table.
+fn weight_of(token: &Token) -> usize {
+    if token.kind() == TokenKind::Dot { 4 } else { 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_begin_with_skills_and_are_the_text() {
+        let one = |name: &str| {
+            let text = "\"\"\"\n[skills.within]\n\"\"\"";
+            let links = "\"/home/a/.claude/skills/x\", ".repeat(9);
+            format!(
+                "[skills.{name}]\nplaced = [{links}]\n[[skills.{name}.waivers]]\nid = {text}\n[skills.{name}.trial]\n"
+            )
+        };
+        let all = (0..4_000).map(|at| one(&if at % 2 == 0 { format!("s{at}") } else { format!("\"a.{at}\"") }));
+        let text = format!("format = 1\n{}", all.collect::<String>());
+        let parts = parts(&text).unwrap();
+        assert_eq!(parts.concat(), text);
+        assert!(parts.len() > text.len() / PART_BYTES / 2, "{}", parts.len());
+        for part in parts.iter().skip(1) {
+            assert!(part.starts_with("[skills.s") || part.starts_with("[skills.\"a."), "{}", &part[..80]);
+        }
+        assert_eq!(super::parts("").unwrap(), [""]);
+    }
+
+    #[test]
+    fn floods_are_refused_and_long_texts_are_not() {
+        for flood in ["0,", "[],", "\n", "{a=0},", "\"\",", ".a", "[[x]]\na.a.a.a=1\n"] {
+            let text = flood.repeat((1 << 20) / flood.len());
+            assert!(parts(&text).is_err() && refuse_toml_flood(&text).is_err() && is_flood(&text), "{flood:?}");
+        }
+        assert!(from_toml::<toml::Table>(&"x = [0,]\n".repeat(50_000)).is_err_and(|why| why.contains("more values")));
+        let long = format!("x = \"{}\"\n", "a.b = [], ".repeat(100_000));
+        assert!(parts(&long).is_ok() && refuse_toml_flood(&long).is_ok() && !is_flood(&long));
+    }
+}
