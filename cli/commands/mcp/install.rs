@@ -19,8 +19,9 @@ use crate::{
     reading::text_at,
 };
 
-/// Bytes of a host's configuration that are read at most.
-pub const CONFIG_BYTES: u64 = 64 << 20;
+/// Bytes of a host's configuration that are read at most. Most have some kilobytes; that of Claude Code, in which earlier
+/// versions kept what was typed, has megabytes for some, and 15 in a report.
+pub const CONFIG_BYTES: u64 = 16 << 20;
 
 /// Flags of `mcp install`.
 #[derive(Debug, Args)]

@@ -272,16 +272,14 @@ impl Host {
         let nothing = Entry { command: String::new(), args: Vec::new() };
         let made = match self.form {
             Form::Codex => toml::remove(text, SERVER),
-            _ => json::remove(text, &[self.fields(&nothing).0, SERVER]),
+            _ => json::remove(text, &[self.fields(&nothing).0], SERVER),
         };
         made.map_err(|why| HostError::Left { file: file.display().to_string(), why })
     }
 
     fn in_json(&self, text: &str, entry: &Entry) -> Result<String, String> {
         let (container, fields) = self.fields(entry);
-        fields
-            .iter()
-            .try_fold(text.to_owned(), |text, (field, value)| json::set(&text, &[container, SERVER, field], value))
+        json::set(text, &[container, SERVER], &fields)
     }
 
     /// The object that holds the servers, and the fields of ours.

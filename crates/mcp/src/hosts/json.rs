@@ -1,56 +1,78 @@
-//! [`set`]: a member in a JSON file, with comments, order, numbers and layout kept.
+//! [`set`]: members in a JSON file, with comments, order, numbers and layout kept.
 //!
-//! The text is not rendered anew: the member is put between what is there. What comes out is read
+//! The text is not rendered anew: a member is put between what is there. What comes out is read
 //! again and compared with what was meant, so that a file this cannot read right is refused whole.
 
-use std::ops::Range;
+mod outline;
+
+use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-/// The text with the member at `path` being `value`; missing objects on the way are made. An empty
+use outline::{Keys, Outline};
+
+/// The text with these members in the object at `path`; missing objects on the way are made. An empty
 /// text is an empty object.
 ///
 /// # Errors
 /// Why that cannot be done.
-pub fn set(text: &str, path: &[&str], value: &Value) -> Result<String, String> {
-    if text.trim().is_empty() {
-        return Ok(format!("{}\n", pretty(&nested(path, value), "  ")));
+pub fn set(text: &str, path: &[&str], members: &[(&str, Value)]) -> Result<String, String> {
+    let text = if text.trim().is_empty() { "{}\n" } else { text };
+    let (keys, names) = (Keys::default(), members.iter().map(|(name, _)| *name).collect::<Vec<_>>());
+    let before = outline(text, (path, &names), &keys)?;
+    let meant: Vec<Option<u64>> = members.iter().map(|(_, value)| keys.sum_of(value)).collect();
+    let mut written = Cow::Borrowed(text);
+    let missing = Value::Object(members.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect());
+    let changed = members.iter().zip(before.members.iter().zip(&meant)).filter(|(_, (old, new))| old != new);
+    let edits: Vec<(Vec<&str>, &Value)> = match before.has_holder {
+        true => changed.map(|((name, value), _)| ([path, &[*name]].concat(), value)).collect(),
+        false => vec![(path.to_vec(), &missing)],
+    };
+    for (path, value) in edits {
+        written = Cow::Owned(splice(&written, &path, value).ok_or("its layout is not understood")?);
     }
-    let before = parse(text)?;
-    let mut meant = before.clone();
-    put(&mut meant, path, value)?;
-    if meant == before {
-        return Ok(text.to_owned());
-    }
-    let written = splice(text, path, value).ok_or("its layout is not understood")?;
-    match parse(&written) {
-        Ok(after) if after == meant => Ok(written),
-        _ => Err("a name stands in it twice, or its layout is not understood".to_owned()),
-    }
+    checked(written, (path, &names), &keys, &before.with(meant))
 }
 
-/// The text without the member at `path`; the same text where there is none.
+/// The text without the member `name` of the object at `path`; the same text where there is none.
 ///
 /// # Errors
 /// Why that cannot be done.
-pub fn remove(text: &str, path: &[&str]) -> Result<String, String> {
+pub fn remove(text: &str, path: &[&str], name: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         return Ok(text.to_owned());
     }
-    let before = parse(text)?;
-    let mut meant = before.clone();
-    let parent = path.split_last().and_then(|(last, above)| {
-        let parent = above.iter().try_fold(&mut meant, |value, key| value.get_mut(*key))?;
-        parent.as_object_mut()?.shift_remove(*last)
-    });
-    if parent.is_none() {
-        return Ok(text.to_owned());
-    }
-    let written = cut_out(text, path).ok_or("its layout is not understood")?;
-    match parse(&written) {
-        Ok(after) if after == meant => Ok(written),
-        _ => Err("a name stands in it twice, or its layout is not understood".to_owned()),
-    }
+    let keys = Keys::default();
+    let before = outline(text, (path, &[name]), &keys)?;
+    let written = match before.members.first() {
+        Some(Some(_)) => cut_out(text, &[path, &[name]].concat()).ok_or("its layout is not understood")?.into(),
+        _ => text.into(),
+    };
+    checked(written, (path, &[name]), &keys, &before.with(vec![None]))
+}
+
+/// The text that was made, unless it does not hold what was meant; one that was not changed does.
+fn checked(written: Cow<'_, str>, members: (&[&str], &[&str]), keys: &Keys, meant: &Outline) -> Result<String, String> {
+    let is_right = match &written {
+        Cow::Borrowed(_) => true,
+        Cow::Owned(written) => outline(written, members, keys).as_ref() == Ok(meant),
+    };
+    is_right.then(|| written.into_owned()).ok_or_else(|| "its layout is not understood".to_owned())
+}
+
+/// Reads JSON, with comments and commas at the end as hosts take them.
+fn outline(text: &str, members: (&[&str], &[&str]), keys: &Keys) -> Result<Outline, String> {
+    let read = match Outline::of(text, members, keys) {
+        Err(error) if !error.is_data() => {
+            let plain = without_comments(text).ok_or("a text or a comment in it has no end")?;
+            Outline::of(&plain, members, keys)
+        }
+        read => read,
+    };
+    read.map_err(|error| match error.is_data() {
+        true => "what should hold the entry is no object, or stands in it twice".to_owned(),
+        false => format!("it is no JSON: {error}"),
+    })
 }
 
 /// Follows the path and leaves its last member out, with the comma that belongs to it.
@@ -58,34 +80,23 @@ fn cut_out(text: &str, path: &[&str]) -> Option<String> {
     let (last, above) = path.split_last()?;
     let mut start = blank_end(text, 0)?;
     for key in above {
-        start = object(text, start)?.members.iter().find(|member| member.key == *key)?.value.start;
+        start = object(text, start, key)?.member?.value;
     }
-    let object = object(text, start)?;
-    let at = object.members.iter().position(|member| member.key == *last)?;
-    let (member, next) = (object.members.get(at)?, object.members.get(at + 1));
-    let previous = at.checked_sub(1).and_then(|before| object.members.get(before));
+    let object = object(text, start, last)?;
+    let member = object.member?;
     let before = text.get(..member.start)?;
-    match (previous, next) {
+    match (object.previous, object.next) {
         (_, Some(next)) => Some([before, text.get(next.start..)?].concat()),
         (None, None) => Some([text.get(..=start)?, text.get(object.close..)?].concat()),
         (Some(_), None) if object.has_comma => {
-            let comma = blank_end(text, member.value.end)?;
+            let comma = blank_end(text, member.end)?;
             Some([before.trim_end(), text.get(comma + 1..)?].concat())
         }
         (Some(previous), None) => {
-            let comma = blank_end(text, previous.value.end)?;
-            Some(
-                [text.get(..comma)?, text.get(comma + 1..member.start)?.trim_end(), text.get(member.value.end..)?]
-                    .concat(),
-            )
+            let comma = blank_end(text, previous.end)?;
+            Some([text.get(..comma)?, text.get(comma + 1..member.start)?.trim_end(), text.get(member.end..)?].concat())
         }
     }
-}
-
-/// Reads JSON, with comments and commas at the end as hosts take them.
-fn parse(text: &str) -> Result<Value, String> {
-    let plain = without_comments(text).ok_or("a text or a comment in it has no end")?;
-    serde_json::from_str(&plain).map_err(|error| format!("it is no JSON: {error}"))
 }
 
 /// The same text with blanks in place of comments and of commas before a closing bracket.
@@ -115,16 +126,6 @@ fn without_comments(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// Sets the member in the value.
-fn put(document: &mut Value, path: &[&str], value: &Value) -> Result<(), String> {
-    let Some((first, rest)) = path.split_first() else {
-        *document = value.clone();
-        return Ok(());
-    };
-    let members = document.as_object_mut().ok_or_else(|| format!("what should hold `{first}` is no object"))?;
-    put(members.entry(*first).or_insert_with(|| Value::Object(Map::new())), rest, value)
-}
-
 /// A value inside the objects of a path.
 fn nested(path: &[&str], value: &Value) -> Value {
     path.iter().rev().fold(value.clone(), |inner, key| Value::Object(Map::from_iter([((*key).to_owned(), inner)])))
@@ -140,35 +141,44 @@ fn pretty(value: &Value, unit: &str) -> String {
     }
 }
 
-/// An object as it stands in the text.
+/// An object as it stands in the text, seen from a member that it may have.
+#[derive(Default)]
 struct Object {
-    members: Vec<Member>,
+    member: Option<Member>,
+    /// The one before that member.
+    previous: Option<Member>,
+    /// The one behind it.
+    next: Option<Member>,
+    /// The last of all.
+    last: Option<Member>,
     /// Where the closing bracket is.
     close: usize,
     /// Whether a comma stands after the last member.
     has_comma: bool,
 }
 
+/// Where the key of a member begins, and where its value begins and ends.
+#[derive(Clone, Copy)]
 struct Member {
-    key: String,
     start: usize,
-    value: Range<usize>,
+    value: usize,
+    end: usize,
 }
 
 /// Follows the path as far as it goes and puts the rest there.
 fn splice(text: &str, path: &[&str], value: &Value) -> Option<String> {
     let mut start = blank_end(text, 0)?;
     for (depth, key) in path.iter().enumerate() {
-        let object = object(text, start)?;
-        let Some(member) = object.members.iter().find(|member| member.key == *key) else {
+        let object = object(text, start, key)?;
+        let Some(member) = object.member else {
             return Some(insert(text, start, &object, key, &nested(&path[depth + 1..], value)));
         };
         if depth + 1 == path.len() {
             let layout = Layout::of(text);
             let rendered = layout.render(value, &layout.indent_at(text, member.start));
-            return Some([&text[..member.value.start], &rendered, &text[member.value.end..]].concat());
+            return Some([&text[..member.value], &rendered, &text[member.end..]].concat());
         }
-        start = member.value.start;
+        start = member.value;
     }
     None
 }
@@ -177,20 +187,20 @@ fn splice(text: &str, path: &[&str], value: &Value) -> Option<String> {
 fn insert(text: &str, open: usize, object: &Object, key: &str, value: &Value) -> String {
     let layout = Layout::of(text);
     let outer = layout.indent_at(text, open);
-    let on_lines = match object.members.last() {
+    let on_lines = match object.last {
         Some(last) => text[..last.start].rsplit('\n').next().is_none_or(|line| line.trim().is_empty()),
         None => true,
     };
     let key = Value::from(key).to_string();
-    let end = object.members.last().map_or(open + 1, |last| last.value.end);
+    let end = object.last.map_or(open + 1, |last| last.end);
     if !on_lines {
         return [&text[..end], ", ", &key, ": ", &value.to_string(), &text[end..]].concat();
     }
-    let indent = match object.members.last() {
+    let indent = match object.last {
         Some(last) => layout.indent_at(text, last.start),
         None => format!("{outer}{}", layout.unit),
     };
-    let comma = if object.has_comma || object.members.is_empty() { "" } else { "," };
+    let comma = if object.has_comma || object.last.is_none() { "" } else { "," };
     let rest = text[end..object.close].trim_end();
     let member = format!("{}{indent}{key}: {}", layout.line, layout.render(value, &indent));
     [&text[..end], comma, rest, &member, layout.line, &outer, &text[object.close..]].concat()
@@ -224,28 +234,33 @@ impl Layout {
     }
 }
 
-/// The object that begins at a place.
-fn object(text: &str, start: usize) -> Option<Object> {
+/// The object that begins at a place, seen from the member of a name.
+fn object(text: &str, start: usize, name: &str) -> Option<Object> {
     let bytes = text.as_bytes();
     if bytes.get(start) != Some(&b'{') {
         return None;
     }
-    let (mut members, mut has_comma) = (Vec::new(), false);
+    let mut object = Object::default();
     let mut at = blank_end(text, start + 1)?;
     while bytes.get(at) != Some(&b'}') {
         let key_end = string_end(text, at)?;
-        let key = serde_json::from_str(&text[at..key_end]).ok()?;
+        let key: Cow<'_, str> = serde_json::from_str(&text[at..key_end]).ok()?;
         let colon = blank_end(text, key_end)?;
         let value = blank_end(text, colon + 1).filter(|_| bytes.get(colon) == Some(&b':'))?;
-        let end = value_end(text, value)?;
-        members.push(Member { key, start: at, value: value..end });
-        at = blank_end(text, end)?;
-        has_comma = bytes.get(at) == Some(&b',');
-        if has_comma {
+        let member = Member { start: at, value, end: value_end(text, value)? };
+        match object.member {
+            None if key == name => (object.previous, object.member) = (object.last, Some(member)),
+            None => {}
+            Some(_) => object.next = object.next.or(Some(member)),
+        }
+        object.last = Some(member);
+        at = blank_end(text, member.end)?;
+        object.has_comma = bytes.get(at) == Some(&b',');
+        if object.has_comma {
             at = blank_end(text, at + 1)?;
         }
     }
-    Some(Object { members, close: at, has_comma })
+    Some(Object { close: at, ..object })
 }
 
 /// Where the value that begins at a place ends.
@@ -296,17 +311,16 @@ fn string_end(text: &str, start: usize) -> Option<usize> {
 
 /// Where blanks and comments end.
 fn blank_end(text: &str, start: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
     let mut at = start;
     loop {
-        let rest = text.as_bytes().get(at..)?;
-        if rest.starts_with(b"//") {
-            at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
-        } else if rest.starts_with(b"/*") {
-            at += 4 + rest.get(2..)?.windows(2).position(|two| two == b"*/")?;
-        } else if rest.first().is_some_and(u8::is_ascii_whitespace) {
-            at += 1;
-        } else {
-            return Some(at);
+        match (bytes.get(at), bytes.get(at + 1)) {
+            (Some(b'/'), Some(b'/')) => {
+                at += bytes[at..].iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len() - at);
+            }
+            (Some(b'/'), Some(b'*')) => at += 4 + bytes[at + 2..].windows(2).position(|two| two == b"*/")?,
+            (Some(byte), _) if byte.is_ascii_whitespace() => at += 1,
+            _ => return (at <= bytes.len()).then_some(at),
         }
     }
 }

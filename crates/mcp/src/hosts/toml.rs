@@ -1,5 +1,7 @@
 //! [`set`]: a server in a TOML file, with comments, order and all else kept.
 
+use library::refuse_toml_flood;
+use skill::Limits;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 
 use crate::hosts::Entry;
@@ -12,7 +14,7 @@ const SERVERS: &str = "mcp_servers";
 /// # Errors
 /// Why that cannot be done.
 pub fn set(text: &str, name: &str, entry: &Entry) -> Result<String, String> {
-    let mut document: DocumentMut = text.parse().map_err(|error| format!("it is no TOML: {error}"))?;
+    let mut document = parse(text)?;
     let servers = table(document.as_table_mut(), SERVERS, true)?;
     let server = table(servers, name, false)?;
     let args = Array::from_iter(entry.args.iter().map(String::as_str));
@@ -26,12 +28,21 @@ pub fn set(text: &str, name: &str, entry: &Entry) -> Result<String, String> {
 /// # Errors
 /// Why that cannot be done.
 pub fn remove(text: &str, name: &str) -> Result<String, String> {
-    let mut document: DocumentMut = text.parse().map_err(|error| format!("it is no TOML: {error}"))?;
+    let mut document = parse(text)?;
     let servers = document.get_mut(SERVERS).and_then(Item::as_table_like_mut);
     match servers.and_then(|servers| servers.remove(name)) {
         Some(_) => Ok(document.to_string()),
         None => Ok(text.to_owned()),
     }
+}
+
+fn parse(text: &str) -> Result<DocumentMut, String> {
+    let limit = Limits::default().settings_bytes;
+    if text.len() as u64 > limit {
+        return Err(format!("it has more than {limit} bytes"));
+    }
+    refuse_toml_flood(text)?;
+    text.parse().map_err(|error| format!("it is no TOML: {error}"))
 }
 
 /// The table of a key, made where there is none.
