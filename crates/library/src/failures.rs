@@ -126,6 +126,8 @@ impl Fails for CommitError {
             )),
             Self::ProposalMoved { id } => Failure::new(FailureKind::Conflict, "stale_revision")
                 .hint(format!("look at it as it is now: `skillhub review show {id}`")),
+            Self::TooLarge(_) => Failure::new(FailureKind::Invalid, "too_large")
+                .hint("make the change in several steps: fewer skills, or fewer proposals, at a time"),
             Self::QueueFull { .. } | Self::QueueTooLarge { .. } => Failure::new(FailureKind::Refused, "policy_denied")
                 .hint(
                     "ask a person to decide, `skillhub review list` shows what waits; what an actor proposed it may \

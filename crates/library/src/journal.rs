@@ -45,6 +45,9 @@ const FORMAT_WITHOUT_PROPOSALS: u32 = 1;
 /// More bytes than a note of what was applied has.
 const NOTE_BYTES: usize = 128;
 const FRAME_BYTES: usize = 4 + 4 + 8 + 4;
+/// Bytes of the largest record: all proposals that may wait are half of it, and the files of large skills are in the
+/// history before their record is written.
+const RECORD_BYTES: u64 = 128 << 20;
 
 /// One committed operation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -135,6 +138,8 @@ pub enum Piece {
 pub struct Journal {
     dir: Dir,
     file: File,
+    /// Bytes that a record may have.
+    most: u64,
 }
 
 impl Journal {
@@ -146,7 +151,7 @@ impl Journal {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
         let file = dir.open_with(FILE, &options)?;
-        Ok(Self { dir: dir.try_clone()?, file })
+        Ok(Self { dir: dir.try_clone()?, file, most: RECORD_BYTES })
     }
 
     /// The journal's size in bytes.
@@ -177,13 +182,15 @@ impl Journal {
     /// Adds a record and syncs it: the commit point.
     ///
     /// # Errors
-    /// What the system said; the record may then be in the file in part, and will be cut.
+    /// `FileTooLarge`, with nothing written, for a record that could not be read again; else what the system said, and the
+    /// record may be in the file in part, and will be cut.
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
+        let framed = frame(record, self.most)?;
         let before = self.len()?;
         if before == 0 {
             sync_folder(&self.dir)?;
         }
-        let written = self.file.write_all(&frame(record)?).and_then(|()| self.file.sync_data());
+        let written = self.file.write_all(&framed).and_then(|()| self.file.sync_data());
         written.map_err(|error| match self.file.set_len(before).and_then(|()| self.file.sync_data()) {
             Ok(()) => error,
             Err(_) => {
@@ -204,7 +211,7 @@ impl Journal {
         self.file.read_to_end(&mut bytes)?;
         let mut rest = bytes.as_slice();
         let mut records = Vec::new();
-        while let Some((record, after)) = parse(rest)? {
+        while let Some((record, after)) = parse(rest, self.most)? {
             records.push(record);
             rest = after;
         }
@@ -212,7 +219,7 @@ impl Journal {
             let at = from + (bytes.len() - rest.len()) as u64;
             return Err(invalid(&format!("the journal is damaged at byte {at} and was left as it is")));
         }
-        Ok(Contents { records, cut_bytes: rest.len() as u64, is_garbage: !is_beginning(rest) })
+        Ok(Contents { records, cut_bytes: rest.len() as u64, is_garbage: !is_beginning(rest, self.most) })
     }
 
     /// Everything in the file, damaged or not. Whole records are found behind damage as well.
@@ -227,7 +234,7 @@ impl Journal {
         let (mut pieces, mut at) = (Vec::new(), 0);
         let mut starts = starts(&bytes).into_iter();
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
-            match parse(rest)? {
+            match parse(rest, self.most)? {
                 Some((record, after)) => {
                     let end = bytes.len() - after.len();
                     pieces.push(Piece::Whole(record, at as u64..end as u64));
@@ -377,7 +384,7 @@ pub(crate) fn boot_id() -> Option<&'static str> {
     BOOT.as_deref()
 }
 
-fn frame(record: &Record) -> io::Result<Vec<u8>> {
+fn frame(record: &Record, most: u64) -> io::Result<Vec<u8>> {
     let objects = record.objects.iter();
     let objects = objects.map(|o| ObjectHead { id: o.id.clone(), kind: o.kind.clone(), len: o.bytes.len() as u64 });
     let head = Head {
@@ -391,8 +398,15 @@ fn frame(record: &Record) -> io::Result<Vec<u8>> {
         lock_lines: record.lock_lines.clone(),
     };
     let head = serde_json::to_vec(&head)?;
-    let parts = record.objects.iter().map(|object| &object.bytes);
-    let body: Vec<u8> = parts.chain(record.proposals.iter().map(|file| &file.bytes)).flatten().copied().collect();
+    let parts =
+        || record.objects.iter().map(|object| &object.bytes).chain(record.proposals.iter().map(|file| &file.bytes));
+    let bytes = (head.len() + parts().map(Vec::len).sum::<usize>()) as u64;
+    if bytes > most {
+        let message =
+            format!("the change has {bytes} bytes of new files and proposals, and a record of it at most {most}");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    let body: Vec<u8> = parts().flatten().copied().collect();
     let head_len = u32::try_from(head.len()).map_err(io::Error::other)?;
     let mut framed = Vec::with_capacity(FRAME_BYTES + head.len() + body.len());
     framed.extend(MAGIC);
@@ -417,7 +431,7 @@ fn format_of(record: &Record) -> u32 {
 
 /// Whether these bytes are the beginning of a record that is longer: what a process leaves that is stopped
 /// while it writes one. After a power loss zeros may stand at its end, for what never came to the disk.
-fn is_beginning(bytes: &[u8]) -> bool {
+fn is_beginning(bytes: &[u8], most: u64) -> bool {
     let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let bytes = bytes.get(..written).unwrap_or_default();
     let number = |from: usize, to: usize| {
@@ -425,13 +439,20 @@ fn is_beginning(bytes: &[u8]) -> bool {
     };
     let starts = bytes.iter().zip(MAGIC).all(|(found, expected)| found == expected);
     let whole = number(4, 8).zip(number(8, 16)).map(|(head, body)| head.saturating_add(body));
-    starts && whole.is_none_or(|whole| whole.saturating_add(FRAME_BYTES as u64) > bytes.len() as u64)
+    let is_cut = |whole: u64| whole <= most && whole.saturating_add(FRAME_BYTES as u64) > bytes.len() as u64;
+    starts && whole.is_none_or(is_cut)
 }
 
 /// The first record of `bytes` and what follows it; `None` when there is no whole one. A whole one
 /// that cannot be understood is an error: it was reported as done.
-fn parse(bytes: &[u8]) -> io::Result<Option<(Record, &[u8])>> {
+fn parse(bytes: &[u8], most: u64) -> io::Result<Option<(Record, &[u8])>> {
     let Some((head, mut body, after)) = framed(bytes) else { return Ok(None) };
+    let found = (head.len() + body.len()) as u64;
+    if found > most {
+        return Err(invalid(&format!(
+            "a record of the journal has {found} bytes, this version reads at most {most}; use the skillhub that wrote it"
+        )));
+    }
     let format: Format = serde_json::from_slice(head)?;
     if !(FORMAT_WITHOUT_PROPOSALS..=FORMAT).contains(&format.format) {
         return Err(invalid(&format!(
@@ -515,7 +536,7 @@ mod tests {
             assert_eq!((contents.records.len(), contents.cut_bytes), (1, len - first));
         }
         journal.file.set_len(first).unwrap();
-        let mut damaged = frame(&record("b")).unwrap();
+        let mut damaged = frame(&record("b"), RECORD_BYTES).unwrap();
         *damaged.last_mut().unwrap() ^= 1;
         journal.file.write_all(&damaged).unwrap();
         assert_eq!(journal.read(0).unwrap().records.len(), 1);
@@ -559,7 +580,7 @@ mod tests {
         framed.extend(sum(head, b"abc"));
         framed.extend(head);
         framed.extend(b"abc");
-        let (record, after) = parse(&framed).unwrap().unwrap();
+        let (record, after) = parse(&framed, RECORD_BYTES).unwrap().unwrap();
         assert_eq!((record.heads[0].skill.as_str(), record.objects[0].bytes.as_slice()), ("pdf", b"abc".as_slice()));
         assert_eq!((record.events[0].operation.as_str(), after), ("1-2", b"".as_slice()));
         assert_eq!(record.temporary, [], "a record without these was written before there were any");
@@ -570,7 +591,8 @@ mod tests {
         let (_temp, mut journal) = journal();
         journal.append(&record("a")).unwrap();
         let len = journal.len().unwrap();
-        let mut unwritable = Journal { dir: journal.dir.try_clone().unwrap(), file: journal.dir.open(FILE).unwrap() };
+        let (dir, file) = (journal.dir.try_clone().unwrap(), journal.dir.open(FILE).unwrap());
+        let mut unwritable = Journal { dir, file, most: RECORD_BYTES };
         assert!(unwritable.append(&record("b")).is_err());
         assert_eq!((journal.len().unwrap(), journal.read(0).unwrap().records.len()), (len, 1));
     }
@@ -594,16 +616,16 @@ mod tests {
 
     #[test]
     fn what_a_stopped_write_leaves_is_told_from_damage() {
-        let whole = frame(&record("a")).unwrap();
+        let whole = frame(&record("a"), RECORD_BYTES).unwrap();
         for at in 0..whole.len() {
             let mut cut = whole[..at].to_vec();
-            assert!(is_beginning(&cut), "{at}");
+            assert!(is_beginning(&cut, RECORD_BYTES), "{at}");
             cut.resize(whole.len(), 0);
-            assert!(is_beginning(&cut), "{at} and zeros");
+            assert!(is_beginning(&cut, RECORD_BYTES), "{at} and zeros");
         }
         let mut damaged = whole.clone();
         damaged[60] ^= 1;
-        assert!(!is_beginning(&damaged) && !is_beginning(b"something else"));
+        assert!(!is_beginning(&damaged, RECORD_BYTES) && !is_beginning(b"something else", RECORD_BYTES));
     }
 
     #[test]
@@ -622,11 +644,40 @@ mod tests {
     }
 
     #[test]
+    fn larger_record_is_not_written() {
+        let (_temp, mut journal) = journal();
+        journal.append(&record("a")).unwrap();
+        let len = journal.len().unwrap();
+        let large = ProposalFile { id: "p".into(), is_open: true, bytes: vec![0; RECORD_BYTES as usize] };
+        let error = journal.append(&Record { proposals: vec![large], ..record("b") }).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        assert!(error.to_string().contains("at most 134217728"), "{error}");
+        assert_eq!((journal.len().unwrap(), journal.read(0).unwrap().records.len()), (len, 1));
+    }
+
+    #[test]
+    fn larger_record_is_not_read() {
+        let (_temp, mut journal) = journal();
+        journal.append(&record("a")).unwrap();
+        let len = journal.len().unwrap() - FRAME_BYTES as u64;
+        journal.append(&record(&"b".repeat(99))).unwrap();
+        journal.most = len;
+        for refused in [journal.read(0).map(drop), journal.pieces().map(drop)] {
+            let error = refused.unwrap_err();
+            assert!(error.to_string().contains(&format!("reads at most {len}")), "{error}");
+        }
+        journal.most += 1_000;
+        assert_eq!(journal.read(0).unwrap().records.len(), 2);
+        let cut = &frame(&record("b"), RECORD_BYTES).unwrap()[..30];
+        assert!(is_beginning(cut, len) && !is_beginning(cut, 20), "no such record was begun");
+    }
+
+    #[test]
     fn journal_of_many_beginnings_is_summed_once() {
         let (_temp, mut journal) = journal();
         // Each seems to be a record of half a megabyte, and together they would be 200 GB.
         let flood = b"SKJ2\0\0\0\x10\0\0\0\0\0\x08\0\0\0\0\0\0".repeat(400_000);
-        let (one, two) = (frame(&record("a")).unwrap(), frame(&record("b")).unwrap());
+        let (one, two) = (frame(&record("a"), RECORD_BYTES).unwrap(), frame(&record("b"), RECORD_BYTES).unwrap());
         journal.file.write_all(&[&*one, b"x", &flood, &two, &one, b"SKJ"].concat()).unwrap();
         let end = (one.len() + 1 + flood.len()) as u64;
         let (second, third) = (end + two.len() as u64, end + (two.len() + one.len()) as u64);

@@ -324,7 +324,10 @@ impl Library {
         let (files, events) = self.prepare_proposals(own, proposals, &operation, &revisions)?;
         record.proposals = files;
         record.events.extend(events.iter().cloned());
-        journal.append(&record).map_err(self.own_io())?;
+        journal.append(&record).map_err(|error| match error.kind() {
+            io::ErrorKind::FileTooLarge => CommitError::TooLarge(error),
+            _ => self.own_io()(error).into(),
+        })?;
         self.untold.extend(events);
         let trouble = self.write_out(own, &record).err().map(|error| error.to_string());
         Ok(Written { parts, trouble })

@@ -45,6 +45,9 @@ pub enum CommitError {
         /// How many may.
         limit: u64,
     },
+    /// The change is more than a record of the journal may hold.
+    #[error("nothing was changed: {0}")]
+    TooLarge(io::Error),
     /// The library's folder cannot be written.
     #[error("cannot write in the library {path:?}: {source}")]
     NotWritable {
