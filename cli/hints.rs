@@ -88,9 +88,10 @@ pub fn for_user(text: &str) -> String {
     FLAGS.get().map_or_else(|| text.to_owned(), |flags| with_flags(text, flags))
 }
 
-/// Tests for flags that further commands need.
-pub fn are_needed() -> bool {
-    FLAGS.get().is_some_and(|flags| !flags.library.is_empty() || !flags.registry.is_empty())
+/// Tests for flags that further commands need, and for sentences in the text of a document that may have commands.
+pub fn are_needed(json: &str) -> bool {
+    let has_flags = FLAGS.get().is_some_and(|flags| !flags.library.is_empty() || !flags.registry.is_empty());
+    has_flags && SENTENCES.iter().any(|name| json.contains(&format!("\"{name}\":")))
 }
 
 /// Adds the flags of this command to the commands in a document's sentences.

@@ -173,14 +173,15 @@ impl Output {
     ) -> Result<(), CliError> {
         let mut rendered = Vec::new();
         if self.json {
-            if hints::are_needed() {
+            write_json(&mut rendered, document)?;
+            let mut written = text_of(rendered);
+            if hints::are_needed(&written) {
                 let mut document = serde_json::to_value(document).map_err(io::Error::from)?;
                 hints::complete(&mut document);
+                rendered = Vec::new();
                 write_json(&mut rendered, &document)?;
-            } else {
-                write_json(&mut rendered, document)?;
+                written = text_of(rendered);
             }
-            let written = text_of(rendered);
             rendered = if is_plain(&written) { written } else { plain_json(&written) }.into_bytes();
             rendered.push(b'\n');
         } else {
@@ -227,7 +228,10 @@ impl Output {
         {
             return Ok(());
         }
-        self.answer(document, |out| out.write_all(text.as_bytes()))
+        self.answer(document, |page| {
+            page.text = text.into_bytes();
+            Ok(())
+        })
     }
 
     /// Prints a message for people on the error stream, unless `--quiet`.

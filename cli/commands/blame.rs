@@ -1,8 +1,9 @@
 //! `skillhub blame`: who wrote each line of a file.
 
 use clap::Args;
-use evolve::blame::{Blame, BlamedLine, blame};
-use library::Revision;
+use evolve::blame::{Blame, LineSource, blame};
+use library::{Revision, RevisionId};
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 use skill::SkillPath;
 use skill_manage::{ManageError, RequestError};
@@ -43,7 +44,38 @@ pub fn run(context: &Context, args: &BlameArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-fn document(found: &Blame) -> Value {
+/// The document. Its lines are written one by one: as values a million of them would take a gigabyte.
+#[derive(Serialize)]
+struct Document<'a> {
+    ok: bool,
+    name: &'a str,
+    path: &'a str,
+    revision: &'a RevisionId,
+    number: u64,
+    cut: bool,
+    revisions: Vec<Value>,
+    #[serde(serialize_with = "write_lines")]
+    lines: &'a Blame,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    line: usize,
+    number: u64,
+    text: &'a str,
+    release: Option<&'a str>,
+    path: Option<&'a str>,
+}
+
+fn write_lines<S: Serializer>(found: &Blame, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(found.lines().enumerate().filter_map(|(place, (text, source))| {
+        let LineSource { revision, release, path } = found.sources.get(source)?;
+        let (release, path) = (release.as_deref(), path.as_ref().map(SkillPath::as_str));
+        Some(Line { line: place + 1, number: *revision, text, release, path })
+    }))
+}
+
+fn document(found: &Blame) -> Document<'_> {
     let revisions = found.revisions.values().map(|revision| {
         let stamp = &revision.stamp;
         json!({
@@ -53,35 +85,29 @@ fn document(found: &Blame) -> Value {
             "reviewer": revision.acceptance.as_ref().map(|acceptance| acceptance.reviewer.to_string()),
         })
     });
-    let lines = found.lines.iter().enumerate().map(|(place, line)| {
-        json!({
-            "line": place + 1, "number": line.revision, "text": line.text, "release": line.release,
-            "path": line.path.as_ref().map(SkillPath::as_str),
-        })
-    });
-    json!({
-        "ok": true, "name": found.skill.as_str(), "path": found.path.as_str(), "revision": found.of.id,
-        "number": found.of.number, "cut": found.is_cut, "revisions": revisions.collect::<Vec<_>>(),
-        "lines": lines.collect::<Vec<_>>(),
-    })
+    Document {
+        ok: true,
+        name: found.skill.as_str(),
+        path: found.path.as_str(),
+        revision: &found.of.id,
+        number: found.of.number,
+        cut: found.is_cut,
+        revisions: revisions.collect(),
+        lines: found,
+    }
 }
 
 fn text(found: &Blame) -> String {
-    let rows: Vec<(String, String, String)> = found.lines.iter().map(|line| row(found, line)).collect();
-    let width = |of: fn(&(String, String, String)) -> &String| rows.iter().map(|row| of(row).chars().count()).max();
-    let (number, who) = (width(|row| &row.0).unwrap_or_default(), width(|row| &row.1).unwrap_or_default());
+    let told: Vec<(String, String)> = found.sources.iter().map(|source| told(found, source)).collect();
+    let width = |of: fn(&(String, String)) -> &String| told.iter().map(|told| of(told).chars().count()).max();
+    let (number, who) = (width(|told| &told.0).unwrap_or_default(), width(|told| &told.1).unwrap_or_default());
     let mut text = String::new();
     let mut last = None;
-    for (row, line) in rows.iter().zip(&found.lines) {
-        let style = if last == Some(line.revision) { FAINT } else { STRONG };
-        let fill = " ".repeat(who - row.1.chars().count());
-        text.push_str(&format!(
-            "{style}{:>number$}{style:#} {FAINT}{}{fill}{FAINT:#} | {}\n",
-            row.0,
-            row.1,
-            visible(&line.text)
-        ));
-        last = Some(line.revision);
+    for (line, source) in found.lines() {
+        let Some((revision, by)) = told.get(source) else { continue };
+        let style = if last == Some(revision) { FAINT } else { STRONG };
+        text.push_str(&format!("{style}{revision:>number$}{style:#} {FAINT}{by:<who$}{FAINT:#} | {}\n", visible(line)));
+        last = Some(revision);
     }
     if found.is_cut {
         text.push_str(&format!("{FAINT}Older revisions were not looked at.{FAINT:#}\n"));
@@ -89,16 +115,16 @@ fn text(found: &Blame) -> String {
     text
 }
 
-/// The number of the revision, and who it was, when and what.
-fn row(found: &Blame, line: &BlamedLine) -> (String, String, String) {
-    let who = found.revisions.get(&line.revision).map(|revision| who(revision, line)).unwrap_or_default();
-    (line.revision.to_string(), who, line.text.clone())
+/// The number of a revision, and who it was, when and what.
+fn told(found: &Blame, source: &LineSource) -> (String, String) {
+    let who = found.revisions.get(&source.revision).map(|revision| who(revision, source)).unwrap_or_default();
+    (source.revision.to_string(), who)
 }
 
-fn who(revision: &Revision, line: &BlamedLine) -> String {
+fn who(revision: &Revision, source: &LineSource) -> String {
     let stamp = &revision.stamp;
     let day = time(stamp.time).get(..10).unwrap_or_default().to_owned();
-    let from = line.release.as_ref().map_or_else(|| stamp.actor.to_string(), |release| format!("from {release}"));
-    let renamed = line.path.as_ref().map(|path| format!(" ({path})")).unwrap_or_default();
+    let from = source.release.as_ref().map_or_else(|| stamp.actor.to_string(), |release| format!("from {release}"));
+    let renamed = source.path.as_ref().map(|path| format!(" ({path})")).unwrap_or_default();
     visible(&format!("{day} {:<11} {from}{renamed}", revision.action.as_str()))
 }

@@ -40,23 +40,31 @@ pub struct Blame {
     pub of: Revision,
     /// The revisions that lines are from, by their number.
     pub revisions: BTreeMap<u64, Revision>,
-    /// The lines, first to last.
-    pub lines: Vec<BlamedLine>,
+    /// Where lines are from, each once.
+    pub sources: Vec<LineSource>,
     /// Whether there are older revisions that were not looked at.
     pub is_cut: bool,
+    text: String,
+    /// Of each line the place of its source. A file may have a million lines.
+    places: Vec<usize>,
 }
 
-/// A line and where it is from.
+/// Where lines are from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BlamedLine {
-    /// Its text, without the end of the line.
-    pub text: String,
-    /// The number of the revision that brought it.
+pub struct LineSource {
+    /// The number of the revision that brought them.
     pub revision: u64,
-    /// The release that it came with, where it came with one.
+    /// The release that they came with, where they came with one.
     pub release: Option<String>,
     /// What the file was called then, where that is another path.
     pub path: Option<SkillPath>,
+}
+
+impl Blame {
+    /// The lines, first to last, without their ends, and the places of their sources.
+    pub fn lines(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.text.lines().zip(self.places.iter().copied())
+    }
 }
 
 /// Why nothing can be said of a file's lines.
@@ -138,19 +146,23 @@ pub fn blame(library: &Library, skill: &SkillName, path: &SkillPath, spec: &str)
             },
         });
     }
-    let told = |(text, source): (&str, Source)| {
+    let told = |source: &Source| {
         // Oldest first again.
         let place = revisions.len() - 1 - source.version;
         let (revision, state) = (revisions.get(place)?, states.get(place)?);
         let release = revision.origin.as_ref().filter(|_| source.is_released).map(library::Origin::release);
         let older = Some(&state.path).filter(|older| *older != path).cloned();
-        Some(BlamedLine { text: text.to_owned(), revision: revision.number, release, path: older })
+        Some(LineSource { revision: revision.number, release, path: older })
     };
-    let lines: Vec<BlamedLine> = follower.lines().filter_map(told).collect();
-    let numbers: BTreeSet<u64> = lines.iter().map(|line| line.revision).collect();
+    let (text, found) = follower.into_lines();
+    let distinct: BTreeSet<Source> = found.iter().copied().collect();
+    let sources: Vec<LineSource> = distinct.iter().map(told).collect::<Option<_>>().unwrap_or_default();
+    let distinct: Vec<Source> = distinct.into_iter().collect();
+    let places = found.iter().filter_map(|source| distinct.binary_search(source).ok()).collect();
+    let numbers: BTreeSet<u64> = sources.iter().map(|source| source.revision).collect();
     let named = revisions.iter().filter(|revision| numbers.contains(&revision.number));
     let named = named.map(|revision| (revision.number, revision.clone())).collect();
-    Ok(Blame { skill: skill.clone(), path: path.clone(), of, revisions: named, lines, is_cut })
+    Ok(Blame { skill: skill.clone(), path: path.clone(), of, revisions: named, sources, is_cut, text, places })
 }
 
 /// What a file was called in a revision, and what tells its content from others; `None` where there was none.

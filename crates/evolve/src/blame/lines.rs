@@ -27,7 +27,7 @@ pub(super) struct Version<'a> {
 }
 
 /// Where a line is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Source {
     /// The place of the version, from 0.
     pub version: usize,
@@ -80,9 +80,9 @@ impl Follower {
         }
     }
 
-    /// The lines of the last version, with where each is from.
-    pub fn lines(&self) -> impl Iterator<Item = (&str, Source)> {
-        self.text.lines().zip(self.sources.iter().copied())
+    /// The last version, and where each of its lines is from.
+    pub fn into_lines(self) -> (String, Vec<Source>) {
+        (self.text, self.sources)
     }
 }
 

@@ -15,7 +15,8 @@ fn follow(versions: &[Version<'_>]) -> Follower {
 
 /// The version of each line, and whether its release has it.
 fn sources(versions: &[Version<'_>]) -> Vec<(usize, bool)> {
-    follow(versions).lines().map(|(_, Source { version, is_released })| (version, is_released)).collect()
+    let (_, found) = follow(versions).into_lines();
+    found.into_iter().map(|Source { version, is_released }| (version, is_released)).collect()
 }
 
 #[test]
@@ -49,7 +50,7 @@ fn the_same_line_twice_is_followed_each_by_itself() {
     let found = sources(&versions);
     assert_eq!(found.iter().map(|(version, _)| *version).collect::<Vec<_>>().len(), 3);
     assert_eq!(found[1], (2, false));
-    assert!(follow(&[]).lines().next().is_none());
+    assert!(sources(&[]).is_empty());
 }
 
 #[test]
@@ -71,9 +72,9 @@ fn shuffled_versions_are_searched_up_to_a_bound() {
     assert_eq!(left[19], left[14], "nothing is searched once the bound is reached");
     let moved = [&texts[19], "first\n", &texts[19]].concat();
     follower.follow(&version(&moved[texts[19].len()..]));
-    let first = follower.lines().map(|(text, Source { version, .. })| (text.to_owned(), version)).next();
-    assert_eq!(first, Some(("first".to_owned(), 20)));
-    assert!(follower.lines().skip(1).all(|(_, source)| source.version < 20), "lines are still told apart");
+    let (text, found) = follower.into_lines();
+    assert_eq!((text.lines().next(), found[0].version), (Some("first"), 20));
+    assert!(found.iter().skip(1).all(|source| source.version < 20), "lines are still told apart");
 }
 
 #[test]
@@ -82,6 +83,6 @@ fn rollback_beyond_the_known_lines_is_followed() {
     let mut follower = Follower::with_returning([mark_of(b"a\nb\n")]);
     follower.left_known = 1;
     [version("a\nb\n"), version("a\nx\n"), back].iter().for_each(|version| follower.follow(version));
-    let versions: Vec<usize> = follower.lines().map(|(_, source)| source.version).collect();
+    let versions: Vec<usize> = follower.into_lines().1.iter().map(|source| source.version).collect();
     assert_eq!(versions, [0, 2], "as if it had been typed again");
 }
