@@ -3,7 +3,8 @@
 
 use std::fs;
 
-use client::{InstallError, InstallRequest, InstallStatus, LockFile};
+use client::{InstallError, InstallRequest, InstallStatus, LockFile, LockFileError};
+use git2::{IndexEntry, IndexTime, Repository};
 use library::Action;
 use skill::failure::{Fails, FailureKind};
 
@@ -188,4 +189,43 @@ fn the_content_of_a_changed_skill_is_refreshed() {
     assert_eq!(skill.content, head.digest.to_string());
     assert_ne!(skill.content, skill.digest);
     assert!(!LockFile::refresh(&world.lock_path(), &library, &name("csv")).unwrap());
+}
+
+/// A side of a merge: entries of 100 kB each.
+fn large_side(letter: char) -> String {
+    let place = "/x".repeat(50_000);
+    let entry = |number| {
+        format!(
+            "\n[[skill]]\nname = \"acme/{letter}{number}\"\nrequested = \"\"\nkind = \"folder\"\nsource = \"{place}\"\n\
+             archive = \"a\"\ndigest = \"d\"\ncontent = \"d\"\nagents = []\nruleset = \"1\"\n"
+        )
+    };
+    format!("format = 1\n{}", (0..22).map(entry).collect::<String>())
+}
+
+#[test]
+fn merge_of_two_large_sides_is_not_written() {
+    let world = World::new();
+    let repository = Repository::init(world.project()).unwrap();
+    let mut index = repository.index().unwrap();
+    for (stage, text) in [(2, large_side('a')), (3, large_side('b'))] {
+        assert!(LockFile::parse(&text, &world.lock_path()).is_ok(), "each is read");
+        let none = IndexTime::new(0, 0);
+        let (id, path) = (repository.blob(text.as_bytes()).unwrap(), b"skillhub.lock".to_vec());
+        let (dev, ino, uid, gid, file_size, flags_extended) = (0, 0, 0, 0, 0, 0);
+        let (mode, flags, ctime, mtime) = (0o100_644, stage << 12, none, none);
+        index
+            .add(&IndexEntry { ctime, mtime, dev, ino, mode, uid, gid, file_size, id, flags, flags_extended, path })
+            .unwrap();
+    }
+    index.write().unwrap();
+    let begun = "format = 1\n<<<<<<< HEAD\n=======\n>>>>>>> other\n";
+    write(&world.lock_path(), begun);
+    let error = client::heal(&world.lock_path(), &world.library()).unwrap_err();
+    assert!(matches!(&error, LockFileError::TooLarge { why, .. } if why.contains("the limit is 4194304")), "{error}");
+    assert_eq!(error.failure().code, "too_large");
+    assert_eq!(world.lock_text(), begun, "the file is as it was");
+    write(&world.lock_path(), &format!("{begun}{}", " ".repeat(4 << 20)));
+    let error = client::heal(&world.lock_path(), &world.library()).unwrap_err();
+    assert!(error.to_string().contains("more than 4194304 bytes"), "{error}");
 }
