@@ -23,7 +23,7 @@ fn every_kept_input_of_every_fuzz_target_is_no_finding() {
     }
 }
 
-/// What each kept text takes at a quarter of what its reader takes, at half of it and at all: for the desk, since
+/// What each kept text takes: memory, and time at a quarter of what its reader takes, at half of it and at all: for the desk, since
 /// times vary. With `SKILLHUB_GROWTH` it prints them.
 #[test]
 fn floods_are_timed_at_three_sizes() {
@@ -33,9 +33,12 @@ fn floods_are_timed_at_three_sizes() {
     let wanted = if std::env::var_os("SKILLHUB_GROWTH").is_some() { files.len() } else { 1 };
     for file in files.iter().take(wanted) {
         let input = fs::read(file).unwrap();
+        let megabytes = floods::kilobytes_of(|| floods::run(&input)) >> 10;
         let [quarter, half, whole] = floods::growth(&input).unwrap().map(|time| time as f64 / 1e6);
         let (name, kilobytes) = (file.file_name().unwrap().to_string_lossy(), floods::text_bytes(&input) >> 10);
         let (twice, four_times) = (half / quarter, whole / quarter);
-        println!("{name:24} {kilobytes:6} kB {whole:9.1} ms, of a quarter: half {twice:5.2}, whole {four_times:5.2}");
+        println!(
+            "{name:24} {kilobytes:6} kB {megabytes:5} MB {whole:9.1} ms, of a quarter: half {twice:5.2}, whole {four_times:5.2}"
+        );
     }
 }

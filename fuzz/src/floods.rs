@@ -20,7 +20,7 @@ use skill::{
 type Reader = (usize, u64, fn(&str));
 
 /// A kept input chooses by its place, so new ones stand last.
-const READERS: [Reader; 25] = [
+const READERS: [Reader; 26] = [
     (64 << 10, 1, read_frontmatter),
     (64 << 10, 1, read_template),
     (60 << 10, 1, compile),
@@ -38,17 +38,19 @@ const READERS: [Reader; 25] = [
     (1 << 20, 1, documents::read_evals),
     (4 << 20, 1, documents::read_lock_file),
     (1 << 20, 1, documents::read_index),
-    (1 << 20, 1, documents::edit_settings),
+    // Two edits, a second each.
+    (16 << 20, 2, documents::edit_json_settings),
     // Each line may be an outcome, which takes some times its bytes.
     (16 << 20, 1, documents::read_transcript),
     (16 << 20, 1, documents::read_request),
     // What only this user writes, of sizes far above those that there are.
-    (1 << 20, 1, history::read_state),
+    (8 << 20, 1, history::read_state),
     (4 << 20, 1, history::read_events),
     (2 << 20, 1, history::read_uses),
     (64 << 20, 1, history::read_proposal),
     (8 << 20, 1, history::read_lock_lines),
     (16 << 20, 1, history::read_journal),
+    (1 << 20, 1, documents::edit_toml_settings),
 ];
 
 /// How many times as long a build takes that is not optimised.
@@ -70,6 +72,22 @@ pub fn run(bytes: &[u8]) {
 /// Bytes of the text that the input becomes.
 pub fn text_bytes(bytes: &[u8]) -> usize {
     Flood::of(bytes, 1).map_or(0, |flood| flood.text.len())
+}
+
+/// Kilobytes of memory that something takes at most; 0 where the system does not say.
+pub fn kilobytes_of(run: impl FnOnce()) -> u64 {
+    // Lets the highest use so far be that of now.
+    let _where_there_is_no_such_file = fs::write("/proc/self/clear_refs", "5");
+    let before = said("VmRSS:");
+    run();
+    said("VmHWM:").saturating_sub(before)
+}
+
+/// What the system says of this process under a name, in kilobytes.
+fn said(name: &str) -> u64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    line.trim().trim_end_matches(" kB").parse().unwrap_or(0)
 }
 
 /// Nanoseconds of a processor for a quarter of the text, for half of it, and for all.

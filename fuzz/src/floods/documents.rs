@@ -61,16 +61,22 @@ pub(super) fn read_index(text: &str) {
     let _either_way = OwnerFile::parse(text.as_bytes());
 }
 
-/// The settings of hosts, and our own.
-pub(super) fn edit_settings(text: &str) {
+pub(super) fn edit_json_settings(text: &str) {
+    edit_settings("claude-code", text);
+}
+
+/// The settings of a host, and our own.
+pub(super) fn edit_toml_settings(text: &str) {
+    edit_settings("codex", text);
+    let _either_way = Config::parse(text, Path::new("a"));
+}
+
+fn edit_settings(host: &str, text: &str) {
     let (file, entry) = (Path::new("a"), mcp::hosts::Entry { command: "skillhub".to_owned(), args: Vec::new() });
-    for id in ["codex", "cursor"] {
-        let host = mcp::hosts::Host::find(id).expect("a host");
-        if let Ok(written) = host.written(file, text, &entry) {
-            assert!(host.removed(file, &written).is_ok());
-        }
+    let host = mcp::hosts::Host::find(host).expect("a host");
+    if let Ok(written) = host.written(file, text, &entry) {
+        assert!(host.removed(file, &written).is_ok());
     }
-    let _either_way = Config::parse(text, file);
 }
 
 pub(super) fn read_transcript(text: &str) {
