@@ -13,6 +13,8 @@ mod modules;
 mod shape;
 #[path = "tidy/source.rs"]
 mod source;
+#[path = "tidy/systems.rs"]
+mod systems;
 #[path = "tidy/tree.rs"]
 mod tree;
 #[path = "tidy/views.rs"]
@@ -74,6 +76,11 @@ fn no_file_names_a_folder_of_one_machine() {
 #[test]
 fn one_module_decides_agents_views() {
     assert_none(views::second_views(&CHECKOUT));
+}
+
+#[test]
+fn names_of_other_systems_stay_in_their_modules() {
+    assert_none(systems::strays(&CHECKOUT));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{
 
 use anstyle::Style;
 use clap::Args;
-use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill, SightOutcome, custom_folder};
+use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill, SightOutcome, public_and_custom};
 use library::{Library, Permit, Stamp};
 use scan::{Finding, Report, Severity};
 use serde_json::{Value, json};
@@ -62,13 +62,13 @@ pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
     answer(context, adopted)
 }
 
-/// The folder itself; of a tree as DeerFlow has it, the person's own skills.
+/// The folder itself; of one with public skills beside the person's own, the latter.
 fn own_skills(context: &Context, folder: PathBuf) -> PathBuf {
-    let Some(custom) = custom_folder(&folder) else { return folder };
+    let Some((public, custom)) = public_and_custom(&folder) else { return folder };
     context.out.note(&format!(
         "{} stays as it is: public skills are read only. To manage the tree in place, write `[skills]` with `path = {:?}` \
          in config.toml (`skillhub where` shows the file)",
-        context.short(&folder.join("public")),
+        context.short(&public),
         folder.display().to_string()
     ));
     custom

@@ -107,7 +107,7 @@ fn folders(places: Places, catalogue: &Catalogue) -> Vec<Place> {
 /// The prompt as `skillhub prompt` prints it.
 fn prompt(catalogue: &Catalogue, settings: &Settings, agent: &str, builtin: Option<&Path>) -> String {
     let seen = catalogue.seen(settings, agent);
-    agent::prompt(&seen, &[], Look { builtin, ..Look::of(Form::Xml) })
+    agent::prompt(&seen, &[], Look { builtin, ..Look::of(Form::XML) })
 }
 
 fn policy(catalogue: &Catalogue, settings: &Settings, agent: &str) -> ToolPolicy {

@@ -5,7 +5,6 @@ use std::num::NonZeroUsize;
 use clap::Args;
 use library::Revision;
 use serde_json::Value;
-use server::gateway::history_entries;
 use skill_manage::{ManageError, documents};
 
 use crate::{
@@ -38,7 +37,7 @@ pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
     let library = context.library_of(&name)?;
     let limit = args.limit.map_or(usize::MAX, NonZeroUsize::get);
     if args.jsonl {
-        return lines(context.out, history_entries(&library, name, limit)?);
+        return lines(context.out, documents::lines(&library, name, limit)?);
     }
     let history = documents::history(&library, name, limit)?;
     context.out.long_answer(&history, || history.revisions.iter().map(text).collect())?;

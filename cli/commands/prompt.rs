@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
-use agent::{Catalogue, Fit, Form, Listed, Look};
-use clap::{Args, ValueEnum};
+use agent::{Catalogue, FORMS, Fit, Form, Listed, Look};
+use clap::{
+    Args,
+    builder::{PossibleValue, PossibleValuesParser},
+};
 use library::folder::Leftovers;
 use serde_json::{Value, json};
 use skill::Bundle;
@@ -29,8 +32,8 @@ pub struct PromptArgs {
     /// Skill folders, or folders of skills, to list in place of those that the agent sees
     path: Vec<PathBuf>,
     /// The form of the list
-    #[arg(long, value_enum, default_value = "xml")]
-    format: Format,
+    #[arg(long, value_parser = formats(), default_value = "xml")]
+    format: String,
     /// Leave out skills, the least fitting and least used first, until the list has at most so many tokens
     #[arg(long, value_name = "TOKENS")]
     budget: Option<usize>,
@@ -48,33 +51,13 @@ pub struct PromptArgs {
     evolution: bool,
 }
 
-/// A form of the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// `<available_skills>` as the standard has it
-    Xml,
-    /// Markdown, the skills of project and user apart
-    Markdown,
-    /// A JSON document
-    Json,
-    /// One section with labels and the paths of a container
-    Deerflow,
-    /// The description of a tool named `skill`
-    Opencode,
-    /// Names only
-    Names,
-}
+/// The form that is a document rather than a text for a prompt.
+const JSON: &str = "json";
 
-impl Format {
-    fn form(self) -> Form {
-        match self {
-            Self::Xml | Self::Json => Form::Xml,
-            Self::Markdown => Form::Markdown,
-            Self::Deerflow => Form::DeerFlow,
-            Self::Opencode => Form::OpenCode,
-            Self::Names => Form::Names,
-        }
-    }
+/// The forms that there are.
+fn formats() -> PossibleValuesParser {
+    let forms = FORMS.iter().map(|form| PossibleValue::new(form.name).help(form.about));
+    forms.chain([PossibleValue::new(JSON).help("A JSON document")]).collect::<Vec<_>>().into()
 }
 
 /// Prints the skills that the agent sees, with absolute paths of their SKILL.md.
@@ -88,8 +71,9 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
         paths => Catalogue::of_folders(read_all(context, paths)?, context.home.scanner()),
     };
     let container_path = args.container_path.as_deref().or(settings.container_path.as_deref());
-    let evolution = args.evolution || args.format == Format::Deerflow && settings.tells_of_evolution(&agent);
-    let look = Look { form: args.format.form(), container_path, builtin: folder.as_deref(), evolution };
+    let form = Form::named(&args.format).unwrap_or(Form::XML);
+    let evolution = args.evolution || form.tells_of_evolution && settings.tells_of_evolution(&agent);
+    let look = Look { form, container_path, builtin: folder.as_deref(), evolution };
     let fit = Fit { budget: args.budget, task: args.task.as_deref(), uses: context.uses(&catalogue, args.budget)? };
     let list = Look { evolution: false, ..look };
     let fitted = fit.choose(catalogue.seen(&settings, &agent), |skills| agent::prompt(skills, &[], list).len());
@@ -101,8 +85,8 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
         json!({"ok": problems.is_empty(), "skills": entries, "left_out": names, "problems": problems})
     };
     let answer = if context.out.json { document() } else { Value::Null };
-    context.out.answer(&answer, |out| match args.format {
-        Format::Json => writeln!(out, "{:#}", document()),
+    context.out.answer(&answer, |out| match args.format.as_str() {
+        JSON => writeln!(out, "{:#}", document()),
         _ => out.write_all(agent::prompt(&fitted.skills, &fitted.left_out, look).as_bytes()),
     })?;
     let exit = exit_with(&problems);

@@ -23,7 +23,7 @@ fn make(library: &Path, count: usize) {
 /// Milliseconds and bytes of one answer.
 fn answer(live: &Live) -> (f64, usize) {
     let began = Instant::now();
-    let look = Look::of(Form::Xml);
+    let look = Look::of(Form::XML);
     let bytes = live.with(|catalogue| prompt(&catalogue.visible().collect::<Vec<_>>(), &[], look).len()).unwrap();
     (began.elapsed().as_secs_f64() * 1e3, bytes)
 }

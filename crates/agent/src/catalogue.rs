@@ -15,6 +15,7 @@ use crate::{
     effective::{Sight, is_equal_copy},
     error::AgentError,
     places::{Access, Places, Root},
+    prompt::trees,
     search::search,
     settings::Settings,
     storage::{LocalStorage, ReadOnlyStorage, SkillStorage},
@@ -120,12 +121,7 @@ impl Catalogue {
         let mut catalogue = Self::default();
         for (root, path, files) in folders {
             let group = path.parent().and_then(|group| group.strip_prefix(&root).ok()).unwrap_or(Path::new(""));
-            // The tree of DeerFlow: public skills are read only.
-            let (scope, group) = match (group.strip_prefix("public"), group.strip_prefix("custom")) {
-                (Ok(group), _) => (Scope::Builtin, group),
-                (_, Ok(group)) => (Scope::Project, group),
-                _ => (Scope::Project, group),
-            };
+            let (scope, group) = trees().find_map(|tree| tree.place(group)).unwrap_or((Scope::Project, group));
             let group = Some(group.to_string_lossy().into_owned()).filter(|group| !group.is_empty());
             let folder = path.file_name().unwrap_or_default().to_string_lossy();
             let Ok(name) = SkillName::parse(&folder) else {

@@ -38,7 +38,7 @@ pub use given::Given;
 pub use live::{Live, RECHECK_MILLIS};
 pub use permission::{Decision, Permission, Permissions, Subject, matches};
 pub use places::{Places, group_of};
-pub use prompt::{Form, Look, evolution_advice, prompt};
+pub use prompt::{FORMS, Form, Look, evolution_advice, prompt};
 pub use read::{
     FILES_LISTED, FileText, Instructions, OUTPUT_BYTES, Which, declared, open, open_in_run, read_file, read_file_in_run,
 };

@@ -11,7 +11,7 @@ use crate::{
     catalogue::Catalogue,
     error::AgentError,
     places::Places,
-    prompt::{Form, Look, prompt},
+    prompt::{Look, prompt},
     settings::Settings,
 };
 
@@ -37,7 +37,7 @@ pub struct Live {
 struct Signature {
     skills: u64,
     agent: String,
-    form: Form,
+    form: &'static str,
     container_path: Option<String>,
     evolution: bool,
     settings: Settings,
@@ -87,7 +87,7 @@ impl Live {
         let signature = |skills| Signature {
             skills,
             agent: agent.to_owned(),
-            form: look.form,
+            form: look.form.name,
             container_path: look.container_path.map(str::to_owned),
             evolution: look.evolution,
             settings: settings.clone(),

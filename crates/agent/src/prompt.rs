@@ -2,52 +2,72 @@
 
 mod deerflow;
 mod forms;
+mod opencode;
 mod spring;
-
-pub(crate) use deerflow::folder_in;
+mod tree;
 
 use std::path::Path;
 
-use library::Scope;
+pub(crate) use tree::Tree;
 
 use crate::{catalogue::Listed, safe_text::one_line, settings::Settings};
 
+/// Every form of the list. Those of other systems are a module each, and hang on what is here by their line alone.
+pub const FORMS: &[Form] = &[Form::XML, spring::MARKDOWN, deerflow::DEERFLOW, opencode::OPENCODE, Form::NAMES];
+
 /// A form of the list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
-    /// `<available_skills>` as the standard has it.
-    Xml,
-    /// Markdown as Spring AI Alibaba has it: the skills of the user, of the project and of the program apart, with how
-    /// to read them.
-    Markdown,
-    /// `<skill_system>` as DeerFlow has it: how to use skills, labels and the paths of a container.
-    DeerFlow,
-    /// The description of a tool named `skill`, as OpenCode has it.
-    OpenCode,
-    /// Names only, and how to find out more.
-    Names,
+#[derive(Debug, Clone, Copy)]
+pub struct Form {
+    /// Its name in requests.
+    pub name: &'static str,
+    /// What people who choose one are told of it.
+    pub about: &'static str,
+    /// Whether an agent that may change skills is told when to.
+    pub tells_of_evolution: bool,
+    /// Where skills stand for an agent in a container, if it tells that.
+    tree: Option<Tree>,
+    /// Writes the skills in it, with those in mind that have no room.
+    write: fn(&[&Listed], &[&Listed], Look<'_>) -> String,
 }
 
 impl Form {
+    /// `<available_skills>` as the standard has it.
+    pub const XML: Self = Self {
+        name: "xml",
+        about: "`<available_skills>` as the standard has it",
+        tells_of_evolution: false,
+        tree: None,
+        write: forms::xml,
+    };
+
+    /// Names only, and how to find out more.
+    const NAMES: Self = Self { name: "names", about: "Names only", write: forms::names, ..Self::XML };
+
     /// The form of a name, as requests have it.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        let known = [
-            ("xml", Self::Xml),
-            ("markdown", Self::Markdown),
-            ("deerflow", Self::DeerFlow),
-            ("opencode", Self::OpenCode),
-            ("names", Self::Names),
-        ];
-        known.into_iter().find(|(known, _)| *known == name).map(|(_, form)| form)
+        FORMS.iter().find(|form| form.name == name).copied()
+    }
+
+    /// The names of all, with a word such as "or" before the last.
+    #[must_use]
+    pub fn all_names(word: &str) -> String {
+        let names: Vec<&str> = FORMS.iter().map(|form| form.name).collect();
+        let (last, others) = names.split_last().unwrap_or((&"", &[]));
+        format!("{} {word} {last}", others.join(", "))
     }
 }
 
+/// The trees of skills that forms tell of.
+pub(crate) fn trees() -> impl Iterator<Item = Tree> {
+    FORMS.iter().filter_map(|form| form.tree)
+}
+
 impl<'a> Look<'a> {
-    /// The form as an agent gets it: in DeerFlow's, with the advice to change skills where it may.
+    /// The form as an agent gets it, in some with the advice to change skills where it may.
     #[must_use]
     pub fn for_agent(form: Form, settings: &'a Settings, agent: &str) -> Self {
-        let evolution = form == Form::DeerFlow && settings.tells_of_evolution(agent);
+        let evolution = form.tells_of_evolution && settings.tells_of_evolution(agent);
         Self { container_path: settings.container_path.as_deref(), evolution, ..Self::of(form) }
     }
 }
@@ -57,7 +77,7 @@ impl<'a> Look<'a> {
 pub struct Look<'a> {
     /// Its form.
     pub form: Form,
-    /// Where skills stand for an agent in a container, for [`Form::DeerFlow`].
+    /// Where skills stand for an agent in a container, for forms that tell it.
     pub container_path: Option<&'a str>,
     /// The folder with the files of the built-in skills; without it they are named by their resources.
     pub builtin: Option<&'a Path>,
@@ -92,14 +112,7 @@ impl<'a> Look<'a> {
 /// The list of `skills`, of which `left_out` more have no room.
 #[must_use]
 pub fn prompt(skills: &[&Listed], left_out: &[&Listed], look: Look<'_>) -> String {
-    let mut text = match look.form {
-        Form::Xml => forms::xml(skills, look),
-        Form::Markdown => spring::prompt(skills, look),
-        Form::DeerFlow => deerflow::prompt(skills, look),
-        Form::OpenCode if left_out.is_empty() && skills.is_empty() => forms::opencode_none(),
-        Form::OpenCode => forms::opencode(skills, look),
-        Form::Names => forms::names(skills, left_out),
-    };
+    let mut text = (look.form.write)(skills, left_out, look);
     text.push_str(&rest(left_out));
     if look.evolution {
         text.push_str(evolution_advice());
@@ -134,9 +147,4 @@ by the user that turned out right, or when the same kind of work comes back. Ask
 - Write what holds in general: no secrets, no names of one task, nothing that only this conversation knows.
 - A change that is held waits for a person; go on without it. A refusal says what to do.
 "
-}
-
-/// The skills of a scope.
-fn in_scope<'a>(skills: &'a [&'a Listed], scope: Scope) -> impl Iterator<Item = &'a Listed> {
-    skills.iter().copied().filter(move |listed| listed.scope == scope)
 }

@@ -9,7 +9,7 @@ use crate::{
     catalogue::{Catalogue, Listed, folder_of},
     effective::Sight,
     error::AgentError,
-    prompt::folder_in,
+    prompt,
     safe_text::{contained, escape},
     settings::Settings,
     tool_policy::Declared,
@@ -183,11 +183,9 @@ fn pick<'a>(
     which: &Which,
 ) -> Result<&'a Listed, AgentError> {
     let in_container = |path: &Path| {
-        let folder = folder_of(path);
-        catalogue
-            .skills
-            .iter()
-            .find(|listed| Path::new(&folder_in(settings.container_path.as_deref(), listed)) == folder)
+        let (folder, root) = (folder_of(path), settings.container_path.as_deref());
+        let is_told = |listed: &&Listed| prompt::trees().any(|tree| Path::new(&tree.folder(root, listed)) == folder);
+        catalogue.skills.iter().find(is_told)
     };
     let by_path = |path: &Path| {
         catalogue.at(path).or_else(|| in_container(path)).ok_or_else(|| AgentError::NoSkillAt(path.to_owned()))

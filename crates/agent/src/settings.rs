@@ -47,9 +47,6 @@ pub struct Settings {
     agents: BTreeMap<String, AgentSettings>,
 }
 
-/// The host whose tool for skills is called `skill`.
-const OPENCODE: &str = "opencode";
-
 /// The tables as they stand in the file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -168,10 +165,10 @@ impl Settings {
         self.agents.get(agent).and_then(|agent| agent.skill_evolution).unwrap_or(self.evolution)
     }
 
-    /// Offers the tool `skill` in place of `read_skill`.
+    /// Offers an agent the tool `skill` in place of `read_skill`, or does not, where that is said.
     #[must_use]
-    pub fn has_skill_tool(&self, agent: &str) -> bool {
-        self.agents.get(agent).and_then(|agent| agent.skill_tool).unwrap_or(agent == OPENCODE)
+    pub fn has_skill_tool(&self, agent: &str) -> Option<bool> {
+        self.agents.get(agent)?.skill_tool
     }
 
     /// Tests an agent's list of capabilities for a tool; `None` for an agent without such a list.

@@ -17,7 +17,7 @@ use toml::{Table, Value};
 
 use crate::policy_file::PolicyFile;
 
-pub use skills::{SkillsConfig, custom_folder};
+pub use skills::{SkillsConfig, public_and_custom};
 
 const FORMAT: u32 = 1;
 const FILE: &str = "config.toml";

@@ -53,7 +53,7 @@ pub use agent_folders::{AgentError, AgentFolder, AgentFolders};
 pub use cache::{CACHE_BYTES, Cache, CacheCheck, CacheError, Trimmed};
 pub use config::{
     AgentsConfig, Config, ConfigError, LibraryConfig, NotifyConfig, RegistryConfig, SigningConfig, SkillsConfig,
-    custom_folder,
+    public_and_custom,
 };
 pub use foreign::{ForeignError, ForeignLock, ForeignTool};
 pub use found::{Pick, PickError};

@@ -17,6 +17,7 @@ use crate::{
     problem::Problems,
     schema::judge,
     shape::{Shape, follow, is_composed},
+    systems::also_called,
     template::{Reference, Root, Segment, Template},
 };
 
@@ -83,7 +84,7 @@ impl<'a> Checker<'a> {
             None if step.tool == SHELL => {
                 let hint = "a person allows it with `shell = true` under [tools] in config.toml (`skillhub where` shows the file); each run \
                             needs consent (exec_escalation), and nothing contains what it runs";
-                let message = "`shell`, also called `bash`, is switched off";
+                let message = format!("`{SHELL}`{} is switched off", also_called(SHELL));
                 problems.value(&join(at, "tool"), "tool_switched_off", message, hint);
             }
             None => {

@@ -6,10 +6,10 @@ use serde_json::{Map, Value};
 
 use crate::{
     condition::Condition,
-    crab_claw::own_name,
     near::suggest,
     position::join,
     problem::Problems,
+    systems::own_name,
     template::{Template, TemplateError, is_name, is_template},
 };
 

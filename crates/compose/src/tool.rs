@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
-    crab_claw,
     declaration::{self, Declaration},
     host::{Approval, ToolSpec},
     names,
     problem::Problems,
+    systems,
 };
 
 /// Where a `tool_schema` stands in the frontmatter.
@@ -64,7 +64,7 @@ impl ComposedTool {
         read.filter(|_| problems.count() == 0)
     }
 
-    /// As a document: `{"name","alias","owner","kind","skill","description","approval","input","output","tools"}`.
+    /// As a document: `{"name","alias","skill","description","approval","input","output","tools"}`, and what other systems say.
     #[must_use]
     pub fn document(&self) -> Value {
         json!(self.told())
@@ -75,8 +75,7 @@ impl ComposedTool {
         Told {
             name: &self.name,
             alias: &self.alias,
-            owner: crab_claw::OWNER,
-            kind: crab_claw::KIND,
+            marks: systems::marks(),
             skill: &self.skill,
             description: &self.description,
             approval: self.approval,
@@ -98,8 +97,8 @@ impl ComposedTool {
 pub(crate) struct Told<'a> {
     name: &'a str,
     alias: &'a str,
-    owner: &'static str,
-    kind: &'static str,
+    #[serde(flatten)]
+    marks: Map<String, Value>,
     skill: &'a str,
     description: &'a str,
     approval: Approval,

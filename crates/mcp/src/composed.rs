@@ -10,7 +10,7 @@ use skill::{
 };
 
 use crate::{
-    joined,
+    offer,
     refusal::{Question, Refusal},
     server::Options,
     tools::{Answer, Call},
@@ -58,7 +58,7 @@ pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Re
 /// Those that skills bring: their own, and those that their `allowed-tools` or groups name.
 fn brought(call: &Call<'_>, settings: &Settings, skills: &[SkillName]) -> Result<Vec<ComposedTool>, Refusal> {
     let hosts = call.place.tool_hosts()?;
-    let names = joined::brought(call, settings, &hosts, Some(skills))?;
+    let names = offer::named_by_skills(call, settings, &hosts, Some(skills))?;
     let is_named = |tool: &ComposedTool| names.iter().any(|(_, name)| matches(name, &tool.name) || *name == tool.alias);
     let is_own = |tool: &ComposedTool| skills.iter().any(|skill| skill.as_str() == tool.skill);
     let (mut offered, ..) = offered(call, settings)?;

@@ -1,16 +1,17 @@
 //! [`tools`]: which tools a connection is offered, and what their descriptions tell of skills.
 
-use agent::{Decision, Fit, Form, Listed, Look, Session, prompt};
+use agent::{AllowedTool, Catalogue, Decision, Fit, Form, Listed, Look, Session, Settings, Sight, prompt};
+use compose::Hosts;
 use rmcp::model::ListToolsResult;
 use serde_json::json;
 use skill::SkillName;
 
 use crate::{
     composed,
-    joined::{self, Joined},
     refusal::Refusal,
     server::Options,
-    tools::{Call, READ_SKILL_ALIAS, Spec, TOOLS, skills::READ_SKILL},
+    systems::SYSTEMS,
+    tools::{Call, Spec, TOOLS, skills::READ_SKILL},
 };
 
 /// Tokens that the list of skills may have in a tool's description.
@@ -46,20 +47,13 @@ pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Re
         && let Some(tool) = tools.iter_mut().find(|tool| tool.name == READ_SKILL.name)
     {
         let listed =
-            call.live.with(|catalogue| listed_text(&catalogue.seen(&settings, call.agent), Look::of(Form::Xml)))?;
+            call.live.with(|catalogue| listed_text(&catalogue.seen(&settings, call.agent), Look::of(Form::XML)))?;
         tool.description = Some(format!("{}\n\n{listed}", READ_SKILL.description).into());
     }
-    if settings.has_skill_tool(call.agent)
-        && let Some(tool) = tools.iter_mut().find(|tool| tool.name == READ_SKILL.name)
-    {
-        let look = Look::of(Form::OpenCode);
-        let listed = call.live.with(|catalogue| listed_text(&catalogue.seen(&settings, call.agent), look))?;
-        (tool.name, tool.description) = (READ_SKILL_ALIAS.into(), Some(listed.into()));
-    }
     tools.extend(composed::tools(call, session, options)?);
-    let skills: Vec<SkillName> = session.skills().cloned().collect();
-    // Our own tools are offered whatever is wrong with those of servers; a call of one says what it is.
-    tools.extend(joined::joined(call, Some(&skills)).unwrap_or_default().iter().map(Joined::tool));
+    for system in SYSTEMS {
+        (system.offer)(call, &mut tools)?;
+    }
     let mut result = ListToolsResult::with_all_items(tools);
     let policy = session.policy(&settings.always_on);
     if policy.restricts {
@@ -79,8 +73,45 @@ fn offered(session: &Session) -> Vec<&'static str> {
     session.offered(&CORE, &others)
 }
 
+/// The names of tools that skills bring: those of their `allowed-tools`, and those that the configuration groups under them. Skills that the agent
+/// does not see any more bring none.
+pub(crate) fn named_by_skills(
+    call: &Call<'_>,
+    settings: &Settings,
+    hosts: &Hosts,
+    skills: Option<&[SkillName]>,
+) -> Result<Vec<(SkillName, String)>, Refusal> {
+    let of = |listed: &Listed| -> Vec<(SkillName, String)> {
+        let declared = listed.declared().tools.unwrap_or_default();
+        let names = declared.iter().map(|entry| AllowedTool::parse(entry).tool);
+        let names = names.chain(hosts.group(listed.name.as_str()).iter().cloned());
+        names.map(|name| (listed.name.clone(), name)).collect()
+    };
+    let collect = |catalogue: &Catalogue| match skills {
+        Some(skills) => {
+            let read = skills.iter().filter_map(|name| catalogue.find(name).ok());
+            let seen = read.filter(|listed| matches!(listed.sight(settings, call.agent), Sight::Seen | Sight::Asked));
+            seen.flat_map(of).collect()
+        }
+        None => catalogue
+            .skills
+            .iter()
+            .filter(|listed| listed.sight(settings, call.agent) == Sight::Seen)
+            .flat_map(of)
+            .collect(),
+    };
+    Ok(call.live.with(collect)?)
+}
+
+/// The names of all tools that one skill brings, as the agent may use them now. A skill can be read whatever is wrong with them.
+pub(crate) fn brought(call: &Call<'_>, skill: &SkillName) -> Vec<String> {
+    let mut names = composed::names(call, std::slice::from_ref(skill)).unwrap_or_default();
+    names.extend(SYSTEMS.iter().flat_map(|system| (system.names)(call, skill)));
+    names
+}
+
 /// The skills that there are, as far as there is room.
-fn listed_text(seen: &[&Listed], look: Look<'_>) -> String {
+pub(crate) fn listed_text(seen: &[&Listed], look: Look<'_>) -> String {
     let fit = Fit { budget: Some(BUDGET), ..Fit::default() };
     let fitted = fit.choose(seen.to_vec(), |skills| prompt(skills, &[], look).len());
     let text = prompt(&fitted.skills, &[], look);

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use agent::{Live, Session};
+use agent::{Form, Live, Session};
 use jiff::Timestamp;
 use library::{Actor, ActorKind};
 use rmcp::{
@@ -27,13 +27,13 @@ use tokio::sync::Notify;
 use crate::{
     composed,
     consent::{self, Consent},
-    joined::{self, Joined},
     log::{Log, Weight},
     lookout, offer,
     plain::plain,
     prompts,
     refusal::Refusal,
     resources,
+    systems::{self, Brought},
     tools::{Answer, Call, Spec, change::Authored},
     watchers::{List, Watcher, Watchers},
     workplace::Open,
@@ -134,8 +134,8 @@ enum Callee {
     Own(&'static Spec),
     /// One that a skill compiled to, by its name or alias.
     Composed(String),
-    /// One of a server that a skill brings.
-    Joined(Box<Joined>),
+    /// One that came with a skill.
+    Brought(Brought),
 }
 
 impl Callee {
@@ -147,7 +147,7 @@ impl Callee {
     fn takes_a_while(&self) -> bool {
         match self {
             Self::Own(spec) => spec.effect.goes_out(),
-            Self::Composed(_) | Self::Joined(_) => true,
+            Self::Composed(_) | Self::Brought(_) => true,
         }
     }
 
@@ -155,7 +155,7 @@ impl Callee {
         match self {
             Self::Own(spec) => spec.title,
             Self::Composed(name) => name,
-            Self::Joined(joined) => &joined.name,
+            Self::Brought(tool) => &tool.title,
         }
     }
 }
@@ -218,18 +218,15 @@ impl Server {
             .map_err(|refusal| resources::failed(&refusal))?
     }
 
-    /// The tool of a name: ours, a composed one, or one of a server that a skill which was read brings. Without a session any skill that the agent
-    /// sees counts as read.
+    /// The tool of a name: ours, a composed one, or one that came with a skill.
     async fn callee(&self, name: &str, context: &RequestContext<RoleServer>) -> Result<Callee, ErrorData> {
         if let Some(callee) = Callee::find(name) {
             return Ok(callee);
         }
-        let read = (!is_sessionless(context)).then(|| self.session().skills().cloned().collect::<Vec<_>>());
-        let joined = self.work(context, Vec::new(), move |call| joined::joined(call, read.as_deref())).await;
-        let joined = joined.map_err(|refusal| resources::failed(&refusal))?;
-        let found = joined.into_iter().find(|joined| joined.name == name || joined.spec.name == name);
-        let unknown = || ErrorData::invalid_params(format!("there is no tool {name:?}"), None);
-        found.map(|joined| Callee::Joined(Box::new(joined))).ok_or_else(unknown)
+        let wanted = name.to_owned();
+        let found = self.work(context, Vec::new(), move |call| systems::find(call, &wanted)).await;
+        let found = found.map_err(|refusal| resources::failed(&refusal))?;
+        found.map(Callee::Brought).ok_or_else(|| ErrorData::invalid_params(format!("there is no tool {name:?}"), None))
     }
 
     async fn call(
@@ -242,7 +239,7 @@ impl Server {
         self.work(context, agreed, move |call| match callee {
             Callee::Own(spec) => spec.call(call, arguments),
             Callee::Composed(name) => composed::call(call, &name, arguments),
-            Callee::Joined(joined) => joined.call(call, arguments),
+            Callee::Brought(tool) => (tool.run)(call, arguments),
         })
         .await
     }
@@ -381,9 +378,9 @@ impl ServerHandler for Server {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let template = ResourceTemplate::new("skill://{owner}/{name}/{+path}", "skill-file")
             .with_description("A file of a skill; SKILL.md holds its instructions");
-        let prompt = ResourceTemplate::new(format!("{}{{form}}", resources::PROMPT), "skills-prompt").with_description(
-            "The list of skills for a prompt; the form is xml, markdown, deerflow, opencode or names",
-        );
+        let about = format!("The list of skills for a prompt; the form is {}", Form::all_names("or"));
+        let prompt =
+            ResourceTemplate::new(format!("{}{{form}}", resources::PROMPT), "skills-prompt").with_description(about);
         Ok(ListResourceTemplatesResult::with_all_items(vec![template, prompt]))
     }
 

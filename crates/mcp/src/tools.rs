@@ -29,6 +29,7 @@ use skill_manage::{
 use self::change::Authored;
 use crate::{
     refusal::{Question, Refusal},
+    systems::SYSTEMS,
     workplace::Workplace,
 };
 
@@ -142,14 +143,11 @@ pub(crate) const TOOLS: &[Spec] = &[
     codegen::SKILLS_CODEGEN_REMOVE,
 ];
 
-/// Another name of [`skills::READ_SKILL`], which some hosts' prompts use.
-pub(crate) const READ_SKILL_ALIAS: &str = "skill";
-
 impl Spec {
-    /// The tool of a name.
+    /// The tool of a name, which may be that of another system.
     pub fn find(name: &str) -> Option<&'static Self> {
-        // Some hosts take no dots in names, so what is listed has none; `skills.codegen` means the same.
-        let name = if name == READ_SKILL_ALIAS { skills::READ_SKILL.name.to_owned() } else { name.replace('.', "_") };
+        let own = SYSTEMS.iter().find_map(|system| (system.own_name)(name));
+        let name = own.as_deref().unwrap_or(name);
         TOOLS.iter().find(|spec| spec.name == name)
     }
 

@@ -57,7 +57,6 @@ use crate::{
     blocking::on_thread, error::ApiError, pages, proxies::TrustedProxies, serve::ServeError, settings::ServerLimits,
 };
 pub(crate) use custom::change;
-pub use deerflow::history_entries;
 pub(crate) use gate::{Asker, Surface};
 pub use gate::{Gate, GateError};
 pub(crate) use proposals::reviewer;
@@ -84,6 +83,17 @@ pub struct Gateway {
     /// Takes the lines of the log, each a JSON object.
     log: fn(&str),
 }
+
+/// What hosts of another system send and read on the same routes.
+struct Dialect {
+    /// Makes its bodies ours, before the handlers of the API see them.
+    bodies: fn(Router<Shared>, &Shared) -> Router<Shared>,
+    /// Makes all answers what it reads.
+    answers: fn(Router<Shared>) -> Router<Shared>,
+}
+
+/// The systems. Each is a module that hangs on the rest by its entry here alone.
+const DIALECTS: &[Dialect] = &[deerflow::DIALECT];
 
 /// What handlers share.
 pub(crate) type Shared = Arc<Gateway>;
@@ -158,7 +168,7 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
     let archive = usize::try_from(Limits::default().archive_bytes).unwrap_or(usize::MAX);
     let one = "/api/skills/custom/{name}";
     let at = |rest: &str| format!("{one}/{rest}");
-    Router::new()
+    let api = Router::new()
         .route("/api/prompt/{form}", get(skills::prompt))
         .route("/api/skills", get(skills::list))
         .route("/api/skills/install", post(skills::install))
@@ -175,8 +185,9 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
         .route("/api/proposals", get(proposals::list))
         .route("/api/proposals/{id}", get(proposals::one))
         .route("/api/proposals/{id}/accept", post(proposals::accept))
-        .route("/api/proposals/{id}/reject", post(proposals::reject))
-        .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), deerflow::bodies))
+        .route("/api/proposals/{id}/reject", post(proposals::reject));
+    let api = DIALECTS.iter().fold(api, |api, dialect| (dialect.bodies)(api, gateway));
+    let all = api
         .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), decisions::held_to_table))
         .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), gate::bearer))
         .merge(
@@ -187,8 +198,10 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
         .method_not_allowed_fallback(|| async {
             ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here")
         })
-        .layer(DefaultBodyLimit::max(archive))
-        .layer(middleware::from_fn(deerflow::answers))
+        .layer(DefaultBodyLimit::max(archive));
+    DIALECTS
+        .iter()
+        .fold(all, |all, dialect| (dialect.answers)(all))
         .layer(middleware::from_fn_with_state(Arc::clone(gateway), gate::guard))
         .with_state(Arc::clone(gateway))
 }

@@ -2,14 +2,22 @@
 
 use library::Scope;
 
-use super::Look;
+use super::{Form, Look, Tree};
 use crate::{
     catalogue::Listed,
     safe_text::{escape, one_line},
 };
 
-/// The folder of skills in a container, where nothing else is said.
-const CONTAINER_PATH: &str = "/mnt/skills";
+/// How to use skills, labels and the paths of a container.
+pub(super) const DEERFLOW: Form = Form {
+    name: "deerflow",
+    about: "One section with labels and the paths of a container",
+    tells_of_evolution: true,
+    tree: Some(TREE),
+    write,
+};
+
+const TREE: Tree = Tree { root: "/mnt/skills", public: "public", custom: "custom" };
 
 const PATTERN: &str = "<skill_system>
 Skills are folders with instructions, references and scripts, each for one kind of work that somebody has done well \
@@ -30,36 +38,46 @@ const REMINDERS: &str = "<critical_reminders>
 ";
 
 /// The section and the reminders.
-pub(super) fn prompt(skills: &[&Listed], look: Look<'_>) -> String {
-    let root = look.container_path.unwrap_or(CONTAINER_PATH).trim_end_matches('/');
-    let items: String = skills.iter().map(|listed| item(listed, root)).collect();
+fn write(skills: &[&Listed], _left_out: &[&Listed], look: Look<'_>) -> String {
+    let items: String = skills.iter().map(|listed| item(listed, look)).collect();
+    let root = escape(TREE.root(look.container_path));
     format!(
-        "{PATTERN}\n**Skills are located at:** {}\n\n<available_skills>\n{items}</available_skills>\n\
-         </skill_system>\n{REMINDERS}",
-        escape(root)
+        "{PATTERN}\n**Skills are located at:** {root}\n\n<available_skills>\n{items}</available_skills>\n\
+         </skill_system>\n{REMINDERS}"
     )
 }
 
-/// The folder of a skill for an agent in a container.
-pub(crate) fn folder_in(container_path: Option<&str>, listed: &Listed) -> String {
-    let root = container_path.unwrap_or(CONTAINER_PATH).trim_end_matches('/');
-    let category = if listed.scope == Scope::Builtin { "public" } else { "custom" };
-    match &listed.group {
-        Some(group) => format!("{root}/{category}/{group}/{}", listed.name),
-        None => format!("{root}/{category}/{}", listed.name),
-    }
-}
-
-fn item(listed: &Listed, root: &str) -> String {
+fn item(listed: &Listed, look: Look<'_>) -> String {
     let label = match listed.scope {
         Scope::Builtin => " [built-in]",
         Scope::Project | Scope::User if listed.found_elsewhere => "",
         Scope::Project | Scope::User => " [custom, editable]",
     };
     let (name, description) = (escape(listed.name.as_str()), one_line(&listed.description));
-    let location = escape(&format!("{}/SKILL.md", folder_in(Some(root), listed))).into_owned();
+    let location = escape(&format!("{}/SKILL.md", TREE.folder(look.container_path, listed))).into_owned();
     format!(
         "<skill>\n<name>{name}</name>\n<description>{description}{label}</description>\n\
          <location>{location}</location>\n</skill>\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::prompt;
+    use super::*;
+
+    // DF3
+    #[test]
+    fn skills_have_labels_and_places_in_a_container() {
+        let user = Listed::told("b", "B.").in_scope(Scope::User, "/u/.agents/skills/b");
+        let builtin = Listed::told("c", "C.");
+        let text = prompt(&[&user, &builtin], &[], Look { container_path: Some("/mnt/x/"), ..Look::of(DEERFLOW) });
+        for part in [
+            "B. [custom, editable]</description>\n<location>/mnt/x/custom/b/SKILL.md</location>",
+            "C. [built-in]</description>\n<location>/mnt/x/public/c/SKILL.md</location>",
+            "**Skills are located at:** /mnt/x\n",
+        ] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! The forms of the list that are an element or a sentence.
+//! The standard's list, and the one of names alone.
 
 use super::Look;
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
 const ABOUT_BYTES: usize = 400;
 
 /// The standard's list.
-pub(super) fn xml(skills: &[&Listed], look: Look<'_>) -> String {
+pub(super) fn xml(skills: &[&Listed], _left_out: &[&Listed], look: Look<'_>) -> String {
     let mut text = String::with_capacity(skills.len() * ABOUT_BYTES);
     text.push_str("<available_skills>\n");
     for listed in skills {
@@ -30,30 +30,8 @@ pub(super) fn xml(skills: &[&Listed], look: Look<'_>) -> String {
     text + "</available_skills>\n"
 }
 
-/// The description of a tool that opens a skill, where there are none.
-pub(super) fn opencode_none() -> String {
-    "Opens a skill by its name. There are no skills at the moment.\n".to_owned()
-}
-
-/// The description of a tool that opens a skill.
-pub(super) fn opencode(skills: &[&Listed], look: Look<'_>) -> String {
-    let mut text = String::from(
-        "Opens a skill: instructions for one kind of work, and the list of the files that belong to it. Call it with \
-         the name of a skill below as soon as that fits what you are asked to do.\n<available_skills>\n",
-    );
-    for listed in skills {
-        let (name, description) = (escape(listed.name.as_str()), one_line(&listed.description));
-        let location = escape(&look.location(listed)).into_owned();
-        text.push_str(&format!(
-            "  <skill>\n    <name>{name}</name>\n    <description>{description}</description>\n    \
-             <location>{location}</location>\n  </skill>\n"
-        ));
-    }
-    text + "</available_skills>\n"
-}
-
 /// Names only.
-pub(super) fn names(skills: &[&Listed], left_out: &[&Listed]) -> String {
+pub(super) fn names(skills: &[&Listed], left_out: &[&Listed], _look: Look<'_>) -> String {
     if skills.is_empty() {
         let none = if left_out.is_empty() { "There are no skills" } else { "There is no room for the names of skills" };
         return format!("{none} at the moment.\n");
@@ -70,9 +48,7 @@ pub(super) fn names(skills: &[&Listed], left_out: &[&Listed]) -> String {
 mod tests {
     use std::path::Path;
 
-    use library::Scope;
-
-    use super::super::{Form, Look, prompt};
+    use super::super::{FORMS, Form, Look, prompt};
     use super::*;
     use crate::safe_text::begins_frame;
 
@@ -90,46 +66,33 @@ mod tests {
         for description in HOSTILE {
             let listed = Listed::told("plain", description);
             let harmless = Listed::told("plain", "x");
-            for form in [Form::Xml, Form::Markdown, Form::DeerFlow, Form::OpenCode, Form::Names] {
-                let look = Look::of(form);
+            for form in FORMS.iter().map(|form| form.name) {
+                let look = Look::of(Form::named(form).unwrap());
                 let (text, expected) = (prompt(&[&listed], &[], look), prompt(&[&harmless], &[], look));
                 let frames = |text: &str| text.match_indices('<').filter(|(at, _)| begins_frame(&text[*at..])).count();
-                assert_eq!(frames(&text), frames(&expected), "{form:?}: {text}");
+                assert_eq!(frames(&text), frames(&expected), "{form}: {text}");
                 for sign in ["<", "</", "\n#", "\u{202e}", "\u{2066}", "\u{e0049}", "\u{200b}", "\u{7}"] {
                     // As the references have it: lines of a description stay in their element, and Markdown is not escaped.
-                    if matches!((form, sign), (Form::Xml, "\n#") | (Form::Markdown, "<" | "</")) {
+                    if matches!((form, sign), ("xml", "\n#") | ("markdown", "<" | "</")) {
                         continue;
                     }
                     let count = |text: &str| text.matches(sign).count();
-                    assert_eq!(count(&text), count(&expected), "{sign:?} in {form:?}: {text}");
+                    assert_eq!(count(&text), count(&expected), "{sign:?} in {form}: {text}");
                 }
             }
         }
     }
 
     #[test]
-    fn scopes_stand_apart_and_what_has_no_room_is_named() {
-        let project = Listed::told("a", "A's & B's.").in_scope(Scope::Project, "/p/.agents/skills/a");
-        let user = Listed::told("b", "B.").in_scope(Scope::User, "/u/.agents/skills/b");
-        let (builtin, more) = (Listed::told("c", "C."), Listed::told("d", "D."));
-        let skills = [&project, &user, &builtin];
-        let look = |form| Look { evolution: true, builtin: Some(Path::new("/h/builtin")), ..Look::of(form) };
-        let text = prompt(&skills, &[&more], look(Form::Markdown));
-        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
-        assert!(place("**User Skills:**\n- **b**: B.") < place("**Project Skills:**\n- **a**: A's & B's."), "{text}");
-        assert!(place("`/p/.agents/skills/a`") < place("**Built-in Skills:**") && place("`/h/builtin/c`") > 0);
-        assert!(place("1 more skill not described here: d") < place("## Skill Self-Evolution"));
-        let text = prompt(&skills, &[], Look { container_path: Some("/mnt/x/"), ..look(Form::DeerFlow) });
-        for part in [
-            "B. [custom, editable]</description>\n<location>/mnt/x/custom/b/SKILL.md</location>",
-            "C. [built-in]</description>\n<location>/mnt/x/public/c/SKILL.md</location>",
-            "**Skills are located at:** /mnt/x\n",
-        ] {
-            assert!(text.contains(part), "{text}");
+    fn builtin_skills_have_a_file_or_a_resource() {
+        let builtin = Listed::told("c", "C.");
+        for look in FORMS.iter().copied().map(Look::of).filter(|look| look.form.tree.is_none()) {
+            let text = prompt(&[&builtin], &[], look);
+            if text.contains("skill://skillhub/c") {
+                let text = prompt(&[&builtin], &[], Look { builtin: Some(Path::new("/h/builtin")), ..look });
+                assert!(text.contains("/h/builtin/c") && !text.contains("skill://"), "{text}");
+            }
         }
-        for form in [Form::Xml, Form::OpenCode] {
-            assert!(prompt(&skills, &[], look(form)).contains("/h/builtin/c/SKILL.md"), "{form:?}");
-            assert!(prompt(&skills, &[], Look::of(form)).contains("skill://skillhub/c/SKILL.md"), "{form:?}");
-        }
+        assert!(prompt(&[&builtin], &[], Look::of(Form::XML)).contains("skill://skillhub/c/SKILL.md"));
     }
 }

@@ -2,8 +2,12 @@
 
 use library::Scope;
 
-use super::{Look, in_scope};
+use super::{Form, Look};
 use crate::{catalogue::Listed, safe_text::told};
+
+/// The skills of the user, of the project and of the program apart, with how to read them.
+pub(super) const MARKDOWN: Form =
+    Form { name: "markdown", about: "Markdown, the skills of project and user apart", write, ..Form::XML };
 
 const OPENING: &str = "## Skills System
 
@@ -62,10 +66,11 @@ When in doubt, look whether a skill fits before you begin.
 ";
 
 /// The section.
-pub(super) fn prompt(skills: &[&Listed], look: Look<'_>) -> String {
+fn write(skills: &[&Listed], _left_out: &[&Listed], look: Look<'_>) -> String {
     let mut text = String::from(OPENING);
     for (scope, title) in [(Scope::User, "User"), (Scope::Project, "Project"), (Scope::Builtin, "Built-in")] {
-        let items: String = in_scope(skills, scope).map(|listed| item(listed, look)).collect();
+        let of_scope = skills.iter().filter(|listed| listed.scope == scope);
+        let items: String = of_scope.map(|listed| item(listed, look)).collect();
         if !items.is_empty() {
             text.push_str(&format!("\n**{title} Skills:**\n{items}"));
         }
@@ -80,4 +85,26 @@ fn item(listed: &Listed, look: Look<'_>) -> String {
         "- **{name}**: {description}  → Its supporting files are below the directory `{folder}`; put this before the \
          paths that it names.\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::prompt;
+    use super::*;
+
+    // SA4
+    #[test]
+    fn scopes_stand_apart_and_what_has_no_room_is_named() {
+        let project = Listed::told("a", "A's & B's.").in_scope(Scope::Project, "/p/.agents/skills/a");
+        let user = Listed::told("b", "B.").in_scope(Scope::User, "/u/.agents/skills/b");
+        let (builtin, more) = (Listed::told("c", "C."), Listed::told("d", "D."));
+        let look = Look { evolution: true, builtin: Some(Path::new("/h/builtin")), ..Look::of(MARKDOWN) };
+        let text = prompt(&[&project, &user, &builtin], &[&more], look);
+        let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
+        assert!(place("**User Skills:**\n- **b**: B.") < place("**Project Skills:**\n- **a**: A's & B's."), "{text}");
+        assert!(place("`/p/.agents/skills/a`") < place("**Built-in Skills:**") && place("`/h/builtin/c`") > 0);
+        assert!(place("1 more skill not described here: d") < place("## Skill Self-Evolution"));
+    }
 }

@@ -1,4 +1,6 @@
-//! [`SkillsConfig`]: the table `[skills]`, under the names that DeerFlow's configuration has.
+//! [`SkillsConfig`]: the table `[skills]`, which says where the skills are.
+
+mod deerflow;
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +9,26 @@ use serde::Deserialize;
 
 use crate::paths;
 
-/// The class of local folders in DeerFlow's configuration.
-const LOCAL_CLASS: &str = "deerflow.skills.storage.local_skill_storage:LocalSkillStorage";
+/// Layouts of other systems. Each is a module that hangs on the rest by its entry here alone.
+const LAYOUTS: &[Layout] = &[deerflow::DEERFLOW];
 
-/// Folders of a DeerFlow installation: read-only skills, and those that can be changed.
-const PUBLIC: &str = "public";
-const CUSTOM: &str = "custom";
+/// How a system keeps its skills below one folder.
+struct Layout {
+    /// What its configuration calls local folders.
+    class: &'static str,
+    /// The folder of the skills that are read only.
+    public: &'static str,
+    /// The folder of those that can be changed.
+    custom: &'static str,
+}
+
+impl Layout {
+    /// Tests which of the two a folder has.
+    fn has(&self, folder: &Path) -> (bool, bool) {
+        let has = |part| Dir::open_ambient_dir(folder, ambient_authority()).is_ok_and(|dir| dir.is_dir(part));
+        (has(self.public), has(self.custom))
+    }
+}
 
 /// The source of skills.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -52,8 +68,9 @@ impl TryFrom<Fields> for SkillsConfig {
 
     fn try_from(fields: Fields) -> Result<Self, String> {
         let storage = match fields.r#use.as_deref() {
-            None | Some("local" | LOCAL_CLASS) => SkillsStorage::Local,
+            None | Some("local") => SkillsStorage::Local,
             Some("registry") => SkillsStorage::Registry,
+            Some(class) if LAYOUTS.iter().any(|layout| layout.class == class) => SkillsStorage::Local,
             Some(other) => return Err(format!("skills.use is {other:?}; write \"local\" or \"registry\"")),
         };
         let is_path = |text: &String| text.starts_with('/') || text == "~" || text.starts_with("~/");
@@ -86,17 +103,19 @@ impl SkillsConfig {
         self.uploads.as_deref().map(|text| paths::expanded(text, Some(user_home)))
     }
 
-    /// The library, where the configuration names its folder: that of `custom` beside `public`, if there are such.
+    /// The library, where the configuration names its folder: that of the skills that can be changed, if it is laid out so.
     #[must_use]
     pub fn library(&self, user_home: &Path) -> Option<PathBuf> {
         let folder = self.folder(user_home)?;
-        Some(if has(&folder, PUBLIC) || has(&folder, CUSTOM) { folder.join(CUSTOM) } else { folder })
+        let layout = LAYOUTS.iter().find(|layout| layout.has(&folder) != (false, false));
+        Some(layout.map_or_else(|| folder.clone(), |layout| folder.join(layout.custom)))
     }
 
     /// The folder of skills that are read only.
     #[must_use]
     pub fn public_folder(&self, user_home: &Path) -> Option<PathBuf> {
-        self.folder(user_home).filter(|folder| has(folder, PUBLIC)).map(|folder| folder.join(PUBLIC))
+        let folder = self.folder(user_home)?;
+        LAYOUTS.iter().find(|layout| layout.has(&folder).0).map(|layout| folder.join(layout.public))
     }
 
     fn folder(&self, user_home: &Path) -> Option<PathBuf> {
@@ -112,14 +131,11 @@ impl SkillsConfig {
     }
 }
 
-/// The folder of the skills that can be changed, below one with DeerFlow's tree of public and custom skills.
+/// The folders of the skills that are read only and of those that can be changed, below one that has both.
 #[must_use]
-pub fn custom_folder(folder: &Path) -> Option<PathBuf> {
-    (has(folder, PUBLIC) && has(folder, CUSTOM)).then(|| folder.join(CUSTOM))
-}
-
-fn has(folder: &Path, part: &str) -> bool {
-    Dir::open_ambient_dir(folder, ambient_authority()).is_ok_and(|dir| dir.is_dir(part))
+pub fn public_and_custom(folder: &Path) -> Option<(PathBuf, PathBuf)> {
+    let layout = LAYOUTS.iter().find(|layout| layout.has(folder) == (true, true))?;
+    Some((folder.join(layout.public), folder.join(layout.custom)))
 }
 
 #[cfg(test)]
@@ -135,7 +151,7 @@ mod tests {
     fn storage_has_two_kinds_and_a_class() {
         let home = Path::new("/home/ann");
         assert_eq!(read("").unwrap(), SkillsConfig::default());
-        for local in ["local", LOCAL_CLASS] {
+        for local in LAYOUTS.iter().map(|layout| layout.class).chain(["local"]) {
             let config = read(&format!("use = {local:?}\npath = \"~/skills\"")).unwrap();
             assert_eq!((config.library(home), config.registry()), (Some(home.join("skills")), None));
         }

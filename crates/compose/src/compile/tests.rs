@@ -216,7 +216,7 @@ const BROKEN: &[(&str, &str, (usize, usize), &str)] = &[
         (5, 76),
         "put the text in quotes",
     ),
-    ("steps: [{tool: bash, input: {command: ls}}]", "tool_switched_off", (5, 18), "`shell = true` under [tools]"),
+    ("steps: [{tool: shell, input: {command: ls}}]", "tool_switched_off", (5, 18), "`shell = true` under [tools]"),
     (
         "input: {type: object, properties: {u: {enum: [a, b], default: c}}}\nsteps: [{tool: web_fetch, input: {url: a}}]",
         "bad_default",

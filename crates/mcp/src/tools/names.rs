@@ -7,10 +7,7 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::{Call, Spec};
-use crate::refusal::Refusal;
-
-/// Other names of arguments, as the tools of Spring AI Alibaba have them.
-const ALIASES: [(&str, &str); 2] = [("skill_name", "name"), ("skill_path", "path")];
+use crate::{refusal::Refusal, systems::SYSTEMS};
 
 /// The tools that take a skill by its name, by its path, or by both.
 const EITHER_WAY: [&str; 3] = ["read_skill", "disable_skill", "enable_skill"];
@@ -29,9 +26,7 @@ pub(super) fn by_folder(
     (spec, operation): (&Spec, &Operation),
     mut arguments: JsonObject,
 ) -> Result<JsonObject, Refusal> {
-    if EITHER_WAY.contains(&spec.name) {
-        ALIASES.iter().try_for_each(|(alias, name)| rename(&mut arguments, alias, name))?;
-    }
+    SYSTEMS.iter().try_for_each(|system| (system.arguments)(spec, &mut arguments))?;
     for field in REVISIONS {
         if let Some(number) = arguments.get(field).and_then(Value::as_u64) {
             arguments.insert(field.to_owned(), json!(number.to_string()));
@@ -61,18 +56,6 @@ pub(super) fn by_folder(
         take_path(call, seen, &mut arguments)?;
     }
     Ok(arguments)
-}
-
-/// Puts the value of an alias under the name that it stands for.
-fn rename(arguments: &mut JsonObject, alias: &str, name: &str) -> Result<(), Refusal> {
-    let Some(value) = arguments.remove(alias) else { return Ok(()) };
-    match arguments.get(name) {
-        Some(given) if *given != value => Err(Refusal::request(format!("`{name}` and `{alias}` differ"))),
-        _ => {
-            arguments.insert(name.to_owned(), value);
-            Ok(())
-        }
-    }
 }
 
 /// Replaces the path of a skill by its name.

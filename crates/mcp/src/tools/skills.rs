@@ -13,7 +13,7 @@ use skill::{Digest, SkillName, SkillPath, failure::FailureKind};
 
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
 use crate::{
-    joined,
+    offer,
     refusal::{Question, Refusal},
     workplace::Used,
 };
@@ -137,7 +137,7 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal>
     let opened = instructions_in_run(call, &which, run)?;
     let files: Vec<&str> = opened.files.iter().map(SkillPath::as_str).collect();
     let content = opened.skill_content(OUTPUT_BYTES);
-    let tools = joined::names(call, &opened.name);
+    let tools = offer::brought(call, &opened.name);
     let document = json!({
         "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": content, "files": files,
         "revision": opened.head.as_ref().map(|head| &head.id), "allowed_tools": opened.declared.tools,

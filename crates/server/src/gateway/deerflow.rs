@@ -15,21 +15,27 @@ mod history;
 mod schema;
 mod uploads;
 
+use std::sync::Arc;
+
 use axum::{
     body::{self, Body, Bytes},
     extract::{FromRequest, FromRequestParts, MatchedPath, Query, RawPathParams, Request, State},
     http::{Method, StatusCode, header, request::Parts},
-    middleware::Next,
+    middleware::{self, Next},
     response::{IntoResponse, Response},
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skill::Limits;
 
-pub use history::history_entries;
-
-use super::{Asker, Shared, at_work};
+use super::{Asker, Dialect, Shared, at_work};
 use crate::error::ApiError;
+
+/// DeerFlow.
+pub(super) const DIALECT: Dialect = Dialect {
+    bodies: |api, gateway| api.route_layer(middleware::from_fn_with_state(Arc::clone(gateway), bodies)),
+    answers: |all| all.layer(middleware::from_fn(answers)),
+};
 
 /// Entries of a history that have their contents unless more are asked for.
 const ENTRIES: usize = 100;
@@ -74,7 +80,7 @@ impl Call {
 }
 
 /// Turns DeerFlow's bodies into ours, and adds to the answers what its hosts read there.
-pub async fn bodies(State(gateway): State<Shared>, request: Request, next: Next) -> Response {
+async fn bodies(State(gateway): State<Shared>, request: Request, next: Next) -> Response {
     let mut call = match Call::of(request, &gateway).await {
         Ok(call) => call,
         Err(refused) => return refused,
@@ -161,7 +167,7 @@ async fn with_fields(response: Response, added: Value) -> Response {
 }
 
 /// Adds `detail` to errors below `/api/skills`, and gives them DeerFlow's statuses.
-pub async fn answers(request: Request, next: Next) -> Response {
+async fn answers(request: Request, next: Next) -> Response {
     let (path, is_get) = (request.uri().path().to_owned(), request.method() == Method::GET);
     let response = next.run(request).await;
     let is_deerflows = path == "/api/skills" || path.starts_with("/api/skills/");

@@ -52,7 +52,7 @@ pub async fn prompt(
 ) -> Result<Json<Value>, ApiError> {
     let none = || {
         ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("a prompt has no form {form:?}"))
-            .hint("the forms are xml, markdown, deerflow, opencode and names")
+            .hint(format!("the forms are {}", Form::all_names("and")))
     };
     let named = Form::named(&form).ok_or_else(none)?;
     at_work(&gateway, asker, move |work| {

@@ -3,6 +3,7 @@
 use library::{Actor, FindError, Library, Origin, Revision, RevisionId};
 use scan::Verdict;
 use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 use skill::SkillName;
 
 use super::time;
@@ -83,6 +84,11 @@ impl<'a> From<&'a Revision> for Row<'a> {
             edited_by: edited_by(revision).map(ToString::to_string),
         }
     }
+}
+
+/// A revision as a document.
+pub(super) fn row(revision: &Revision) -> Value {
+    json!(Row::from(revision))
 }
 
 fn edited_by(revision: &Revision) -> Option<&Actor> {

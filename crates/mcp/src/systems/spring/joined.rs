@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use agent::{AllowedTool, Catalogue, Decision, Listed, Settings, Sight, matches};
-use compose::{Approval, Bounds, Hosts, RunLimits, ToolHost, ToolSpec, class_of, known_code};
+use agent::{Decision, Settings, matches};
+use compose::{Approval, Bounds, RunLimits, ToolHost, ToolSpec, class_of, known_code};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use skill::{
@@ -12,7 +12,7 @@ use skill::{
 };
 
 use crate::{
-    composed,
+    composed, offer,
     refusal::{Question, Refusal},
     tools::{Answer, Call, Spec, object},
 };
@@ -32,7 +32,7 @@ pub(crate) struct Joined {
 /// unasked.
 pub(crate) fn joined(call: &Call<'_>, skills: Option<&[SkillName]>) -> Result<Vec<Joined>, Refusal> {
     let (settings, hosts) = (call.place.settings()?, call.place.tool_hosts()?);
-    let brought = brought(call, &settings, &hosts, skills)?;
+    let brought = offer::named_by_skills(call, &settings, &hosts, skills)?;
     if brought.is_empty() {
         return Ok(Vec::new());
     }
@@ -48,44 +48,6 @@ pub(crate) fn joined(call: &Call<'_>, skills: Option<&[SkillName]>) -> Result<Ve
         }
     }
     Ok(joined)
-}
-
-/// The names of tools that skills bring: those of their `allowed-tools`, and those that the configuration groups under them. Skills that the agent
-/// does not see any more bring none.
-pub(crate) fn brought(
-    call: &Call<'_>,
-    settings: &Settings,
-    hosts: &Hosts,
-    skills: Option<&[SkillName]>,
-) -> Result<Vec<(SkillName, String)>, Refusal> {
-    let of = |listed: &Listed| -> Vec<(SkillName, String)> {
-        let declared = listed.declared().tools.unwrap_or_default();
-        let names = declared.iter().map(|entry| AllowedTool::parse(entry).tool);
-        let names = names.chain(hosts.group(listed.name.as_str()).iter().cloned());
-        names.map(|name| (listed.name.clone(), name)).collect()
-    };
-    let collect = |catalogue: &Catalogue| match skills {
-        Some(skills) => {
-            let read = skills.iter().filter_map(|name| catalogue.find(name).ok());
-            let seen = read.filter(|listed| matches!(listed.sight(settings, call.agent), Sight::Seen | Sight::Asked));
-            seen.flat_map(of).collect()
-        }
-        None => catalogue
-            .skills
-            .iter()
-            .filter(|listed| listed.sight(settings, call.agent) == Sight::Seen)
-            .flat_map(of)
-            .collect(),
-    };
-    Ok(call.live.with(collect)?)
-}
-
-/// The names of all tools that one skill brings, as the agent may use them now. A skill can be read whatever is wrong with them.
-pub(crate) fn names(call: &Call<'_>, skill: &SkillName) -> Vec<String> {
-    let skills = std::slice::from_ref(skill);
-    let mut names = composed::names(call, skills).unwrap_or_default();
-    names.extend(joined(call, Some(skills)).unwrap_or_default().into_iter().map(|joined| joined.name));
-    names
 }
 
 /// Tests for a tool that a skill means by a name. A pattern has to name the server: `*` alone restricts nothing and brings nothing.

@@ -1,0 +1,30 @@
+//! The description of a tool named `skill`, as OpenCode has it.
+
+use super::{Form, Look};
+use crate::{
+    catalogue::Listed,
+    safe_text::{escape, one_line},
+};
+
+/// The description of a tool that opens a skill.
+pub(super) const OPENCODE: Form =
+    Form { name: "opencode", about: "The description of a tool named `skill`", write, ..Form::XML };
+
+fn write(skills: &[&Listed], left_out: &[&Listed], look: Look<'_>) -> String {
+    if skills.is_empty() && left_out.is_empty() {
+        return "Opens a skill by its name. There are no skills at the moment.\n".to_owned();
+    }
+    let mut text = String::from(
+        "Opens a skill: instructions for one kind of work, and the list of the files that belong to it. Call it with \
+         the name of a skill below as soon as that fits what you are asked to do.\n<available_skills>\n",
+    );
+    for listed in skills {
+        let (name, description) = (escape(listed.name.as_str()), one_line(&listed.description));
+        let location = escape(&look.location(listed)).into_owned();
+        text.push_str(&format!(
+            "  <skill>\n    <name>{name}</name>\n    <description>{description}</description>\n    \
+             <location>{location}</location>\n  </skill>\n"
+        ));
+    }
+    text + "</available_skills>\n"
+}

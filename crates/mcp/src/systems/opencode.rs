@@ -1,0 +1,36 @@
+//! The tool `skill` of OpenCode: `read_skill` under another name, with the list of skills as its description.
+
+use agent::{Form, Look};
+use rmcp::model::Tool;
+
+use super::System;
+use crate::{
+    offer::listed_text,
+    refusal::Refusal,
+    tools::{Call, skills::READ_SKILL},
+};
+
+/// The agent that has it unless the configuration says otherwise, and the form of its description.
+const ID: &str = "opencode";
+
+/// What it calls [`READ_SKILL`].
+const SKILL: &str = "skill";
+
+/// OpenCode.
+pub(super) const OPENCODE: System = System {
+    own_name: |name| (name == SKILL).then(|| READ_SKILL.name.to_owned()),
+    offer: |call, tools| rename(call, tools),
+    ..System::PLAIN
+};
+
+fn rename(call: &Call<'_>, tools: &mut [Tool]) -> Result<(), Refusal> {
+    let settings = call.place.settings()?;
+    if settings.has_skill_tool(call.agent).unwrap_or(call.agent == ID)
+        && let Some(tool) = tools.iter_mut().find(|tool| tool.name == READ_SKILL.name)
+    {
+        let look = Look::of(Form::named(ID).unwrap_or(Form::XML));
+        let listed = call.live.with(|catalogue| listed_text(&catalogue.seen(&settings, call.agent), look))?;
+        (tool.name, tool.description) = (SKILL.into(), Some(listed.into()));
+    }
+    Ok(())
+}

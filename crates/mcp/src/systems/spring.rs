@@ -1,0 +1,61 @@
+//! What Spring AI Alibaba expects of tools: its names of their arguments, and tools that join with a skill ([`joined`]).
+
+mod joined;
+
+use std::sync::Arc;
+
+use rmcp::model::JsonObject;
+use skill::SkillName;
+
+use self::joined::{Joined, joined};
+use super::{Brought, System};
+use crate::{refusal::Refusal, tools::Call};
+
+/// Its names of arguments, and ours.
+const ARGUMENTS: [(&str, &str); 2] = [("skill_name", "name"), ("skill_path", "path")];
+
+/// The tools that have them.
+const TOOLS: [&str; 3] = ["read_skill", "disable_skill", "enable_skill"];
+
+/// Spring AI Alibaba.
+pub(super) const SPRING: System = System {
+    arguments: |spec, arguments| match TOOLS.contains(&spec.name) {
+        true => ARGUMENTS.iter().try_for_each(|(alias, name)| rename(arguments, alias, name)),
+        false => Ok(()),
+    },
+    offer: |call, tools| {
+        let skills: Vec<SkillName> = call.session.skills().cloned().collect();
+        // Our own tools are offered whatever is wrong with those of servers; a call of one says what it is.
+        tools.extend(joined(call, Some(&skills)).unwrap_or_default().iter().map(Joined::tool));
+        Ok(())
+    },
+    names: |call, skill| {
+        let joined = joined(call, Some(std::slice::from_ref(skill))).unwrap_or_default();
+        joined.into_iter().map(|joined| joined.name).collect()
+    },
+    find,
+    ..System::PLAIN
+};
+
+/// Puts the value of an alias under the name that it stands for.
+fn rename(arguments: &mut JsonObject, alias: &str, name: &str) -> Result<(), Refusal> {
+    let Some(value) = arguments.remove(alias) else { return Ok(()) };
+    match arguments.get(name) {
+        Some(given) if *given != value => Err(Refusal::request(format!("`{name}` and `{alias}` differ"))),
+        _ => {
+            arguments.insert(name.to_owned(), value);
+            Ok(())
+        }
+    }
+}
+
+/// A tool that a skill which was read brings. Without a session any skill that the agent sees counts as read.
+fn find(call: &Call<'_>, name: &str) -> Result<Option<Brought>, Refusal> {
+    let read: Option<Vec<SkillName>> = call.run.map(|_| call.session.skills().cloned().collect());
+    let mut joined = joined(call, read.as_deref())?.into_iter();
+    let found = joined.find(|joined| joined.name == name || joined.spec.name == name);
+    Ok(found.map(|found| Brought {
+        title: found.name.clone(),
+        run: Arc::new(move |call, arguments| found.call(call, arguments)),
+    }))
+}
