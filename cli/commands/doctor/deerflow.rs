@@ -3,7 +3,7 @@
 //! They are not followed: they come with a clone, and name the folder that is written to. Nothing is taken from them but
 //! values of the right type, which a person may copy.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use library::{open_dir, read_bounded};
 use serde_json::{Map, Value};
@@ -37,7 +37,8 @@ fn of_config(root: &Path, text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(skills) = fields.get("skills").and_then(Value::as_object) {
         let text = |key: &str| skills.get(key).and_then(Value::as_str);
-        let folder = root.join(text("path").unwrap_or("skills"));
+        // Its paths are written as `./skills`, and the parts of a path leave such dots out.
+        let folder: PathBuf = root.join(text("path").unwrap_or("skills")).components().collect();
         lines.push(line("skills.path", &folder.display().to_string()));
         lines.extend(text("container_path").map(|path| line("skills.container_path", path)));
     }
@@ -70,6 +71,10 @@ mod tests {
         let lines = ["`skills.path = \"/deer/skills\"`", "`skills.container_path = \"/mnt/skills\"`"];
         let evolution = "`skill_evolution.enabled = true`";
         assert_eq!(of_config(Path::new("/deer"), config), [lines[0], lines[1], evolution]);
+        for path in ["./skills", "././skills/", "skills/."] {
+            let told = of_config(Path::new("/deer"), &format!("skills:\n  path: {path}\n"));
+            assert_eq!(told, [lines[0]], "{path}");
+        }
         for other in ["", "skills: []", "a: [", "skill_evolution: {enabled: maybe}"] {
             assert!(of_config(Path::new("/deer"), other).is_empty(), "{other}");
         }
