@@ -104,7 +104,8 @@ impl Asked {
         }
         let targets = self.proposals.iter().filter_map(|text| text.parse::<review::ProposalRef>().ok());
         for target in targets.filter(|_| self.operation.act != Act::Decides) {
-            let entry = context.library().ok().and_then(|library| review::get(&library, &target.id).ok());
+            let library = context.library_with_proposal(&target.id).ok();
+            let entry = library.and_then(|library| review::get(&library, &target.id).ok());
             let skill = entry.as_ref().and_then(|entry| entry.skill().cloned());
             let Some(Err(error)) = skill.map(|skill| check_skill(context, self.operation, &skill, None)) else {
                 continue;

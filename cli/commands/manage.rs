@@ -123,9 +123,7 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
     }
     let elsewhere = context.elsewhere()?;
     let mut library = context.library_of(&request.skill)?;
-    let top = context.library()?.path().to_owned();
     let report = skill_manage::manage(&mut library, &request, &context.manage(&elsewhere)?)?;
-    let report = report.in_group(&library, &top);
     if report.status == Status::Applied {
         context.refresh_lock(&library, &request.skill);
     }

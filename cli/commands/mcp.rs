@@ -142,6 +142,10 @@ impl Workplace for Context {
         self.library_of(name).map_err(refusal)
     }
 
+    fn libraries(&self) -> Result<Vec<Library>, Refusal> {
+        self.libraries().map_err(refusal)
+    }
+
     fn home(&self) -> &Home {
         &self.home
     }

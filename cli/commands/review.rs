@@ -128,7 +128,7 @@ fn targets(args: &DecideArgs) -> Result<Vec<ProposalRef>, CliError> {
 
 /// Prints one file of the candidate.
 fn show_file(context: &Context, target: &ProposalRef, path: &SkillPath) -> Result<Exit, CliError> {
-    let library = context.library()?;
+    let library = context.library_with_proposal(&target.id)?;
     let proposal = review::proposal(&library, target)?;
     let candidate = review::candidate(&library, &proposal)?;
     let file = candidate.get(path).ok_or_else(|| {
@@ -140,7 +140,7 @@ fn show_file(context: &Context, target: &ProposalRef, path: &SkillPath) -> Resul
 }
 
 fn diff(context: &Context, target: &ProposalRef, onto_head: bool) -> Result<Exit, CliError> {
-    let difference = review::difference(&context.library()?, target, onto_head)?;
+    let difference = review::difference(&context.library_with_proposal(&target.id)?, target, onto_head)?;
     let Difference { proposal, files, text, conflicts, moved, reviewed, .. } = difference;
     let from = if onto_head { json!("head") } else { json!(proposal.base) };
     let document = json!({
@@ -183,9 +183,9 @@ fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
     let reviewer =
         context.reviewer("accepting a proposal").inspect_err(|error| note_refused(context, args, &targets, error))?;
     let elsewhere = context.elsewhere()?;
-    let mut library = context.library()?;
     let manage = context.manage(&elsewhere)?;
-    let mut one = |mut target: ProposalRef| -> Result<Report, CliError> {
+    let one = |mut target: ProposalRef| -> Result<Report, CliError> {
+        let mut library = context.library_with_proposal(&target.id)?;
         if *require_evals {
             let seen = eval::required::check(context, &library, &target);
             target = seen.inspect_err(|error| note_refused(context, args, std::slice::from_ref(&target), error))?;
@@ -211,9 +211,12 @@ fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
 
 /// Notes who tried to accept without being a person.
 fn note_refused(context: &Context, args: &DecideArgs, targets: &[ProposalRef], error: &CliError) {
-    let Ok(library) = context.library() else { return };
     let stamp = Stamp { reason: args.reason.clone(), ..context.stamp() };
-    targets.iter().for_each(|target| review::note_refused(&library, &target.id, &stamp, error.code, &error.message));
+    for target in targets {
+        if let Ok(library) = context.library_with_proposal(&target.id) {
+            review::note_refused(&library, &target.id, &stamp, error.code, &error.message);
+        }
+    }
 }
 
 fn reject(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
@@ -226,8 +229,8 @@ fn reject(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
         }
         Err(_) => return proof.map(|_| Exit::Refused),
     };
-    let mut library = context.library()?;
-    let mut one = |target: ProposalRef| -> Result<(Value, String), CliError> {
+    let one = |target: ProposalRef| -> Result<(Value, String), CliError> {
+        let mut library = context.library_with_proposal(&target.id)?;
         let reject = Reject { target, reason: args.reason.clone() };
         let rejected = review::reject(&mut library, &reject, decider, context.now)?;
         let document = json!({

@@ -43,9 +43,7 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
     };
     let elsewhere = context.elsewhere()?;
     let mut library = context.library_of(&rollback.skill)?;
-    let top = context.library()?.path().to_owned();
     let report = skill_manage::roll_back(&mut library, &rollback, &context.manage(&elsewhere)?)?;
-    let report = report.in_group(&library, &top);
     if report.status == Status::Applied {
         context.refresh_lock(&library, &rollback.skill);
         note_uninstalled(context, &library, &rollback.skill)?;

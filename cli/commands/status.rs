@@ -6,6 +6,7 @@ use agent::Catalogue;
 use clap::Args;
 use library::{HandEditFault, Library};
 use serde_json::Value;
+use skill::SkillName;
 use skill_manage::documents::{self, Overview, SkillStanding};
 
 use crate::{
@@ -46,12 +47,8 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let named = args.name.as_deref().map(|name| skill_called(context, name)).transpose()?;
     let named = named.as_ref();
     let library = named.map_or_else(|| context.library(), |name| context.library_of(name))?;
-    let mut overview =
-        documents::overview(&library, &context.home, named, context.skills_of_branch(&library).as_ref(), context.now)?;
     let catalogue = collect(context, &context.places(false), Vec::new(), None)?;
-    if named.is_none() {
-        add_groups(context, &mut overview, &catalogue, &library)?;
-    }
+    let mut overview = overview(context, &catalogue, &library, named)?;
     overview.retain(context.seen()?);
     let Overview { skills, waiting, waivers, moved_from } = &overview;
     let told =
@@ -108,30 +105,23 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     Ok(exit_with(&problems))
 }
 
-/// Adds the skills in the folders of groups below the library, in place of these folders.
-fn add_groups(
+/// How one skill stands, or all of the library and of the folders of groups below it.
+fn overview(
     context: &Context,
-    overview: &mut Overview,
     catalogue: &Catalogue,
     library: &Library,
-) -> Result<(), CliError> {
-    let paths = || catalogue.skills.iter().filter_map(|listed| listed.path.as_deref());
-    let holds_skills = |folder: &Path| paths().any(|path| path != folder && path.starts_with(folder));
-    let is_group = |library: &Library, skill: &SkillStanding| {
-        !skill.managed && skill.state == "blocked" && holds_skills(&library.path().join(skill.name.as_str()))
-    };
-    overview.skills.retain(|skill| !is_group(library, skill));
-    let is_below = |group: &&Library| group.path() != library.path() && group.path().starts_with(library.path());
-    for group in catalogue.libraries().iter().filter(is_below) {
-        let mut below = documents::overview(group, &context.home, None, None, context.now)?;
-        below
-            .skills
-            .retain(|skill| skill.managed || paths().any(|path| path == group.path().join(skill.name.as_str())));
-        overview.skills.extend(below.skills);
-        overview.waivers.extend(below.waivers);
-        below.waiting.into_iter().for_each(|(name, count)| *overview.waiting.entry(name).or_default() += count);
+    named: Option<&SkillName>,
+) -> Result<Overview, CliError> {
+    let of_branch = |library: &Library| context.skills_of_branch(library);
+    if named.is_some() {
+        let of_branch = of_branch(library);
+        return Ok(documents::overview(library, &context.home, named, of_branch.as_ref(), context.now)?);
     }
-    Ok(())
+    let is_below = |group: &&Library| group.path() != library.path() && group.path().starts_with(library.path());
+    let groups = catalogue.libraries().iter().filter(is_below);
+    let libraries: Vec<&Library> = [library].into_iter().chain(groups).collect();
+    let paths: Vec<&Path> = catalogue.skills.iter().filter_map(|listed| listed.path.as_deref()).collect();
+    Ok(documents::overview_of_all(&libraries, &paths, &context.home, of_branch, context.now)?)
 }
 
 /// What is said of a skill's folder below its name.

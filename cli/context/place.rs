@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use library::{FindError, Library, Scope};
+use library::{FindError, Library, ProposalId, Scope};
 use skill::SkillName;
-use skill_manage::Elsewhere;
+use skill_manage::{Elsewhere, review};
 
 use crate::{
     args::Global,
@@ -119,17 +119,40 @@ impl Context {
         if library.head(skill)?.is_some() || library.folders()?.iter().any(|name| name == skill.as_str()) {
             return Ok(library);
         }
-        let open = |group: &Path| Library::open(group, library.scope(), &self.home, &self.config.library.storage);
         if let Some(group) = agent::group_of(library.path(), skill) {
-            return Ok(open(&group)?);
+            return self.open_group(&library, &group);
         }
         for group in library.groups_with_history(&self.home)? {
-            let group = open(&group)?;
+            let group = self.open_group(&library, &group)?;
             if group.head(skill)?.is_some() {
                 return Ok(group);
             }
         }
         Ok(library)
+    }
+
+    fn open_group(&self, library: &Library, group: &Path) -> Result<Library, CliError> {
+        Ok(Library::open(group, library.scope(), &self.home, &self.config.library.storage)?)
+    }
+
+    /// The chosen library, and the folders of groups below it that have a history.
+    ///
+    /// # Errors
+    /// One of them cannot be read.
+    pub fn libraries(&self) -> Result<Vec<Library>, CliError> {
+        let library = self.library()?;
+        let groups = library.groups_with_history(&self.home)?;
+        let mut groups = groups.iter().map(|group| self.open_group(&library, group)).collect::<Result<Vec<_>, _>>()?;
+        groups.insert(0, library);
+        Ok(groups)
+    }
+
+    /// The one of them that has a proposal.
+    ///
+    /// # Errors
+    /// None has it, or one cannot be read.
+    pub fn library_with_proposal(&self, id: &ProposalId) -> Result<Library, CliError> {
+        Ok(review::library_with(self.libraries()?, id)?)
     }
 
     /// The first of the visible libraries and their groups that has a skill, in its history or as a folder.

@@ -256,11 +256,40 @@ fn skill_of_a_group_is_changed_in_its_folder() {
     assert!(!sandbox.user_skill("help").exists(), "nothing is made at the top");
     write_files(&sandbox.skillhub_home(), &[("config.toml", b"policy = \"strict\"\n", false)]);
     let held = sandbox.done(&patch);
-    let message = held["message"].as_str().unwrap();
+    assert!(held["message"].as_str().unwrap().contains("skillhub review diff"), "{held:#}");
     let group = sandbox.user_skill("team/deep").display().to_string();
-    assert!(message.contains(&format!("skillhub --library {group} review diff")), "{held:#}");
-    let waiting = sandbox.done(&["--library", &group, "review", "list"]);
-    assert_eq!(waiting["proposals"].as_array().unwrap().len(), 1, "{waiting:#}");
+    for args in [&["review", "list", "--skill", "help"][..], &["--library", &group, "review", "list"]] {
+        let waiting = sandbox.done(args);
+        assert_eq!(waiting["proposals"].as_array().unwrap().len(), 1, "{waiting:#}");
+    }
+}
+
+// DF1
+#[test]
+fn held_changes_of_groups_are_decided_by_id() {
+    let sandbox = sandbox();
+    write_files(&sandbox.skillhub_home(), &[("config.toml", b"policy = \"strict\"\n", false)]);
+    let folder = sandbox.user_skill("team/deep/help");
+    let text = skill_md("help", "Helps. Use in tests.", "Help. Ask.");
+    write_files(&folder, &[("SKILL.md", text.as_bytes(), false)]);
+    sandbox.create("top", "Do.");
+    let hold = |name: &str, find: &str| {
+        let held = sandbox.done(&["manage", "patch", name, "--find", find, "--replace", "Other."]);
+        held["proposal"].as_str().unwrap().to_owned()
+    };
+    let (first, _) = (hold("help", "Help."), hold("top", "Do."));
+    let waiting = sandbox.done(&["review", "list"])["proposals"].clone();
+    let names: Vec<_> = waiting.as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"help") && names.contains(&"top"), "{waiting:#}");
+    assert_eq!(sandbox.done(&["review", "show", &first])["proposal"]["name"], "help");
+    let diff = sandbox.done(&["review", "diff", &first, "--onto-head"]);
+    assert!(diff["diff"].as_str().unwrap().contains("+Other. Ask."), "{diff:#}");
+    refused(&sandbox, &["review", "accept", &first], 5, "policy_denied");
+    assert_eq!(sandbox.run_as(&sandbox.token(), &["review", "accept", &first]).done()["status"], "applied");
+    assert!(fs::read_to_string(folder.join("SKILL.md")).unwrap().contains("Other. Ask."));
+    let second = hold("help", "Ask.");
+    assert_eq!(sandbox.done(&["review", "reject", &second])["state"], "rejected");
+    refused(&sandbox, &["review", "show", "zzzzzz"], 7, "not_found");
 }
 
 // DF1

@@ -318,7 +318,7 @@ impl Run {
             assert_eq!((bundle.digest(), revision.tombstone), (revision.digest, files.is_empty()));
         }
         if let Some(held) = &self.held {
-            let open = review::list(&self.library, false, None).unwrap();
+            let open = review::list(std::slice::from_ref(&self.library), false, None).unwrap();
             let fits = |entry: &&ProposalEntry| !matches!(entry, ProposalEntry::Whole(open) if open.state == ProposalState::Stale);
             let fitting: Vec<_> = open.iter().filter(fits).map(ProposalEntry::id).collect();
             assert_eq!(fitting, [&held.id]);

@@ -405,6 +405,33 @@ fn pages_and_rollback_know_skills_of_groups() {
     assert_eq!((status, folder.join("SKILL.md").is_file()), (200, true), "{back:#}");
 }
 
+// DF1
+#[test]
+fn held_changes_of_groups_are_decided_over_http() {
+    let (sandbox, gateway) = hosted();
+    write_files(&sandbox.skillhub_home(), &[("config.toml", b"policy = \"strict\"\n", false)]);
+    let folder = sandbox.user_skill("team/help");
+    write_files(&folder, &[("SKILL.md", text("help", "Help.").as_bytes(), false)]);
+    let hold = |body: &str| {
+        let (_, held) = gateway.ask("PUT /api/skills/custom/help", &json!({"content": text("help", body)}));
+        assert_eq!(held["status"], "proposed", "{held:#}");
+        gateway.ask("GET /api/proposals?name=help", &Value::Null).1["proposals"][0]["id"].as_str().unwrap().to_owned()
+    };
+    let (id, reviewer) = (hold("Help twice."), sandbox.token());
+    let (status, shown) = gateway.ask(&format!("GET /api/proposals/{id}"), &Value::Null);
+    assert!(status == 200 && shown["diff"].as_str().unwrap().contains("+Help twice."), "{shown:#}");
+    let ann = Browser::signed_in(&gateway, &reviewer);
+    assert!(ann.page("/review").contains(&format!("/review/{id}")) && ann.page("/").contains("waiting"));
+    assert!(ann.page(&format!("/review/{id}")).contains("twice"));
+    let (status, done) = gateway.ask_as(&reviewer, &format!("POST /api/proposals/{id}/accept"), &json!({}));
+    assert_eq!((status, done["status"].as_str()), (200, Some("applied")), "{done:#}");
+    assert!(fs::read_to_string(folder.join("SKILL.md")).unwrap().contains("Help twice."));
+    let rejected = ann.send(&format!("/review/{}/reject", hold("Help never.")), &[("reason", "no")]);
+    assert_eq!(rejected.status, 303, "{}", rejected.text);
+    assert_eq!(gateway.ask("POST /api/proposals/zzzzzz/accept", &json!({})).0, 403);
+    assert_eq!(gateway.ask_as(&reviewer, "POST /api/proposals/zzzzzz/accept", &json!({})).0, 404);
+}
+
 // DF10
 #[test]
 fn revision_and_thread_are_told() {

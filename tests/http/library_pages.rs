@@ -57,7 +57,7 @@ impl<'a> Browser<'a> {
     }
 
     #[track_caller]
-    fn page(&self, path: &str) -> String {
+    pub fn page(&self, path: &str) -> String {
         let got = self.get(path);
         assert_eq!(got.status, 200, "{path}: {}", got.text);
         got.text

@@ -50,6 +50,42 @@ fn status_names_hosts_that_read_other_content() {
     agent.close();
 }
 
+// DF1
+#[test]
+fn every_library_and_group_is_told_of() {
+    let sandbox = Sandbox::project();
+    let text = |name: &str| skill_md(name, "Shows things. Use in tests.", "alpha line");
+    let create_ours = ["manage", "create", "ours", "--global", "--content", "-", "--json"];
+    sandbox.run_with(&create_ours, text("ours").as_bytes()).done();
+    let group = sandbox.cwd().join(".agents/skills/team/help");
+    write_files(&group, &[("SKILL.md", text("help").as_bytes(), false)]);
+    let mut agent = Connection::open(&sandbox, &[]);
+    agent.done("skill_manage", &create("demo"));
+    write_files(&sandbox.skillhub_home(), &[("config.toml", b"policy = \"strict\"\n", false)]);
+    let patch = json!({"action": "patch", "name": "help", "find": "alpha", "replace": "gamma"});
+    let held = agent.done("skill_manage", &patch);
+    let waiting = agent.done("skill_review_list", &json!({}));
+    assert_eq!(waiting["proposals"][0]["name"], "help", "{waiting:#}");
+    let shown = agent.done("skill_review_show", &json!({"id": held["proposal"]}));
+    assert!(shown["diff"].as_str().unwrap().contains("+gamma line"), "{shown:#}");
+    let status = agent.done("skill_status", &json!({}));
+    let told = |key: &str| -> Vec<(Value, Value)> {
+        let skills = status["skills"].as_array().unwrap().iter();
+        let mut told: Vec<_> = skills.map(|skill| (skill["name"].clone(), skill[key].clone())).collect();
+        told.sort_by_key(|(name, _)| name.to_string());
+        told
+    };
+    assert_eq!(
+        told("proposals"),
+        [("demo", 0), ("help", 1), ("ours", 0)].map(|(name, count)| (json!(name), json!(count)))
+    );
+    let listed = sandbox.done(&["list"])["skills"].clone();
+    let mut listed: Vec<&Value> = listed.as_array().unwrap().iter().map(|skill| &skill["name"]).collect();
+    listed.sort_by_key(|name| name.to_string());
+    assert_eq!(told("state").iter().map(|(name, _)| name).collect::<Vec<_>>(), listed);
+    agent.close();
+}
+
 #[test]
 fn runs_of_the_authors_connection_do_not_count() {
     let sandbox = Sandbox::new();

@@ -34,7 +34,7 @@ pub struct ListArgs {
 /// Lists proposals, the oldest first.
 pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let skill = args.skill.as_deref().map(|name| skill_called(context, name)).transpose()?;
-    let mut entries = review::list(&context.library()?, args.all, skill.as_ref())?;
+    let mut entries = review::list(&context.libraries()?, args.all, skill.as_ref())?;
     let is_seen = context.seen()?;
     entries.retain(|entry| entry.skill().is_none_or(|skill| is_seen(skill.as_str())));
     context.out.answer(&documents::proposals(&entries, context.now), |out| {
@@ -77,7 +77,7 @@ fn row(entry: &ProposalEntry, now: Timestamp) -> Vec<String> {
 
 /// Shows everything about one proposal but its text.
 pub fn show(context: &Context, target: &ProposalRef) -> Result<Exit, CliError> {
-    let library = context.library()?;
+    let library = context.library_with_proposal(&target.id)?;
     let shown = documents::proposal(&library, target)?;
     let text = match &shown.entry {
         ProposalEntry::Whole(proposal) => {

@@ -89,6 +89,10 @@ impl Workplace for Context {
         self.library_of(name).map_err(told)
     }
 
+    fn libraries(&self) -> Result<Vec<Library>, ApiError> {
+        self.libraries().map_err(told)
+    }
+
     fn reviewer(&self, token: &str) -> Result<Reviewer, ApiError> {
         Reviewer::with_token(&self.home, token, self.now).map_err(|error| told(error.into()))
     }

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use skill::{QualifiedName, SkillName, failure::FailureKind};
 use skill_manage::{
     ManageError,
-    review::{ProposalRef, ReviewError},
+    review::{ProposalRef, ReviewError, library_with},
 };
 
 use self::change::Authored;
@@ -222,7 +222,9 @@ impl Spec {
             self.ask(call, admission, &name, arguments)?;
         }
         for target in texts(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok()) {
-            let entry = call.place.library()?.proposal(&target.id)?;
+            // Of one that is not there, the tool tells that.
+            let Ok(library) = library_with(call.place.libraries()?, &target.id) else { continue };
+            let entry = library.proposal(&target.id)?;
             let Some(skill) = entry.as_ref().and_then(ProposalEntry::skill) else { continue };
             let admission = operation.admit(Channel::Mcp, skill, &call.sight(settings, skill)?);
             let admission = admission.map_err(|_hidden| ManageError::from(ReviewError::NotFound(target.id)))?;

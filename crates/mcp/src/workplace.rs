@@ -26,6 +26,12 @@ pub trait Workplace: Send {
     /// It cannot be used.
     fn library_of(&self, name: &SkillName) -> Result<Library, Refusal>;
 
+    /// The library that is written to, and the folders of groups below it that have a history.
+    ///
+    /// # Errors
+    /// One of them cannot be used.
+    fn libraries(&self) -> Result<Vec<Library>, Refusal>;
+
     /// skillhub's own folder.
     fn home(&self) -> &Home;
 

@@ -59,7 +59,7 @@ use crate::{
 pub(crate) use custom::change;
 pub(crate) use gate::{Asker, Surface};
 pub use gate::{Gate, GateError};
-pub(crate) use proposals::reviewer;
+pub(crate) use proposals::{library_with, reviewer};
 pub(crate) use sessions::Sessions;
 pub(crate) use skills::is_custom;
 pub use workplace::{Open, Readers, Upload, Workplace};

@@ -1,11 +1,9 @@
 //! [`Report`]: what `skill_manage` answers when it did not refuse.
 
-use std::path::Path;
-
-use library::{Action, Checkout, Library, RevisionId};
+use library::{Action, Checkout, RevisionId};
 use scan::{Finding, Verdict};
 use serde::{Serialize, Serializer};
-use skill::{Problem, diff::FileChange, shell_word};
+use skill::{Problem, diff::FileChange};
 
 use crate::policy::Ruling;
 
@@ -114,17 +112,6 @@ impl Report {
             self.message.push_str("; ");
         }
         self.message.push_str(sentence);
-    }
-
-    /// Lets the commands about a proposal name its library, where that is not the one at the `top` but that of a group
-    /// below it.
-    #[must_use]
-    pub fn in_group(mut self, library: &Library, top: &Path) -> Self {
-        if self.status == Status::Proposed && library.path() != top {
-            let place = shell_word(&library.path().display().to_string());
-            self.message = self.message.replace("`skillhub review", &format!("`skillhub --library {place} review"));
-        }
-        self
     }
 }
 

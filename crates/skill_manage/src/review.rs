@@ -302,13 +302,16 @@ pub fn state_at(proposal: &Proposal, now: Timestamp) -> ProposalState {
     if proposal.is_expired(now) { ProposalState::Expired } else { proposal.state }
 }
 
-/// The proposals of a library, the oldest first, damaged ones last: those that wait, or `all`; of one
+/// The proposals of libraries, the oldest first, damaged ones last: those that wait, or `all`; of one
 /// skill, or of every one.
 ///
 /// # Errors
-/// The library cannot be read.
-pub fn list(library: &Library, all: bool, skill: Option<&SkillName>) -> Result<Vec<ProposalEntry>, LibraryError> {
-    let mut entries = if all { library.proposals()? } else { library.open_proposals()? };
+/// One of them cannot be read.
+pub fn list(libraries: &[Library], all: bool, skill: Option<&SkillName>) -> Result<Vec<ProposalEntry>, LibraryError> {
+    let mut entries = Vec::new();
+    for library in libraries {
+        entries.extend(if all { library.proposals()? } else { library.open_proposals()? });
+    }
     entries.retain(|entry| match entry {
         ProposalEntry::Whole(proposal) => skill.is_none_or(|skill| proposal.skill == *skill),
         ProposalEntry::Damaged(damaged) => skill.is_none_or(|skill| damaged.skill.as_ref() == Some(skill)),
@@ -318,6 +321,19 @@ pub fn list(library: &Library, all: bool, skill: Option<&SkillName>) -> Result<V
         ProposalEntry::Damaged(_) => (true, Timestamp::MIN),
     });
     Ok(entries)
+}
+
+/// The library that has a proposal.
+///
+/// # Errors
+/// None has it, or one cannot be read.
+pub fn library_with(libraries: Vec<Library>, id: &ProposalId) -> Result<Library, ManageError> {
+    for library in libraries {
+        if library.proposal(id)?.is_some() {
+            return Ok(library);
+        }
+    }
+    Err(ReviewError::NotFound(id.clone()).into())
 }
 
 /// The proposal of an id.

@@ -178,8 +178,7 @@ fn change(
     let mut library = call.place.library_of(name)?;
     let policy = call.place.policy()?.with_evolution(call.place.settings()?.tells_of_evolution(call.agent));
     let context = Context { actor: call.actor.clone(), time: call.now, policy, elsewhere: &elsewhere };
-    let top = call.place.library()?.path().to_owned();
-    let report = run(&mut library, &context)?.in_group(&library, &top);
+    let report = run(&mut library, &context)?;
     call.authored.add(&report);
     let mut document = json!(report);
     let applied = report.status == Status::Applied;

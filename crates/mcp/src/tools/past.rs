@@ -1,10 +1,14 @@
 //! [`SKILL_HISTORY`], [`SKILL_DIFF`] and [`SKILL_STATUS`]: what became of skills.
 
+use std::path::PathBuf;
+
+use agent::Places;
+use library::{Library, Scope};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
 use skill::SkillName;
-use skill_manage::documents::{self, Since};
+use skill_manage::documents::{self, Overview, Since};
 
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
 use crate::refusal::Refusal;
@@ -111,13 +115,35 @@ struct StatusArguments {
 fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let StatusArguments { name } = read(arguments)?;
     let name = name.as_deref().map(skill_name).transpose()?;
-    let library = name.as_ref().map_or_else(|| call.place.library(), |name| call.place.library_of(name))?;
-    let of_branch = call.place.skills_of_branch(&library);
-    let mut overview = documents::overview(&library, call.place.home(), name.as_ref(), of_branch.as_ref(), call.now)?;
+    let mut overview = overview(call, name.as_ref())?;
     let settings = call.place.settings()?;
     let is_seen = |name: &str| SkillName::parse(name).is_ok_and(|name| call.sees(&settings, &name));
     overview.retain(is_seen);
     let mut hosts = call.live.with(|catalogue| call.place.hosts_read(catalogue, name.as_ref()))??;
     hosts.retain(is_seen);
     Ok(overview.document_with(hosts).into())
+}
+
+/// How one skill stands, or all of the libraries that the agent sees.
+fn overview(call: &Call<'_>, name: Option<&SkillName>) -> Result<Overview, Refusal> {
+    let (home, of_branch) = (call.place.home(), |library: &Library| call.place.skills_of_branch(library));
+    if let Some(name) = name {
+        let library = call.place.library_of(name)?;
+        return Ok(documents::overview(&library, home, Some(name), of_branch(&library).as_ref(), call.now)?);
+    }
+    let Places { libraries: own, storage, .. } = call.place.places();
+    let own: Vec<PathBuf> = own.iter().filter_map(|(path, _)| library::resolve(path).ok()).collect();
+    let is_own = |library: &&Library| own.iter().any(|own| library.path().starts_with(own));
+    // They are opened anew, so that others do not wait until all their folders were read.
+    let (places, paths) = call.live.with(|catalogue| {
+        let places = catalogue.libraries().iter().filter(is_own);
+        let places = places.map(|library| (library.path().to_owned(), library.scope()));
+        let paths = catalogue.skills.iter().filter_map(|listed| listed.path.clone());
+        (places.collect::<Vec<_>>(), paths.collect::<Vec<_>>())
+    })?;
+    let open = |(path, scope): &(PathBuf, Scope)| Library::open(path, *scope, home, &storage);
+    let libraries = places.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    let (libraries, paths): (Vec<_>, Vec<_>) =
+        (libraries.iter().collect(), paths.iter().map(PathBuf::as_path).collect());
+    Ok(documents::overview_of_all(&libraries, &paths, home, of_branch, call.now)?)
 }

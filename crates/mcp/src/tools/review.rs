@@ -58,7 +58,7 @@ struct ListArguments {
 fn list(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let ListArguments { name, all } = read(arguments)?;
     let name = name.as_deref().map(skill_name).transpose()?;
-    let mut entries = review::list(&call.place.library()?, all, name.as_ref())?;
+    let mut entries = review::list(&call.place.libraries()?, all, name.as_ref())?;
     let settings = call.place.settings()?;
     entries.retain(|entry| entry.skill().is_none_or(|skill| call.sees(&settings, skill)));
     Ok(documents::proposals(&entries, call.now).into())
@@ -77,7 +77,7 @@ fn show(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let target: ProposalRef = id.parse().map_err(|error: ProposalRefError| {
         Refusal::request(error.to_string()).hint("skill_review_list shows the ids")
     })?;
-    let library = call.place.library()?;
+    let library = review::library_with(call.place.libraries()?, &target.id)?;
     let mut document = documents::proposal(&library, &target)?.document(call.now);
     // Of one that was decided, or is damaged, there may be nothing left to compare.
     let difference = review::difference(&library, &target, onto_head).ok();

@@ -248,8 +248,7 @@ pub(crate) fn change(
     let elsewhere = work.place.elsewhere()?;
     let policy = work.place.policy()?.with_evolution(work.place.settings()?.tells_of_evolution(&work.actor.id));
     let context = Context { actor: work.actor.clone(), time: work.now, policy, elsewhere: &elsewhere };
-    let top = work.place.library()?.path().to_owned();
-    let report = run(&mut library, &context).map_err(told)?.in_group(&library, &top);
+    let report = run(&mut library, &context).map_err(told)?;
     let mut document = json!(report);
     if report.status == Status::Applied {
         if let Ok(skill) = SkillName::parse(&report.name)

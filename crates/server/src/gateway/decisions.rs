@@ -14,7 +14,7 @@ use library::{ActorKind, ProposalEntry};
 use skill::{QualifiedName, SkillName};
 use skill_manage::{
     ManageError,
-    review::{ProposalRef, ReviewError},
+    review::{self, ProposalRef, ReviewError},
 };
 
 use super::{Asker, Shared, Surface, Work, at_work, skill_name, told};
@@ -67,7 +67,11 @@ fn admit(work: &Work<'_>, operation: &Operation, values: &[(String, String)]) ->
     }
     let targets = of(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok());
     for target in targets.filter(|_| operation.act != Act::Decides) {
-        let entry = work.place.library()?.proposal(&target.id).map_err(told)?;
+        let entry = match review::library_with(work.place.libraries()?, &target.id) {
+            Ok(library) => library.proposal(&target.id).map_err(told)?,
+            // The handler tells that there is none.
+            Err(_) => None,
+        };
         let Some(skill) = entry.as_ref().and_then(ProposalEntry::skill) else { continue };
         if !work.sees(skill) {
             return Err(told(ManageError::from(ReviewError::NotFound(target.id))));

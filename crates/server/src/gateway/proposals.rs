@@ -6,6 +6,7 @@ use axum::{
     extract::{Path, State},
     http::StatusCode,
 };
+use library::Library;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill_manage::{
@@ -34,7 +35,7 @@ pub async fn list(
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
         let name = wanted.name.as_deref().map(|name| work.skill_called(name)).transpose()?;
-        let mut entries = review::list(&work.place.library()?, wanted.all, name.as_ref()).map_err(told)?;
+        let mut entries = review::list(&work.place.libraries()?, wanted.all, name.as_ref()).map_err(told)?;
         entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
         Ok(Json(documents::proposals(&entries, work.now)))
     })
@@ -57,7 +58,8 @@ pub async fn one(
     Parameters(against): Parameters<Against>,
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
-        let (library, target) = (work.place.library()?, target(&id)?);
+        let target = target(&id)?;
+        let library = library_with(work, &target)?;
         let mut document = documents::proposal(&library, &target).map_err(told)?.document(work.now);
         // Of one that was decided, or is damaged, there may be nothing left to compare.
         let difference = review::difference(&library, &target, against.onto_head).ok();
@@ -89,7 +91,7 @@ pub async fn accept(
     at_work(&gateway, asker, move |work| {
         let accept = Accept { target: target(&id)?, reason: read::<Decision>(&body)?.reason, trial: None };
         let reviewer = reviewer(work, "accepting")?;
-        Ok(Json(change(work, work.place.library()?, |library, context| {
+        Ok(Json(change(work, library_with(work, &accept.target)?, |library, context| {
             review::accept(library, &accept, reviewer, context)
         })?))
     })
@@ -106,10 +108,19 @@ pub async fn reject(
     at_work(&gateway, asker, move |work| {
         let reject = Reject { target: target(&id)?, reason: read::<Decision>(&body)?.reason };
         let decider = Decider::Person(reviewer(work, "rejecting")?);
-        let done = review::reject(&mut work.place.library()?, &reject, decider, work.now).map_err(told)?;
+        let done =
+            review::reject(&mut library_with(work, &reject.target)?, &reject, decider, work.now).map_err(told)?;
         Ok(Json(json!({"ok": true, "status": "rejected", "id": done.id.as_str(), "name": done.skill})))
     })
     .await
+}
+
+/// The library with a proposal: that which is written to, or the folder of a group below it.
+///
+/// # Errors
+/// None has it.
+pub(crate) fn library_with(work: &Work<'_>, target: &ProposalRef) -> Result<Library, ApiError> {
+    review::library_with(work.place.libraries()?, &target.id).map_err(told)
 }
 
 /// The person who asks.

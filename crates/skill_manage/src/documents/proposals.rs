@@ -74,9 +74,9 @@ pub fn proposals(entries: &[ProposalEntry], now: Timestamp) -> Value {
 ///
 /// # Errors
 /// The library cannot be read.
-pub fn waiting(library: &Library, now: Timestamp) -> Result<BTreeMap<SkillName, usize>, ManageError> {
+pub fn waiting(libraries: &[Library], now: Timestamp) -> Result<BTreeMap<SkillName, usize>, ManageError> {
     let mut waiting = BTreeMap::new();
-    for proposal in library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole) {
+    for proposal in review::list(libraries, false, None)?.into_iter().filter_map(ProposalEntry::into_whole) {
         if !proposal.is_expired(now) {
             *waiting.entry(proposal.skill).or_default() += 1;
         }

@@ -2,7 +2,8 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
+    slice,
 };
 
 use jiff::{SignedDuration, Timestamp};
@@ -122,7 +123,7 @@ impl SkillStanding {
 }
 
 /// The skills of a library, or one of them.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Overview {
     /// The skills, by name.
     pub skills: Vec<SkillStanding>,
@@ -186,6 +187,15 @@ impl Overview {
         self.waivers.retain(|waiver| waiver["name"].as_str().is_none_or(&is_seen));
     }
 
+    /// Adds what another library has.
+    fn add(&mut self, other: Self) {
+        let known: BTreeSet<SkillName> = self.skills.iter().map(|skill| skill.name.clone()).collect();
+        self.skills.extend(other.skills.into_iter().filter(|skill| !known.contains(&skill.name)));
+        self.waivers.extend(other.waivers);
+        self.moved_from.extend(other.moved_from);
+        other.waiting.into_iter().for_each(|(name, count)| *self.waiting.entry(name).or_default() += count);
+    }
+
     /// The skills of which the history is damaged, and how.
     pub fn damaged(&self) -> impl Iterator<Item = (&SkillName, &str)> {
         self.skills.iter().filter_map(|skill| Some((&skill.name, skill.damaged.as_deref()?)))
@@ -220,9 +230,42 @@ pub fn overview(
     Ok(Overview {
         skills,
         waivers: ending_waivers(library, named, now)?,
-        waiting: waiting(library, now)?,
+        waiting: waiting(slice::from_ref(library), now)?,
         moved_from: library.moved_from(home)?,
     })
+}
+
+/// The skills of several libraries, each name once, as the first of them has it. Of a library that is the folder of a group below another, what has
+/// a history counts and what stands at one of the `paths` of all listed skills; of the others, everything but the folders of groups.
+///
+/// # Errors
+/// One of them cannot be read.
+pub fn overview_of_all(
+    libraries: &[&Library],
+    paths: &[&Path],
+    home: &Home,
+    of_branch: impl Fn(&Library) -> Option<BTreeSet<SkillName>>,
+    now: Timestamp,
+) -> Result<Overview, ManageError> {
+    let mut all = Overview::default();
+    for library in libraries {
+        let is_above = |other: &&Library| other.path() != library.path() && library.path().starts_with(other.path());
+        let is_group = libraries.iter().any(is_above);
+        let of_branch = if is_group { None } else { of_branch(library) };
+        let mut one = overview(library, home, None, of_branch.as_ref(), now)?;
+        one.skills.retain(|skill| {
+            let folder = library.path().join(skill.name.as_str());
+            let holds_skills = || paths.iter().any(|path| *path != folder && path.starts_with(&folder));
+            let counts =
+                || if is_group { paths.contains(&&*folder) } else { skill.state != "blocked" || !holds_skills() };
+            skill.managed || counts()
+        });
+        if is_group {
+            one.moved_from.clear();
+        }
+        all.add(one);
+    }
+    Ok(all)
 }
 
 /// Every folder is read; one that is not as it was found good is looked at for what differs. Of those with

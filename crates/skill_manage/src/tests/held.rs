@@ -1,5 +1,7 @@
 //! Changes that are held: joined with what waits, foreseen by a dry run, taken back.
 
+use std::slice;
+
 use library::Action;
 
 use super::{
@@ -21,7 +23,7 @@ fn the_same_request_again_is_the_same_proposal() {
     }
     let create = json!({"action": "create", "name": "new", "content": skill_md("new", "# N\n")});
     assert_eq!(place.proposed(create.clone()), place.proposed(create));
-    assert_eq!(list(&place.library, true, None).unwrap().len(), 1);
+    assert_eq!(list(slice::from_ref(&place.library), true, None).unwrap().len(), 1);
 }
 
 #[test]
@@ -42,7 +44,7 @@ fn a_further_held_edit_joins_the_proposal_although_its_actor_saw_the_live_skill(
         assert_eq!((report.proposal.as_ref(), report.proposal_revision), (Some(&id), Some(revision)));
         assert_eq!(place.last_event().status, EventStatus::Amended);
     }
-    assert_eq!(list(&place.library, false, None).unwrap().len(), 1);
+    assert_eq!(list(slice::from_ref(&place.library), false, None).unwrap().len(), 1);
     assert_eq!(place.accept(&format!("{id}@3")).unwrap_err().code(), "stale_revision");
     place.accept(&format!("{id}@4")).unwrap();
     assert!(place.skill_text().contains("one.\n\nSecond, as I saw the live one."), "{}", place.skill_text());
@@ -69,7 +71,7 @@ fn a_dry_run_says_that_it_would_be_held_and_stores_nothing() {
     let report = place.undisturbed(|place| place.manage(request).unwrap());
     assert_eq!((report.status, report.proposal), (Status::DryRun, None));
     assert!(report.message.contains("held for a person"), "{}", report.message);
-    assert!(list(&place.library, true, None).unwrap().is_empty());
+    assert!(list(slice::from_ref(&place.library), true, None).unwrap().is_empty());
     assert_eq!(place.library.events().unwrap().0.len(), events);
 }
 
@@ -140,7 +142,7 @@ fn what_the_scanner_blocks_is_refused_and_never_a_proposal() {
     let mut place = strict();
     let request = write("scripts/run.sh", &script_with(Verdict::Block));
     assert_eq!(place.refused(request.clone()).code(), "scan_blocked");
-    assert!(list(&place.library, true, None).unwrap().is_empty());
+    assert!(list(slice::from_ref(&place.library), true, None).unwrap().is_empty());
     let id = place.proposed(patch("First.", "1."));
     assert_eq!(place.refused(request).code(), "scan_blocked", "an amendment is scanned as well");
     assert_eq!(place.proposal(&id).revision, 1);

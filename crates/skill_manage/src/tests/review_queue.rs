@@ -1,6 +1,6 @@
 //! Many proposals against a base that moves: each accounted for, none at a wrong place.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, slice};
 
 use library::ProposalState;
 
@@ -114,7 +114,7 @@ fn proposals_on_a_moving_base_land_where_they_were_meant_or_nowhere() {
         file.exists().then(|| found.extend(marks(&fs::read_to_string(file).unwrap())));
     }
     assert_eq!(found, meant, "nothing lost, nothing at a wrong place, nothing that nobody accepted");
-    let listed = list(&place.library, true, None).unwrap();
+    let listed = list(slice::from_ref(&place.library), true, None).unwrap();
     let states: BTreeMap<_, _> = listed.into_iter().map(|entry| (entry.id().to_string(), entry)).collect();
     assert_eq!(states.len(), all);
     for (id, entry) in states {

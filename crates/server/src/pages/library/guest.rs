@@ -109,7 +109,7 @@ impl Guest {
     /// The frame for who is known: what waits, and as whom they decide.
     fn known(&self, work: &Work<'_>, has_search: bool) -> Result<Frame, ApiError> {
         let (texts, words) = (self.texts, &self.texts.library);
-        let waits: usize = waiting(&work.place.library()?, work.now)
+        let waits: usize = waiting(&work.place.libraries()?, work.now)
             .map_err(told)?
             .into_iter()
             .filter_map(|(name, waits)| work.sees(&name).then_some(waits))

@@ -120,7 +120,7 @@ pub async fn home(
     let asked = Asked::of(asked);
     answer(&gateway, guest, move |work, guest| {
         let library = work.place.library()?;
-        let waiting = waiting(&library, work.now).map_err(told)?;
+        let waiting = waiting(&work.place.libraries()?, work.now).map_err(told)?;
         let mut rows = rows(work, &library, &waiting)?;
         let counts = counts(&rows);
         rows.retain(|row| is_asked_for(row, &asked));

@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     error::ApiError,
-    gateway::{Shared, Work, change, reviewer, told},
+    gateway::{Shared, Work, change, library_with, reviewer, told},
     pages::{
         capabilities::capabilities,
         compared::{Compared, Wanted},
@@ -58,7 +58,7 @@ pub async fn proposal(
     let (asked, wanted) = (Asked::of(asked), wanted.map(|Parameters(wanted)| wanted).unwrap_or_default());
     answer(&gateway, guest, move |work, guest| {
         let target = target(&id)?;
-        let library = work.place.library()?;
+        let library = library_with(work, &target)?;
         let shown = documents::proposal(&library, &target).map_err(told)?;
         // What accepting would do is what counts; what was proposed is shown where that is asked for.
         let is_onto_head = shown.moved && asked.onto != "base";
@@ -255,7 +255,7 @@ fn carry_out(work: &Work<'_>, target: ProposalRef, decision: &str, reason: Strin
         "accept" => {
             let accept = Accept { target, reason: notes(reason, "accepted on the pages")?.reason, trial: None };
             let reviewer = reviewer(work, "accepting")?;
-            let report = change(work, work.place.library()?, |library, context| {
+            let report = change(work, library_with(work, &accept.target)?, |library, context| {
                 review::accept(library, &accept, reviewer, context)
             })?;
             Ok(if report["status"] == "unchanged" { "superseded" } else { "accepted" })
@@ -263,7 +263,7 @@ fn carry_out(work: &Work<'_>, target: ProposalRef, decision: &str, reason: Strin
         "reject" => {
             let reject = Reject { target, reason: notes(reason, "rejected on the pages")?.reason };
             let decider = Decider::Person(reviewer(work, "rejecting")?);
-            review::reject(&mut work.place.library()?, &reject, decider, work.now).map_err(told)?;
+            review::reject(&mut library_with(work, &reject.target)?, &reject, decider, work.now).map_err(told)?;
             Ok("rejected")
         }
         _ => Err(ApiError::not_found(format!("{decision:?} is no decision"))),
@@ -272,7 +272,7 @@ fn carry_out(work: &Work<'_>, target: ProposalRef, decision: &str, reason: Strin
 
 /// The page of what has waited for longest, else the queue.
 fn next(work: &Work<'_>) -> Result<String, ApiError> {
-    let waits = review::list(&work.place.library()?, false, None).map_err(told)?;
+    let waits = review::list(&work.place.libraries()?, false, None).map_err(told)?;
     let first = waits.iter().find_map(|entry| match entry {
         ProposalEntry::Whole(one) if review::state_at(one, work.now) == ProposalState::Pending => Some(&one.id),
         _ => None,

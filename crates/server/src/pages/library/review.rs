@@ -35,7 +35,7 @@ pub async fn queue(
         let words = &guest.texts.library;
         let name = Some(asked.q.trim()).filter(|name| !name.is_empty()).map(|name| work.skill_called(name)).transpose()?;
         let all = asked.only == "all";
-        let mut entries = review::list(&work.place.library()?, all, name.as_ref()).map_err(told)?;
+        let mut entries = review::list(&work.place.libraries()?, all, name.as_ref()).map_err(told)?;
         entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
         if all {
             entries.reverse();

@@ -96,7 +96,7 @@ fn gone(guest: &Guest, name: &SkillName, head: &Revision) -> Markup {
 impl<'a> View<'a> {
     fn of(work: &Work<'_>, guest: &'a Guest, name: &'a SkillName) -> Result<Self, ApiError> {
         let library = work.place.library_of(name)?;
-        let waits = waiting(&library, work.now).map_err(told)?.get(name).copied().unwrap_or(0);
+        let waits = waiting(std::slice::from_ref(&library), work.now).map_err(told)?.get(name).copied().unwrap_or(0);
         let state = library.state().map_err(told)?;
         let found = work.live.with(|catalogue| {
             let listed = catalogue.find(name)?;
