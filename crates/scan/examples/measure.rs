@@ -1,12 +1,13 @@
 //! Measures the scanner on a labelled corpus: `measure LABELS.tsv`, with the columns label, kind and
 //! path and paths relative to the file. Prints recall on the malicious and false alarms on the
-//! benign skills, by rule, by source and by size, and the speed, beside that of a hash of the same bytes. `--list` names what was
+//! benign skills, by rule, by source and by size, and the speed, beside that of a hash and of one search for a literal in the same bytes. `--list` names what was
 //! missed and what was flagged, `--dump` prints every finding and the steps, to be compared between two builds, and no speed.
 //! With `--edits FOLDER` it replays the versions of skills in a folder as edits of one to the next instead.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "an example for the desk, not for users")]
 
 use std::{collections::BTreeMap, fs, hint::black_box, path::Path};
 
+use memchr::memmem;
 use rustix::time::{ClockId, clock_gettime};
 use scan::{Report, Severity, scan};
 use skill::{Bundle, Digest, File, Limits, SkillPath};
@@ -101,7 +102,8 @@ fn main() {
     let (mut honest_bytes, mut honest_blocks) = (0, 0);
     let mut totals: BTreeMap<String, [usize; 3]> = BTreeMap::new();
     let mut rules: BTreeMap<(String, Severity), [usize; 4]> = BTreeMap::new();
-    let (mut bytes, mut seconds, mut hashing, mut steps) = (0, 0.0, 0.0, 0);
+    let (mut bytes, mut seconds, mut hashing, mut finding, mut steps) = (0, 0.0, 0.0, 0.0, 0);
+    let literal = memmem::Finder::new(LITERAL);
     let mut times: Vec<(f64, String)> = Vec::new();
     for line in fs::read_to_string(&labels).unwrap().lines().skip(1) {
         let columns: Vec<&str> = line.split('\t').collect();
@@ -114,6 +116,7 @@ fn main() {
         (bytes, seconds) = (bytes + bundle.total_bytes(), seconds + took);
         times.push((took * 1e3, path.to_owned()));
         hashing += timed(|| bundle.files().for_each(|(_, file)| hash(file))).1;
+        finding += timed(|| bundle.files().for_each(|(_, file)| find(&literal, file))).1;
         steps = steps.max(scan::steps_of(&bundle));
         if dump {
             println!("{path} {} {} {:#?}", scan::steps_of(&bundle), report.ruleset, report.findings);
@@ -154,6 +157,7 @@ fn main() {
     println!("{:.2} findings that block for each MB of benign text", honest_blocks as f64 * 1e6 / honest_bytes as f64);
     print_speed(times, bytes, seconds, steps);
     println!("hashing the same bytes took {hashing:.3} s, the scan {:.1} times as long", seconds / hashing);
+    println!("finding a literal in them took {finding:.4} s, the scan {:.0} times as long", seconds / finding);
 }
 
 /// Prints how often each rule fired, and the shares of each group of skills.
@@ -183,9 +187,17 @@ fn print_speed(mut times: Vec<(f64, String)>, bytes: u64, seconds: f64, steps: u
     }
 }
 
+/// A literal that no skill holds.
+const LITERAL: &str = "e\u{1}e";
+
 /// What the time of a scan is set beside.
 fn hash(file: &File) {
     black_box(Digest::of_bytes(&file.bytes));
+}
+
+/// The same, of the least that any search for words does.
+fn find(literal: &memmem::Finder<'_>, file: &File) {
+    black_box(literal.find_iter(&file.bytes).count());
 }
 
 /// What some work gives, and the seconds that it took.

@@ -19,9 +19,9 @@ use regex_automata::{
 
 use crate::{Rule, literals::Literals, local, matcher::Matcher, rules};
 
-/// Bytes on each side of a literal in which a rule's whole match lies, at most: the longest sum of bounded
-/// gaps of any pattern, with room to spare. Most patterns match less.
-const REACH: usize = 512;
+/// Bytes on each side of a literal that are searched for a pattern whose matches have no bound. A user may write one;
+/// the others are searched as far as they can match.
+const UNBOUNDED: usize = 512;
 
 /// Bytes around a match that tell whether a word begins or ends there.
 const BESIDE: usize = 1;
@@ -76,6 +76,8 @@ struct Owner {
 struct TextRule {
     rule: &'static Rule,
     matcher: OnceLock<Option<Matcher>>,
+    /// Bytes on each side of a literal in which a whole match lies.
+    reach: OnceLock<usize>,
     regex: OnceLock<Result<Regex, String>>,
 }
 
@@ -146,16 +148,16 @@ impl Engine {
                 literals.extend(all);
                 owners.extend(all.iter().map(|_| Owner { text: texts.len(), also }));
             }
-            let (matcher, regex) = Default::default();
-            texts.push(TextRule { rule, matcher, regex });
+            let (matcher, reach, regex) = Default::default();
+            texts.push(TextRule { rule, matcher, reach, regex });
         }
         Self { literals: Literals::new(literals), owners, texts }
     }
 
-    /// All matches of all text rules in a text.
-    pub fn search(&self, text: &str, steps: &mut Steps) -> Result<Vec<Hit>, SearchError> {
+    /// All matches of all text rules in a text that have a literal within a part of it.
+    pub fn search(&self, text: &str, within: Range<usize>, steps: &mut Steps) -> Result<Vec<Hit>, SearchError> {
         let mut hits = Vec::new();
-        for (text_rule, place) in self.texts.iter().zip(self.places(text)) {
+        for (text_rule, place) in self.texts.iter().zip(self.places(text, within)) {
             if place.also || text_rule.rule.also.is_empty() {
                 text_rule.matches(text, &place.regions, steps, &mut hits)?;
             }
@@ -170,9 +172,10 @@ impl Engine {
     }
 
     /// Where to look for each rule; empty when that is nowhere.
-    fn places(&self, text: &str) -> Vec<Place> {
+    fn places(&self, text: &str, within: Range<usize>) -> Vec<Place> {
         let mut places: Vec<Place> = Vec::new();
-        self.literals.find(text.as_bytes(), |literal, range| {
+        let from = within.start;
+        self.literals.find(text.as_bytes().get(within).unwrap_or_default(), |literal, range| {
             let Some(owner) = self.owners.get(literal) else { return };
             if places.is_empty() {
                 places.resize_with(self.texts.len(), Place::default);
@@ -181,8 +184,8 @@ impl Engine {
             if owner.also {
                 place.also = true;
             } else {
-                let reach = self.texts.get(owner.text).map_or(REACH, TextRule::reach);
-                widen(&mut place.regions, range, reach, text.len());
+                let reach = self.texts.get(owner.text).map_or(0, TextRule::reach);
+                widen(&mut place.regions, from + range.start..from + range.end, reach, text.len());
             }
         });
         places
@@ -254,9 +257,11 @@ impl TextRule {
         self.matcher.get_or_init(|| Matcher::new(self.rule.pattern)).as_ref()
     }
 
-    /// Bytes on each side of a literal in which a whole match lies.
     fn reach(&self) -> usize {
-        self.matcher().map_or(REACH, |matcher| REACH.min(matcher.longest() + BESIDE))
+        *self.reach.get_or_init(|| {
+            let longest = || syntax::parse_with(&plain(self.rule.pattern), &syntax()).ok()?.properties().maximum_len();
+            self.matcher().map(Matcher::longest).or_else(longest).map_or(UNBOUNDED, |longest| longest + BESIDE)
+        })
     }
 
     fn regex(&self) -> Result<&Regex, SearchError> {
@@ -297,12 +302,32 @@ mod tests {
     fn dense_hits_become_one_region() {
         let mut regions = Vec::new();
         for at in 0..1000 {
-            widen(&mut regions, at * 10..at * 10 + 4, REACH, 20_000);
+            widen(&mut regions, at * 10..at * 10 + 4, UNBOUNDED, 20_000);
         }
         assert_eq!(regions.len(), 1);
-        widen(&mut regions, 15_000..15_004, REACH, 20_000);
+        widen(&mut regions, 15_000..15_004, UNBOUNDED, 20_000);
         assert_eq!(regions.len(), 2);
         assert!(regions.iter().all(|region| region.end <= 20_000));
+    }
+
+    /// The matches of one pattern that have a literal within a part of a text.
+    fn found(pattern: &'static str, text: &str, within: Range<usize>) -> Vec<Range<usize>> {
+        let rule = Rule { literals: &["BEGIN"], pattern, ..crate::rules::SCAN_BUDGET };
+        let engine = Engine::new(Box::leak(Box::new([rule])));
+        engine.search(text, within, &mut Steps::new()).unwrap().into_iter().map(|hit| hit.range).collect()
+    }
+
+    #[test]
+    fn matches_are_found_up_to_their_bound() {
+        let text = format!("{0}begin{1}end{0}begin{1}xend", "filler ".repeat(1_000), "x".repeat(9_000));
+        let match_of = |length: usize| [Range { start: 7_000, end: 7_008 + length }];
+        for pattern in [r"begin[^\n]{0,9000}end", r"begin[[:alpha:]]{0,9000}end"] {
+            assert_eq!(found(pattern, &text, 0..text.len()), match_of(9_000), "{pattern}");
+            assert_eq!(found(pattern, &text, 6_990..7_010), match_of(9_000), "{pattern}");
+            assert!(found(pattern, &text, 7_010..text.len()).is_empty(), "{pattern}");
+        }
+        let unbounded = r"begin[^\n]*end";
+        assert_eq!(found(unbounded, &text.replacen(&"x".repeat(8_600), "", 1), 6_000..8_000), match_of(400));
     }
 
     #[test]

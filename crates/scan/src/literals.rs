@@ -3,8 +3,8 @@
 //!
 //! The last three bytes of a literal, five bits of each, are its key; the same bits for a letter in
 //! either case. A text is read once, and only where the key of the last three bytes is one of some
-//! literal's, and the byte before as well, are literals compared. An automaton of the same few hundred
-//! literals takes two milliseconds to build, more than to scan a skill, and is no faster here.
+//! literal's, and the two bytes before as well, are literals compared. An automaton of the same few thousand
+//! literals takes eight milliseconds to build, several times as long as to scan a skill, and is slower here.
 
 use std::{cmp::Reverse, ops::Range};
 
@@ -13,6 +13,12 @@ const BITS: u32 = 5;
 
 /// Bytes that go into a key; the last has the highest bits.
 const BYTES: u32 = 3;
+
+/// Bytes before those of a key that are looked at as well.
+const BEFORE: u32 = 2;
+
+/// The bits of one byte.
+const LOW: usize = (1 << BITS) - 1;
 
 /// All keys that there can be.
 const KEYS: usize = 1 << (BITS * BYTES);
@@ -27,8 +33,9 @@ const BUCKETS: usize = SINGLES + (1 << BITS);
 
 /// Some literals, told apart by their places in the list that they were made of.
 pub(crate) struct Literals {
-    /// For each key the lowest bits of the bytes that stand before the tails of its literals.
-    befores: Box<[u32; KEYS]>,
+    /// For each key the lowest bits of the bytes that stand before the tails of its literals, as bits of a word, and in
+    /// the upper half of it those of the bytes before these.
+    befores: Box<[u64; KEYS]>,
     /// Where the entries of each bucket begin, and after the last bucket where they end.
     starts: Vec<u32>,
     /// Sorted by bucket, then the longest first.
@@ -76,8 +83,11 @@ impl Literals {
         // Made as a vector: a boxed array is made on the stack and copied, and most of it is never touched.
         let mut befores = vec![0; KEYS].try_into().unwrap_or_else(|_| Box::new([0; KEYS]));
         for literal in &all {
-            let before = literal.len().checked_sub(BYTES as usize + 1).and_then(|at| literal.as_bytes().get(at));
-            let bits = before.map_or(u32::MAX, |byte| 1 << low_bits(*byte));
+            let before = |bytes: u32| {
+                let byte = literal.as_bytes().iter().rev().nth((BYTES + bytes) as usize);
+                byte.map_or(u64::from(u32::MAX), |byte| 1 << low_bits(*byte))
+            };
+            let bits = before(0) | before(1) << 32;
             befores.get_mut(keys_of(literal)).into_iter().flatten().for_each(|before| *before |= bits);
         }
         let (starts, order) = by_bucket(&all);
@@ -89,24 +99,24 @@ impl Literals {
     /// Calls `found` with the place and the bytes of every literal in a text, in any ASCII case,
     /// sorted by their ends and the longest first.
     pub fn find(&self, text: &[u8], mut found: impl FnMut(usize, Range<usize>)) {
-        let (mut key, mut end) = (0, 0);
-        while let Some((length, there)) = self.next(key, text.get(end..).unwrap_or_default()) {
-            (key, end) = (there, end + length);
-            self.compare(key, text.get(..end).unwrap_or_default(), &mut found);
+        let (mut last, mut end) = (0, 0);
+        while let Some((length, there)) = self.next(last, text.get(end..).unwrap_or_default()) {
+            (last, end) = (there, end + length);
+            self.compare(last >> (BITS * BEFORE), text.get(..end).unwrap_or_default(), &mut found);
         }
     }
 
-    /// How far to read until the key is one of some literal, and that key; a loop of its own, so that
-    /// it stays in registers.
+    /// How far to read until the last bytes are those of some literal, and these; a loop of its own, so that it stays
+    /// in registers.
     #[inline(never)]
-    fn next(&self, key: usize, text: &[u8]) -> Option<(usize, usize)> {
-        let befores: &[u32; KEYS] = &self.befores;
-        let mut key = key % KEYS;
-        // The key goes on by a byte; whether it is then one of some literal.
+    fn next(&self, last: usize, text: &[u8]) -> Option<(usize, usize)> {
+        let befores: &[u64; KEYS] = &self.befores;
+        let mut last = last;
+        // One more byte; whether the last ones are then those of some literal.
         let mut follow = |byte: u8| {
-            let before = key;
-            key = followed_by(key, byte) % KEYS;
-            befores.get(key).copied().unwrap_or(0) >> (before % (1 << BITS)) & 1 == 1
+            last = last >> BITS | low_bits(byte) << (BITS * (BYTES + BEFORE - 1));
+            let bits = befores.get(last >> (BITS * BEFORE) & (KEYS - 1)).copied().unwrap_or(0);
+            bits >> (last >> BITS & LOW) & bits >> (32 + (last & LOW)) & 1 == 1
         };
         let (fours, rest) = text.as_chunks::<4>();
         let mut at = 0;
@@ -114,12 +124,12 @@ impl Literals {
             for byte in four {
                 at += 1;
                 if follow(*byte) {
-                    return Some((at, key));
+                    return Some((at, last));
                 }
             }
         }
         let length = rest.iter().position(|byte| follow(*byte))?;
-        Some((at + length + 1, key))
+        Some((at + length + 1, last))
     }
 
     /// The literals with which a text ends that has a key.
@@ -176,7 +186,7 @@ fn followed_by(key: usize, byte: u8) -> usize {
 
 /// The bits of a byte that go into a key.
 fn low_bits(byte: u8) -> usize {
-    usize::from(byte) % (1 << BITS)
+    usize::from(byte) & LOW
 }
 
 /// The keys under which a literal is found: one, or for a short one all that may stand before it.

@@ -3,6 +3,7 @@
 use std::{
     cell::Cell,
     collections::{BTreeMap, BTreeSet},
+    ops::Range,
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
@@ -161,9 +162,8 @@ fn search_directly<'a>(
     let with_text = |text: String| Source::with_kind(source.path, text.into(), source.kind());
     let copy = with_text(direct.text);
     for changed in direct.changed {
-        for hit in finder.hits(copy.text.get(changed.clone()).unwrap_or(""))? {
-            let range = changed.start + hit.range.start..changed.start + hit.range.end;
-            finder.add_direct(&Hit { range, ..hit }, &copy);
+        for hit in finder.hits_within(&copy.text, changed.clone())? {
+            finder.add_direct(&hit, &copy);
         }
         encoded::check(&copy, changed, finder)?;
     }
@@ -216,9 +216,14 @@ impl Finder {
 
     /// The matches of all text rules in a text, ours and those that were added.
     pub fn hits(&mut self, text: &str) -> Result<Vec<Hit>, SearchError> {
-        let mut hits = engine().search(text, &mut self.steps)?;
+        self.hits_within(text, 0..text.len())
+    }
+
+    /// The same, of those matches that have a literal within a part of the text.
+    fn hits_within(&mut self, text: &str, within: Range<usize>) -> Result<Vec<Hit>, SearchError> {
+        let mut hits = engine().search(text, within.clone(), &mut self.steps)?;
         if let Some(local) = local::current() {
-            hits.extend(local.engine.search(text, &mut self.steps)?);
+            hits.extend(local.engine.search(text, within, &mut self.steps)?);
         }
         Ok(hits)
     }
