@@ -8,7 +8,8 @@ use super::tree::{Fault, Tree};
 /// one of the layers, lowest first. Packages that do not exist yet have their place as well.
 const LAYERS: &[(&str, &[&str])] = &[
     ("skill", &[]),
-    ("scan", &["skill"]),
+    ("flow", &["skill"]),
+    ("scan", &["skill", "flow"]),
     ("library", &["skill", "scan"]),
     ("registry-index", &["skill", "scan"]),
     ("skill_manage", &["skill", "scan", "library"]),
@@ -58,7 +59,7 @@ const CONFINED: &[(&str, &[&str])] = &[
 ];
 
 /// The packages that do no I/O.
-const PURE: [&str; 2] = ["skill", "scan"];
+const PURE: [&str; 3] = ["skill", "flow", "scan"];
 
 /// What they may use: crates that compute and reach neither disk, clock, environment nor network.
 /// Before a name is added here, its own dependencies are read.

@@ -8,6 +8,7 @@ mod known;
 
 use std::{collections::HashSet, sync::LazyLock};
 
+use flow::Literals;
 use known::{HANDS_OVER, REACHES, SECRETS};
 use memchr::memmem;
 
@@ -16,7 +17,6 @@ use crate::{
     capabilities::{host_of, is_address},
     engine::SearchError,
     hosts::{addresses, bare, is_near, is_sample, is_told, trust_at},
-    literals::Literals,
     role, rules,
     scanner::Finder,
     source::Source,

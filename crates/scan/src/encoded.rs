@@ -2,11 +2,9 @@
 
 use std::{io::Read, ops::Range};
 
-use base64::{
-    Engine as _, alphabet,
-    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
-};
+use base64::Engine as _;
 use flate2::read::GzDecoder;
+use flow::{LENIENT, unhex};
 use memchr::memchr;
 
 use crate::{
@@ -33,13 +31,6 @@ const INFLATED: u64 = 1 << 20;
 
 /// Encodings inside encodings that are followed.
 const DEPTH: usize = 3;
-
-pub(crate) const LENIENT: GeneralPurpose = GeneralPurpose::new(
-    &alphabet::STANDARD,
-    GeneralPurposeConfig::new()
-        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
-        .with_decode_allow_trailing_bits(true),
-);
 
 /// Decodes what looks encoded in a part of a file and searches it; what blocks there is one finding here.
 pub(crate) fn check(source: &Source<'_>, part: Range<usize>, finder: &mut Finder) -> Result<(), SearchError> {
@@ -193,11 +184,6 @@ fn inflated(from: impl Read, room: &mut u64) -> Option<String> {
     let is_cut = *room == 0 && bytes.len() - whole < 4;
     bytes.truncate(if is_cut { whole } else { bytes.len() });
     read.is_ok().then(|| into_text(bytes)).flatten()
-}
-
-pub(crate) fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
-    let pairs = digits.chunks_exact(2);
-    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
 /// A run of `\xNN` escapes: where it ends, and its text when it is long enough to matter.

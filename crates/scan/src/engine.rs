@@ -10,6 +10,7 @@ use std::{
     sync::{LazyLock, OnceLock},
 };
 
+use flow::{Literals, detours::TooMuch};
 use regex_automata::{
     Input,
     meta::{Config, Regex},
@@ -17,7 +18,7 @@ use regex_automata::{
     util::syntax,
 };
 
-use crate::{Rule, literals::Literals, local, matcher::Matcher, rules};
+use crate::{Rule, local, matcher::Matcher, rules};
 
 /// Bytes on each side of a literal that are searched for a pattern whose matches have no bound. A user may write one;
 /// the others are searched as far as they can match.
@@ -119,6 +120,12 @@ pub(crate) enum SearchError {
     Exhausted,
     /// An expression of our own does not compile.
     Broken(&'static str, String),
+}
+
+impl From<TooMuch> for SearchError {
+    fn from(_: TooMuch) -> Self {
+        Self::Exhausted
+    }
 }
 
 impl From<Exhausted> for SearchError {

@@ -13,7 +13,7 @@ use crate::{
     Evidence, Report, Rule, Scanner, apart, direct, egress, encoded,
     engine::{Hit, SearchError, Steps, engine},
     excerpt::Excerpt,
-    flow, hidden,
+    followed, hidden,
     judgement::{self, Signal},
     local, normal,
     opened::Opened,
@@ -103,7 +103,7 @@ fn scan_files<'a>(
     finder.begin();
     let followed: Vec<_> = all.iter().map(Looked::followed).collect();
     let written: Vec<_> = all.iter().map(Looked::written).collect();
-    let result = flow::check(bundle, &followed, &mut finder)
+    let result = followed::check(bundle, &followed, &mut finder)
         .and_then(|()| apart::check(&written, &mut finder))
         .and_then(|()| purpose::check(bundle, &written, &mut finder))
         .and_then(|()| egress::check(&written, &mut finder));

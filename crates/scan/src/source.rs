@@ -2,12 +2,12 @@
 
 use std::{borrow::Cow, cell::OnceCell};
 
+use flow::Format;
 use memchr::{memchr, memchr_iter, memmem};
 use skill::{Bundle, File, SkillPath};
 
 use crate::{
     Scope,
-    commands::Format,
     media::is_program,
     reading::{Reading, is_in_scripts, is_script, is_to_read, read},
 };

@@ -28,7 +28,7 @@ pub(crate) fn has_strange_key(matched: &str) -> bool {
     let host: String = rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '.' | '-')).collect();
     let names = matched.split("${").skip(1).map(|rest| rest.strip_prefix("env:").unwrap_or(rest));
     let names = names.map(|rest| rest.split(['}', ':']).next().unwrap_or(""));
-    names.filter(|name| crate::flow::is_strange(name, &host.to_ascii_lowercase())).count() >= 2
+    names.filter(|name| crate::followed::is_strange(name, &host.to_ascii_lowercase())).count() >= 2
 }
 
 pub(crate) fn names_a_machine(matched: &str) -> bool {

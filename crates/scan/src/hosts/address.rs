@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::literals::Literals;
+use flow::Literals;
 
 use super::{is_near, is_sample};
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::literals::Literals;
+use flow::Literals;
 
 /// A list of words.
 #[derive(Clone, Copy)]

@@ -1,38 +1,28 @@
-//! Data flow: what a script reads, and where that goes.
+//! [`check`]: what the data flows of a skill's scripts come to.
 //!
-//! Scripts, and blocks of code in texts, are parsed when they hold words of both ends of a flow, and
-//! lowered to one form for all languages ([`program`]). There the question is which values may reach
-//! which calls, over variables, functions and files, without regard to order. What reaches a network or
-//! an interpreter is judged by what it is, and by whether the skill's own words name where it goes.
+//! Of each file, what is code is given to [`flow`]. What reaches a network or an interpreter is judged by what it is, and
+//! by whether the skill's own words name where it goes.
 
-mod embedded;
-mod gate;
-mod holders;
-mod javascript;
 mod judge;
-mod marks;
-mod names;
-mod parse;
-mod paths;
-mod program;
-mod python;
-mod shell;
-mod shell_words;
-mod taint;
-mod words;
 
+use flow::{Analysis, Ends, Format, Hosts, Language, Program, held, holds, names_secret};
 use skill::Bundle;
 
-use crate::{commands::Format, engine::SearchError, role, rules, scanner::Finder, source::Source};
+use crate::{
+    conditions::hosts::{is_no_registry, is_unknown_forge},
+    engine::SearchError,
+    hosts::is_unchecked,
+    role, rules,
+    scanner::Finder,
+    source::Source,
+};
 
 pub(crate) use judge::is_strange;
-pub(crate) use parse::Language;
-pub(crate) use program::unescaped;
 
-use gate::Ends;
 use judge::{Purpose, judge};
-use program::Program;
-use taint::Analysis;
+
+/// What is known of hosts where data is followed.
+const KNOWN: Hosts = Hosts { is_no_registry, is_unknown_forge, is_unchecked };
 
 /// Steps that a byte costs to parse, and a part of a statement to follow, beside a byte that an expression reads.
 const PARSE: usize = 64;
@@ -63,7 +53,7 @@ pub(crate) fn check(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finde
         finder.charge(place.program.size.saturating_mul(FOLLOW))?;
     }
     let programs: Vec<&Program> = places.iter().map(|place| &place.program).collect();
-    let mut analysis = Analysis::new(&programs);
+    let mut analysis = Analysis::new(&programs, KNOWN);
     for source in sources.iter().filter(|source| is_data(source)) {
         finder.charge(source.text.len())?;
         analysis = analysis.with_data(source.path, &source.text);
@@ -100,14 +90,14 @@ fn far(source: &Source<'_>, ends: Ends) -> Ends {
     }
     let commands = source.commands().map(|script| Ends::of(script).far()).unwrap_or_default();
     let secrets = ends.far().secrets();
-    let is_told = secrets != Ends::default() && is_data(source) && taint::names_secret(&source.text);
+    let is_told = secrets != Ends::default() && is_data(source) && names_secret(&source.text);
     if is_told { commands.and(secrets) } else { commands }
 }
 
 /// Whether all of a file, or what it holds, is parsed.
 fn is_script(source: &Source<'_>) -> bool {
     let extension = extension_of(source.path);
-    Language::of_file(extension, &source.text).is_some() || holders::holds(extension)
+    Language::of_file(extension, &source.text).is_some() || holds(extension)
 }
 
 /// Whether scripts may read from a file what to do.
@@ -148,7 +138,7 @@ fn programs<'s, 'a>(
         }
         return Ok(());
     }
-    if let Some((language, code)) = holders::held(extension, &source.text) {
+    if let Some((language, code)) = held(extension, &source.text) {
         if Ends::of(&code).may_flow(far, language) {
             place(source, language, 0, &code, finder, places)?;
         }

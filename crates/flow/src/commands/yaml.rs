@@ -172,7 +172,7 @@ fn key_of(line: &str) -> (Option<&str>, &str) {
 
 fn unquoted(value: &str) -> String {
     if let Some(inner) = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        return crate::flow::unescaped(inner);
+        return crate::program::unescaped(inner);
     }
     if let Some(inner) = value.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
         return inner.replace("''", "'");

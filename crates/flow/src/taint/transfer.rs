@@ -78,7 +78,7 @@ impl Analysis<'_> {
             } else {
                 is_pair = VALUED.contains(&option);
                 is_local |= option == "--unix-socket";
-                is_unchecked |= crate::hosts::is_unchecked(&format!("curl {}", text(at)));
+                is_unchecked |= (self.hosts.is_unchecked)(&format!("curl {}", text(at)));
                 if !option.starts_with('-') {
                     if address.is_empty() || text(at).contains("://") {
                         address = text(at).to_owned();

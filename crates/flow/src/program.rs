@@ -12,9 +12,9 @@ use tree_sitter::Language;
 
 /// The statements of one file or code block.
 #[derive(Debug, Default)]
-pub(crate) struct Program {
-    pub scopes: Vec<Scope>,
-    pub steps: Vec<Step>,
+pub struct Program {
+    pub(crate) scopes: Vec<Scope>,
+    pub(crate) steps: Vec<Step>,
     /// Some of it is nested so deep that it was left out.
     pub cut: bool,
     /// Parts of all statements.

@@ -17,7 +17,7 @@ use super::{
 
 /// The ends of flows that a text has words for: of a shell in the upper half, else in the lower.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Ends(u32);
+pub struct Ends(u32);
 
 /// Where the bits of a shell begin.
 const SHELL: u32 = 16;
@@ -41,6 +41,7 @@ const FLOWS: &[u32] = &[
 
 impl Ends {
     /// The ends that stand in a text.
+    #[must_use]
     pub fn of(text: &str) -> Self {
         static FINDER: LazyLock<Finder> = LazyLock::new(Finder::new);
         let mut all = 0;
@@ -54,12 +55,14 @@ impl Ends {
     }
 
     /// Those of two texts that work together.
+    #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Whether some flow may begin, end or pass here, when `far` is what other files have. What starts
     /// programs may hold a script of the other kind.
+    #[must_use]
     pub fn may_flow(self, far: Self, language: Language) -> bool {
         let of_language = |ends: Self| {
             let (shell, other) = (ends.0 >> SHELL, ends.0 & ((1 << SHELL) - 1));
@@ -71,11 +74,13 @@ impl Ends {
     }
 
     /// Those of paths of secrets.
+    #[must_use]
     pub fn secrets(self) -> Self {
         Self(self.0 & SECRET)
     }
 
     /// The ends that count also where the other one is in another file.
+    #[must_use]
     pub fn far(self) -> Self {
         Self(self.0 & (SECRET | WHOLE | SEND | FETCH | EVAL))
     }

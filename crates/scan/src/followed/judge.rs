@@ -1,12 +1,8 @@
 //! [`judge`]: what a flow means, by what flows, where to, and what the skill says that it is for.
 
+use flow::{End, Flow, Kind, PACKED, Taint, is_secret, is_secret_name, steers};
 use skill::Bundle;
 
-use super::{
-    names::is_secret_name,
-    paths::{is_secret, steers},
-    taint::{End, Flow, Kind, Taint},
-};
 use crate::{
     Evidence, Rule,
     conditions::remote_code::from_known_host,
@@ -14,9 +10,6 @@ use crate::{
     local::is_own_host,
     rules,
 };
-
-/// What is given by a call or a program that packs the whole folder in which it runs.
-pub(super) const PACKED: &str = "an archive of all files";
 
 /// What a skill says of itself.
 pub(super) struct Purpose {

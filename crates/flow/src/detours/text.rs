@@ -17,9 +17,9 @@ pub(super) fn decode(text: &str, how: Decoding) -> Option<String> {
         Decoding::None => Some(text.to_owned()),
         Decoding::Base64 => {
             let bare: String = text.chars().filter(|c| !c.is_whitespace()).collect();
-            String::from_utf8(crate::encoded::LENIENT.decode(bare).ok()?).ok()
+            String::from_utf8(crate::LENIENT.decode(bare).ok()?).ok()
         }
-        Decoding::Hex => String::from_utf8(crate::encoded::unhex(text.as_bytes())?).ok(),
+        Decoding::Hex => String::from_utf8(crate::unhex(text.as_bytes())?).ok(),
         Decoding::Rot13 => Some(text.chars().map(rot13).collect()),
         Decoding::Percent => percent(text),
     }
@@ -40,7 +40,7 @@ fn percent(text: &str) -> Option<String> {
     while let Some((first, next)) = rest.split_first() {
         match (first, next) {
             (b'%', [a, b, behind @ ..]) => {
-                bytes.extend(crate::encoded::unhex(&[*a, *b])?);
+                bytes.extend(crate::unhex(&[*a, *b])?);
                 rest = behind;
             }
             _ => {

@@ -2,7 +2,7 @@
 //! servers of an agent, tasks of an editor, commands of a container.
 
 use super::Page;
-use crate::flow::unescaped;
+use crate::program::unescaped;
 
 /// Objects and lists in one another that are told apart.
 const DEPTH: usize = 64;

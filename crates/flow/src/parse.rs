@@ -17,16 +17,20 @@ const FIRST_REPORTS: usize = 2000;
 
 /// What a script is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Language {
+pub enum Language {
+    /// Python.
     Python,
+    /// JavaScript, with elements of a page.
     JavaScript,
     /// Without elements of a page, which the grammar of JavaScript knows.
     TypeScript,
+    /// A shell of Unix.
     Shell,
 }
 
 impl Language {
     /// By the extension of a file, else by its first line.
+    #[must_use]
     pub fn of_file(extension: &str, text: &str) -> Option<Self> {
         Self::of_word(extension).or_else(|| {
             let first = text.strip_prefix("#!")?.lines().next()?;
@@ -37,6 +41,7 @@ impl Language {
     }
 
     /// By an extension, the name of an interpreter, or the word behind a fence.
+    #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         match word.to_ascii_lowercase().as_str() {
             "py" | "python" | "pyw" | "python3" => Some(Self::Python),
@@ -50,6 +55,7 @@ impl Language {
     }
 
     /// Parses a text that begins on a line of its file; `None` when that is too much work.
+    #[must_use]
     pub fn parse(self, text: &str, first_line: usize) -> Option<Program> {
         let tree = self.tree(text)?;
         let mut builder = Builder::new(text, first_line);
@@ -62,7 +68,7 @@ impl Language {
     }
 
     /// A script that stands in another one as a text; the value is what it puts out.
-    pub fn embed(self, to: &mut Builder<'_>, text: &str, line: usize) -> Expr {
+    pub(crate) fn embed(self, to: &mut Builder<'_>, text: &str, line: usize) -> Expr {
         let Some(tree) = self.tree(text) else {
             to.program.cut = true;
             return Expr::nothing();

@@ -99,10 +99,12 @@ fn slot(name: &str) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{super::parse::Language, Analysis},
+        super::{super::parse::Language, Analysis, Hosts},
         *,
     };
-    use crate::rules;
+
+    /// Nothing is known of any host.
+    const HOSTS: Hosts = Hosts { is_no_registry: |_| true, is_unknown_forge: |_| true, is_unchecked: |_| false };
 
     /// A function that is called before what it uses is set, over functions, names and files in both orders.
     const TURNED: &str = "import os, requests\n\
@@ -113,22 +115,44 @@ mod tests {
         def wrap(a):\n    return [a, LATER]\n\
         send(LATER)\nb = LATER\nLATER = dict(os.environ)\nPLACE = BASE + '/x'\nBASE = 'https://in.invalid'\nKEPT = '/tmp/k'\n";
 
+    /// Rules with scripts as examples.
+    const RULES: [&str; 6] = [
+        include_str!("../../../scan/rules/collection.toml"),
+        include_str!("../../../scan/rules/credential_access.toml"),
+        include_str!("../../../scan/rules/exfiltration.toml"),
+        include_str!("../../../scan/rules/obfuscation.toml"),
+        include_str!("../../../scan/rules/package_content.toml"),
+        include_str!("../../../scan/rules/remote_code.toml"),
+    ];
+
+    /// The examples of a file of rules, each with its path.
+    fn examples(file: &str) -> Vec<(String, String)> {
+        let file: toml::Table = file.parse().unwrap();
+        let list =
+            |of: &toml::Value, key: &str| of.get(key).and_then(toml::Value::as_array).cloned().unwrap_or_default();
+        let rules = file["rule"].as_array().unwrap();
+        let examples = rules.iter().flat_map(|rule| [list(rule, "harmful"), list(rule, "harmless")].concat());
+        let text = |of: &toml::Value, key: &str| of[key].as_str().unwrap().to_owned();
+        examples.map(|example| (text(&example, "file"), text(&example, "text"))).collect()
+    }
+
     #[test]
     fn skipping_what_has_not_changed_changes_no_flow() {
-        let examples = rules().iter().flat_map(|rule| rule.harmful.iter().chain(rule.harmless)).copied();
+        let examples = RULES.iter().flat_map(|file| examples(file));
         let mut flows = 0;
-        for (path, text) in examples.chain([("a.py", TURNED)]) {
+        for (path, text) in examples.chain([("a.py".to_owned(), TURNED.to_owned())]) {
             let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-            let Some(program) = Language::of_file(extension, text).and_then(|language| language.parse(text, 0)) else {
+            let Some(program) = Language::of_file(extension, &text).and_then(|language| language.parse(&text, 0))
+            else {
                 continue;
             };
             // Twice, so that functions and files are shared by two programs.
             let programs = [&program, &program];
-            let all = Analysis { clock: Clock::new(&[]), ..Analysis::new(&programs) }.run();
-            assert_eq!(Analysis::new(&programs).run(), all, "{text}");
+            let all = Analysis { clock: Clock::new(&[]), ..Analysis::new(&programs, HOSTS) }.run();
+            assert_eq!(Analysis::new(&programs, HOSTS).run(), all, "{text}");
             flows += all.0.len();
         }
-        assert!(flows > 100, "{flows}");
+        assert!(flows > 70, "{flows}");
     }
 
     #[test]

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use memchr::memchr;
 
-use super::text::{Decoding, decode, replaced, unescape};
-use crate::engine::Exhausted;
+use super::{
+    TooMuch,
+    text::{Decoding, decode, replaced, unescape},
+};
 
 /// Bytes of the longest value of a variable that is kept, and variables that are.
 const VALUE: usize = 2048;
@@ -87,7 +89,7 @@ impl<'t> Words<'t> {
     }
 
     /// Notes what a word like `A=curl` sets; whether it is one.
-    pub fn assign(&mut self, at: usize, word: &Word) -> Result<bool, Exhausted> {
+    pub fn assign(&mut self, at: usize, word: &Word) -> Result<bool, TooMuch> {
         let Some((name, value)) = word.plain.split_once('=') else { return Ok(false) };
         let (name, is_more) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
         if !is_variable(name) {
@@ -101,16 +103,16 @@ impl<'t> Words<'t> {
         if !word.is_open && !value.is_empty() && value.len() <= VALUE {
             self.variables.insert(name, value);
         }
-        if self.variables.len() > VARIABLES { Err(Exhausted) } else { Ok(true) }
+        if self.variables.len() > VARIABLES { Err(TooMuch) } else { Ok(true) }
     }
 
     /// Reads the word at a place.
-    pub fn read(&mut self, at: usize) -> Result<Word, Exhausted> {
+    pub fn read(&mut self, at: usize) -> Result<Word, TooMuch> {
         let (mut pieces, mut end) = (Vec::new(), at);
         while pieces.len() < PIECES
             && let Some(piece) = self.piece(end, pieces.is_empty())
         {
-            self.left = self.left.checked_sub((piece.end - end).max(1) + piece.text.len()).ok_or(Exhausted)?;
+            self.left = self.left.checked_sub((piece.end - end).max(1) + piece.text.len()).ok_or(TooMuch)?;
             end = piece.end;
             pieces.push(piece);
         }

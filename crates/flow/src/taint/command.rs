@@ -1,14 +1,11 @@
 //! Programs that are called, by a shell or by a script.
 
-use crate::conditions::hosts::{is_no_registry, is_unknown_forge};
-
 use super::{
     super::{
-        judge::PACKED,
         program::unescaped,
         shell::{PARAMS, STDIN, STDOUT},
     },
-    Analysis, End,
+    Analysis, End, PACKED,
     tellers::told,
     value::{Kind, Value, joined},
 };
@@ -190,7 +187,7 @@ impl Analysis<'_> {
         let manager = if program.starts_with("python") && has_word(args, "pip") { "pip" } else { program };
         if INSTALLERS.contains(&manager)
             && let Some(address) = package_address(manager, args)
-            && is_no_registry(address)
+            && (self.hosts.is_no_registry)(address)
             && ["install", "i", "add", "exec", "dlx", "-y", "--yes", "run"].iter().any(|word| has_word(args, word))
         {
             self.note(line, End::Run, &Value::of(Kind::Remote, address), String::new());
@@ -274,7 +271,7 @@ impl Analysis<'_> {
                 let address = paths.iter().find(|word| word.contains("://")).cloned().unwrap_or_default();
                 let own = address.rsplit('/').next().unwrap_or("").trim_end_matches(".git").to_owned();
                 let folder = paths.last().filter(|last| !last.contains("://")).cloned().unwrap_or(own);
-                if is_unknown_forge(&address) && !address.is_empty() {
+                if (self.hosts.is_unknown_forge)(&address) && !address.is_empty() {
                     self.write_file(&folder, &Value::of(Kind::Remote, &address));
                 }
             }

@@ -15,7 +15,7 @@ const NAME: usize = 200;
 
 /// Where a value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// All of the environment.
     Environment,
     /// One variable of the environment.
@@ -33,19 +33,21 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub fn can_be_sent(self) -> bool {
+    pub(crate) fn can_be_sent(self) -> bool {
         matches!(self, Self::Environment | Self::Variable | Self::Secret | Self::Project)
     }
 
-    pub fn can_be_run(self) -> bool {
+    pub(crate) fn can_be_run(self) -> bool {
         matches!(self, Self::Remote | Self::Decoded)
     }
 }
 
 /// One origin of a value, and what exactly.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Taint {
+pub struct Taint {
+    /// Of what kind it is.
     pub kind: Kind,
+    /// The variable, file, address or call.
     pub what: String,
 }
 

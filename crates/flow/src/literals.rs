@@ -32,7 +32,7 @@ const SINGLES: usize = PAIRS + (1 << (BITS * 2));
 const BUCKETS: usize = SINGLES + (1 << BITS);
 
 /// Some literals, told apart by their places in the list that they were made of.
-pub(crate) struct Literals {
+pub struct Literals {
     /// For each key the lowest bits of the bytes that stand before the tails of its literals, as bits of a word, and in
     /// the upper half of it those of the bytes before these.
     befores: Box<[u64; KEYS]>,

@@ -397,7 +397,8 @@ pub(super) const SECRET_WORDS: &[&str] = &[
 ];
 
 /// Whether the name of an environment variable says that it is a secret.
-pub(super) fn is_secret_name(name: &str) -> bool {
+#[must_use]
+pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     SECRET_WORDS.iter().any(|word| name.contains(word)) && !name.contains("PUBLIC") && !name.ends_with("_KEY_ID_PATH")
 }

@@ -8,12 +8,18 @@ mod yaml;
 
 /// A format in which commands stand between other things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Format {
+pub enum Format {
+    /// Workflows, playbooks and the like.
     Yaml,
+    /// Packages, hooks and the like.
     Json,
+    /// How an image is built.
     Docker,
+    /// A Makefile.
     Make,
+    /// A justfile.
     Just,
+    /// Commands of Windows.
     Batch,
     /// The steps in a skill's frontmatter.
     Steps,
@@ -21,6 +27,7 @@ pub(crate) enum Format {
 
 impl Format {
     /// By the path of a file.
+    #[must_use]
     pub fn of_file(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name.as_str(), ""));
@@ -36,11 +43,13 @@ impl Format {
     }
 
     /// Of a skill that declares a tool.
+    #[must_use]
     pub fn of_skill(path: &str, text: &str) -> Option<Self> {
         (path.eq_ignore_ascii_case("SKILL.md") && text.contains(steps::KEY)).then_some(Self::Steps)
     }
 
     /// By the word behind a fence.
+    #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         match word.to_ascii_lowercase().as_str() {
             "yaml" | "yml" => Some(Self::Yaml),
@@ -54,6 +63,7 @@ impl Format {
     }
 
     /// The commands of a text as a script of a shell; lines without one are empty.
+    #[must_use]
     pub fn script(self, text: &str) -> String {
         let mut page = Page::default();
         match self {

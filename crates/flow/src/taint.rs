@@ -27,7 +27,7 @@ use super::{
 
 use clock::Clock;
 use value::Value;
-pub(super) use value::{Kind, Taint};
+pub use value::{Kind, Taint};
 
 /// How often all statements are gone through: the length of the longest chain of names, functions and
 /// files that is followed against the order in which it is written.
@@ -51,8 +51,10 @@ const NAMES: usize = 20_000;
 
 /// What becomes of data, or of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum End {
+pub enum End {
+    /// It is sent to a host.
     Sent,
+    /// It is run as a program.
     Run,
     /// A file that is run at every start, or that steers agents, is written.
     Steered,
@@ -62,10 +64,12 @@ pub(super) enum End {
 
 /// Data that reaches a call.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Flow {
+pub struct Flow {
+    /// The place of its program among those that were given.
     pub program: usize,
     /// The line of the call, from 0.
     pub line: usize,
+    /// What becomes of it.
     pub end: End,
     /// What is in the body, the address or the code.
     pub taints: Vec<Taint>,
@@ -97,7 +101,8 @@ struct Called<'v> {
 }
 
 /// Whether a file of data names a path that leads to secrets.
-pub(super) fn names_secret(text: &str) -> bool {
+#[must_use]
+pub fn names_secret(text: &str) -> bool {
     secrets_named(text).next().is_some()
 }
 
@@ -106,9 +111,24 @@ fn secrets_named(text: &str) -> impl Iterator<Item = &str> {
     text.split(['"', '\'']).filter(|text| is_secret(text))
 }
 
+/// What is known of hosts, by texts that name them.
+#[derive(Debug, Clone, Copy)]
+pub struct Hosts {
+    /// Whether an address is at no well-known registry.
+    pub is_no_registry: fn(&str) -> bool,
+    /// Whether an address is at a forge whose owner is not known.
+    pub is_unknown_forge: fn(&str) -> bool,
+    /// Whether a command does not check who answers.
+    pub is_unchecked: fn(&str) -> bool,
+}
+
+/// What is given by a call or a program that packs the whole folder in which it runs.
+pub const PACKED: &str = "an archive of all files";
+
 /// The state of a run over some programs, which share functions and files.
-pub(super) struct Analysis<'p> {
+pub struct Analysis<'p> {
     programs: &'p [&'p Program],
+    hosts: Hosts,
     /// The functions of a name, by program and scope.
     functions: HashMap<&'p str, Rc<[(usize, usize)]>>,
     /// By program, scope and name.
@@ -136,7 +156,9 @@ pub(super) struct Analysis<'p> {
 }
 
 impl<'p> Analysis<'p> {
-    pub fn new(programs: &'p [&'p Program]) -> Self {
+    /// Makes ready to follow the data of some programs.
+    #[must_use]
+    pub fn new(programs: &'p [&'p Program], hosts: Hosts) -> Self {
         let mut functions: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
         for (at, program) in programs.iter().enumerate() {
             for (scope, function) in program.scopes.iter().enumerate().filter(|(_, scope)| !scope.name.is_empty()) {
@@ -147,6 +169,7 @@ impl<'p> Analysis<'p> {
         functions.values_mut().for_each(|places| places.truncate(SAME_NAME));
         Self {
             programs,
+            hosts,
             functions: functions.into_iter().map(|(name, places)| (name, places.into())).collect(),
             names: programs.iter().map(|program| vec![HashMap::new(); program.scopes.len()]).collect(),
             meanings: HashMap::new(),
@@ -165,6 +188,7 @@ impl<'p> Analysis<'p> {
     }
 
     /// Makes known what a file of data holds.
+    #[must_use]
     pub fn with_data(mut self, path: &str, text: &str) -> Self {
         let paths: Vec<Value> = secrets_named(text).map(Value::of_text).collect();
         let held = Value { text: None, ..Value::any_of(&paths) };
@@ -176,6 +200,7 @@ impl<'p> Analysis<'p> {
     }
 
     /// Everything that reaches a call, sorted by place, and the programs of which a part was not followed.
+    #[must_use]
     pub fn run(mut self) -> (Vec<Flow>, BTreeSet<usize>) {
         for _ in 0..ROUNDS {
             self.changed.clear();

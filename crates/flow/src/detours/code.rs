@@ -1,14 +1,13 @@
 //! [`edits`]: where a script of Python, JavaScript and their like goes a roundabout way, and what stands there without it.
 
 use super::{
-    Edit,
+    Edit, TooMuch,
     dialect::Dialect,
     functions::{LONGEST, Value, is_known},
     names::is_told,
     text::written,
     value::{Found, Reader, is_word},
 };
-use crate::engine::Exhausted;
 
 /// Bytes of the longest declaration of names, and of a type.
 const DECLARED: usize = 400;
@@ -68,7 +67,7 @@ struct Thing {
 }
 
 /// All places of a script that are to be written otherwise, in their order.
-pub(super) fn edits(text: &str, dialect: Dialect) -> Result<Vec<Edit>, Exhausted> {
+pub(super) fn edits(text: &str, dialect: Dialect) -> Result<Vec<Edit>, TooMuch> {
     let mut walk = Walk { reader: Reader::new(text, dialect), edits: Vec::new(), room: super::room(text), fresh: true };
     let mut at = 0;
     while at < text.len() {
@@ -90,7 +89,7 @@ struct Walk<'t> {
 
 impl<'t> Walk<'t> {
     /// Takes what stands at a place, and tells where the next thing stands.
-    fn step(&mut self, at: usize) -> Result<usize, Exhausted> {
+    fn step(&mut self, at: usize) -> Result<usize, TooMuch> {
         let byte = self.reader.byte(at);
         if is_word(byte) {
             return if self.reader.is_literal(at) { self.literal(at) } else { self.word(at) };
@@ -115,7 +114,7 @@ impl<'t> Walk<'t> {
     }
 
     /// A literal text, which most often is all that it is.
-    fn literal(&mut self, at: usize) -> Result<usize, Exhausted> {
+    fn literal(&mut self, at: usize) -> Result<usize, TooMuch> {
         self.fresh = false;
         let Some((inner, end)) = self.reader.quoted(at) else {
             self.reader.is_within()?;
@@ -140,7 +139,7 @@ impl<'t> Walk<'t> {
     }
 
     /// Writes out the text that an expression is worth; `next` is where to go on if it is worth none.
-    fn expression(&mut self, at: usize, next: usize) -> Result<usize, Exhausted> {
+    fn expression(&mut self, at: usize, next: usize) -> Result<usize, TooMuch> {
         let found = self.value(at)?;
         match found {
             Some(found) if matches!(found.value, Value::Text(_)) => {
@@ -153,29 +152,29 @@ impl<'t> Walk<'t> {
         }
     }
 
-    fn value(&mut self, at: usize) -> Result<Option<Found>, Exhausted> {
+    fn value(&mut self, at: usize) -> Result<Option<Found>, TooMuch> {
         self.reader.unsure = false;
         let found = self.reader.value(at);
         self.reader.is_within()?;
         Ok(found)
     }
 
-    fn write(&mut self, at: usize, found: Found) -> Result<(), Exhausted> {
+    fn write(&mut self, at: usize, found: Found) -> Result<(), TooMuch> {
         if let (false, Value::Text(text)) = (found.plain, found.value) {
             self.put(at, found.end, written(&text))?;
         }
         Ok(())
     }
 
-    fn put(&mut self, start: usize, end: usize, text: String) -> Result<(), Exhausted> {
+    fn put(&mut self, start: usize, end: usize, text: String) -> Result<(), TooMuch> {
         let lines = self.reader.text.get(start..end).unwrap_or("").bytes().filter(|byte| *byte == b'\n').count();
         let text = text + &"\n".repeat(lines);
-        self.room = self.room.checked_sub(super::EDIT + text.len().saturating_sub(end - start)).ok_or(Exhausted)?;
+        self.room = self.room.checked_sub(super::EDIT + text.len().saturating_sub(end - start)).ok_or(TooMuch)?;
         self.edits.push(Edit { range: start..end, text, unsure: self.reader.unsure });
         Ok(())
     }
 
-    fn word(&mut self, at: usize) -> Result<usize, Exhausted> {
+    fn word(&mut self, at: usize) -> Result<usize, TooMuch> {
         let word = self.reader.word(at);
         let end = at + word.len();
         let is_fresh = std::mem::replace(&mut self.fresh, false) || word == "php";
@@ -210,7 +209,7 @@ impl<'t> Walk<'t> {
     }
 
     /// A function of PHP or of a shell's kin that is called by a text: `$f(...)`.
-    fn variable_call(&mut self, word: &str, at: usize, end: usize) -> Result<Option<usize>, Exhausted> {
+    fn variable_call(&mut self, word: &str, at: usize, end: usize) -> Result<Option<usize>, TooMuch> {
         if !word.starts_with('$') || self.reader.byte(end) != b'(' {
             return Ok(None);
         }
@@ -224,7 +223,7 @@ impl<'t> Walk<'t> {
     }
 
     /// What a statement that begins with a word says about names, and where to go on.
-    fn statement(&mut self, word: &'t str, at: usize, end: usize) -> Result<Option<usize>, Exhausted> {
+    fn statement(&mut self, word: &'t str, at: usize, end: usize) -> Result<Option<usize>, TooMuch> {
         if matches!(word, "import" | "from") {
             return self.import(at).map(Some);
         }
@@ -239,7 +238,7 @@ impl<'t> Walk<'t> {
         }
     }
 
-    fn import(&mut self, at: usize) -> Result<usize, Exhausted> {
+    fn import(&mut self, at: usize) -> Result<usize, TooMuch> {
         let rest = self.reader.rest(at);
         let rest = rest.get(..rest.floor_char_boundary(DECLARED)).unwrap_or("");
         let stop = match rest.find("import (") {
@@ -262,13 +261,13 @@ impl<'t> Walk<'t> {
         Ok(at + statement.len().max(1))
     }
 
-    fn stand_for(&mut self, name: &'t str, other: &str) -> Result<(), Exhausted> {
+    fn stand_for(&mut self, name: &'t str, other: &str) -> Result<(), TooMuch> {
         let other = other.strip_prefix("node:").unwrap_or(other);
         if is_told(other) { self.reader.names.alias(name, other.to_owned()) } else { Ok(()) }
     }
 
     /// `const {a: b} = require('child_process')`.
-    fn unpacked(&mut self, open: usize) -> Result<usize, Exhausted> {
+    fn unpacked(&mut self, open: usize) -> Result<usize, TooMuch> {
         let rest = self.reader.rest(open + 1);
         let Some((names, behind)) =
             rest.get(..rest.floor_char_boundary(DECLARED)).and_then(|rest| rest.split_once('}'))
@@ -303,7 +302,7 @@ impl<'t> Walk<'t> {
         (!matches!(behind, b'=' | b'>' | b'~')).then(|| (is_more, self.reader.skip(sign + mark.len())))
     }
 
-    fn assign(&mut self, name: &'t str, is_more: bool, at: usize) -> Result<usize, Exhausted> {
+    fn assign(&mut self, name: &'t str, is_more: bool, at: usize) -> Result<usize, TooMuch> {
         let found = self.value(at)?;
         if let Some(found) = found.filter(|found| self.is_end(found.end)) {
             let end = found.end;

@@ -184,7 +184,8 @@ const SECRETS: &[(&str, Then)] = &[
 const LONGEST: usize = 300;
 
 /// Whether a folded text is, or ends in, such a path.
-pub(super) fn is_secret(text: &str) -> bool {
+#[must_use]
+pub fn is_secret(text: &str) -> bool {
     static PARTS: LazyLock<Literals> = LazyLock::new(|| Literals::new(SECRETS.iter().map(|(part, _)| *part)));
     // What a program is told to leave out.
     if text.len() > LONGEST || text.starts_with([':', '!']) {
@@ -221,7 +222,8 @@ pub(super) fn is_likely_secret(text: &str) -> bool {
 
 /// What a file does that agents or the system obey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Steering {
+pub struct Steering {
+    /// What is there.
     pub what: &'static str,
     /// It steers agents, or who may sign in; else it only starts something, as some tools have to.
     pub is_grave: bool,
@@ -314,7 +316,8 @@ const STARTS: &[(&str, &str, bool)] = &[
 ];
 
 /// What a path that is written steers, if anything.
-pub(super) fn steers(path: &str) -> Option<Steering> {
+#[must_use]
+pub fn steers(path: &str) -> Option<Steering> {
     let plain = path.replace('\\', "/").replace("//", "/");
     let is_own = plain.starts_with(['~', '/']) || plain.starts_with("$HOME") || plain.contains("/home/");
     let find = |all: &[(&str, &'static str, bool)]| {

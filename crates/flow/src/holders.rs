@@ -3,7 +3,8 @@
 use super::{parse::Language, program::unescaped};
 
 /// Whether files with an extension hold code.
-pub(super) fn holds(extension: &str) -> bool {
+#[must_use]
+pub fn holds(extension: &str) -> bool {
     PAGES.contains(&extension) || extension == NOTEBOOK
 }
 
@@ -13,7 +14,8 @@ const PAGES: &[&str] = &["html", "htm", "xhtml", "vue", "svelte", "svg", "hta"];
 const NOTEBOOK: &str = "ipynb";
 
 /// The code in a file and its language; every piece stands on its own lines.
-pub(super) fn held(extension: &str, text: &str) -> Option<(Language, String)> {
+#[must_use]
+pub fn held(extension: &str, text: &str) -> Option<(Language, String)> {
     match extension {
         page if PAGES.contains(&page) => {
             Some((Language::JavaScript, scripts(text))).filter(|(_, code)| !code.trim().is_empty())

@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use super::{
-    Edit,
+    Edit, TooMuch,
     shell_word::{Word, Words, is_variable},
 };
-use crate::engine::Exhausted;
 
 /// Words behind which another command begins.
 const LEADS: &[&str] = &[
@@ -27,7 +26,7 @@ const BODY: usize = 200;
 const COMMANDS: usize = 4096;
 
 /// All places of a script that are to be written otherwise, in their order.
-pub(super) fn edits(text: &str) -> Result<Vec<Edit>, Exhausted> {
+pub(super) fn edits(text: &str) -> Result<Vec<Edit>, TooMuch> {
     let mut walk = Walk {
         words: Words::new(text),
         commands: HashMap::new(),
@@ -61,7 +60,7 @@ struct Walk<'t> {
 
 impl<'t> Walk<'t> {
     /// Takes what stands at a place, and tells where the next thing stands.
-    fn step(&mut self, at: usize) -> Result<usize, Exhausted> {
+    fn step(&mut self, at: usize) -> Result<usize, TooMuch> {
         match self.words.byte(at) {
             b' ' | b'\t' | b'\r' => Ok(at + 1),
             b'\n' => self.end_line(at),
@@ -75,12 +74,12 @@ impl<'t> Walk<'t> {
         }
     }
 
-    fn begin(&mut self, next: usize) -> Result<usize, Exhausted> {
+    fn begin(&mut self, next: usize) -> Result<usize, TooMuch> {
         (self.is_command, self.is_alias) = (true, false);
         Ok(next)
     }
 
-    fn end_line(&mut self, at: usize) -> Result<usize, Exhausted> {
+    fn end_line(&mut self, at: usize) -> Result<usize, TooMuch> {
         if self.joined > 0 {
             let lines = "\n".repeat(std::mem::take(&mut self.joined));
             self.put(at, at, lines, false)?;
@@ -89,20 +88,20 @@ impl<'t> Walk<'t> {
     }
 
     /// Joins the next line to this one.
-    fn join(&mut self, at: usize) -> Result<usize, Exhausted> {
+    fn join(&mut self, at: usize) -> Result<usize, TooMuch> {
         let end = at + 2 + self.words.rest(at + 2).bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         self.joined += 1;
         self.put(at, end, " ".to_owned(), false)?;
         Ok(end)
     }
 
-    fn put(&mut self, start: usize, end: usize, text: String, unsure: bool) -> Result<(), Exhausted> {
-        self.room = self.room.checked_sub(super::EDIT + text.len().saturating_sub(end - start)).ok_or(Exhausted)?;
+    fn put(&mut self, start: usize, end: usize, text: String, unsure: bool) -> Result<(), TooMuch> {
+        self.room = self.room.checked_sub(super::EDIT + text.len().saturating_sub(end - start)).ok_or(TooMuch)?;
         self.edits.push(Edit { range: start..end, text, unsure });
         Ok(())
     }
 
-    fn word(&mut self, at: usize) -> Result<usize, Exhausted> {
+    fn word(&mut self, at: usize) -> Result<usize, TooMuch> {
         let word = self.words.read(at)?;
         let end = word.end.max(at + 1);
         if self.is_alias
@@ -121,7 +120,7 @@ impl<'t> Walk<'t> {
     }
 
     /// A word that stands where a command begins.
-    fn command(&mut self, at: usize, end: usize, word: Word) -> Result<usize, Exhausted> {
+    fn command(&mut self, at: usize, end: usize, word: Word) -> Result<usize, TooMuch> {
         if self.words.assign(at, &word)? {
             if word.changed {
                 self.put(at, end, word.shown, word.unsure)?;
@@ -171,7 +170,7 @@ impl<'t> Walk<'t> {
     }
 
     /// `f() { curl "$@"; }`: from here on, `f` stands for `curl`.
-    fn function(&mut self, at: usize, end: usize) -> Result<(), Exhausted> {
+    fn function(&mut self, at: usize, end: usize) -> Result<(), TooMuch> {
         let rest = self.words.rest(end + 2).trim_start_matches([' ', '\n']);
         let Some(body) = rest.strip_prefix('{') else { return Ok(()) };
         let body = body.get(..body.floor_char_boundary(BODY)).unwrap_or("");
@@ -186,11 +185,11 @@ impl<'t> Walk<'t> {
         if is_one && is_all { self.note(at, end - at, command) } else { Ok(()) }
     }
 
-    fn note(&mut self, at: usize, length: usize, command: &str) -> Result<(), Exhausted> {
+    fn note(&mut self, at: usize, length: usize, command: &str) -> Result<(), TooMuch> {
         let name = self.words.rest(at).get(..length).unwrap_or("");
         if is_variable(name) && command.len() < BODY {
             self.commands.insert(name, command.to_owned());
         }
-        if self.commands.len() > COMMANDS { Err(Exhausted) } else { Ok(()) }
+        if self.commands.len() > COMMANDS { Err(TooMuch) } else { Ok(()) }
     }
 }

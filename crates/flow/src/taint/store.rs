@@ -1,11 +1,8 @@
 //! What calls write into files, archives and lists, for [`Analysis`].
 
 use super::{
-    super::{
-        judge::PACKED,
-        program::{Call, Expr},
-    },
-    Analysis, Called, End,
+    super::program::{Call, Expr},
+    Analysis, Called, End, PACKED,
     value::{Kind, Value},
 };
 

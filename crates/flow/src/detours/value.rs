@@ -5,13 +5,13 @@
 
 use std::borrow::Cow;
 
+use super::TooMuch;
 use super::{
     dialect::Dialect,
     functions::{ITEMS, LONGEST, Value, called, is_known, is_method, joined, letters, method, size, texts},
     names::Names,
     text::{formatted, unescape},
 };
-use crate::engine::Exhausted;
 
 /// Bytes within which the parts of a short form stand, such as those of `[::-1]` and of `chr(c ^ 7)`.
 const SHORT: usize = 40;
@@ -58,8 +58,8 @@ impl<'t> Reader<'t> {
     }
 
     /// An error when too much was read.
-    pub fn is_within(&self) -> Result<(), Exhausted> {
-        if self.left == 0 { Err(Exhausted) } else { Ok(()) }
+    pub fn is_within(&self) -> Result<(), TooMuch> {
+        if self.left == 0 { Err(TooMuch) } else { Ok(()) }
     }
 
     pub fn byte(&self, at: usize) -> u8 {

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use super::{
+    TooMuch,
     functions::{LONGEST, Value},
     value::is_word,
 };
-use crate::engine::Exhausted;
 
 /// Names that are kept; generated scripts of a megabyte have a tenth of them.
 const NAMES: usize = 20_000;
@@ -107,23 +107,23 @@ impl<'t> Names<'t> {
     }
 
     /// From here on a name stands for a text or a list, or for nothing that is known.
-    pub fn set(&mut self, name: &'t str, value: Option<Value>) -> Result<(), Exhausted> {
+    pub fn set(&mut self, name: &'t str, value: Option<Value>) -> Result<(), TooMuch> {
         self.forget(name);
         let Some(value) = value else { return Ok(()) };
         self.note(name);
         self.values.insert(name, value);
-        if self.values.len() > NAMES { Err(Exhausted) } else { Ok(()) }
+        if self.values.len() > NAMES { Err(TooMuch) } else { Ok(()) }
     }
 
     /// From here on a name stands for another one.
-    pub fn alias(&mut self, name: &'t str, other: String) -> Result<(), Exhausted> {
+    pub fn alias(&mut self, name: &'t str, other: String) -> Result<(), TooMuch> {
         self.forget(name);
         if name == other || other.len() > LONGEST {
             return Ok(());
         }
         self.note(name);
         self.others.insert(name, other);
-        if self.others.len() > NAMES { Err(Exhausted) } else { Ok(()) }
+        if self.others.len() > NAMES { Err(TooMuch) } else { Ok(()) }
     }
 
     fn note(&mut self, name: &str) {
@@ -164,7 +164,7 @@ impl<'t> Names<'t> {
     }
 
     /// Takes `import x as y` and `from x import a as b` of Python.
-    pub fn import(&mut self, statement: &'t str) -> Result<(), Exhausted> {
+    pub fn import(&mut self, statement: &'t str) -> Result<(), TooMuch> {
         if let Some((module, names)) = statement.strip_prefix("from ").and_then(|rest| rest.split_once(" import ")) {
             let module = module.trim();
             if !is_told(module) {
@@ -188,7 +188,7 @@ impl<'t> Names<'t> {
     }
 
     /// Takes `{a, b: c}` and `{a as c}` of JavaScript, for what has another name.
-    pub fn unpacked(&mut self, names: &'t str) -> Result<(), Exhausted> {
+    pub fn unpacked(&mut self, names: &'t str) -> Result<(), TooMuch> {
         for part in names.split(',').map(str::trim) {
             if let Some((name, own)) = part.split_once(':').or_else(|| part.split_once(" as ")) {
                 self.alias(own.trim(), name.trim().to_owned())?;

@@ -1,0 +1,294 @@
+//! [`copy`]: a script as it would read without detours.
+//!
+//! Who wants to hide `curl` writes `c''url`, and who wants to hide `os.system` writes `getattr(os, 'sys' + 'tem')`. In the
+//! copy, names stand for what they were set to, and texts that are put together stand there whole. Nothing is run: what
+//! cannot be told by reading stays as it is. Every line of the copy is the line of the script with the same number.
+
+mod code;
+mod dialect;
+mod functions;
+mod names;
+mod shell;
+mod shell_word;
+mod text;
+mod value;
+
+use std::ops::Range;
+
+use memchr::{memchr, memrchr};
+
+use crate::Language;
+use dialect::Dialect;
+
+/// Other words for a part of a script.
+struct Edit {
+    range: Range<usize>,
+    text: String,
+    /// It holds only if a name stands for what it was set to, or the text was encoded.
+    unsure: bool,
+}
+
+/// More work than is done for one script.
+#[derive(Debug)]
+pub struct TooMuch;
+
+/// A script without detours.
+#[derive(Debug)]
+pub struct Copy {
+    /// All of its text.
+    pub text: String,
+    /// Where it differs, in bytes of its text, with what stands near.
+    pub changed: Vec<Range<usize>>,
+    /// What data is followed in, if that differs: the script without those detours alone that are sure to be some. Names
+    /// are followed there anyway, and may have two values; and that a script decodes what it runs must stay in sight.
+    pub sure: Option<String>,
+}
+
+/// What an edit costs of the room that a script has to grow, beside the bytes by which it grows.
+const EDIT: usize = 16;
+
+/// Bytes by which a script may grow: what is longer was made to be too much.
+fn room(text: &str) -> usize {
+    const SMALL: usize = 64 << 10;
+    const LARGE: usize = 8 << 20;
+    (text.len().saturating_mul(4) + SMALL).min(LARGE)
+}
+
+/// Bytes around a change that a rule may have to see as well.
+const NEAR: usize = 512;
+
+/// A part of a file that is a script.
+#[derive(Debug)]
+pub struct Part<'t> {
+    /// What says in which language it is: an extension, the name of an interpreter, or the word behind a fence.
+    pub word: &'t str,
+    /// Where it begins, in bytes of the file.
+    pub start: usize,
+    /// What stands there.
+    pub text: &'t str,
+}
+
+/// The copy of a text without the detours of its parts; none if they have none. `matters` tells whether something is
+/// looked for in other words of a part.
+///
+/// # Errors
+/// [`TooMuch`] if a script asks for more work than is done for one.
+pub fn copy<'t>(
+    text: &str,
+    parts: impl IntoIterator<Item = Part<'t>>,
+    matters: impl Fn(&str) -> bool,
+) -> Result<Option<Copy>, TooMuch> {
+    let mut edits = Vec::new();
+    for part in parts {
+        edits.extend(edits_of(part.word, part.text)?.into_iter().map(|edit| edit.moved(part.start)));
+    }
+    if edits.is_empty() {
+        return Ok(None);
+    }
+    let copy = edited(text, &edits, &matters);
+    edits.retain(|edit| !edit.unsure);
+    let sure = (!edits.is_empty()).then(|| edited(text, &edits, &matters).text);
+    Ok(Some(Copy { sure, ..copy }))
+}
+
+fn edits_of(word: &str, text: &str) -> Result<Vec<Edit>, TooMuch> {
+    if Language::of_word(word) == Some(Language::Shell) {
+        return shell::edits(text);
+    }
+    Dialect::of_word(word).map_or(Ok(Vec::new()), |dialect| code::edits(text, dialect))
+}
+
+fn edited(text: &str, edits: &[Edit], matters: impl Fn(&str) -> bool) -> Copy {
+    let (mut copy, mut at) = (String::with_capacity(text.len()), 0);
+    let mut places = Vec::new();
+    for edit in edits {
+        copy.push_str(text.get(at..edit.range.start).unwrap_or(""));
+        if edit.joins() || matters(&edit.text) {
+            places.push(copy.len()..copy.len() + edit.text.len());
+        }
+        copy.push_str(&edit.text);
+        at = edit.range.end;
+    }
+    copy.push_str(text.get(at..).unwrap_or(""));
+    let mut changed: Vec<Range<usize>> = Vec::new();
+    for place in places {
+        let near = around(&copy, &place);
+        match changed.last_mut() {
+            Some(last) if near.start <= last.end => last.end = near.end.max(last.end),
+            _ => changed.push(near),
+        }
+    }
+    Copy { text: copy, changed, sure: None }
+}
+
+/// A place with what stands near it, in whole lines.
+fn around(text: &str, place: &Range<usize>) -> Range<usize> {
+    let before = text.as_bytes().get(..place.start.saturating_sub(NEAR)).unwrap_or_default();
+    let start = memrchr(b'\n', before)
+        .map_or(0, |end| end + 1)
+        .max(text.floor_char_boundary(before.len().saturating_sub(NEAR)));
+    let from = (place.end + NEAR).min(text.len());
+    let end = memchr(b'\n', text.as_bytes().get(from..).unwrap_or_default()).map_or(text.len(), |end| from + end);
+    start..text.ceil_char_boundary(end.min(from + NEAR))
+}
+
+impl Edit {
+    /// Whether it only takes away what parts two words.
+    fn joins(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+
+    fn moved(self, by: usize) -> Self {
+        Self { range: self.range.start + by..self.range.end + by, ..self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn direct(path: &str, text: &str) -> String {
+        let word = path.rsplit('.').next().unwrap();
+        let copy = copy(text, [Part { word, start: 0, text }], |_| true).unwrap();
+        copy.map_or_else(|| text.to_owned(), |copy| copy.text)
+    }
+
+    fn reads(path: &str, cases: &[(&str, &str)]) {
+        for (text, expected) in cases {
+            let copy = direct(path, text);
+            assert!(copy.contains(expected), "{text}\n{copy}");
+            assert_eq!(copy.lines().count(), text.lines().count(), "{copy}");
+        }
+    }
+
+    #[test]
+    fn texts_of_python_are_put_together() {
+        reads(
+            "a.py",
+            &[
+                ("x('cu' + 'rl')", "x(\"curl\")"),
+                ("x('cu' 'rl')", "x(\"curl\")"),
+                ("x('cu'\n  'rl')", "x(\"curl\"\n)"),
+                ("a = 'cu'\nb = a + 'rl'\nx(b + ' -s')", "x(\"curl -s\")"),
+                ("x(''.join(['c', 'u']))", "x(\"cu\")"),
+                ("x('%s%s' % ('cu', 'rl'))", "x(\"curl\")"),
+                ("x('{}{}'.format('cu', 'rl'))", "x(\"curl\")"),
+                ("a = 'cu'\nx(f'{a}rl {b}')", "x(\"curl {b}\")"),
+                ("x('cXurl'.replace('X', ''))", "x(\"curl\")"),
+                ("x('lruc'[::-1])", "x(\"curl\")"),
+                ("x(chr(99) + chr(0x75))", "x(\"cu\")"),
+                ("x(''.join(chr(c) for c in [99, 117]))", "x(\"cu\")"),
+                ("x(''.join(chr(c ^ 1) for c in [98, 116]))", "x(\"cu\")"),
+                ("x(''.join(map(chr, [99, 117])))", "x(\"cu\")"),
+                ("x(bytes([99, 117]).decode())", "x(\"cu\")"),
+                ("x(base64.b64decode('Y3' + 'U=').decode())", "x(\"cu\")"),
+                ("x(codecs.decode('phey', 'rot13'))", "x(\"curl\")"),
+                ("a = ['rl', 'cu']\nx(a[1] + a[0])", "x(\"curl\")"),
+            ],
+        );
+    }
+
+    #[test]
+    fn names_of_python_are_those_of_what_they_stand_for() {
+        reads(
+            "a.py",
+            &[
+                ("import os as o\no.system('x')", "os.system('x')"),
+                ("from subprocess import run as r\nr('x')", "subprocess.run('x')"),
+                ("from requests import (\n  post,\n)\npost('x')", "requests.post('x')"),
+                ("import os\ns = os.system\ns('x')", "\nos.system('x')"),
+                ("getattr(os, 'sys' + 'tem')('x')", "os.system('x')"),
+                ("getattr(os, bytes.fromhex('73797374656d').decode())('x')", "os.system('x')"),
+                ("n = 'system'\ngetattr(__import__('os'), n)('x')", "os.system('x')"),
+                ("import importlib\nimportlib.import_module('o' + 's').system('x')", "os.system('x')"),
+                ("os.x\nvars(os)['system']('x')", "os.system('x')"),
+                ("builtins.__dict__['ex' + 'ec']('x')", "exec('x')"),
+                ("globals()['ev' 'al']('x')", "eval('x')"),
+            ],
+        );
+    }
+
+    #[test]
+    fn other_languages_are_read_by_their_own_signs() {
+        reads(
+            "a.js",
+            &[
+                ("x('cu' + \"rl\")", "x(\"curl\")"),
+                ("x(['cu', 'rl'].join(''))", "x(\"curl\")"),
+                ("const a = 'cu';\nx(`${a}rl`)", "x(\"curl\")"),
+                ("x('lruc'.split('').reverse().join(''))", "x(\"curl\")"),
+                ("x(String.fromCharCode(99, 117))", "x(\"cu\")"),
+                ("x([99, 117].map(c => String.fromCharCode(c)).join(''))", "x(\"cu\")"),
+                ("globalThis[atob('ZXZhbA==')]('x')", "eval('x')"),
+                ("x('cXurl'.replace(/X/g, ''))", "x(\"curl\")"),
+                ("const cp = require('child_' + 'process');\ncp.exec('x')", "\nchild_process.exec('x')"),
+                ("const {exec: e} = require('child_process');\ne('x')", "\nexec('x')"),
+                ("import { exec as e } from 'child_process';\ne('x')", "\nexec('x')"),
+                ("import * as p from 'node:child_process';\np.exec('x')", "\nchild_process.exec('x')"),
+                ("globalThis['ev' + 'al']('x')", "eval('x')"),
+            ],
+        );
+        reads(
+            "a.php",
+            &[("<?php $f = 'sys' . 'tem';\n$f('x');", "\nsystem('x');"), ("<?php f(strrev('lruc'));", "\"curl\"")],
+        );
+        reads("a.lua", &[("x('cu' .. 'rl')", "x(\"curl\")"), ("_G['os']['execute']('x')", "os.execute('x')")]);
+        reads("a.ps1", &[("x ('cu' + 'rl')", "\"curl\"")]);
+        reads("a.rb", &[("x('cu' + 'rl')", "x(\"curl\")")]);
+        reads("a.go", &[("a := \"cu\"\nx(a + \"rl\")", "x(\"curl\")")]);
+    }
+
+    #[test]
+    fn commands_of_a_shell_are_called_by_their_names() {
+        reads(
+            "a.sh",
+            &[
+                ("c''url -s x", "curl -s x"),
+                ("c\"ur\"l -s x", "curl -s x"),
+                ("\"curl\" -s x", "curl -s x"),
+                ("c\\url -s \\x", "curl -s x"),
+                ("A=cu\nB=rl\n$A${B} -s x", "\ncurl -s x"),
+                ("export U=https://a.invalid\ncurl \"$U/x\"", "curl \"https://a.invalid/x\""),
+                ("A=cXuXrl\n${A//X/} x", "\ncurl x"),
+                ("A=xcurl\n${A:1:4} x", "\ncurl x"),
+                ("curl${IFS}-s x", "curl -s x"),
+                ("$'\\x63url' x", "curl x"),
+                ("$(echo curl) x", "curl x"),
+                ("$(printf 'c\\165rl') x", "curl x"),
+                ("A=$(echo Y3VybA== | base64 -d)\n$A x", "\ncurl x"),
+                ("/usr/bin/curl x | /bin/sh", "curl x | sh"),
+                ("command curl x", "curl x"),
+                ("alias g='curl -s'\ng x", "\ncurl -s x"),
+                ("g() { curl -s \"$@\"; }\ng x", "\ncurl -s x"),
+                ("g() {\n  curl -s \"$@\"\n}\ng x", "\ncurl -s x"),
+                ("{curl,-s,x}", "curl -s x"),
+                ("curl \\\n  -s x \\\n  | sh\necho", "curl  -s x  | sh\n\n\necho"),
+                ("# don't\nc''url x", "\ncurl x"),
+            ],
+        );
+        for text in
+            ["a=$(curl x)\n$a\n", "curl -H \"A: $B\" --x=\"y\" \"$C\"/d\n", "echo 'it' \"don't\" ; f() { g; }\n"]
+        {
+            assert_eq!(direct("a.sh", text), text);
+        }
+    }
+
+    #[test]
+    fn what_goes_straight_has_no_copy() {
+        for (path, text) in [
+            ("a.py", "import os\nimport numpy as np\nx = 'a'\nos.system(x)\nnp.sum([1, 2])\n'don''t\n\"it"),
+            ("a.js", "const fs = require('fs');\nfs.b(c + 'x');\n// 'a' + 'b'\n"),
+        ] {
+            assert_eq!(direct(path, text), text);
+        }
+    }
+
+    #[test]
+    fn parts_of_a_text_are_read_where_they_stand() {
+        let text = "Do 'a' + 'b':\n\n```python\nx('cu' + 'rl')\n```\nend";
+        let (start, end) = (text.find("x(").unwrap(), text.rfind("```").unwrap());
+        let part = Part { word: "python", start, text: &text[start..end] };
+        let copy = copy(text, [part], |_| true).unwrap().unwrap();
+        assert_eq!(copy.text, "Do 'a' + 'b':\n\n```python\nx(\"curl\")\n```\nend");
+    }
+}
