@@ -25,6 +25,15 @@ mod weights;
 #[path = "src/prose/words.rs"]
 mod words;
 
+/// Stands for the table of hosts, which the lexicon does not look into.
+mod foreign {
+    pub(super) fn is_foreign(_host: &str) -> bool {
+        false
+    }
+
+    pub(super) use is_foreign as is_strangers;
+}
+
 const LEXICON: &str = "data/lexicon.txt";
 const WEIGHTS: &str = "data/weights.bin";
 const RULES: &str = "rules";
@@ -207,8 +216,19 @@ impl Index {
             "(&str, u32)",
             self.names.iter().map(|(name, concept)| format!("({name:?}, {concept})")),
         );
-        let not = self.names.get("not").copied().unwrap_or_default();
-        _ = writeln!(text, "pub(super) const NOT: u32 = {not};\npub(super) const DEEDS: Set = {};", self.deeds);
+        let place = |name: &str| self.names.get(name).copied().unwrap_or_default();
+        let set = |names: &[&str]| names.iter().fold(0u128, |all, name| all | 1 << place(name));
+        for name in ["never", "lest", "other", "fail"] {
+            _ = writeln!(text, "pub(super) const {}: u32 = {};", name.to_uppercase(), place(name));
+        }
+        for (name, set) in [
+            ("DEEDS", self.deeds),
+            ("NEGATIONS", set(&["not", "never", "lest"])),
+            ("ASKS", set(&["ask-first", "told"])),
+            ("NO_OTHERS", set(&["robot", "self", "addressee", "you"])),
+        ] {
+            _ = writeln!(text, "pub(super) const {name}: Set = {set};");
+        }
         table(
             &mut text,
             "ENTRIES",

@@ -7,11 +7,14 @@
 //! and what it does only with the user's consent, weighs little. What no sense names is weighed by
 //! its words and concepts ([`weigh`]).
 //!
+//! Of a file that is no page of text, its comments, strings and cells are read as one ([`written`]).
+//!
 //! Texts that instruct nobody are passed over: licences ([`licence`]), the data of tests under `evals/`, and the help
 //! of flags ([`flag`]).
 
 mod address;
 mod flag;
+mod foreign;
 mod lexicon;
 mod licence;
 mod passage;
@@ -22,6 +25,7 @@ mod ways;
 mod weigh;
 mod weights;
 mod words;
+mod written;
 
 use std::sync::LazyLock;
 
@@ -35,6 +39,7 @@ use sense::{Sense, Senses, Strength};
 use stem::Stem;
 use weigh::{Feature, Room, Weighed};
 use words::{Reader, Word};
+use written::Page;
 
 /// Words for which a step is taken.
 const WORDS_PER_STEP: usize = 4;
@@ -83,7 +88,9 @@ pub(crate) fn strongest(source: &Source<'_>, finder: &mut Finder) -> Result<Opti
 
 /// For each passage the features that are weighed, with their names, for learning the weights.
 pub(crate) fn features(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Vec<(u32, String)>>, SearchError> {
-    let mut judge = Judge { features: Some(Vec::new()), ..Judge::new(source) };
+    let page = page_of(source);
+    let page = page.as_ref().map(|page| page.source(source));
+    let mut judge = Judge { features: Some(Vec::new()), ..Judge::new(page.as_ref().unwrap_or(source)) };
     judge.read_all(finder)?;
     Ok(judge.features.unwrap_or_default())
 }
@@ -116,9 +123,22 @@ fn named(weighed: &Weighed<'_>, source: &Source<'_>) -> Vec<(u32, String)> {
 }
 
 fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, SearchError> {
-    let mut judge = Judge::new(source);
+    let Some(page) = page_of(source) else {
+        let mut judge = Judge::new(source);
+        judge.read_all(finder)?;
+        return Ok(judge.said);
+    };
+    let text = page.source(source);
+    let mut judge = Judge::new(&text);
     judge.read_all(finder)?;
+    judge.said.iter_mut().for_each(|said| said.at = page.origin(&text, source, said.at));
     Ok(judge.said)
+}
+
+/// What a file says that is no page of text itself.
+fn page_of(source: &Source<'_>) -> Option<Page> {
+    let is_other = !source.kind().reads && !source.is_binary() && !source.is_test_data;
+    is_other.then(|| written::page(source))?
 }
 
 /// The senses of all rules.
@@ -151,8 +171,7 @@ struct Judge<'a> {
     source: &'a Source<'a>,
     words: Vec<Word>,
     terms: Vec<Term>,
-    /// For each sentence of a passage the concepts, and the deeds that it negates.
-    sentences: Vec<(Set, Set)>,
+    said_there: SaidThere,
     passage: usize,
     weak: Vec<Weak>,
     said: Vec<Said>,
@@ -163,21 +182,64 @@ struct Judge<'a> {
     heading: bool,
     lead: bool,
     lesson: bool,
+    /// The last paragraph that is no quotation speaks of attacks.
+    teaches: bool,
     /// The file is a well-known licence.
     licence: bool,
+}
+
+/// What a passage says, sentence by sentence: the concepts, and the deeds that it negates.
+#[derive(Default)]
+struct SaidThere {
+    /// All of it.
+    whole: Vec<(Set, Set)>,
+    /// What remains without sentences about attacks, and without what others than the agent do.
+    meant: Vec<(Set, Set)>,
+    /// What remains of that without deeds for which the user is asked first.
+    freely: Vec<(Set, Set)>,
+    /// For each sentence the deeds that the reader is told to do.
+    ordered: Vec<Set>,
+}
+
+impl SaidThere {
+    /// Whether it names deeds and has its reader do none of them: it forbids them, or tells what others do.
+    fn forbids(&self) -> bool {
+        let deeds = lexicon::deeds() & !GUARDS.mild;
+        let (whole, freely) = (together(&self.whole), together(&self.freely));
+        (whole.0 | whole.1) & deeds != 0 && freely.0 & deeds == 0
+    }
+
+    /// Whether a sentence tells its reader to do something with a target, and the user is not asked about it.
+    fn orders(&self) -> bool {
+        let mut both = self.freely.iter().zip(&self.ordered);
+        both.any(|((said, _), ordered)| said & ordered & !GUARDS.mild != 0 && said & GUARDS.target != 0)
+    }
+}
+
+/// What sentences say together.
+fn together(sentences: &[(Set, Set)]) -> (Set, Set) {
+    sentences.iter().fold((0, 0), |all, one| (all.0 | one.0, all.1 | one.1))
 }
 
 /// Concepts by which a passage is no instruction.
 struct Guards {
     teach: Set,
     forbid: Set,
-    consent: Set,
+    /// The user decides.
+    asked: Set,
+    /// The user is told, or has asked.
+    told: Set,
     addressee: Set,
     not: Set,
     lesson: Set,
     waived: Set,
     hidden: Set,
     robot: Set,
+    /// Where something goes to somebody else, or out of sight; that the user is told of something else allows it not.
+    away: Set,
+    /// Deeds that harm nobody, whatever they are done to.
+    mild: Set,
+    fetch: Set,
     /// What an order has to be about to be an attack: a secret, an agent's file, a foreign host, a hidden place.
     target: Set,
 }
@@ -187,23 +249,27 @@ static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
     Guards {
         teach: bit("teach"),
         forbid: bit("forbid"),
-        consent: bit("ask-first"),
+        asked: bit("ask-first"),
+        told: bit("told"),
         addressee: bit("addressee"),
-        not: bit("not"),
+        not: bit("not") | bit("never") | bit("lest"),
         lesson: bit("lesson"),
         waived: bit("cover-story") | bit("omit"),
         hidden: bit("hidden"),
         robot: bit("robot"),
+        away: ["host", "mail", "out", "unseen", "hidden"].into_iter().map(bit).sum(),
+        fetch: bit("fetch"),
+        mild: ["act", "ask-first", "told", "fail", "omit", "approve", "rank"].into_iter().map(bit).sum(),
         target: ["host", "mail", "store", "cred", "agent-file", "startup", "hidden"].into_iter().map(bit).sum(),
     }
 });
 
 impl<'a> Judge<'a> {
     fn new(source: &'a Source<'a>) -> Self {
-        let (words, terms, sentences, weak, said, room) = Default::default();
-        let (features, passage, heading, lead, lesson) = Default::default();
+        let (words, terms, said_there, weak, said, room) = Default::default();
+        let (features, passage, heading, lead, lesson, teaches) = Default::default();
         let licence = licence::is_licence(source.path, &source.text);
-        Self { source, words, terms, sentences, passage, weak, said, room, features, heading, lead, lesson, licence }
+        Self { source, words, terms, said_there, passage, weak, said, room, features, heading, lead, lesson, teaches, licence }
     }
 
     fn read_all(&mut self, finder: &mut Finder) -> Result<(), SearchError> {
@@ -233,9 +299,11 @@ impl<'a> Judge<'a> {
         let meant = self.terms.iter().filter(|term| !term.negated).fold(0, |all, term| all | 1 << term.concept);
         let (teaches, forbids) = (said & GUARDS.teach != 0, said & GUARDS.forbid != 0);
         let addressed = said & GUARDS.addressee != 0;
+        let start = passage.parts.first().map_or(0, |part| part.start);
+        let is_quotation = self.source.text.get(start..).is_some_and(|text| text.trim_start().starts_with('>'));
         match passage.place {
             Place::Heading => {
-                (self.heading, self.lead) = (said & GUARDS.lesson != 0, false);
+                (self.heading, self.lead, self.teaches) = (said & GUARDS.lesson != 0, false, false);
                 // A reference that is a lesson as a whole; a skill that calls itself one is no lesson.
                 self.lesson |= self.passage == 0 && self.source.path != "SKILL.md" && said & GUARDS.lesson != 0;
             }
@@ -244,28 +312,31 @@ impl<'a> Judge<'a> {
                 let text = self.source.text.get(..end).unwrap_or("").trim_end_matches(['*', ' ']);
                 let negates = said & GUARDS.not != 0;
                 self.lead = text.ends_with([':', '：']) && (teaches || forbids || negates);
+                self.teaches = !is_quotation && (teaches || self.heading) || is_quotation && self.teaches;
             }
             _ => {}
         }
         let is_instruction = passage.place != Place::Heading && (addressed || passage.place != Place::Code);
         if is_instruction && !self.is_legal(passage, said) {
             let listed = passage.place == Place::Item && self.lead;
-            let at = passage.parts.first().map_or(0, |part| self.source.line_at(part.start));
-            let taught = passage.place != Place::Code && role::is_taught(self.source, at);
-            let talk = teaches || self.heading || listed || self.lesson || taught;
-            let asks = meant & GUARDS.consent != 0 && said & GUARDS.waived == 0;
+            let is_shown = is_quotation && self.teaches;
+            let taught = is_shown
+                || passage.place != Place::Code && role::is_taught(self.source, self.source.line_at(start));
+            let talk = self.heading || listed || self.lesson || taught;
+            let asks = meant & (GUARDS.asked | GUARDS.told) != 0 && said & GUARDS.waived == 0;
             let hidden = hidden || passage.place == Place::Code;
             let terms = std::mem::take(&mut self.terms);
             let longest = if passage.place == Place::Table { ROW } else { PART };
-            let marks = u32::from(talk) | u32::from(asks) << 1 | u32::from(hidden) << 2 | 8 << passage.place as u32;
+            let marks = u32::from(talk || teaches) | u32::from(asks) << 1 | u32::from(hidden) << 2 | 8 << passage.place as u32;
             for (spoken, part) in parts(&words, &terms, longest) {
                 self.passage += 1;
                 self.gather(part, hidden);
-                let concepts = self.sentences.iter().fold((0, 0), |all, one| (all.0 | one.0, all.1 | one.1));
+                let concepts = together(&self.said_there.whole);
                 let weighed = Weighed { words: spoken, concepts, marks };
                 let before = self.said.len();
-                self.judge(part, concepts, passage.place, talk && (!hidden || taught), asks && !hidden);
-                self.weigh(&weighed, before, talk && !hidden);
+                self.judge(part, concepts, passage.place, talk && (!hidden || taught));
+                let is_talk = talk || teaches || self.said_there.forbids();
+                self.weigh(&weighed, before, is_talk && (!hidden || is_shown));
             }
             self.terms = terms;
         }
@@ -285,18 +356,37 @@ impl<'a> Judge<'a> {
 
     /// Brings the terms of a passage together by sentence.
     fn gather(&mut self, terms: &[Term], hidden: bool) {
-        self.sentences.clear();
-        let hidden = if hidden { GUARDS.hidden } else { 0 };
+        let SaidThere { whole, meant, freely, ordered } = &mut self.said_there;
+        for sentences in [&mut *whole, meant, freely] {
+            sentences.clear();
+        }
         let first = terms.first().map_or(0, |term| term.sentence);
+        let count = terms.last().map_or(0, |last| (last.sentence - first) as usize + 1);
+        let unsaid = (if hidden { GUARDS.hidden } else { 0 }, 0);
+        whole.resize(count, unsaid);
+        meant.resize(count, unsaid);
+        ordered.clear();
+        ordered.resize(count, 0);
         for term in terms {
             let at = (term.sentence - first) as usize;
-            if self.sentences.len() <= at {
-                self.sentences.resize(at + 1, (hidden, 0));
+            if let Some(ordered) = ordered.get_mut(at).filter(|_| term.ordered && !term.negated) {
+                *ordered |= 1 << term.concept;
             }
-            if let Some((said, negated)) = self.sentences.get_mut(at) {
-                let set = if term.negated { negated } else { said };
-                *set |= 1 << term.concept;
+            for (sentences, counts) in [(&mut *whole, true), (&mut *meant, !term.described)] {
+                if let Some((said, negated)) = sentences.get_mut(at).filter(|_| counts) {
+                    let set = if term.negated { negated } else { said };
+                    *set |= 1 << term.concept;
+                }
             }
+        }
+        if !hidden {
+            let teaches = |whole: &(Set, Set)| whole.0 & GUARDS.teach != 0;
+            meant.iter_mut().zip(whole).filter(|(_, whole)| teaches(whole)).for_each(|(meant, _)| *meant = (0, 0));
+        }
+        freely.extend_from_slice(meant);
+        if !hidden {
+            let asked: Vec<Set> = (0..meant.len()).map(|at| allowed(meant, at)).collect();
+            freely.iter_mut().zip(asked).for_each(|(freely, asked)| freely.0 &= !asked);
         }
     }
 
@@ -311,7 +401,8 @@ impl<'a> Judge<'a> {
         let is_meant = |said: &Said| said.evidence >= said.rule.evidence;
         let is_explained = self.said.iter().skip(before).any(is_meant);
         let names_a_target = weighed.concepts.0 & GUARDS.target != 0;
-        let evidence = if is_explained && names_a_target { Evidence::Hard } else { Evidence::Strong };
+        let is_order = !talk && self.said_there.orders();
+        let evidence = if is_explained && names_a_target || is_order { Evidence::Hard } else { Evidence::Strong };
         for said in self.said.iter_mut().skip(before).filter(|said| is_meant(said)) {
             said.evidence = evidence;
         }
@@ -320,17 +411,25 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn judge(&mut self, terms: &[Term], all: (Set, Set), place: Place, talk: bool, asks: bool) {
+    fn judge(&mut self, terms: &[Term], all: (Set, Set), place: Place, talk: bool) {
         if terms.len() < 2 {
             return;
         }
-        let mut fired: Vec<(&'static str, Strength)> = Vec::new();
-        for sense in SENSES.meeting(all, &self.sentences) {
-            if fired.iter().any(|(id, strength)| *id == sense.rule.id && *strength >= sense.strength) {
+        let (meant, freely) = (together(&self.said_there.meant), together(&self.said_there.freely));
+        let mut fired: Vec<(&'static str, Strength, bool)> = Vec::new();
+        for sense in SENSES.meeting(all, &self.said_there.whole) {
+            let low = talk
+                || match sense.strength {
+                    Strength::Hard => !sense.meets(meant, &self.said_there.meant),
+                    _ => !sense.meets(freely, &self.said_there.freely),
+                };
+            let covers = |(id, strength, was_low): &(&str, Strength, bool)| {
+                *id == sense.rule.id && *strength >= sense.strength && *was_low <= low
+            };
+            if fired.iter().any(covers) {
                 continue;
             }
-            fired.push((sense.rule.id, sense.strength));
-            let low = talk || asks && sense.strength != Strength::Hard;
+            fired.push((sense.rule.id, sense.strength, low));
             let counts_little = low || sense.strength == Strength::Weak;
             let evidence = if counts_little { sense.rule.elsewhere() } else { sense.rule.evidence };
             let at = place_of(terms, sense);
@@ -354,6 +453,18 @@ impl<'a> Judge<'a> {
         }
         self.weak.push(Weak { passage, rule: rule.id, said });
     }
+}
+
+/// The deeds of a sentence that the user allows: in it, or in the one before or after it that says nothing else.
+fn allowed(sentences: &[(Set, Set)], at: usize) -> Set {
+    let said = |at: Option<usize>| at.and_then(|at| sentences.get(at)).map_or(0, |sentence| sentence.0);
+    let here = said(Some(at));
+    let asks = |set: Set| set & GUARDS.asked != 0 && set & GUARDS.waived == 0;
+    let asks_alone = |set: Set| asks(set) && set & lexicon::deeds() & !(GUARDS.mild | GUARDS.fetch) == 0;
+    let is_told = here & GUARDS.told != 0 && here & (GUARDS.away | GUARDS.waived) == 0;
+    let near = [at.checked_sub(1), at.checked_add(1)];
+    let is_allowed = asks(here) || is_told || near.into_iter().any(|near| asks_alone(said(near)));
+    if is_allowed { lexicon::deeds() } else { 0 }
 }
 
 /// Where the first of a sense's concepts is said.

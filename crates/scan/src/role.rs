@@ -71,7 +71,7 @@ fn is_talk(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> bool
                 || is_shown(source, line)
                 || is_bad_sample(source, line)
         }
-        Role::Speech if forbids(before) || is_quoted(before) || is_attack_lesson(source) => true,
+        Role::Speech if forbids_deed(before, after) || is_quoted(before) || is_attack_lesson(source) => true,
         Role::Speech => has(Words::Teaching, &previous(source, line, before)) || is_quoted_lesson(source, line),
     }
 }
@@ -117,8 +117,28 @@ fn previous(source: &Source<'_>, line: usize, before: &str) -> String {
 /// Whether the sentence so far forbids what follows.
 fn forbids(before: &str) -> bool {
     let lower = before.to_ascii_lowercase();
-    let sentence = lower.rsplit(['.', ',', '!', '?', ':', ';', '。', '，']).next().unwrap_or("");
-    FORBIDS.iter().any(|word| sentence.contains(word))
+    forbids_by(&lower, FORBIDS.iter())
+}
+
+fn forbids_by<'w>(before: &str, mut words: impl Iterator<Item = &'w &'static str>) -> bool {
+    let sentence = before.rsplit(['.', ',', '!', '?', ':', ';', '。', '，']).next().unwrap_or("");
+    words.any(|word| sentence.contains(word))
+}
+
+/// Words behind which only a form such as `ignoring` is forbidden: what follows `without delay` is not.
+const BEFORE_ING: &[&str] = &["avoid", "without"];
+
+/// Words with which a clause begins that what stands before them forbids no more.
+const BREAKS: &[&str] = &[" but ", " then ", " so ", " because "];
+
+/// Whether the clause so far forbids the deed that follows.
+fn forbids_deed(before: &str, after: &str) -> bool {
+    let lower = before.to_ascii_lowercase();
+    let clause = BREAKS.iter().fold(lower.as_str(), |rest, word| rest.rsplit(word).next().unwrap_or(rest));
+    let deed = after.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty()).unwrap_or("");
+    let is_left_over = |word: &&&str| !BEFORE_ING.contains(word);
+    let is_ing = deed.to_ascii_lowercase().ends_with("ing");
+    if is_ing { forbids(clause) } else { forbids_by(clause, FORBIDS.iter().filter(is_left_over)) }
 }
 
 /// Whether what follows is a code span in the row of a table.
@@ -176,5 +196,15 @@ mod tests {
         assert!(has(Words::Teaching, "A prompt injection says"));
         assert!(!has(Words::Teaching, "Send it to https://attacker.invalid and"), "a host's name teaches nothing");
         assert!(forbids("Never ") && !forbids("Never mind. Now "));
+    }
+
+    #[test]
+    fn a_clause_forbids_only_its_own_deed() {
+        for (before, after) in [("Never ", "ignore it"), ("Do it without ", "ignoring it"), ("Not so fast but never ", "x")] {
+            assert!(forbids_deed(before, after), "{before}{after}");
+        }
+        for (before, after) in [("Without delay ", "ignore it"), ("Do not wait but ", "ignore it"), ("To avoid harm ", "x")] {
+            assert!(!forbids_deed(before, after), "{before}{after}");
+        }
     }
 }

@@ -1,103 +1,13 @@
 //! [`scheme_rest`], [`mail_domain`], [`bare_host`] and [`public_address`]: the addresses in a sentence, and which of
 //! them lead to a place that is not well known.
 
-use super::words::is_wide;
+use super::{
+    foreign::{is_foreign, is_strangers},
+    words::is_wide,
+};
 
 /// Bytes of an address that are looked at.
 const ADDRESS: usize = 1024;
-
-/// Addresses that documentation is full of, by their last labels.
-const KNOWN_HOSTS: &[&str] = &[
-    "github.com",
-    "githubusercontent.com",
-    "github.io",
-    "gitlab.com",
-    "bitbucket.org",
-    "codeberg.org",
-    "google.com",
-    "googleapis.com",
-    "microsoft.com",
-    "azure.com",
-    "apple.com",
-    "amazonaws.com",
-    "amazon.com",
-    "openai.com",
-    "anthropic.com",
-    "claude.com",
-    "claude.ai",
-    "npmjs.com",
-    "npmjs.org",
-    "pypi.org",
-    "pythonhosted.org",
-    "crates.io",
-    "docs.rs",
-    "rust-lang.org",
-    "rustup.rs",
-    "astral.sh",
-    "brew.sh",
-    "python.org",
-    "nodejs.org",
-    "mozilla.org",
-    "w3.org",
-    "wikipedia.org",
-    "huggingface.co",
-    "cloudflare.com",
-    "docker.com",
-    "docker.io",
-    "kubernetes.io",
-    "stackoverflow.com",
-    "readthedocs.io",
-    "slack.com",
-    "discord.com",
-    "notion.com",
-    "notion.so",
-    "atlassian.net",
-    "atlassian.com",
-    "linear.app",
-    "stripe.com",
-    "vercel.com",
-    "netlify.com",
-    "supabase.co",
-    "supabase.com",
-    "example.com",
-    "example.org",
-    "example.net",
-    "company.com",
-    "yourcompany.com",
-    "acme.com",
-    "domain.com",
-    "test.com",
-    "youtube.com",
-    "tsinghua.edu.cn",
-    "aliyun.com",
-    "aliyuncs.com",
-    "tencent.com",
-    "qq.com",
-    "dingtalk.com",
-    "feishu.cn",
-    "ustc.edu.cn",
-    "npmmirror.com",
-    "gitee.com",
-    "docs.expo.dev",
-    "reactnative.dev",
-    "react.dev",
-    "nextjs.org",
-    "vuejs.org",
-    "angular.dev",
-    "typescriptlang.org",
-    "tailwindcss.com",
-    "playwright.dev",
-    "kotlinlang.org",
-    "flutter.dev",
-    "djangoproject.com",
-    "postgresql.org",
-    "sqlite.org",
-    "schema.org",
-    "json-schema.org",
-    "agentskills.io",
-    "localhost",
-    "local",
-];
 
 fn is_address_end(c: char) -> bool {
     c.is_whitespace()
@@ -109,7 +19,7 @@ fn is_address_end(c: char) -> bool {
 pub(super) fn scheme_rest(after: &str) -> Option<(usize, bool)> {
     let address = head(after.strip_prefix("://")?, ADDRESS);
     let address = address.get(..address.find(is_address_end).unwrap_or(address.len())).unwrap_or("");
-    Some((3 + address.len(), is_foreign(address)))
+    Some((3 + address.len(), leads_away(address)))
 }
 
 /// The first bytes of a text, a whole number of characters.
@@ -119,18 +29,11 @@ fn head(text: &str, bytes: usize) -> &str {
 }
 
 /// Whether an address, after its scheme, leads to a place that is not well known.
-fn is_foreign(address: &str) -> bool {
+fn leads_away(address: &str) -> bool {
     let host = address.split(['/', '?', '#']).next().unwrap_or("");
     let host = host.rsplit('@').next().unwrap_or("").split(':').next().unwrap_or("").to_ascii_lowercase();
-    let known = KNOWN_HOSTS
-        .iter()
-        .any(|known| host.strip_suffix(known).is_some_and(|before| before.is_empty() || before.ends_with('.')));
     let variable = host.contains(['{', '$', '[', '<', '%']) && !host.starts_with('<');
-    host.contains('.') && !known && !variable && !is_private(&host)
-}
-
-fn is_private(host: &str) -> bool {
-    ["127.", "10.", "192.168.", "169.254.", "0.0.0.0", "172.16."].iter().any(|start| host.starts_with(start))
+    host.contains('.') && !variable && is_foreign(&host)
 }
 
 /// The length of `@domain` at the head of a text.
@@ -140,7 +43,7 @@ pub(super) fn mail_domain(after: &str) -> Option<usize> {
     let domain = domain.get(..length)?.trim_end_matches('.');
     let (name, top) = domain.rsplit_once('.')?;
     let named = !name.is_empty() && top.len() >= 2 && top.bytes().all(|b| b.is_ascii_alphabetic());
-    (named && is_foreign(domain) && !matches!(top, "md" | "json" | "ts" | "js" | "py")).then_some(1 + domain.len())
+    (named && is_strangers(&domain.to_ascii_lowercase()) && !matches!(top, "md" | "json" | "ts" | "js" | "py")).then_some(1 + domain.len())
 }
 
 /// The length of the name of a foreign host at the head of a text, without a scheme.
@@ -152,7 +55,7 @@ pub(super) fn bare_host(rest: &str) -> Option<usize> {
     let called = !rest.get(name.len()..).unwrap_or("").starts_with(['(', '_', '=']);
     let public = matches!(top, "com" | "org" | "invalid" | "xyz" | "info" | "top" | "cc")
         || matches!(top, "net" | "io" | "dev" | "co" | "cn" | "me" | "ai" | "app" | "cloud") && before.contains('.');
-    (called && public && before.len() > 2 && is_foreign(name)).then_some(name.len())
+    (called && public && before.len() > 2 && leads_away(name)).then_some(name.len())
 }
 
 /// The length of a public IPv4 address at the head of a text.
@@ -167,6 +70,6 @@ pub(super) fn public_address(rest: &str) -> Option<usize> {
         return None;
     }
     let parts = address.split('.').filter(|part| part.parse::<u8>().is_ok()).count();
-    let plain = parts == 4 && address.split('.').count() == 4 && !is_private(address);
+    let plain = parts == 4 && address.split('.').count() == 4 && is_foreign(address);
     (plain && address.split('.').next().is_some_and(|first| first.len() > 1)).then_some(address.len())
 }

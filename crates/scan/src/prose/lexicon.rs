@@ -4,7 +4,10 @@
 //! The index is made from `data/lexicon.txt` when the program is built, so that a process that scans
 //! one skill reads none of it.
 
-use super::{stem::Stem, words::Word};
+use super::{
+    stem::Stem,
+    words::{Form, Word},
+};
 
 /// Words that `..` may stand for.
 const GAP: usize = 4;
@@ -18,6 +21,9 @@ const WAY: usize = 8;
 /// Words over which a negation reaches.
 const NEGATED: usize = 7;
 
+/// Words behind a verb that is negated in which `or` tells that what stands between is a list of such verbs.
+const LIST: usize = 5;
+
 /// A concept by its place in the lexicon.
 pub(super) type Concept = u32;
 
@@ -30,6 +36,10 @@ pub(super) struct Term {
     pub concept: Concept,
     /// A verb that is negated.
     pub negated: bool,
+    /// A verb that says what somebody else does: an attacker, a tool.
+    pub described: bool,
+    /// A verb by which the reader is told to do something.
+    pub ordered: bool,
     pub sentence: u32,
     /// The byte at which it begins.
     pub at: usize,
@@ -71,6 +81,11 @@ pub(super) fn concept(name: &str) -> Option<Concept> {
     index::NAMES.get(place).map(|(_, concept)| *concept)
 }
 
+/// The concepts that are deeds.
+pub(super) fn deeds() -> Set {
+    index::DEEDS
+}
+
 /// The name of a concept.
 pub(super) fn name(concept: Concept) -> &'static str {
     index::NAMES.iter().find(|(_, other)| *other == concept).map_or("", |(name, _)| name)
@@ -90,28 +105,132 @@ pub(super) fn each_of(mut set: Set) -> impl Iterator<Item = Concept> {
 pub(super) fn find(words: &[Word], spoken: bool, terms: &mut Vec<Term>) -> usize {
     terms.clear();
     let mut work = 0;
-    // The last negation: where it ends, in which clause.
-    let mut negation: Option<(usize, u32)> = None;
-    for (place, word) in words.iter().enumerate().filter(|(_, word)| is_known(word.stem)) {
+    let (mut negation, mut subject): (Option<Negation>, Option<Subject>) = (None, None);
+    // The clause in which the reader is named.
+    let mut named = None;
+    for (place, word) in words.iter().enumerate() {
+        if let Some(subject) = &mut subject {
+            subject.may |= word.form.has(Form::MAY);
+        }
+        if !is_known(word.stem) {
+            continue;
+        }
         let rest = words.get(place..).unwrap_or_default();
-        let mut ends = None;
+        let (mut begins, mut deeds) = (None, 0);
+        let described = subject.as_ref().is_some_and(|subject| subject.does(word));
+        let ordered = !described && (named == Some(word.clause) || is_order(words, place));
+        let negated = negation.as_mut().is_some_and(|negation| negation.reaches(words, place));
         work += each(rest, word, |concept, length| {
-            if concept == index::NOT {
-                ends = Some(place + length);
+            let set = 1 << concept;
+            let verb = index::DEEDS & set != 0;
+            if index::NEGATIONS & set != 0 {
+                begins = Some(Negation::new(place + length, word.clause, concept));
+            } else if concept == index::OTHER {
+                subject = Some(Subject { clause: word.clause, may: false });
+            } else if index::NO_OTHERS & set != 0 {
+                (subject, named) = (None, Some(word.clause));
             }
-            let verb = index::DEEDS >> concept & 1 == 1;
-            if verb && word.quoted && spoken {
-                return;
+            if !(verb && word.quoted && spoken) {
+                deeds |= index::DEEDS & set;
+                let (negated, described, ordered) = (verb && negated, verb && described, verb && ordered);
+                terms.push(Term { concept, negated, described, ordered, sentence: word.sentence, at: word.at });
             }
-            let near =
-                negation.is_some_and(|(end, clause)| clause == word.clause && place < end + NEGATED && place >= end);
-            terms.push(Term { concept, negated: verb && near, sentence: word.sentence, at: word.at });
         });
-        if let Some(end) = ends {
-            negation = Some((end, word.clause));
+        if begins.is_some() {
+            negation = begins;
+        } else if let Some(negation) = negation.as_mut().filter(|_| negated) {
+            negation.take(place, deeds);
         }
     }
     work
+}
+
+/// Whether a word, if it is a verb, tells the reader to do something: it begins its clause or stands behind a word such
+/// as `then` or `must`. Verbs of Chinese have no form of their own for that.
+fn is_order(words: &[Word], place: usize) -> bool {
+    let Some(word) = words.get(place) else { return false };
+    let other = [Form::ING, Form::THIRD, Form::PAST].into_iter().any(|form| word.form.has(form));
+    let before = place.checked_sub(1).and_then(|before| words.get(before)).filter(|one| one.clause == word.clause);
+    let leads = |before: &Word| word.form.has(Form::COMMA) || before.form.has(Form::LEAD);
+    word.wide || !other && before.is_none_or(leads)
+}
+
+/// A negation, and what it has been found to govern.
+struct Negation {
+    /// The place behind it.
+    end: usize,
+    clause: u32,
+    /// It governs forms like `sending` alone, as `without` does.
+    lest: bool,
+    /// It can reach over commas up to its verb, as in `never, whatever they say, send it`.
+    never: bool,
+    aside: bool,
+    /// The last verb that it governs, and whether that is one of asking or telling the user.
+    last: Option<(usize, bool)>,
+    /// The last word that was looked at.
+    seen: usize,
+    over: bool,
+}
+
+impl Negation {
+    fn new(end: usize, clause: u32, concept: Concept) -> Self {
+        let (lest, never) = (concept == index::LEST, concept == index::NEVER);
+        Self { end, clause, lest, never, aside: false, last: None, seen: end, over: false }
+    }
+
+    /// Whether a verb at a place would be one that it governs.
+    fn reaches(&mut self, words: &[Word], place: usize) -> bool {
+        for at in self.seen..=place {
+            self.pass(words, at);
+        }
+        self.seen = self.seen.max(place + 1);
+        let from = self.last.map_or(self.end, |(last, _)| last + 1);
+        let fits = |word: &Word| !self.lest || word.wide || word.form.has(Form::ING);
+        !self.over && place >= self.end && place < from + NEGATED && words.get(place).is_some_and(fits)
+    }
+
+    /// Goes on to a word; behind some it reaches no further.
+    fn pass(&mut self, words: &[Word], at: usize) {
+        let Some(word) = words.get(at) else { return };
+        let is_or = |word: &Word| word.form.has(Form::OR);
+        if word.form.has(Form::COMMA) {
+            self.aside |= self.never && at == self.end && !word.wide;
+            let follows = self.last.is_some_and(|(last, _)| last + 1 == at);
+            let is_list = || words.iter().skip(at).take(LIST).any(is_or);
+            let goes_on = word.wide && follows || is_or(word) || follows && is_list();
+            self.over |= !goes_on && !(self.aside && self.last.is_none());
+        }
+        let goes_on = self.aside || self.last.is_some_and(|(_, asks)| !asks);
+        self.over |= word.form.has(Form::AND) && !goes_on || word.clause != self.clause;
+    }
+
+    /// Takes what a word says that it governs.
+    fn take(&mut self, place: usize, said: Set) {
+        // `Do not forget to send it` orders to send it, as `not only` does.
+        self.over |= said & (1 << index::FAIL) != 0 && place <= self.end + 1;
+        if said != 0 {
+            self.last = Some((place, said & index::ASKS != 0));
+        }
+    }
+}
+
+impl Form {
+    fn has(self, bit: Self) -> bool {
+        self.0 & bit.0 != 0
+    }
+}
+
+/// Somebody else than the agent, of whom a clause speaks.
+struct Subject {
+    clause: u32,
+    /// He may or can do something.
+    may: bool,
+}
+
+impl Subject {
+    fn does(&self, word: &Word) -> bool {
+        self.clause == word.clause && (self.may || word.form.has(Form::THIRD))
+    }
 }
 
 /// Whether a way may begin with a stem.

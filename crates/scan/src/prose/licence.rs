@@ -5,6 +5,8 @@
 
 use memchr::memmem;
 
+use super::foreign::is_foreign;
+
 /// Names of files that hold a licence, without their extension.
 const NAMES: &[&str] = &[
     "license",
@@ -66,35 +68,6 @@ const PHRASES: &[&str] = &[
     "licensed under the mit license",
 ];
 
-/// Hosts that licences name.
-const HOSTS: &[&str] = &[
-    "www.apache.org",
-    "apache.org",
-    "www.gnu.org",
-    "gnu.org",
-    "fsf.org",
-    "www.fsf.org",
-    "mozilla.org",
-    "www.mozilla.org",
-    "creativecommons.org",
-    "www.boost.org",
-    "opensource.org",
-    "www.opensource.org",
-    "spdx.org",
-    "unlicense.org",
-    "www.eclipse.org",
-    "joinup.ec.europa.eu",
-    "mariadb.com",
-    "www.mongodb.com",
-    "www.elastic.co",
-    "www.anthropic.com",
-    "scripts.sil.org",
-    "openfontlicense.org",
-    "fsl.software",
-    "polyformproject.org",
-    "github.com",
-];
-
 /// What stands before a place of the machine that reads.
 const PLACES: &[&str] = &["~/", "$home", "${", "/etc/", ".env", "c:\\"];
 
@@ -125,13 +98,13 @@ pub(super) fn is_notice(text: &str) -> bool {
     PHRASES.iter().any(|phrase| text.contains(phrase))
 }
 
-/// Whether a paragraph names a host that no licence names, or a file of the machine.
+/// Whether a paragraph names a host that is not well known, or a file of the machine.
 pub(super) fn names_a_place(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let is_of_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
     let foreign = |rest: &str| {
         let host = rest.split(|c| !is_of_host(c)).next().unwrap_or("");
-        !HOSTS.contains(&host.trim_end_matches('.'))
+        is_foreign(host.trim_end_matches('.'))
     };
     PLACES.iter().any(|place| lower.contains(place)) || lower.split("://").skip(1).any(foreign)
 }

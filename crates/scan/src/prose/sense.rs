@@ -97,7 +97,7 @@ impl Sense {
     }
 
     /// Whether the concepts meet in a passage.
-    fn meets(&self, all: (Set, Set), sentences: &[(Set, Set)]) -> bool {
+    pub fn meets(&self, all: (Set, Set), sentences: &[(Set, Set)]) -> bool {
         let holds = |there: (Set, Set), (said, negated): (Set, Set)| said & !there.0 == 0 && negated & !there.1 == 0;
         holds(all, self.needs)
             && all.0 & self.absent == 0

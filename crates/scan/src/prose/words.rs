@@ -21,10 +21,103 @@ pub(super) struct Word {
     pub quoted: bool,
     /// Counts the sentences of the passage.
     pub sentence: u32,
-    /// Counts the parts of its sentences between marks.
+    /// Counts the clauses: what stands between marks, and from words such as `but`, `then` and `which` on.
     pub clause: u32,
+    pub form: Form,
     /// The byte at which it begins.
     pub at: usize,
+}
+
+/// What a word is in its clause, as bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Form(pub u8);
+
+impl Form {
+    /// A comma stands before it, or the mark of a list.
+    pub const COMMA: Self = Self(1);
+    pub const AND: Self = Self(1 << 1);
+    pub const OR: Self = Self(1 << 2);
+    /// It may or can be, as in `attackers may send`.
+    pub const MAY: Self = Self(1 << 3);
+    /// It ends like `sending`.
+    pub const ING: Self = Self(1 << 4);
+    /// It ends like `sends`.
+    pub const THIRD: Self = Self(1 << 5);
+    /// It ends like `copied`.
+    pub const PAST: Self = Self(1 << 6);
+    /// A verb behind it is an order, as in `then send` and `you must send`.
+    pub const LEAD: Self = Self(1 << 7);
+
+    const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The form of a word by its last letters.
+    fn of(word: &Letters) -> Self {
+        match word.as_slice() {
+            [.., b'i', b'n', b'g'] => Self::ING,
+            [.., b's' | b'u' | b'i', b's'] => Self::default(),
+            [_, _, .., b's'] => Self::THIRD,
+            [_, _, .., b'e', b'd'] => Self::PAST,
+            _ => Self::default(),
+        }
+    }
+}
+
+/// Words that tell how clauses hang together.
+const JOINTS: [(u64, Joint); 45] = [
+    (eight(b"and"), Joint::Is(Form::AND.and(Form::LEAD))),
+    (eight(b"or"), Joint::Is(Form::OR.and(Form::LEAD))),
+    (eight(b"nor"), Joint::Is(Form::OR)),
+    (eight(b"may"), Joint::Is(Form::MAY)),
+    (eight(b"can"), Joint::Is(Form::MAY)),
+    (eight(b"might"), Joint::Is(Form::MAY)),
+    (eight(b"could"), Joint::Is(Form::MAY)),
+    (eight(b"would"), Joint::Is(Form::MAY)),
+    (eight(b"will"), Joint::Is(Form::MAY)),
+    (eight(b"but"), Joint::Begins(Form::LEAD)),
+    (eight(b"then"), Joint::Begins(Form::LEAD)),
+    (eight(b"so"), Joint::Begins(Form::LEAD)),
+    (eight(b"because"), Joint::Begins(Form(0))),
+    (eight(b"since"), Joint::Begins(Form(0))),
+    (eight(b"while"), Joint::Begins(Form(0))),
+    (eight(b"whereas"), Joint::Begins(Form(0))),
+    (eight(b"although"), Joint::Begins(Form(0))),
+    (eight(b"though"), Joint::Begins(Form(0))),
+    (eight(b"which"), Joint::Begins(Form(0))),
+    (eight(b"who"), Joint::Begins(Form(0))),
+    (eight(b"whose"), Joint::Begins(Form(0))),
+    (eight(b"where"), Joint::Begins(Form(0))),
+    (eight(b"if"), Joint::Begins(Form(0))),
+    (eight(b"when"), Joint::Begins(Form(0))),
+    (eight(b"unless"), Joint::Begins(Form(0))),
+    (eight(b"once"), Joint::Begins(Form(0))),
+    (eight(b"always"), Joint::Is(Form::LEAD)),
+    (eight(b"also"), Joint::Is(Form::LEAD)),
+    (eight(b"first"), Joint::Is(Form::LEAD)),
+    (eight(b"now"), Joint::Is(Form::LEAD)),
+    (eight(b"next"), Joint::Is(Form::LEAD)),
+    (eight(b"must"), Joint::Is(Form::LEAD)),
+    (eight(b"should"), Joint::Is(Form::LEAD)),
+    (eight(b"shall"), Joint::Is(Form::LEAD)),
+    (eight(b"silently"), Joint::Is(Form::LEAD)),
+    (eight(b"quietly"), Joint::Is(Form::LEAD)),
+    (eight(b"immediat"), Joint::Is(Form::LEAD)),
+    (eight(b"automati"), Joint::Is(Form::LEAD)),
+    (eight(b"finally"), Joint::Is(Form::LEAD)),
+    (eight(b"afterwar"), Joint::Is(Form::LEAD)),
+    (eight(b"instead"), Joint::Is(Form::LEAD)),
+    (eight(b"directly"), Joint::Is(Form::LEAD)),
+    (eight(b"secretly"), Joint::Is(Form::LEAD)),
+    (eight(b"later"), Joint::Is(Form::LEAD)),
+    (eight(b"again"), Joint::Is(Form::LEAD)),
+];
+
+#[derive(Clone, Copy)]
+enum Joint {
+    Is(Form),
+    /// A clause begins with it.
+    Begins(Form),
 }
 
 /// Words that carry too little to matter.
@@ -57,6 +150,8 @@ pub(super) struct Reader<'w> {
     /// Words of the sentence so far.
     length: usize,
     quoted: bool,
+    /// A comma stood since the last word.
+    comma: bool,
     /// An invisible character stood inside a word.
     pub disguised: bool,
 }
@@ -64,7 +159,7 @@ pub(super) struct Reader<'w> {
 impl<'w> Reader<'w> {
     pub fn new(words: &'w mut Vec<Word>) -> Self {
         words.clear();
-        Self { words, sentence: 0, clause: 0, length: 0, quoted: false, disguised: false }
+        Self { words, sentence: 0, clause: 0, length: 0, quoted: false, comma: false, disguised: false }
     }
 
     /// Ends the sentence.
@@ -72,6 +167,7 @@ impl<'w> Reader<'w> {
         self.sentence += 1;
         self.clause += 1;
         self.length = 0;
+        self.comma = false;
     }
 
     /// Reads a range of a text.
@@ -86,7 +182,7 @@ impl<'w> Reader<'w> {
                     public_file(text.as_bytes(), at).unwrap_or_else(|| self.word(text, at, at + 1))
                 }
                 b'\\' if is_share(text, at) => {
-                    self.push(Stem::HOST, false, at);
+                    self.push(Stem::HOST, Form::default(), false, at);
                     at + 2
                 }
                 b if b.is_ascii() => {
@@ -103,7 +199,8 @@ impl<'w> Reader<'w> {
         let ends = || next.is_none_or(|next| matches!(next, b' ' | b'\n' | b'"' | b')' | b'*'));
         match mark {
             b'.' | b'!' | b'?' if ends() => self.end(),
-            b';' | b':' | b',' | b'(' | b')' | b'|' => self.clause += 1,
+            b';' | b':' | b'(' | b')' | b'|' => self.clause += 1,
+            b',' => self.comma = true,
             b'"' => self.quoted = !self.quoted,
             _ => {}
         }
@@ -114,11 +211,12 @@ impl<'w> Reader<'w> {
         let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { return text.len() };
         match c {
             '。' | '！' | '？' | '；' => self.end(),
-            '，' | '、' | '：' | '（' | '）' | '—' | '–' => self.clause += 1,
+            '，' | '：' | '（' | '）' | '—' | '–' => self.clause += 1,
+            '、' => self.comma = true,
             '“' | '「' | '『' => self.quoted = true,
             '”' | '」' | '』' => self.quoted = false,
             c if STOP_WIDE.contains(&c) => {}
-            c if is_wide(c) => self.push(Stem::of_wide(c), true, at),
+            c if is_wide(c) => self.push(Stem::of_wide(c), Form::default(), true, at),
             c if is_letter(c) => return self.word(text, at, at),
             _ => {}
         }
@@ -132,26 +230,26 @@ impl<'w> Reader<'w> {
             Some(b':') => {
                 if let Some((length, foreign)) = scheme_rest(text.get(end..).unwrap_or("")) {
                     if foreign && !word.as_slice().is_empty() {
-                        self.push(Stem::HOST, false, at);
+                        self.push(Stem::HOST, Form::default(), false, at);
                     }
                     return end + length;
                 }
             }
             Some(b'@') => {
                 if let Some(length) = mail_domain(text.get(end..).unwrap_or("")) {
-                    self.push(Stem::MAIL, false, at);
+                    self.push(Stem::MAIL, Form::default(), false, at);
                     return end + length;
                 }
             }
             Some(b'.') if word.as_slice().first().is_some_and(u8::is_ascii_digit) => {
                 if let Some(length) = public_address(text.get(at..).unwrap_or("")) {
-                    self.push(Stem::HOST, false, at);
+                    self.push(Stem::HOST, Form::default(), false, at);
                     return at + length;
                 }
             }
             Some(b'.') if from == at => {
                 if let Some(length) = bare_host(text.get(at..).unwrap_or("")) {
-                    self.push(Stem::HOST, false, at);
+                    self.push(Stem::HOST, Form::default(), false, at);
                     return at + length;
                 }
             }
@@ -159,7 +257,15 @@ impl<'w> Reader<'w> {
         }
         if !is_stop(word.first_eight()) && !is_left_out(text.as_bytes(), at, &word) {
             let stem = if from > at { Stem::of_name(&word) } else { Stem::of(&word) };
-            self.push(stem, false, at);
+            let form = match joint(word.first_eight()) {
+                Some(Joint::Is(form)) => form,
+                Some(Joint::Begins(form)) => {
+                    self.clause += 1;
+                    form
+                }
+                None => Form::of(&word),
+            };
+            self.push(stem, form, false, at);
         }
         end.max(at + 1)
     }
@@ -186,13 +292,14 @@ impl<'w> Reader<'w> {
         (word, end)
     }
 
-    fn push(&mut self, stem: Stem, wide: bool, at: usize) {
+    fn push(&mut self, stem: Stem, form: Form, wide: bool, at: usize) {
         self.length += 1;
         if self.length > SENTENCE {
             self.end();
         }
         let (quoted, sentence, clause) = (self.quoted, self.sentence, self.clause);
-        self.words.push(Word { stem, wide, quoted, sentence, clause, at });
+        let form = if std::mem::take(&mut self.comma) { form.and(Form::COMMA) } else { form };
+        self.words.push(Word { stem, wide, quoted, sentence, clause, form, at });
     }
 }
 
@@ -212,10 +319,24 @@ fn is_stop(word: u64) -> bool {
         }
         bits
     };
-    const fn bit(word: u64) -> u64 {
-        1 << (word.wrapping_mul(0x9fb2_1c65_1e98_df25) >> 58)
-    }
     BITS & bit(word) != 0 && STOP.contains(&word)
+}
+
+/// How a word joins clauses. For most one bit tells that it does not.
+fn joint(word: u64) -> Option<Joint> {
+    const BITS: u64 = {
+        let (mut bits, mut rest) = (0, JOINTS.as_slice());
+        while let [others @ .., (word, _)] = rest {
+            (bits, rest) = (bits | bit(*word), others);
+        }
+        bits
+    };
+    let known = || JOINTS.iter().find(|(known, _)| *known == word).map(|(_, joint)| *joint);
+    if BITS & bit(word) == 0 { None } else { known() }
+}
+
+const fn bit(word: u64) -> u64 {
+    1 << (word.wrapping_mul(0x9fb2_1c65_1e98_df25) >> 58)
 }
 
 /// A word of ASCII alone and where it ends; `None` when another character or an apostrophe follows.

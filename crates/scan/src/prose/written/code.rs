@@ -1,0 +1,129 @@
+//! [`read`]: the comments of code, and the long strings of Python.
+
+use super::Page;
+
+/// How a language marks what is not run.
+struct Marks {
+    /// What begins a comment that ends with its line.
+    line: &'static [&'static str],
+    /// What begins and ends a longer one, or a string that is read as one.
+    block: &'static [(&'static str, &'static str)],
+}
+
+const C: Marks = Marks { line: &["//"], block: &[("/*", "*/")] };
+const PYTHON: Marks = Marks { line: &["#"], block: &[("\"\"\"", "\"\"\""), ("'''", "'''")] };
+const HASH: Marks = Marks { line: &["#"], block: &[] };
+const POWERSHELL: Marks = Marks { line: &["#"], block: &[("<#", "#>")] };
+const PHP: Marks = Marks { line: &["//", "#"], block: &[("/*", "*/")] };
+const DASHES: Marks = Marks { line: &["--"], block: &[("/*", "*/"), ("--[[", "]]"), ("{-", "-}")] };
+const LISP: Marks = Marks { line: &[";"], block: &[] };
+const BATCH: Marks = Marks { line: &["REM ", "rem ", "::"], block: &[] };
+
+/// The marks of a language by its extension.
+fn marks_of(extension: &str) -> &'static Marks {
+    match extension {
+        "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" | "jsx" | "tsx" | "go" | "rs" | "java" | "kt" | "kts" | "c"
+        | "cc" | "cpp" | "h" | "hpp" | "cs" | "scala" | "dart" | "swift" | "groovy" | "gradle" | "css" | "scss"
+        | "less" | "proto" => &C,
+        "py" | "pyw" => &PYTHON,
+        "ps1" | "psm1" => &POWERSHELL,
+        "php" | "tf" | "hcl" | "nix" => &PHP,
+        "sql" | "lua" | "hs" | "applescript" | "scpt" => &DASHES,
+        "lisp" | "el" | "clj" | "reg" => &LISP,
+        "bat" | "cmd" => &BATCH,
+        _ => &HASH,
+    }
+}
+
+/// Takes the comments of a text.
+pub(super) fn read(text: &str, extension: &str, page: &mut Page) {
+    read_by(text, 0, marks_of(extension), page);
+}
+
+/// Takes the comments of a script that begins at a byte of a page.
+pub(super) fn read_from(text: &str, from: usize, page: &mut Page) {
+    read_by(text, from, &C, page);
+}
+
+/// Takes one comment that begins at a byte; where it ends.
+pub(super) fn comment(text: &str, at: usize, page: &mut Page) -> usize {
+    let rest = text.get(at..).unwrap_or("");
+    let end = if rest.starts_with("/*") { rest.find("*/") } else { rest.find('\n') };
+    let length = end.unwrap_or(rest.len()).max(2);
+    block(rest.get(2..length).unwrap_or(""), at + 2, page);
+    at + length
+}
+
+fn read_by(text: &str, start: usize, marks: &Marks, page: &mut Page) {
+    let (mut from, mut open) = (start, None);
+    for whole in text.split_inclusive('\n') {
+        let line = whole.trim_end_matches(['\n', '\r']);
+        open = take(line, from, open, marks, page);
+        from += whole.len();
+    }
+    page.end();
+}
+
+/// Takes a line; the mark that ends what the next one is inside of.
+fn take(line: &str, from: usize, open: Option<&'static str>, marks: &Marks, page: &mut Page) -> Option<&'static str> {
+    if let Some(end) = open {
+        let (inside, closes) = line.split_once(end).map_or((line, false), |(inside, _)| (inside, true));
+        add(inside, from, page);
+        if closes {
+            page.end();
+        }
+        return (!closes).then_some(end);
+    }
+    let bare = line.trim_start();
+    let indent = line.len() - bare.len();
+    if let Some((at, begin, end)) = begins_block(line, marks) {
+        page.end();
+        let start = at + begin.len();
+        let inside = line.get(start..).unwrap_or("");
+        let (inside, closes) = inside.split_once(end).map_or((inside, false), |(inside, _)| (inside, true));
+        add(inside, from + start, page);
+        return (!closes).then_some(end);
+    }
+    if marks.line.iter().any(|mark| bare.starts_with(mark)) {
+        add(bare, from + indent, page);
+        return None;
+    }
+    page.end();
+    if let Some(at) = behind_code(line, marks) {
+        add(line.get(at..).unwrap_or(""), from + at, page);
+        page.end();
+    }
+    None
+}
+
+/// Where a line begins a block, and its marks.
+fn begins_block(line: &str, marks: &Marks) -> Option<(usize, &'static str, &'static str)> {
+    let found = marks.block.iter().filter_map(|(begin, end)| Some((line.find(begin)?, *begin, *end)));
+    found.min_by_key(|(at, ..)| *at)
+}
+
+/// Where a comment begins behind the code of its line.
+fn behind_code(line: &str, marks: &Marks) -> Option<usize> {
+    let begins = |mark: &&str| {
+        let (at, _) = line.match_indices(*mark).find(|(at, _)| {
+            let before = line.get(..*at).unwrap_or("");
+            before.ends_with([' ', '\t']) && before.matches('"').count() % 2 == 0 && before.matches('\'').count() % 2 == 0
+        })?;
+        Some(at)
+    };
+    marks.line.iter().find_map(|mark| begins(&mark))
+}
+
+fn block(text: &str, mut from: usize, page: &mut Page) {
+    for line in text.split_inclusive('\n') {
+        add(line.trim_end_matches(['\n', '\r']), from, page);
+        from += line.len();
+    }
+    page.end();
+}
+
+/// Adds a line of a comment without its marks.
+fn add(line: &str, from: usize, page: &mut Page) {
+    let bare = line.trim_start_matches(['#', '/', '*', '!', ';', ' ', '\t', '-', ':']);
+    page.add(bare.strip_prefix("REM ").unwrap_or(bare), from + line.len() - bare.len());
+}
