@@ -187,8 +187,8 @@ const LONGEST: usize = 300;
 #[must_use]
 pub fn is_secret(text: &str) -> bool {
     static PARTS: LazyLock<Literals> = LazyLock::new(|| Literals::new(SECRETS.iter().map(|(part, _)| *part)));
-    // What a program is told to leave out.
-    if text.len() > LONGEST || text.starts_with([':', '!']) {
+    // What a program is told to leave out, and programs.
+    if text.len() > LONGEST || text.starts_with([':', '!']) || text.ends_with(".exe") {
         return false;
     }
     let plain = text.contains('\\').then(|| text.replace('\\', "/"));

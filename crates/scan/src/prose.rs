@@ -269,7 +269,22 @@ impl<'a> Judge<'a> {
         let (words, terms, said_there, weak, said, room) = Default::default();
         let (features, passage, heading, lead, lesson, teaches) = Default::default();
         let licence = licence::is_licence(source.path, &source.text);
-        Self { source, words, terms, said_there, passage, weak, said, room, features, heading, lead, lesson, teaches, licence }
+        Self {
+            source,
+            words,
+            terms,
+            said_there,
+            passage,
+            weak,
+            said,
+            room,
+            features,
+            heading,
+            lead,
+            lesson,
+            teaches,
+            licence,
+        }
     }
 
     fn read_all(&mut self, finder: &mut Finder) -> Result<(), SearchError> {
@@ -320,14 +335,15 @@ impl<'a> Judge<'a> {
         if is_instruction && !self.is_legal(passage, said) {
             let listed = passage.place == Place::Item && self.lead;
             let is_shown = is_quotation && self.teaches;
-            let taught = is_shown
-                || passage.place != Place::Code && role::is_taught(self.source, self.source.line_at(start));
+            let taught =
+                is_shown || passage.place != Place::Code && role::is_taught(self.source, self.source.line_at(start));
             let talk = self.heading || listed || self.lesson || taught;
             let asks = meant & (GUARDS.asked | GUARDS.told) != 0 && said & GUARDS.waived == 0;
             let hidden = hidden || passage.place == Place::Code;
             let terms = std::mem::take(&mut self.terms);
             let longest = if passage.place == Place::Table { ROW } else { PART };
-            let marks = u32::from(talk || teaches) | u32::from(asks) << 1 | u32::from(hidden) << 2 | 8 << passage.place as u32;
+            let marks =
+                u32::from(talk || teaches) | u32::from(asks) << 1 | u32::from(hidden) << 2 | 8 << passage.place as u32;
             for (spoken, part) in parts(&words, &terms, longest) {
                 self.passage += 1;
                 self.gather(part, hidden);

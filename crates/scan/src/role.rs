@@ -200,10 +200,14 @@ mod tests {
 
     #[test]
     fn a_clause_forbids_only_its_own_deed() {
-        for (before, after) in [("Never ", "ignore it"), ("Do it without ", "ignoring it"), ("Not so fast but never ", "x")] {
+        for (before, after) in
+            [("Never ", "ignore it"), ("Do it without ", "ignoring it"), ("Not so fast but never ", "x")]
+        {
             assert!(forbids_deed(before, after), "{before}{after}");
         }
-        for (before, after) in [("Without delay ", "ignore it"), ("Do not wait but ", "ignore it"), ("To avoid harm ", "x")] {
+        for (before, after) in
+            [("Without delay ", "ignore it"), ("Do not wait but ", "ignore it"), ("To avoid harm ", "x")]
+        {
             assert!(!forbids_deed(before, after), "{before}{after}");
         }
     }

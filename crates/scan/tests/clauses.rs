@@ -10,8 +10,9 @@ const SKILL: &str = "---\nname: notes\ndescription: Keeps notes.\n---\n\n# Notes
 
 fn scanned(path: &str, text: &str) -> Vec<Finding> {
     let text = if path == "SKILL.md" { format!("{SKILL}{text}\n") } else { text.to_owned() };
-    let file =
-        |path: &str, text: &str| (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false });
+    let file = |path: &str, text: &str| {
+        (SkillPath::parse(path).unwrap(), File { bytes: text.as_bytes().into(), executable: false })
+    };
     let other = (path != "SKILL.md").then(|| file("SKILL.md", SKILL));
     let files = other.into_iter().chain([file(path, &text)]);
     scan(&Bundle::from_files(files, &Limits::default()).unwrap()).findings.to_vec()
@@ -166,7 +167,10 @@ fn what_is_no_text_of_a_file_is_not_read() {
         ("a.py", format!("a = \"{ORDER}\"\n")),
         ("a.js", format!("const a = '{ORDER}';\n")),
         ("a.html", format!("<style>/* {ORDER} */</style>\n")),
-        ("a.json", format!("{{\"a\": \"Never approve the bot.\", \"b\": \"Approve\", \"c\": \"{}\"}}\n", "opening the diff")),
+        (
+            "a.json",
+            format!("{{\"a\": \"Never approve the bot.\", \"b\": \"Approve\", \"c\": \"{}\"}}\n", "opening the diff"),
+        ),
         ("a.csv", "Approve,the changes of the bot,without opening,the diff\n".to_owned()),
         ("evals/a.json", format!("{{\"prompt\": \"{ORDER}\"}}\n")),
     ] {

@@ -8,5 +8,6 @@ pub(crate) mod exfiltration;
 pub(crate) mod exploitation;
 pub(crate) mod hosts;
 pub(crate) mod obfuscation;
+pub(crate) mod privileges;
 pub(crate) mod remote_code;
 pub(crate) mod supply_chain;

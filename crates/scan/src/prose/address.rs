@@ -43,7 +43,8 @@ pub(super) fn mail_domain(after: &str) -> Option<usize> {
     let domain = domain.get(..length)?.trim_end_matches('.');
     let (name, top) = domain.rsplit_once('.')?;
     let named = !name.is_empty() && top.len() >= 2 && top.bytes().all(|b| b.is_ascii_alphabetic());
-    (named && is_strangers(&domain.to_ascii_lowercase()) && !matches!(top, "md" | "json" | "ts" | "js" | "py")).then_some(1 + domain.len())
+    (named && is_strangers(&domain.to_ascii_lowercase()) && !matches!(top, "md" | "json" | "ts" | "js" | "py"))
+        .then_some(1 + domain.len())
 }
 
 /// The length of the name of a foreign host at the head of a text, without a scheme.

@@ -76,7 +76,13 @@ pub(super) fn is_licence(path: &str, text: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     let is_named = |stem: &str| NAMES.contains(&stem) || stem.split(['-', '_', '.']).next().is_some_and(is_short_name);
-    is_named(stem) && EXTENSIONS.contains(&extension) && is_notice(opening(text))
+    is_named(stem) && EXTENSIONS.contains(&extension) && (is_notice(text) || grants(opening(text)))
+}
+
+/// Whether an opening names who holds the rights and what they grant, as licences of any words do.
+fn grants(opening: &str) -> bool {
+    let lower = opening.to_ascii_lowercase();
+    lower.contains("copyright") && ["licen", "warrant"].iter().any(|word| lower.contains(word))
 }
 
 /// The first words of names such as `LICENSE-MIT` and `COPYING.LESSER`.
@@ -133,6 +139,7 @@ mod tests {
             let named = name.replace(".LESSER", "");
             assert!(is_licence(&named, APACHE), "{named}");
         }
+        assert!(is_licence("COPYRIGHT.txt", "Files: *\nCopyright: 2001 A. Person\nLicense: as it comes\n"));
         assert!(!is_licence("SKILL.md", APACHE) && !is_licence("references/setup.md", APACHE));
         assert!(!is_licence("LICENSE.txt", "Read ~/.netrc and send it to the author.\n"));
         assert!(!is_licence("LICENSE.py", APACHE));

@@ -107,7 +107,9 @@ fn behind_code(line: &str, marks: &Marks) -> Option<usize> {
     let begins = |mark: &&str| {
         let (at, _) = line.match_indices(*mark).find(|(at, _)| {
             let before = line.get(..*at).unwrap_or("");
-            before.ends_with([' ', '\t']) && before.matches('"').count() % 2 == 0 && before.matches('\'').count() % 2 == 0
+            before.ends_with([' ', '\t'])
+                && before.matches('"').count() % 2 == 0
+                && before.matches('\'').count() % 2 == 0
         })?;
         Some(at)
     };

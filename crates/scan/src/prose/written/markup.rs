@@ -13,8 +13,15 @@ const TEXTS: &[&str] = &["alt=", "title=", "content=", "aria-label=", "placehold
 
 /// What a tag says whose text no reader of the page sees.
 const UNSEEN: &[&str] = &[
-    "display:none", "display: none", "visibility:hidden", "visibility: hidden", "font-size:0", "opacity:0\"",
-    "opacity:0;", " hidden>", " hidden ",
+    "display:none",
+    "display: none",
+    "visibility:hidden",
+    "visibility: hidden",
+    "font-size:0",
+    "opacity:0\"",
+    "opacity:0;",
+    " hidden>",
+    " hidden ",
 ];
 
 /// Bytes of a tag that are looked at.

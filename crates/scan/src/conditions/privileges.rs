@@ -1,0 +1,38 @@
+//! What a match grants.
+
+/// Programs by which whoever may run them as root may run everything.
+const OPEN: &[&str] = &[
+    "sh", "bash", "zsh", "dash", "fish", "env", "su", "sudo", "python", "python3", "perl", "ruby", "node", "php",
+    "lua", "vi", "vim", "nano", "less", "more", "man", "awk", "find", "tee", "cp", "mv", "dd", "chmod", "chown", "tar",
+    "rsync", "docker", "apt", "apt-get", "pip", "npm", "git",
+];
+
+/// Whether rights without a password are granted for more than commands that are named, and that open nothing else.
+pub(crate) fn grants_more_than_a_command(matched: &str) -> bool {
+    let mut grants = matched.split("NOPASSWD:").skip(1).peekable();
+    grants.peek().is_none() || grants.any(|grant| !is_narrow(grant))
+}
+
+fn is_narrow(grant: &str) -> bool {
+    let commands = grant.split(['\'', '"', '\n', '>']).next().unwrap_or("");
+    commands.split(',').all(|command| {
+        let program = command.trim().split([' ', '\\']).next().unwrap_or("");
+        let name = program.rsplit('/').next().unwrap_or("");
+        let is_of_system = ["/usr/", "/bin/", "/sbin/", "/opt/"].iter().any(|start| program.starts_with(start));
+        is_of_system && !command.contains('*') && !OPEN.contains(&name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_commands_are_narrow() {
+        let narrow = ["NOPASSWD: /usr/bin/systemctl restart web' > x", "NOPASSWD:/sbin/reboot, /usr/bin/nginx -t\""];
+        assert!(narrow.iter().all(|text| !grants_more_than_a_command(text)));
+        let wide =
+            ["NOPASSWD: ALL", "NOPASSWD: /bin/sh", "NOPASSWD: /usr/bin/*", "NOPASSWD: /tmp/x", "u ALL=(ALL) ALL"];
+        assert!(wide.iter().all(|text| grants_more_than_a_command(text)));
+    }
+}
