@@ -18,6 +18,7 @@ mod foreign;
 mod lexicon;
 mod licence;
 mod passage;
+mod sayings;
 mod sense;
 mod stem;
 #[cfg(test)]
@@ -35,6 +36,7 @@ use crate::{Evidence, Rule, engine::SearchError, excerpt::Excerpt, role, rules, 
 pub(crate) use lexicon::fingerprint;
 use lexicon::{Set, Term};
 use passage::{Passage, Place, passages};
+use sayings::{GUARDS, Sayings, together};
 use sense::{Sense, Senses, Strength};
 use stem::Stem;
 use weigh::{Feature, Room, Weighed};
@@ -171,7 +173,7 @@ struct Judge<'a> {
     source: &'a Source<'a>,
     words: Vec<Word>,
     terms: Vec<Term>,
-    said_there: SaidThere,
+    sayings: Sayings,
     passage: usize,
     weak: Vec<Weak>,
     said: Vec<Said>,
@@ -188,92 +190,16 @@ struct Judge<'a> {
     licence: bool,
 }
 
-/// What a passage says, sentence by sentence: the concepts, and the deeds that it negates.
-#[derive(Default)]
-struct SaidThere {
-    /// All of it.
-    whole: Vec<(Set, Set)>,
-    /// What remains without sentences about attacks, and without what others than the agent do.
-    meant: Vec<(Set, Set)>,
-    /// What remains of that without deeds for which the user is asked first.
-    freely: Vec<(Set, Set)>,
-    /// For each sentence the deeds that the reader is told to do.
-    ordered: Vec<Set>,
-}
-
-impl SaidThere {
-    /// Whether it names deeds and has its reader do none of them: it forbids them, or tells what others do.
-    fn forbids(&self) -> bool {
-        let deeds = lexicon::deeds() & !GUARDS.mild;
-        let (whole, freely) = (together(&self.whole), together(&self.freely));
-        (whole.0 | whole.1) & deeds != 0 && freely.0 & deeds == 0
-    }
-
-    /// Whether a sentence tells its reader to do something with a target, and the user is not asked about it.
-    fn orders(&self) -> bool {
-        let mut both = self.freely.iter().zip(&self.ordered);
-        both.any(|((said, _), ordered)| said & ordered & !GUARDS.mild != 0 && said & GUARDS.target != 0)
-    }
-}
-
-/// What sentences say together.
-fn together(sentences: &[(Set, Set)]) -> (Set, Set) {
-    sentences.iter().fold((0, 0), |all, one| (all.0 | one.0, all.1 | one.1))
-}
-
-/// Concepts by which a passage is no instruction.
-struct Guards {
-    teach: Set,
-    forbid: Set,
-    /// The user decides.
-    asked: Set,
-    /// The user is told, or has asked.
-    told: Set,
-    addressee: Set,
-    not: Set,
-    lesson: Set,
-    waived: Set,
-    hidden: Set,
-    robot: Set,
-    /// Where something goes to somebody else, or out of sight; that the user is told of something else allows it not.
-    away: Set,
-    /// Deeds that harm nobody, whatever they are done to.
-    mild: Set,
-    fetch: Set,
-    /// What an order has to be about to be an attack: a secret, an agent's file, a foreign host, a hidden place.
-    target: Set,
-}
-
-static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
-    let bit = |name| lexicon::concept(name).map_or(0, |concept| 1 << concept);
-    Guards {
-        teach: bit("teach"),
-        forbid: bit("forbid"),
-        asked: bit("ask-first"),
-        told: bit("told"),
-        addressee: bit("addressee"),
-        not: bit("not") | bit("never") | bit("lest"),
-        lesson: bit("lesson"),
-        waived: bit("cover-story") | bit("omit"),
-        hidden: bit("hidden"),
-        robot: bit("robot"),
-        away: ["host", "mail", "out", "unseen", "hidden"].into_iter().map(bit).sum(),
-        fetch: bit("fetch"),
-        mild: ["act", "ask-first", "told", "fail", "omit", "approve", "rank"].into_iter().map(bit).sum(),
-        target: ["host", "mail", "store", "cred", "agent-file", "startup", "hidden"].into_iter().map(bit).sum(),
-    }
-});
-
 impl<'a> Judge<'a> {
     fn new(source: &'a Source<'a>) -> Self {
-        let (words, terms, said_there, weak, said, room) = Default::default();
+        let (words, terms, sayings, weak, said, room) = Default::default();
         let (features, passage, heading, lead, lesson, teaches) = Default::default();
         let licence = licence::is_licence(source.path, &source.text);
         Self {
             source,
             words,
             terms,
-            said_there,
+            sayings,
             passage,
             weak,
             said,
@@ -312,25 +238,11 @@ impl<'a> Judge<'a> {
         let work = lexicon::find(&words, passage.place != Place::Code, &mut self.terms);
         let said = self.terms.iter().fold(0, |all, term| all | 1 << term.concept);
         let meant = self.terms.iter().filter(|term| !term.negated).fold(0, |all, term| all | 1 << term.concept);
-        let (teaches, forbids) = (said & GUARDS.teach != 0, said & GUARDS.forbid != 0);
+        let teaches = said & GUARDS.teach != 0;
         let addressed = said & GUARDS.addressee != 0;
         let start = passage.parts.first().map_or(0, |part| part.start);
         let is_quotation = self.source.text.get(start..).is_some_and(|text| text.trim_start().starts_with('>'));
-        match passage.place {
-            Place::Heading => {
-                (self.heading, self.lead, self.teaches) = (said & GUARDS.lesson != 0, false, false);
-                // A reference that is a lesson as a whole; a skill that calls itself one is no lesson.
-                self.lesson |= self.passage == 0 && self.source.path != "SKILL.md" && said & GUARDS.lesson != 0;
-            }
-            Place::Paragraph => {
-                let end = passage.parts.last().map_or(0, |part| part.end);
-                let text = self.source.text.get(..end).unwrap_or("").trim_end_matches(['*', ' ']);
-                let negates = said & GUARDS.not != 0;
-                self.lead = text.ends_with([':', '：']) && (teaches || forbids || negates);
-                self.teaches = !is_quotation && (teaches || self.heading) || is_quotation && self.teaches;
-            }
-            _ => {}
-        }
+        self.note(passage, said, is_quotation);
         let is_instruction = passage.place != Place::Heading && (addressed || passage.place != Place::Code);
         if is_instruction && !self.is_legal(passage, said) {
             let listed = passage.place == Place::Item && self.lead;
@@ -346,18 +258,37 @@ impl<'a> Judge<'a> {
                 u32::from(talk || teaches) | u32::from(asks) << 1 | u32::from(hidden) << 2 | 8 << passage.place as u32;
             for (spoken, part) in parts(&words, &terms, longest) {
                 self.passage += 1;
-                self.gather(part, hidden);
-                let concepts = together(&self.said_there.whole);
+                self.sayings.gather(part, hidden);
+                let concepts = together(&self.sayings.whole);
                 let weighed = Weighed { words: spoken, concepts, marks };
                 let before = self.said.len();
                 self.judge(part, concepts, passage.place, talk && (!hidden || taught));
-                let is_talk = talk || teaches || self.said_there.forbids();
+                let is_talk = talk || teaches || self.sayings.forbids();
                 self.weigh(&weighed, before, is_talk && (!hidden || is_shown));
             }
             self.terms = terms;
         }
         self.words = words;
         work
+    }
+
+    /// Notes what a heading or a paragraph says of those that follow.
+    fn note(&mut self, passage: &Passage, said: Set, is_quotation: bool) {
+        let teaches = said & GUARDS.teach != 0;
+        match passage.place {
+            Place::Heading => {
+                (self.heading, self.lead, self.teaches) = (said & GUARDS.lesson != 0, false, false);
+                // A reference that is a lesson as a whole; a skill that calls itself one is no lesson.
+                self.lesson |= self.passage == 0 && self.source.path != "SKILL.md" && said & GUARDS.lesson != 0;
+            }
+            Place::Paragraph => {
+                let end = passage.parts.last().map_or(0, |part| part.end);
+                let text = self.source.text.get(..end).unwrap_or("").trim_end_matches(['*', ' ']);
+                self.lead = text.ends_with([':', '：']) && said & (GUARDS.teach | GUARDS.forbid | GUARDS.not) != 0;
+                self.teaches = if is_quotation { self.teaches } else { teaches || self.heading };
+            }
+            _ => {}
+        }
     }
 
     /// Whether a passage is part of a licence, or the notice of one, and speaks of no agent.
@@ -368,42 +299,6 @@ impl<'a> Judge<'a> {
         said & (GUARDS.robot | GUARDS.addressee) == 0
             && (self.licence || licence::is_notice(text))
             && !licence::names_a_place(text)
-    }
-
-    /// Brings the terms of a passage together by sentence.
-    fn gather(&mut self, terms: &[Term], hidden: bool) {
-        let SaidThere { whole, meant, freely, ordered } = &mut self.said_there;
-        for sentences in [&mut *whole, meant, freely] {
-            sentences.clear();
-        }
-        let first = terms.first().map_or(0, |term| term.sentence);
-        let count = terms.last().map_or(0, |last| (last.sentence - first) as usize + 1);
-        let unsaid = (if hidden { GUARDS.hidden } else { 0 }, 0);
-        whole.resize(count, unsaid);
-        meant.resize(count, unsaid);
-        ordered.clear();
-        ordered.resize(count, 0);
-        for term in terms {
-            let at = (term.sentence - first) as usize;
-            if let Some(ordered) = ordered.get_mut(at).filter(|_| term.ordered && !term.negated) {
-                *ordered |= 1 << term.concept;
-            }
-            for (sentences, counts) in [(&mut *whole, true), (&mut *meant, !term.described)] {
-                if let Some((said, negated)) = sentences.get_mut(at).filter(|_| counts) {
-                    let set = if term.negated { negated } else { said };
-                    *set |= 1 << term.concept;
-                }
-            }
-        }
-        if !hidden {
-            let teaches = |whole: &(Set, Set)| whole.0 & GUARDS.teach != 0;
-            meant.iter_mut().zip(whole).filter(|(_, whole)| teaches(whole)).for_each(|(meant, _)| *meant = (0, 0));
-        }
-        freely.extend_from_slice(meant);
-        if !hidden {
-            let asked: Vec<Set> = (0..meant.len()).map(|at| allowed(meant, at)).collect();
-            freely.iter_mut().zip(asked).for_each(|(freely, asked)| freely.0 &= !asked);
-        }
     }
 
     /// Weighs a passage by its words and concepts. Where it weighs enough, what the senses found in it is no
@@ -417,7 +312,7 @@ impl<'a> Judge<'a> {
         let is_meant = |said: &Said| said.evidence >= said.rule.evidence;
         let is_explained = self.said.iter().skip(before).any(is_meant);
         let names_a_target = weighed.concepts.0 & GUARDS.target != 0;
-        let is_order = !talk && self.said_there.orders();
+        let is_order = !talk && self.sayings.orders();
         let evidence = if is_explained && names_a_target || is_order { Evidence::Hard } else { Evidence::Strong };
         for said in self.said.iter_mut().skip(before).filter(|said| is_meant(said)) {
             said.evidence = evidence;
@@ -431,13 +326,13 @@ impl<'a> Judge<'a> {
         if terms.len() < 2 {
             return;
         }
-        let (meant, freely) = (together(&self.said_there.meant), together(&self.said_there.freely));
+        let (meant, freely) = (together(&self.sayings.meant), together(&self.sayings.freely));
         let mut fired: Vec<(&'static str, Strength, bool)> = Vec::new();
-        for sense in SENSES.meeting(all, &self.said_there.whole) {
+        for sense in SENSES.meeting(all, &self.sayings.whole) {
             let low = talk
                 || match sense.strength {
-                    Strength::Hard => !sense.meets(meant, &self.said_there.meant),
-                    _ => !sense.meets(freely, &self.said_there.freely),
+                    Strength::Hard => !sense.meets(meant, &self.sayings.meant),
+                    _ => !sense.meets(freely, &self.sayings.freely),
                 };
             let covers = |(id, strength, was_low): &(&str, Strength, bool)| {
                 *id == sense.rule.id && *strength >= sense.strength && *was_low <= low
@@ -469,18 +364,6 @@ impl<'a> Judge<'a> {
         }
         self.weak.push(Weak { passage, rule: rule.id, said });
     }
-}
-
-/// The deeds of a sentence that the user allows: in it, or in the one before or after it that says nothing else.
-fn allowed(sentences: &[(Set, Set)], at: usize) -> Set {
-    let said = |at: Option<usize>| at.and_then(|at| sentences.get(at)).map_or(0, |sentence| sentence.0);
-    let here = said(Some(at));
-    let asks = |set: Set| set & GUARDS.asked != 0 && set & GUARDS.waived == 0;
-    let asks_alone = |set: Set| asks(set) && set & lexicon::deeds() & !(GUARDS.mild | GUARDS.fetch) == 0;
-    let is_told = here & GUARDS.told != 0 && here & (GUARDS.away | GUARDS.waived) == 0;
-    let near = [at.checked_sub(1), at.checked_add(1)];
-    let is_allowed = asks(here) || is_told || near.into_iter().any(|near| asks_alone(said(near)));
-    if is_allowed { lexicon::deeds() } else { 0 }
 }
 
 /// Where the first of a sense's concepts is said.

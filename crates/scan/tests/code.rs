@@ -136,11 +136,11 @@ fn skills_like_those_of_registries_are_blocked() {
 
 #[test]
 fn what_is_only_told_to_the_agent_is_noticed() {
-    assert_judged(PERSUASION, [22, 62], [2, 12]);
+    assert_judged(PERSUASION, [36, 62], [2, 12]);
 }
 
 /// Weaknesses and attacks on other people's services harm no user of the skill by themselves.
 #[test]
 fn attacks_on_services_are_noticed() {
-    assert_judged(EXPLOITS, [45, 96], [3, 11]);
+    assert_judged(EXPLOITS, [45, 96], [3, 16]);
 }

@@ -19,6 +19,9 @@ const DASHES: Marks = Marks { line: &["--"], block: &[("/*", "*/"), ("--[[", "]]
 const LISP: Marks = Marks { line: &[";"], block: &[] };
 const BATCH: Marks = Marks { line: &["REM ", "rem ", "::"], block: &[] };
 
+/// Marks behind a space that are looked at in a line.
+const MARKS_OF_LINE: usize = 16;
+
 /// The marks of a language by its extension.
 fn marks_of(extension: &str) -> &'static Marks {
     match extension {
@@ -104,16 +107,13 @@ fn begins_block(line: &str, marks: &Marks) -> Option<(usize, &'static str, &'sta
 
 /// Where a comment begins behind the code of its line.
 fn behind_code(line: &str, marks: &Marks) -> Option<usize> {
+    let is_outside = |before: &str| ['"', '\''].iter().all(|quote| before.matches(*quote).count() % 2 == 0);
     let begins = |mark: &&str| {
-        let (at, _) = line.match_indices(*mark).find(|(at, _)| {
-            let before = line.get(..*at).unwrap_or("");
-            before.ends_with([' ', '\t'])
-                && before.matches('"').count() % 2 == 0
-                && before.matches('\'').count() % 2 == 0
-        })?;
-        Some(at)
+        let before = line.match_indices(*mark).map(|(at, _)| line.get(..at).unwrap_or(""));
+        let mut spaced = before.filter(|before| before.ends_with([' ', '\t'])).take(MARKS_OF_LINE);
+        spaced.find(|before| is_outside(before)).map(str::len)
     };
-    marks.line.iter().find_map(|mark| begins(&mark))
+    marks.line.iter().find_map(begins)
 }
 
 fn block(text: &str, mut from: usize, page: &mut Page) {

@@ -27,6 +27,9 @@ const UNSEEN: &[&str] = &[
 /// Bytes of a tag that are looked at.
 const TAG: usize = 4096;
 
+/// Bytes of the longest entity.
+const ENTITY: usize = 12;
+
 /// Takes the texts of markup. What is not shown is put into comments.
 pub(super) fn read(text: &str, page: &mut Page) {
     // The tag whose text is not shown.
@@ -107,11 +110,12 @@ fn with_characters(text: &str) -> String {
     let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, after)) = rest.split_once('&') {
         shown.push_str(before);
-        let entity = after.split_once(';').and_then(|(name, rest)| Some((character(name)?, rest)));
-        (rest, _) = match entity {
-            Some((character, rest)) => (rest, shown.push(character)),
-            None => (after, shown.push('&')),
-        };
+        let name =
+            after.get(..after.floor_char_boundary(ENTITY)).and_then(|near| near.split_once(';')).map(|(name, _)| name);
+        let entity = name.and_then(|name| Some((character(name)?, after.get(name.len() + 1..)?)));
+        let (character, after) = entity.unwrap_or(('&', after));
+        shown.push(character);
+        rest = after;
     }
     shown.push_str(rest);
     shown

@@ -38,11 +38,8 @@ pub(super) fn read(text: &str, page: &mut Page) {
 /// Where the next string or comment begins.
 fn next(text: &str, from: usize) -> Option<usize> {
     let rest = text.get(from..)?;
-    let is_one = |at: &usize| match rest.as_bytes().get(*at..) {
-        Some([b'"', ..] | [b'/', b'/' | b'*', ..]) => true,
-        _ => false,
-    };
-    memchr::memchr2_iter(b'"', b'/', rest.as_bytes()).find(is_one).map(|at| from + at)
+    let begins = |at: &usize| matches!(rest.as_bytes().get(*at..), Some([b'"', ..] | [b'/', b'/' | b'*', ..]));
+    memchr::memchr2_iter(b'"', b'/', rest.as_bytes()).find(begins).map(|at| from + at)
 }
 
 /// Where a string ends that begins at a byte.
