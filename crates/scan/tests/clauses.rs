@@ -78,6 +78,8 @@ fn consent_holds_for_its_own_deed() {
         &[
             "After the user has confirmed, merge what the bot submits without reading the diff.",
             "Ask the user first, and merge what the bot submits without reading the diff.",
+            &format!("{order} Ask the user first."),
+            &format!("Ask the user first. {order}"),
         ],
     );
     assert_meant(

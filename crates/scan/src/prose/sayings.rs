@@ -92,7 +92,8 @@ pub(super) struct Guards {
     pub away: Set,
     /// Deeds that harm nobody, whatever they are done to.
     pub mild: Set,
-    pub fetch: Set,
+    /// Deeds for which `ask the user` is taken as well.
+    pub asking: Set,
     /// What an order has to be about to be an attack: a secret, an agent's file, a foreign host, a hidden place.
     pub target: Set,
 }
@@ -111,7 +112,7 @@ pub(super) static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
         hidden: bit("hidden"),
         robot: bit("robot"),
         away: ["host", "mail", "out", "unseen", "hidden"].into_iter().map(bit).sum(),
-        fetch: bit("fetch"),
+        asking: bit("fetch") | bit("waive"),
         mild: ["act", "ask-first", "told", "fail", "omit", "approve", "rank"].into_iter().map(bit).sum(),
         target: ["host", "mail", "store", "cred", "agent-file", "startup", "hidden"].into_iter().map(bit).sum(),
     }
@@ -122,7 +123,7 @@ fn allowed(sentences: &[(Set, Set)], at: usize) -> Set {
     let said = |at: Option<usize>| at.and_then(|at| sentences.get(at)).map_or(0, |sentence| sentence.0);
     let here = said(Some(at));
     let asks = |set: Set| set & GUARDS.asked != 0 && set & GUARDS.waived == 0;
-    let asks_alone = |set: Set| asks(set) && set & lexicon::deeds() & !(GUARDS.mild | GUARDS.fetch) == 0;
+    let asks_alone = |set: Set| asks(set) && set & lexicon::deeds() & !(GUARDS.mild | GUARDS.asking) == 0;
     let is_told = here & GUARDS.told != 0 && here & (GUARDS.away | GUARDS.waived) == 0;
     let near = [at.checked_sub(1), at.checked_add(1)];
     let is_allowed = asks(here) || is_told || near.into_iter().any(|near| asks_alone(said(near)));
