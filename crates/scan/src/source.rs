@@ -26,8 +26,9 @@ pub(crate) struct Source<'a> {
     starts: Vec<usize>,
     /// For texts, whether each line is part of a fenced code block.
     fenced: Vec<bool>,
-    /// What a file of configuration hands to a shell, made when it is asked for.
-    commands: OnceCell<Option<String>>,
+    /// What a file of configuration hands to a shell, and for each line whether it is a command, made when it is asked
+    /// for.
+    commands: OnceCell<Option<(String, Vec<bool>)>>,
     /// Whether its beginning says that it is about defence, found out when it is asked for.
     pub defence: OnceCell<bool>,
 }
@@ -155,15 +156,22 @@ impl<'a> Source<'a> {
 
     /// What configuration hands to a shell, each command on its own line.
     pub fn commands(&self) -> Option<&str> {
+        self.commands_by_line().map(|(script, _)| script.as_str())
+    }
+
+    fn commands_by_line(&self) -> Option<&(String, Vec<bool>)> {
         let format = || Format::of_file(self.path).or_else(|| Format::of_skill(self.path, &self.text));
-        let script = || format().map(|format| format.script(&self.text));
-        self.commands.get_or_init(script).as_deref()
+        let by_line = || {
+            let script = format()?.script(&self.text);
+            let lines = script.lines().map(|line| !line.trim().is_empty()).collect();
+            Some((script, lines))
+        };
+        self.commands.get_or_init(by_line).as_ref()
     }
 
     /// Whether a line of configuration is a command.
     pub fn is_command(&self, line: usize) -> bool {
-        let command = self.commands().and_then(|script| script.lines().nth(line));
-        command.is_some_and(|command| !command.trim().is_empty())
+        self.commands_by_line().is_some_and(|(_, lines)| lines.get(line) == Some(&true))
     }
 
     /// Whether a rule's own place covers a line.
