@@ -16,7 +16,7 @@ mod table {
 }
 
 /// What a passage has to weigh for each of the square root of its features; a unit of weight is a thousand.
-const LIMIT: f32 = 250.0;
+const LIMIT: f32 = 450.0;
 
 /// The same where the passage speaks of attacks.
 const LIMIT_OF_TALK: f32 = 700.0;
