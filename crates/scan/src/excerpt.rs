@@ -40,12 +40,11 @@ impl Excerpt {
         }
     }
 
-    /// The head of a secret in a line, enough to find it by.
-    pub fn redacted(line: &str, matched: Range<usize>) -> Self {
-        let secret = line.get(matched.clone()).unwrap_or("").trim();
+    /// The head of a secret, enough to find it by, at a byte of its line.
+    pub fn redacted(line: &str, start: usize, secret: &str) -> Self {
         let head: String = secret.chars().take(SECRET_CHARS).collect();
         let text = visible(&format!("{head}… ({} characters)", chars(secret)));
-        Self { text, matched: None, column: chars(line.get(..matched.start).unwrap_or("")) + 1 }
+        Self { text, matched: None, column: chars(line.get(..start).unwrap_or("")) + 1 }
     }
 }
 
@@ -104,7 +103,7 @@ mod tests {
 
     #[test]
     fn a_secret_is_not_repeated() {
-        let excerpt = Excerpt::redacted("key = ghp_0123456789", 6..20);
+        let excerpt = Excerpt::redacted("key = ghp_0123456789", 6, "ghp_0123456789");
         assert_eq!((excerpt.text.as_str(), excerpt.matched, excerpt.column), ("ghp_0123… (14 characters)", None, 7));
     }
 }

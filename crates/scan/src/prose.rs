@@ -313,7 +313,9 @@ impl<'a> Judge<'a> {
         let is_explained = self.said.iter().skip(before).any(is_meant);
         let names_a_target = weighed.concepts.0 & GUARDS.target != 0;
         let is_order = !talk && self.sayings.orders();
-        let evidence = if is_explained && names_a_target || is_order { Evidence::Hard } else { Evidence::Strong };
+        // No agent is sent to a licence.
+        let is_hard = (is_explained && names_a_target || is_order) && !self.licence;
+        let evidence = if is_hard { Evidence::Hard } else { Evidence::Strong };
         for said in self.said.iter_mut().skip(before).filter(|said| is_meant(said)) {
             said.evidence = evidence;
         }

@@ -300,8 +300,13 @@ impl Finder {
         let evidence = role::evidence(hit.rule, source, line, start);
         let from = source.line_start(line);
         let matched = start.saturating_sub(from)..hit.range.end.saturating_sub(from);
-        let show = if hit.rule.secret { Excerpt::redacted } else { Excerpt::around };
-        self.push(hit.rule, evidence, source.path, line, show(source.line(line), matched), message);
+        let excerpt = if hit.rule.secret {
+            let secret = source.text.get(start..hit.range.end).unwrap_or("").trim_end();
+            Excerpt::redacted(source.line(line), matched.start, secret)
+        } else {
+            Excerpt::around(source.line(line), matched)
+        };
+        self.push(hit.rule, evidence, source.path, line, excerpt, message);
     }
 
     /// Adds what only the normalised copy of a line shows.

@@ -114,7 +114,7 @@ fn what_other_authors_wrote_is_found_and_what_is_honest_is_not() {
     );
     assert_within(
         TAUGHT,
-        [("attack", "en", 140, 239), ("attack", "zh", 90, 133), ("honest", "en", 0, 4), ("honest", "zh", 0, 4)],
+        [("attack", "en", 115, 239), ("attack", "zh", 90, 133), ("honest", "en", 0, 4), ("honest", "zh", 0, 4)],
     );
 }
 

@@ -198,7 +198,7 @@ impl Negation {
             let follows = self.last.is_some_and(|(last, _)| last + 1 == at);
             let is_list = || words.iter().skip(at).take(LIST).any(is_or);
             let goes_on = word.wide && follows || is_or(word) || follows && is_list();
-            self.over |= !goes_on && !(self.aside && self.last.is_none());
+            self.over |= !(goes_on || self.aside && self.last.is_none());
         }
         let goes_on = self.aside || self.last.is_some_and(|(_, asks)| !asks);
         self.over |= word.form.has(Form::AND) && !goes_on || word.clause != self.clause;

@@ -76,12 +76,12 @@ pub(super) fn is_licence(path: &str, text: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
     let is_named = |stem: &str| NAMES.contains(&stem) || stem.split(['-', '_', '.']).next().is_some_and(is_short_name);
-    is_named(stem) && EXTENSIONS.contains(&extension) && (is_notice(text) || grants(opening(text)))
+    is_named(stem) && EXTENSIONS.contains(&extension) && (is_notice(text) || grants(text))
 }
 
-/// Whether an opening names who holds the rights and what they grant, as licences of any words do.
-fn grants(opening: &str) -> bool {
-    let lower = opening.to_ascii_lowercase();
+/// Whether a text names who holds the rights and what they grant, as licences of any words do.
+fn grants(text: &str) -> bool {
+    let lower = text.to_ascii_lowercase();
     lower.contains("copyright") && ["licen", "warrant"].iter().any(|word| lower.contains(word))
 }
 
