@@ -61,10 +61,13 @@ const ROW: usize = 40;
 /// Passages between two weak senses that still count together.
 const NEAR: usize = 2;
 
-/// Finds what a text says against its reader.
+/// Finds what a text says against its reader. The comments of a script, which is run and not obeyed, are no more than
+/// strong evidence.
 pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
+    let is_script = source.kind().runs && !source.kind().reads;
     for said in said_in(source, finder)? {
-        if finder.has_enough(said.rule, said.evidence) {
+        let evidence = if is_script { said.evidence.min(Evidence::Strong) } else { said.evidence };
+        if finder.has_enough(said.rule, evidence) {
             continue;
         }
         let line = source.line_at(said.at);
@@ -72,7 +75,7 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
         let message = format!("{} ({})", said.rule.message, said.sense);
         finder.add_told(
             said.rule,
-            said.evidence,
+            evidence,
             source,
             line,
             &Excerpt::around(source.line(line), from..from).text,
