@@ -525,6 +525,8 @@ mod tests {
             let error = parse(&format!("format = 1\nx = [{}", flood.repeat(1 << 20))).unwrap_err().to_string();
             assert!(error.contains("more than a lock file of its size can have"), "{flood}: {error}");
         }
+        let tables = (0..1_000).map(|at| format!("x{at}{} = 1\n", ".aaaaaaaaaaaaaaa".repeat(70))).collect::<String>();
+        assert!(parse(&tables).unwrap_err().to_string().contains("70000 dots beside its texts"));
         assert!(parse(&"\n".repeat(10_000)).unwrap_err().to_string().contains("format"));
     }
 

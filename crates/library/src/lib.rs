@@ -90,7 +90,7 @@ pub use revision::{
 };
 pub use state::{SkillState, State, StateError, StoredWaiver};
 pub use storage::{Damage, StorageError};
-pub use toml_text::{from_toml, refuse_toml_flood};
+pub use toml_text::{from_toml, refuse_toml_flood, toml_dots};
 pub use trials::{Arm, Ended, GATE, Served, StoredSetBack, StoredTrial, TrialTerms};
 pub use uses::{Use, UseKind, UseState};
 pub use verdicts::Verdicts;

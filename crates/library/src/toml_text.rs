@@ -1,4 +1,4 @@
-//! [`parts`] and [`from_toml`]: what reading a text of TOML takes, known before it is read.
+//! [`parts`], [`from_toml`] and [`toml_dots`]: what reading a text of TOML takes, known before it is read.
 
 use serde::de::DeserializeOwned;
 use toml_parser::{
@@ -67,6 +67,11 @@ pub fn refuse_toml_flood(text: &str) -> Result<(), String> {
 pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     refuse_toml_flood(text)?;
     toml::from_str(text).map_err(|error| error.message().to_owned())
+}
+
+/// Counts the dots that stand outside of texts. Each may begin a table, which takes a kilobyte.
+pub fn toml_dots(text: &str) -> usize {
+    Source::new(text).lex().filter(|token| token.kind() == TokenKind::Dot).count()
 }
 
 /// Tells a text that is too much to be read for what can be saved of it.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use library::toml_dots;
 use skill::Limits;
 
 use super::LockFileError;
@@ -15,10 +16,12 @@ const SHORT_VALUES: usize = 10_000;
 pub(super) fn check(text: &str) -> Result<(), String> {
     let values = text.bytes().filter(|byte| matches!(byte, b'\n' | b',')).count();
     let signs = text.lines().filter(|line| !is_key_with_text(line)).flat_map(str::bytes).filter(is_sign).count();
-    let counts = [(values, "lines and values"), (signs, "signs beside its texts")];
     let most = SHORT_VALUES + text.len() / VALUE_BYTES;
-    match counts.into_iter().find(|(found, _)| *found > most) {
-        Some((found, what)) => Err(format!("it has {found} {what}, more than a lock file of its size can have")),
+    // Each may begin a table, which takes as much as four other values.
+    let dots = (toml_dots(text), most / 4, "dots beside its texts");
+    let counts = [(values, most, "lines and values"), (signs, most, "signs beside its texts"), dots];
+    match counts.into_iter().find(|(found, most, _)| found > most) {
+        Some((found, _, what)) => Err(format!("it has {found} {what}, more than a lock file of its size can have")),
         None => Ok(()),
     }
 }
