@@ -36,7 +36,10 @@ fn a_report_has_the_fields_of_the_contract() {
     assert_eq!(keys(&report), documented);
     assert_eq!(keys(&report["files"][0]), ["added", "change", "path", "removed"]);
     assert_eq!(keys(&report["verdict"]), ["findings", "level", "ruleset"]);
-    let finding = ["category", "excerpt", "line", "message", "new", "path", "remedy", "rule", "severity", "waived"];
+    let finding = [
+        "category", "column", "excerpt", "line", "matched", "message", "new", "path", "remedy", "rule", "severity",
+        "waived",
+    ];
     assert_eq!(keys(&report["verdict"]["findings"][0]), finding);
     assert_eq!(keys(&report["problems"][0]), ["code", "line", "message", "new", "path", "severity"]);
     let words = |field: &str| report[field].as_str().unwrap();
