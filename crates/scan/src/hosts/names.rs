@@ -71,7 +71,7 @@ pub(crate) fn is_sample(host: &str) -> bool {
     let is_stand_in = |rest: &str| rest.split('-').all(|word| STAND_INS.contains(&word));
     let mut named = ["your", "my", "new", "old"].iter().filter_map(|whose| name.strip_prefix(whose));
     host.ends_with(".example")
-        || matches!(name, "example" | "company" | "domain" | "test" | "acme")
+        || matches!(name, "example" | "company" | "domain" | "test")
         || named.any(|rest| is_stand_in(rest.trim_start_matches('-')))
 }
 
