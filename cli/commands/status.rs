@@ -105,7 +105,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     Ok(exit_with(&problems))
 }
 
-/// How one skill stands, or all of the library and of the folders of groups below it.
+/// The state of one skill, or of all in the library and in the group folders below it.
 fn overview(
     context: &Context,
     catalogue: &Catalogue,

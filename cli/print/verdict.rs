@@ -44,7 +44,7 @@ struct Folded<'f> {
     first: &'f Finding,
     /// Further lines in which the rule found the same.
     lines: Vec<usize>,
-    /// What other rules found in the line of the first.
+    /// Findings of other rules in the line of the first.
     others: Vec<&'f Finding>,
 }
 

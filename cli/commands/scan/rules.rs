@@ -41,7 +41,7 @@ fn rule_document(rule: &Rule, scanner: Scanner) -> Value {
     })
 }
 
-/// Where a match weighs what the rule says.
+/// The places in which a match has the severity of its rule.
 fn scope_words(scope: Scope) -> &'static str {
     match scope {
         Scope::Any => "in every file",
@@ -52,7 +52,7 @@ fn scope_words(scope: Scope) -> &'static str {
     }
 }
 
-/// Where a match weighs less although it is in that place.
+/// The places in which a match has a lower severity all the same.
 fn role_words(role: Role) -> &'static str {
     match role {
         Role::Fact => "in an example of a reference that nobody is sent to run",
@@ -62,7 +62,7 @@ fn role_words(role: Role) -> &'static str {
     }
 }
 
-/// How a rule weighs its matches, as lines.
+/// Lines about the evidence of a rule, its places and its names in public lists.
 fn weight_lines(rule: &Rule, scanner: Scanner) -> [String; 3] {
     [
         format!("Evidence: {}; {} {}", rule.evidence, severity_word(rule, scanner), scope_words(rule.scope)),

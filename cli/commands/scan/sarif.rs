@@ -59,7 +59,7 @@ fn security_severity(severity: Severity) -> &'static str {
     }
 }
 
-/// What stays the same of a finding when lines above it are added or removed.
+/// An identity of a finding that stays when lines above it are added or removed.
 fn fingerprint(finding: &Finding) -> String {
     let Finding { rule, path, excerpt, message, .. } = finding;
     let digest = Digest::of_bytes([rule, path.as_str(), excerpt.as_str(), message].join("\0").as_bytes());

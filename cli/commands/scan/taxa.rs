@@ -1,4 +1,4 @@
-//! Where rules stand in public taxonomies, in the form of SARIF: MITRE ATT&CK and ATLAS, the OWASP Agentic Skills Top
+//! Entries of public taxonomies for rules, in the form of SARIF: MITRE ATT&CK and ATLAS, the OWASP Agentic Skills Top
 //! 10, and CWE.
 
 use std::collections::BTreeSet;
@@ -42,7 +42,7 @@ const WEAKNESSES: &[(&str, &str)] = &[
     ("unicode", "CWE-1007"),
 ];
 
-/// Where a rule stands, as taxonomy and entry.
+/// The entries for a rule, each with its taxonomy.
 fn places(rule: &Rule) -> Vec<(&'static str, &'static str)> {
     let technique = (if rule.technique.starts_with("AML.") { ATLAS } else { ATTACK }, rule.technique);
     let weakness = WEAKNESSES.iter().find(|(category, _)| *category == rule.category).map(|(_, id)| (CWE, *id));

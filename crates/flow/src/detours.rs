@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_python_are_those_of_what_they_stand_for() {
+    fn python_names_stand_for_what_they_import() {
         reads(
             "a.py",
             &[
