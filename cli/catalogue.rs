@@ -122,9 +122,7 @@ pub fn has_skill(context: &Context, skill: &SkillName) -> Result<bool, CliError>
 /// The text cannot be a name, or several skills give it.
 pub fn skill_called(context: &Context, text: &str) -> Result<SkillName, CliError> {
     let parsed = skill_name(text);
-    if let Ok(name) = &parsed
-        && has_skill(context, name)?
-    {
+    if is_place(text) || matches!(&parsed, Ok(name) if has_skill(context, name)?) {
         return parsed;
     }
     let mut catalogue = Catalogue::inspect(&context.places(true)).map_err(failed)?;
@@ -132,6 +130,11 @@ pub fn skill_called(context: &Context, text: &str) -> Result<SkillName, CliError
         catalogue = catalogue.without_hidden(&context.settings()?, &context.agent(None));
     }
     catalogue.called(text, |_| true).map_err(failed)?.map_or(parsed, Ok)
+}
+
+/// Whether a text can only be a path or an address.
+fn is_place(text: &str) -> bool {
+    ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start)) || text.contains("://")
 }
 
 /// What is damaged of single skills, which the others do not suffer from: told to people, and as a part

@@ -102,13 +102,14 @@ impl Installer<'_> {
     pub fn import(&mut self, locks: &[ForeignLock], request: &InstallRequest) -> Result<Vec<Imported>, InstallError> {
         let folders = self.agent_folders.chosen(&request.agents, self.library.path())?;
         let mut rows = Vec::new();
-        let mut batch = Batch::of(self.home, &LockFile::read(self.lock_path)?)?;
+        let lock = LockFile::read(self.lock_path)?;
+        let mut batch = Batch::of(self.home, &lock)?;
         let sources = locks.iter().flat_map(|lock| &lock.entries).filter_map(|entry| order_of(&entry.source));
         bring_ahead(self, &sources.collect::<Vec<_>>(), request);
         let mut taken: Vec<(SkillName, String)> = Vec::new();
-        for (lock, entry) in locks.iter().flat_map(|lock| lock.entries.iter().map(move |entry| (lock, entry))) {
-            let mut row = Imported::of(lock, entry);
-            let planned = self.plan_entry(lock, entry, request, &mut row);
+        for (foreign, entry) in locks.iter().flat_map(|lock| lock.entries.iter().map(move |entry| (lock, entry))) {
+            let mut row = Imported::of(foreign, entry);
+            let planned = self.plan_entry(foreign, entry, request, &mut row);
             match planned.and_then(|plan| check_doubled(plan, entry, &mut taken)) {
                 Ok(Plan::Take(candidate)) => self.plan_one(*candidate, request, &mut batch),
                 Ok(Plan::Leave(why)) => row.why = Some(why),
@@ -122,7 +123,7 @@ impl Installer<'_> {
             }
             rows.push(row);
         }
-        self.accept_blocked(request, &mut batch)?;
+        self.accept_blocked(request, &lock, &mut batch)?;
         let mut results = self.finish(batch, request, &folders)?.into_iter();
         for row in rows.iter_mut().filter(|row| row.why.is_none()) {
             row.installed = results.next();

@@ -51,7 +51,7 @@ use crate::{
     accept::Accept,
     agent_folders::{AgentFolder, AgentFolders},
     found::Pick,
-    lock_file::LockFile,
+    lock_file::{LockFile, write_pending_lines},
     lookalike,
     registry::{Registries, Signers},
     spec::Spec,
@@ -213,7 +213,7 @@ impl Installer<'_> {
                 }
             }
         }
-        self.accept_blocked(request, &mut batch)?;
+        self.accept_blocked(request, &lock, &mut batch)?;
         batch.refuse_unsigned_requirements(self.registries, &lock);
         batch.drop_unmet(&needs);
         self.finish(batch, request, &folders)
@@ -331,6 +331,7 @@ impl Installer<'_> {
     ) -> Result<Vec<Installed>, InstallError> {
         // What follows from the commit belongs to it.
         let _whole = Section::enter()?;
+        let _written_with_those_of_this_commit = write_pending_lines(self.library);
         let lock = LockFile::read(self.lock_path)?;
         let Prepared { commits, proposals, plans, mut linked } = self.prepare(&mut planned, &lock, linking, request);
         plans.lock_lines.iter().try_for_each(|lines| lock.check_room(lines))?;

@@ -84,7 +84,7 @@ impl Installer<'_> {
         if let Some(choice) = &choice {
             self.bring_required(choice, &skills, &as_install, &mut batch)?;
         }
-        self.accept_blocked(&as_install, &mut batch)?;
+        self.accept_blocked(&as_install, &lock, &mut batch)?;
         batch.refuse_unsigned_requirements(self.registries, &lock);
         if let Some(choice) = &choice {
             batch.drop_unmet(&Needs::of(choice));

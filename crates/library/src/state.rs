@@ -39,6 +39,8 @@ const KNOWN: [&str; 9] =
 pub struct State {
     /// Shared, as who goes through many skills asks for the state of each.
     skills: Arc<BTreeMap<String, SkillState>>,
+    /// The names of pinned skills, by their spelling in small letters.
+    pinned: Arc<BTreeMap<String, String>>,
 }
 
 /// What is read of a part of the file.
@@ -256,6 +258,19 @@ pub enum StateError {
 }
 
 impl State {
+    fn of_skills(skills: BTreeMap<String, SkillState>) -> Self {
+        let pinned = skills.iter().filter(|(_, state)| state.pinned);
+        let pinned = pinned.map(|(name, _)| (name.to_lowercase(), name.clone())).collect();
+        Self { skills: Arc::new(skills), pinned: Arc::new(pinned) }
+    }
+
+    /// The pinned skill of a name in any spelling: where a file system takes capitals for small letters, all are one
+    /// folder.
+    #[must_use]
+    pub fn pinned_as(&self, skill: &SkillName) -> Option<&str> {
+        self.pinned.get(&skill.as_str().to_lowercase()).map(String::as_str)
+    }
+
     /// What is set for a skill.
     #[must_use]
     pub fn of(&self, skill: &SkillName) -> SkillState {
@@ -269,6 +284,11 @@ impl State {
 
     /// Sets it.
     pub fn set(&mut self, skill: &SkillName, state: SkillState) {
+        let pinned = Arc::make_mut(&mut self.pinned);
+        pinned.retain(|_, name| name != skill.as_str());
+        if state.pinned {
+            pinned.insert(skill.as_str().to_lowercase(), skill.to_string());
+        }
         let skills = Arc::make_mut(&mut self.skills);
         if state == SkillState::default() {
             skills.remove(skill.as_str());
@@ -303,7 +323,7 @@ impl State {
             check_number(skills.len()).map_err(StateError::Damaged)?;
         }
         match format {
-            Some(FORMAT) => Ok(Self { skills: Arc::new(skills) }),
+            Some(FORMAT) => Ok(Self::of_skills(skills)),
             Some(other) => Err(StateError::Format(other)),
             None => Err(StateError::Damaged("it does not say its format".to_owned())),
         }
@@ -461,7 +481,7 @@ mod tests {
         assert!(state.write(&dir).unwrap_err().to_string().contains("more values"));
         let pinned = SkillState { pinned: true, ..SkillState::default() };
         let many = (0..=limits.state_skills).map(|at| (format!("s-{at}"), pinned.clone())).collect();
-        let refused = State { skills: Arc::new(many) }.write(&dir).unwrap_err().to_string();
+        let refused = State::of_skills(many).write(&dir).unwrap_err().to_string();
         assert!(refused.contains(&format!("the limit is {}", limits.state_skills)), "{refused}");
         assert!(dir.symlink_metadata(FILE).is_err(), "nothing was written");
     }

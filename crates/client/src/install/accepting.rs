@@ -47,10 +47,14 @@ impl Batch {
 
 impl Installer<'_> {
     /// Asks a person about the skills that the scan blocks, once for all, and plans those again that they accept.
-    pub(crate) fn accept_blocked(&mut self, request: &InstallRequest, batch: &mut Batch) -> Result<(), InstallError> {
-        let lock = LockFile::read(self.lock_path)?;
-        batch.tell(&lock);
-        let (turns, asked): (Vec<usize>, Vec<BlockedSkill<'_>>) = batch.as_blocked(&lock).into_iter().unzip();
+    pub(crate) fn accept_blocked(
+        &mut self,
+        request: &InstallRequest,
+        lock: &LockFile,
+        batch: &mut Batch,
+    ) -> Result<(), InstallError> {
+        batch.tell(lock);
+        let (turns, asked): (Vec<usize>, Vec<BlockedSkill<'_>>) = batch.as_blocked(lock).into_iter().unzip();
         if asked.is_empty() || request.dry_run {
             return Ok(());
         }

@@ -51,7 +51,8 @@ impl Installer<'_> {
             let of_skill = Linking { folders: &folders, ..*linking };
             linked.insert(skill, of_skill.of(self.library, &planned.candidate.name, &mut tracked));
             let old = lock.get(&planned.candidate.origin.name);
-            entries.push(line_of(&self.lock_entry(planned, old, &folders, request)));
+            let entry = self.lock_entry(planned, old, &folders, request);
+            entries.extend((old != Some(&entry)).then(|| line_of(&entry)));
         }
         let lines = LockLines { path: self.lock_path.to_owned(), entries };
         let lock_lines = Some(lines).filter(|lines| !request.frozen && lines.path.to_str().is_some());
@@ -62,7 +63,7 @@ impl Installer<'_> {
 
     /// Brings the lock file to the lines of the commit. Without a commit no journal holds them.
     pub(super) fn write_lock(&self, lines: Option<LockLines>, is_nothing: bool) -> Result<(), LockFileError> {
-        let Some(lines) = lines else { return Ok(()) };
+        let Some(lines) = lines.filter(|lines| !lines.entries.is_empty()) else { return Ok(()) };
         if is_nothing {
             self.library.keep_lock_lines(&lines)?;
         }
@@ -106,7 +107,7 @@ impl Installer<'_> {
             requires: requires::of_bundle(&candidate.bundle),
             dependency: candidate.is_dependency && old.is_none_or(|old| old.dependency),
             waivers: LockedWaiver::of(self.library, &candidate.name).unwrap_or_default(),
-            ..LockedSkill::default()
+            raw: old.map(|old| old.raw.clone()).unwrap_or_default(),
         }
     }
 }

@@ -34,6 +34,9 @@ pub fn follow_sight(
 /// The same for one place; nothing where it is already as it should be.
 #[must_use]
 pub fn follow_sight_at(library: &Library, skill: &SkillName, path: &Path, is_seen: bool) -> Option<SightOutcome> {
+    if is_seen && path.symlink_metadata().is_ok() {
+        return None;
+    }
     let standing = look(library, skill, path);
     let dir = path.parent().map(AgentDir::open);
     let left = |why: &str| Some(SightOutcome::Left(path.to_owned(), why.to_owned()));

@@ -234,16 +234,10 @@ impl Library {
     pub fn check_pinned(&self, skill: &SkillName, actor: &Actor) -> Result<(), LibraryError> {
         match actor.kind {
             ActorKind::Person => Ok(()),
-            // Where a file system takes capitals for small letters, both spellings are one folder.
-            _ => match self.state()?.skills().find(|(name, state)| state.pinned && is_spelled(name, skill)) {
-                Some((name, _)) => Err(LibraryError::Pinned(SkillName::parse(name).unwrap_or_else(|_| skill.clone()))),
+            _ => match self.state()?.pinned_as(skill) {
+                Some(name) => Err(LibraryError::Pinned(SkillName::parse(name).unwrap_or_else(|_| skill.clone()))),
                 None => Ok(()),
             },
         }
     }
-}
-
-/// Compares names without regard to case.
-fn is_spelled(name: &str, skill: &SkillName) -> bool {
-    name == skill.as_str() || name.to_lowercase() == skill.as_str().to_lowercase()
 }

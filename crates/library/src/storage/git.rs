@@ -10,7 +10,7 @@ mod refs;
 
 use std::{
     cell::{OnceCell, RefCell},
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
     io,
     path::{Path, PathBuf},
 };
@@ -34,6 +34,9 @@ pub(crate) const UNFINISHED: &str = "history.unfinished";
 
 /// References with a file of their own from which on they are packed into one.
 const MANY_HEADS: usize = 64;
+
+/// Revisions that are kept in memory: about 2 MB.
+const REMEMBERED_REVISIONS: usize = 4096;
 const FILE_MODE: i32 = 0o100_644;
 const EXECUTABLE_MODE: i32 = 0o100_755;
 
@@ -48,8 +51,8 @@ pub(super) struct GitStorage {
     odb: Option<Odb<'static>>,
     repository: OnceCell<Repository>,
     packed_heads: RefCell<Option<refs::PackedHeads>>,
-    /// The revision that was read last: who works on a skill asks for its head more than once.
-    last: RefCell<Option<Revision>>,
+    /// The revisions that were read, with their trees: an install asks for the head of each skill more than once.
+    read: RefCell<HashMap<RevisionId, (Revision, Oid)>>,
 }
 
 impl GitStorage {
@@ -76,7 +79,7 @@ impl GitStorage {
             odb,
             repository: OnceCell::new(),
             packed_heads: RefCell::default(),
-            last: RefCell::default(),
+            read: RefCell::default(),
         }))
     }
 
@@ -94,6 +97,13 @@ impl GitStorage {
     fn commit(&self, id: &RevisionId) -> Result<Commit, StorageError> {
         let unknown = || StorageError::UnknownRevision(id.to_string());
         self.find_commit(Oid::from_str(id.as_str()).map_err(|_| unknown())?)?.ok_or_else(unknown)
+    }
+
+    fn tree_of(&self, id: &RevisionId) -> Result<Oid, StorageError> {
+        match self.read.borrow().get(id) {
+            Some((_, tree)) => Ok(*tree),
+            None => Ok(self.commit(id)?.tree),
+        }
     }
 
     fn read_file(&self, entry: &Entry, executable: bool) -> Result<File, StorageError> {
@@ -157,22 +167,27 @@ impl Storage for GitStorage {
     }
 
     fn revision(&self, id: &RevisionId) -> Result<Revision, StorageError> {
-        if let Some(last) = self.last.borrow().as_ref().filter(|last| last.id == *id) {
-            return Ok(last.clone());
+        if let Some((revision, _)) = self.read.borrow().get(id) {
+            return Ok(revision.clone());
         }
-        let revision = read_revision(id, &self.commit(id)?)?;
-        *self.last.borrow_mut() = Some(revision.clone());
+        let commit = self.commit(id)?;
+        let revision = read_revision(id, &commit)?;
+        let mut read = self.read.borrow_mut();
+        if read.len() == REMEMBERED_REVISIONS {
+            read.clear();
+        }
+        read.insert(id.clone(), (revision.clone(), commit.tree));
         Ok(revision)
     }
 
     fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError> {
         let mut files = Vec::new();
-        self.read_tree(self.commit(id)?.tree, "", &mut files)?;
+        self.read_tree(self.tree_of(id)?, "", &mut files)?;
         Bundle::from_files(files, &Limits::default()).map_err(|error| StorageError::Damaged(error.to_string()))
     }
 
     fn file(&self, id: &RevisionId, path: &SkillPath) -> Result<Option<File>, StorageError> {
-        let mut tree = self.commit(id)?.tree;
+        let mut tree = self.tree_of(id)?;
         let mut segments = path.segments().peekable();
         while let Some(segment) = segments.next() {
             let entries = self.entries(tree)?;
