@@ -49,6 +49,9 @@ const FRAME_BYTES: usize = 4 + 4 + 8 + 4;
 /// history before their record is written.
 const RECORD_BYTES: u64 = 128 << 20;
 
+/// Bytes of the whole file: the record of the largest change may follow others that no checkpoint has taken yet.
+const JOURNAL_BYTES: u64 = 2 * RECORD_BYTES;
+
 /// One committed operation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Record {
@@ -182,11 +185,12 @@ impl Journal {
     /// Adds a record and syncs it: the commit point.
     ///
     /// # Errors
-    /// `FileTooLarge`, with nothing written, for a record that could not be read again; else what the system said, and the
+    /// `FileTooLarge`, with nothing written, for a record or a journal that could not be read again; else what the system said, and the
     /// record may be in the file in part, and will be cut.
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
         let framed = frame(record, self.most)?;
         let before = self.len()?;
+        check_size(before + framed.len() as u64)?;
         if before == 0 {
             sync_folder(&self.dir)?;
         }
@@ -206,9 +210,7 @@ impl Journal {
     /// What the system said; `InvalidData` when a whole record follows one that is none, so that
     /// the file was damaged rather than cut off, or when a later version wrote it.
     pub fn read(&mut self, from: u64) -> io::Result<Contents> {
-        self.file.seek(SeekFrom::Start(from))?;
-        let mut bytes = Vec::new();
-        self.file.read_to_end(&mut bytes)?;
+        let bytes = self.bytes_from(from)?;
         let mut rest = bytes.as_slice();
         let mut records = Vec::new();
         while let Some((record, after)) = parse(rest, self.most)? {
@@ -222,15 +224,21 @@ impl Journal {
         Ok(Contents { records, cut_bytes: rest.len() as u64, is_garbage: !is_beginning(rest, self.most) })
     }
 
+    fn bytes_from(&mut self, from: u64) -> io::Result<Vec<u8>> {
+        check_size(self.len()?)?;
+        self.file.seek(SeekFrom::Start(from))?;
+        let mut bytes = Vec::new();
+        (&self.file).take(JOURNAL_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
     /// Everything in the file, damaged or not. Whole records are found behind damage as well.
     ///
     /// # Errors
     /// What the system said; `InvalidData` when a whole record cannot be understood, as one of a later
     /// version.
     pub fn pieces(&mut self) -> io::Result<Vec<Piece>> {
-        self.file.seek(SeekFrom::Start(0))?;
-        let mut bytes = Vec::new();
-        self.file.read_to_end(&mut bytes)?;
+        let bytes = self.bytes_from(0)?;
         let (mut pieces, mut at) = (Vec::new(), 0);
         let mut starts = starts(&bytes).into_iter();
         while let Some(rest) = bytes.get(at..).filter(|rest| !rest.is_empty()) {
@@ -382,6 +390,15 @@ pub(crate) fn boot_id() -> Option<&'static str> {
         proc.read_to_string("boot_id").ok().map(|id| id.trim().to_owned())
     });
     BOOT.as_deref()
+}
+
+/// Refuses more bytes than the file can have: checkpoints empty it long before.
+fn check_size(bytes: u64) -> io::Result<()> {
+    if bytes <= JOURNAL_BYTES {
+        return Ok(());
+    }
+    let message = format!("{FILE} would have {bytes} bytes, at most {JOURNAL_BYTES}: `skillhub doctor` says why");
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, message))
 }
 
 fn frame(record: &Record, most: u64) -> io::Result<Vec<u8>> {
@@ -653,6 +670,18 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
         assert!(error.to_string().contains("at most 134217728"), "{error}");
         assert_eq!((journal.len().unwrap(), journal.read(0).unwrap().records.len()), (len, 1));
+    }
+
+    #[test]
+    fn larger_journal_is_neither_written_nor_read() {
+        let (_temp, mut journal) = journal();
+        journal.append(&record("a")).unwrap();
+        journal.file.set_len(JOURNAL_BYTES).unwrap();
+        assert_eq!(journal.append(&record("b")).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        journal.file.set_len(JOURNAL_BYTES + 1).unwrap();
+        for refused in [journal.read(0).map(drop), journal.pieces().map(drop)] {
+            assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        }
     }
 
     #[test]

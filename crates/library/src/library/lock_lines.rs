@@ -1,6 +1,6 @@
 //! [`LockLines`] of a commit, kept in the library's folder of the home until they are in the lock file.
 
-use std::io;
+use std::{collections::HashSet, io};
 
 use cap_std::fs::Dir;
 
@@ -50,13 +50,21 @@ impl Library {
     }
 }
 
-/// Keeps lines beside those of earlier commits that are not written yet; the caller holds the lock.
+/// Keeps lines beside those of earlier commits that are not written yet; the caller holds the lock. More than can be read
+/// again are dropped, as damaged ones are.
 pub(super) fn keep(own: &Dir, lines: &LockLines, limit: u64) -> io::Result<()> {
     let earlier = read_bounded(own, FILE, limit)?.and_then(|bytes| serde_json::from_slice::<LockLines>(&bytes).ok());
     let mut all = lines.clone();
     if let Some(earlier) = earlier.filter(|earlier| earlier.path == lines.path) {
-        let is_newer = |name: &str| lines.entries.iter().any(|line| line.name == name);
-        all.entries.extend(earlier.entries.into_iter().filter(|line| !is_newer(&line.name)));
+        let newer: HashSet<&str> = lines.entries.iter().map(|line| line.name.as_str()).collect();
+        all.entries.extend(earlier.entries.into_iter().filter(|line| !newer.contains(line.name.as_str())));
     }
-    write_atomically(own, FILE, &serde_json::to_vec(&all)?, Durability::Unsynced)
+    let text = serde_json::to_vec(&all)?;
+    if text.len() as u64 > limit {
+        return match own.remove_file(FILE) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
+    }
+    write_atomically(own, FILE, &text, Durability::Unsynced)
 }
