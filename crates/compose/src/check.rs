@@ -18,7 +18,8 @@ use crate::{
     schema::judge,
     shape::{Shape, follow, is_composed},
     systems::also_called,
-    template::{Reference, Root, Segment, Template},
+    reference::{Reference, Root, Segment},
+    template::Template,
 };
 
 /// Pairs of given and missing names above which none is looked at for a slip.

@@ -16,7 +16,8 @@ use serde_json::Value;
 
 use crate::{
     scope::{Absent, Scope},
-    template::{Reference, TEMPLATE_BYTES, TemplateError, end_of},
+    reference::Reference,
+    template::{TEMPLATE_BYTES, TemplateError, end_of},
 };
 
 /// How deep `!` and parentheses may stand in each other.

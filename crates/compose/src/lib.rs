@@ -17,6 +17,7 @@ mod native;
 mod near;
 mod position;
 mod problem;
+pub mod reference;
 pub mod schema;
 pub mod scope;
 mod settings;
@@ -26,7 +27,6 @@ mod systems;
 pub mod template;
 mod tool;
 mod trace;
-mod view;
 mod workshop;
 
 pub use access::Access;

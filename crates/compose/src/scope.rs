@@ -5,7 +5,7 @@ use std::{cell::Cell, fmt::Write as _};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::template::{Reference, Root, Segment};
+use crate::reference::{Reference, Root, Segment};
 
 /// What a step gave so far.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::{near::suggest, template::Segment};
+use crate::{near::suggest, reference::Segment};
 
 /// Branches of `anyOf` and `oneOf`, those in each other as well, that are asked for their types.
 const BRANCHES: usize = 64;

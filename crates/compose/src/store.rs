@@ -3,6 +3,8 @@
 //! `composed_tools.json` is `{"format":1,"skills":{NAME: entry}}` with one entry for each skill that somebody had compiled, whatever became of it since; it is
 //! replaced as a whole, and [`view`] follows. `traces/` holds the newest runs, one file each.
 
+mod view;
+
 use std::{
     collections::BTreeMap,
     hash::{DefaultHasher, Hash, Hasher},
@@ -16,11 +18,11 @@ use serde_json::{Value, json};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
-use crate::{problem::Problem, tool::ComposedTool, trace::Trace, view};
+use crate::{problem::Problem, tool::ComposedTool, trace::Trace};
 
-pub(crate) const FILE: &str = "composed_tools.json";
-pub(crate) const FORMAT: u32 = 1;
-pub(crate) const FILE_BYTES: u64 = 64 << 20;
+const FILE: &str = "composed_tools.json";
+const FORMAT: u32 = 1;
+const FILE_BYTES: u64 = 64 << 20;
 const TRACES: &str = "traces";
 const TRACE_BYTES: u64 = 64 << 20;
 /// Bytes of a trace that is kept whole.

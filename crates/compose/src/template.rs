@@ -11,12 +11,15 @@
 //! A template that is one reference and nothing else is the value itself, with its type. Any other is a text: texts as they are, `null` as nothing,
 //! a list of texts, numbers and booleans joined with ", ", everything else as JSON. `*` stands for every element: `steps.find.output.*.url` is the list of all `url`, one list deep.
 
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::scope::{Absent, Scope};
+use crate::{
+    reference::{Reference, Root, Segment},
+    scope::{Absent, Scope},
+};
 
 /// Bytes of one template, and of one condition.
 pub const TEMPLATE_BYTES: usize = 64 * 1024;
@@ -33,61 +36,6 @@ pub struct Template {
 enum Part {
     Text(String),
     Reference(Reference),
-}
-
-/// What a reference starts from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Root {
-    /// What the tool was called with.
-    Input,
-    /// The element of a loop.
-    Item,
-    /// Its number, from 0.
-    Index,
-    /// What earlier steps gave; the first segment names the step.
-    Steps,
-}
-
-impl Root {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Input, Self::Item, Self::Index, Self::Steps];
-
-    /// As it is written.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Input => "input",
-            Self::Item => "item",
-            Self::Index => "index",
-            Self::Steps => "steps",
-        }
-    }
-}
-
-/// One step of a reference into a value.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Segment {
-    /// A field, or an element of a list where the key is a number.
-    Key(String),
-    /// Every element.
-    All,
-}
-
-/// A place in what a run knows: `steps.find.output.0.url`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reference {
-    /// Where it starts.
-    pub root: Root,
-    /// The way from there.
-    pub path: Vec<Segment>,
-    /// As it is written, without braces and blanks.
-    pub text: String,
-}
-
-impl fmt::Display for Reference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
 }
 
 /// Why a text is no template.

@@ -1,7 +1,9 @@
 //! Composed tools beside our own: offered in the same list, called in the same way.
 
-use agent::{Session, Settings, matches};
-use compose::{Access, Approval, ComposedTool, Entry, Executor, RunLimits, ToolHost, Workshop, class_of, known_code};
+use agent::{AllowedTool, Catalogue, Listed, Session, Settings, Sight, matches};
+use compose::{
+    Access, Approval, ComposedTool, Entry, Executor, Hosts, RunLimits, ToolHost, Workshop, class_of, known_code,
+};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use skill::{
@@ -10,10 +12,9 @@ use skill::{
 };
 
 use crate::{
-    offer,
     refusal::{Question, Refusal},
-    server::Options,
-    tools::{Answer, Call},
+    shared::Options,
+    tool::{Answer, Call, object},
 };
 
 /// Runs something with the workshop of the skills as they are now.
@@ -58,12 +59,42 @@ pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Re
 /// Those that skills bring: their own, and those that their `allowed-tools` or groups name.
 fn brought(call: &Call<'_>, settings: &Settings, skills: &[SkillName]) -> Result<Vec<ComposedTool>, Refusal> {
     let hosts = call.place.tool_hosts()?;
-    let names = offer::named_by_skills(call, settings, &hosts, Some(skills))?;
+    let names = named_by_skills(call, settings, &hosts, Some(skills))?;
     let is_named = |tool: &ComposedTool| names.iter().any(|(_, name)| matches(name, &tool.name) || *name == tool.alias);
     let is_own = |tool: &ComposedTool| skills.iter().any(|skill| skill.as_str() == tool.skill);
     let (mut offered, ..) = offered(call, settings)?;
     offered.retain(|tool| is_own(tool) || is_named(tool));
     Ok(offered)
+}
+
+/// The names of tools that skills bring: those of their `allowed-tools`, and those that the configuration groups under them. Skills that the agent
+/// does not see any more bring none.
+pub(crate) fn named_by_skills(
+    call: &Call<'_>,
+    settings: &Settings,
+    hosts: &Hosts,
+    skills: Option<&[SkillName]>,
+) -> Result<Vec<(SkillName, String)>, Refusal> {
+    let of = |listed: &Listed| -> Vec<(SkillName, String)> {
+        let declared = listed.declared().tools.unwrap_or_default();
+        let names = declared.iter().map(|entry| AllowedTool::parse(entry).tool);
+        let names = names.chain(hosts.group(listed.name.as_str()).iter().cloned());
+        names.map(|name| (listed.name.clone(), name)).collect()
+    };
+    let collect = |catalogue: &Catalogue| match skills {
+        Some(skills) => {
+            let read = skills.iter().filter_map(|name| catalogue.find(name).ok());
+            let seen = read.filter(|listed| matches!(listed.sight(settings, call.agent), Sight::Seen | Sight::Asked));
+            seen.flat_map(of).collect()
+        }
+        None => catalogue
+            .skills
+            .iter()
+            .filter(|listed| listed.sight(settings, call.agent) == Sight::Seen)
+            .flat_map(of)
+            .collect(),
+    };
+    Ok(call.live.with(collect)?)
 }
 
 /// The names of those that skills bring, as clients call them.
@@ -88,14 +119,11 @@ fn listed(composed: &ComposedTool) -> Tool {
         "required": ["ok"],
     });
     let meta = json!({"skillhub/skill": composed.skill, "skillhub/name": composed.name, "skillhub/approval": composed.approval});
-    let mut tool = Tool::new(
-        composed.alias.clone(),
-        agent::told(&composed.description),
-        crate::tools::object(composed.input.clone()),
-    )
-    .with_title(composed.name.clone())
-    .with_raw_output_schema(crate::tools::object(output))
-    .with_annotations(hints);
+    let mut tool =
+        Tool::new(composed.alias.clone(), agent::told(&composed.description), object(composed.input.clone()))
+            .with_title(composed.name.clone())
+            .with_raw_output_schema(object(output))
+            .with_annotations(hints);
     tool.meta = serde_json::from_value(meta).ok();
     tool
 }

@@ -6,12 +6,12 @@ use rmcp::{
     RoleServer,
     model::{
         ClientResult, ElicitRequest, ElicitRequestParams, ElicitationAction, ElicitationSchema, InputRequest,
-        InputRequiredResult, InputResponses, ServerRequest,
+        InputRequiredResult, InputResponses, ProtocolVersion, ServerRequest,
     },
     service::RequestContext,
 };
 
-use crate::{refusal::Question, server::is_sessionless};
+use crate::refusal::Question;
 
 /// What came of asking.
 pub(crate) enum Consent {
@@ -21,6 +21,11 @@ pub(crate) enum Consent {
     Missing,
     /// The client is to ask, and to send the request again with the answer.
     Asked(Box<InputRequiredResult>),
+}
+
+/// Whether the client speaks a revision of the protocol in which no request depends on those before it.
+pub(crate) fn is_sessionless(context: &RequestContext<RoleServer>) -> bool {
+    context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 /// The keys of the questions that were agreed to earlier in the same call, as the client of the newer protocol carries them.

@@ -9,7 +9,7 @@ use agent::{Catalogue, Live, Settings};
 use compose::Store;
 use library::{Actor, ActorKind};
 
-use crate::{refusal::Refusal, server::Shared, watchers::List};
+use crate::{refusal::Refusal, shared::Shared, watchers::List};
 
 /// Looks from time to time, and at once when told to, as long as there are clients that want to know.
 pub(crate) async fn watch(shared: Arc<Shared>) {

@@ -1,17 +1,16 @@
 //! [`tools`]: which tools a connection is offered, and what their descriptions tell of skills.
 
-use agent::{AllowedTool, Catalogue, Decision, Fit, Form, Listed, Look, Session, Settings, Sight, prompt};
-use compose::Hosts;
+use agent::{Decision, Fit, Form, Listed, Look, Session, prompt};
 use rmcp::model::ListToolsResult;
 use serde_json::json;
-use skill::SkillName;
 
 use crate::{
     composed,
     refusal::Refusal,
-    server::Options,
+    shared::Options,
     systems::SYSTEMS,
-    tools::{Call, Spec, TOOLS, skills::READ_SKILL},
+    tool::{Call, Spec},
+    tools::{TOOLS, skills::READ_SKILL},
 };
 
 /// Tokens that the list of skills may have in a tool's description.
@@ -71,43 +70,6 @@ fn offered(session: &Session) -> Vec<&'static str> {
     };
     let others: Vec<_> = TOOLS.iter().map(|spec| (spec.name, group(spec.name))).collect();
     session.offered(&CORE, &others)
-}
-
-/// The names of tools that skills bring: those of their `allowed-tools`, and those that the configuration groups under them. Skills that the agent
-/// does not see any more bring none.
-pub(crate) fn named_by_skills(
-    call: &Call<'_>,
-    settings: &Settings,
-    hosts: &Hosts,
-    skills: Option<&[SkillName]>,
-) -> Result<Vec<(SkillName, String)>, Refusal> {
-    let of = |listed: &Listed| -> Vec<(SkillName, String)> {
-        let declared = listed.declared().tools.unwrap_or_default();
-        let names = declared.iter().map(|entry| AllowedTool::parse(entry).tool);
-        let names = names.chain(hosts.group(listed.name.as_str()).iter().cloned());
-        names.map(|name| (listed.name.clone(), name)).collect()
-    };
-    let collect = |catalogue: &Catalogue| match skills {
-        Some(skills) => {
-            let read = skills.iter().filter_map(|name| catalogue.find(name).ok());
-            let seen = read.filter(|listed| matches!(listed.sight(settings, call.agent), Sight::Seen | Sight::Asked));
-            seen.flat_map(of).collect()
-        }
-        None => catalogue
-            .skills
-            .iter()
-            .filter(|listed| listed.sight(settings, call.agent) == Sight::Seen)
-            .flat_map(of)
-            .collect(),
-    };
-    Ok(call.live.with(collect)?)
-}
-
-/// The names of all tools that one skill brings, as the agent may use them now. A skill can be read whatever is wrong with them.
-pub(crate) fn brought(call: &Call<'_>, skill: &SkillName) -> Vec<String> {
-    let mut names = composed::names(call, std::slice::from_ref(skill)).unwrap_or_default();
-    names.extend(SYSTEMS.iter().flat_map(|system| (system.names)(call, skill)));
-    names
 }
 
 /// The skills that there are, as far as there is room.

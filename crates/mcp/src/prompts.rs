@@ -8,10 +8,8 @@ use rmcp::{
 
 use crate::{
     resources::{failed, page},
-    tools::{
-        Call,
-        skills::{bare_name, instructions},
-    },
+    tool::Call,
+    tools::skills::{bare_name, instructions},
 };
 
 /// The one argument of each: what the person says besides.

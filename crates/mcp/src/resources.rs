@@ -15,7 +15,7 @@ use rmcp::{
 };
 use skill::{Bundle, Limits, SkillName, SkillPath, frontmatter};
 
-use crate::{refusal::Refusal, tools::Call};
+use crate::{refusal::Refusal, tool::Call};
 
 /// Skills on one page.
 const PAGE: usize = 50;

@@ -14,7 +14,7 @@ use rmcp::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
         GetPromptResponse, GetSkillRequestParams, GetSkillResult, Implementation, JsonObject, ListPromptsResult,
         ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult, PaginatedRequestParams,
-        ProgressNotificationParam, ProtocolVersion, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult,
+        ProgressNotificationParam, ReadResourceDirectoryRequestParams, ReadResourceDirectoryResult,
         ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, ResourceTemplate, ServerCapabilities,
         ServerConfig, SubscriptionFilter,
     },
@@ -26,45 +26,22 @@ use tokio::sync::Notify;
 
 use crate::{
     composed,
-    consent::{self, Consent},
+    consent::{self, Consent, is_sessionless},
     log::{Log, Weight},
     lookout, offer,
     plain::plain,
     prompts,
     refusal::Refusal,
     resources,
+    shared::{Options, Shared},
     systems::{self, Brought},
-    tools::{Answer, Call, Spec, change::Authored},
+    tool::{Answer, Authored, Call, Spec},
     watchers::{List, Watcher, Watchers},
     workplace::Open,
 };
 
 /// Questions that one call may raise: what was agreed to may have changed meanwhile, and is asked again.
 const QUESTIONS: usize = 4;
-
-/// How the server presents itself.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// The agent, as permissions name it; the name of its client otherwise.
-    pub agent: Option<String>,
-    /// Whether the agent is told which skills there are.
-    pub catalogue: bool,
-    /// Whether tools that few need are offered only after a skill was read that brings them.
-    pub defer_tools: bool,
-}
-
-/// What all connections share.
-pub(crate) struct Shared {
-    pub open: Box<Open>,
-    pub options: Options,
-    pub live: Live,
-    instructions: String,
-    pub watchers: Watchers,
-    /// Tools of servers have joined the list of some connection, and leave it with their skills.
-    pub has_joined: AtomicBool,
-    /// Called when a tool changed something, so that clients are told at once.
-    pub changed: Notify,
-}
 
 /// One connection.
 pub struct Server {
@@ -120,11 +97,6 @@ impl Servers {
 fn actor(context: &RequestContext<RoleServer>) -> Actor {
     let name = context.client_info().map(|client| client.name).filter(|name| !name.trim().is_empty());
     Actor::new(ActorKind::Agent, name.unwrap_or_else(|| "mcp".to_owned()))
-}
-
-/// Whether the client speaks a revision of the protocol in which no request depends on those before it.
-pub(crate) fn is_sessionless(context: &RequestContext<RoleServer>) -> bool {
-    context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
 /// What a call is for.

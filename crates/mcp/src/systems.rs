@@ -12,7 +12,7 @@ use skill::SkillName;
 
 use crate::{
     refusal::Refusal,
-    tools::{Answer, Call, Spec},
+    tool::{Answer, Call, Spec},
 };
 
 /// The systems.

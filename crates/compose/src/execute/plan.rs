@@ -7,7 +7,8 @@ use crate::{
     declaration::{Filling, OnError, Step},
     host::Approval,
     scope::{Given, Scope},
-    template::{Reference, Root, Template},
+    reference::{Reference, Root},
+    template::Template,
     tool::ComposedTool,
     trace::Failure,
 };

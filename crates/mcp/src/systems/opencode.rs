@@ -4,11 +4,7 @@ use agent::{Form, Look};
 use rmcp::model::Tool;
 
 use super::System;
-use crate::{
-    offer::listed_text,
-    refusal::Refusal,
-    tools::{Call, skills::READ_SKILL},
-};
+use crate::{offer::listed_text, refusal::Refusal, tool::Call, tools::skills::READ_SKILL};
 
 /// The agent that has it unless the configuration says otherwise, and the form of its description.
 const ID: &str = "opencode";

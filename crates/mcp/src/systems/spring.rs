@@ -9,7 +9,7 @@ use skill::SkillName;
 
 use self::joined::{Joined, joined};
 use super::{Brought, System};
-use crate::{refusal::Refusal, tools::Call};
+use crate::{refusal::Refusal, tool::Call};
 
 /// Its names of arguments, and ours.
 const ARGUMENTS: [(&str, &str); 2] = [("skill_name", "name"), ("skill_path", "path")];

@@ -1,10 +1,5 @@
 //! [`SKILL_MANAGE`] and [`SKILL_ROLLBACK`]: the tools that change skills.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Mutex, PoisonError},
-};
-
 use library::{Library, Stamp};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
@@ -150,22 +145,6 @@ fn roll_back(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> 
         dry_run,
     };
     change(call, &rollback.skill, |library, context| skill_manage::roll_back(library, &rollback, context))
-}
-
-/// The skills that a connection changed, or proposed to change. What it reports of their runs does not count.
-#[derive(Debug, Default)]
-pub(crate) struct Authored(Mutex<BTreeSet<String>>);
-
-impl Authored {
-    pub(super) fn has(&self, skill: &SkillName) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(skill.as_str())
-    }
-
-    fn add(&self, report: &Report) {
-        if matches!(report.status, Status::Applied | Status::Proposed) {
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(report.name.clone());
-        }
-    }
 }
 
 /// Does a change and tells what follows from it.

@@ -13,8 +13,9 @@ use skill::{Digest, SkillName, SkillPath, failure::FailureKind};
 
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
 use crate::{
-    offer,
+    composed,
     refusal::{Question, Refusal},
+    systems::SYSTEMS,
     workplace::Used,
 };
 
@@ -137,7 +138,7 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal>
     let opened = instructions_in_run(call, &which, run)?;
     let files: Vec<&str> = opened.files.iter().map(SkillPath::as_str).collect();
     let content = opened.skill_content(OUTPUT_BYTES);
-    let tools = offer::brought(call, &opened.name);
+    let tools = brought(call, &opened.name);
     let document = json!({
         "ok": true, "name": opened.name.as_str(), "path": opened.path, "content": content, "files": files,
         "revision": opened.head.as_ref().map(|head| &head.id), "allowed_tools": opened.declared.tools,
@@ -147,6 +148,13 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal>
     let text =
         if tools.is_empty() { content } else { format!("{content}\nTools of this skill: {}\n", tools.join(", ")) };
     Ok(Answer { text: Some(text), declared: Some(opened.declared), ..document.into() })
+}
+
+/// The names of all tools that a skill brings, as the agent may use them now. It can be read whatever is wrong with them.
+fn brought(call: &Call<'_>, skill: &SkillName) -> Vec<String> {
+    let mut names = composed::names(call, std::slice::from_ref(skill)).unwrap_or_default();
+    names.extend(SYSTEMS.iter().flat_map(|system| (system.names)(call, skill)));
+    names
 }
 
 /// What the skills that the agent follows, this one included, leave of the tools of its host.

@@ -12,9 +12,9 @@ use skill::{
 };
 
 use crate::{
-    composed, offer,
+    composed,
     refusal::{Question, Refusal},
-    tools::{Answer, Call, Spec, object},
+    tool::{Answer, Call, Spec, object},
 };
 
 /// A tool of a server, and why it is offered.
@@ -32,7 +32,7 @@ pub(crate) struct Joined {
 /// unasked.
 pub(crate) fn joined(call: &Call<'_>, skills: Option<&[SkillName]>) -> Result<Vec<Joined>, Refusal> {
     let (settings, hosts) = (call.place.settings()?, call.place.tool_hosts()?);
-    let brought = offer::named_by_skills(call, &settings, &hosts, skills)?;
+    let brought = composed::named_by_skills(call, &settings, &hosts, skills)?;
     if brought.is_empty() {
         return Ok(Vec::new());
     }

@@ -8,7 +8,7 @@ use library::{Durability, LibraryError, ensure_dir, open_dir, read_bounded, writ
 use serde_json::{Value, json};
 use toml::Table;
 
-use crate::store::{Document, Entry, FILE, FILE_BYTES, FORMAT};
+use super::{Document, Entry, FILE, FILE_BYTES, FORMAT};
 
 /// The folder in the home.
 const FOLDER: &str = "state";
