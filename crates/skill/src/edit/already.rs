@@ -4,7 +4,7 @@
 //! answer "already applied" would hide that the patch failed. So the caller looks where
 //! [`looks_applied`] says that it may have been, and asks the file's earlier texts whether it was.
 
-use std::{collections::BTreeSet, ops::Range};
+use std::collections::BTreeSet;
 
 use super::{Patch, patch};
 use crate::{Bundle, Limits};
@@ -61,27 +61,6 @@ pub fn lead_to(patches: &[&Patch], step: Step<'_>, limits: &Limits) -> bool {
 
 fn with_plain_ends(text: &str) -> String {
     text.replace("\r\n", "\n")
-}
-
-/// Whether every match stands inside the replacement: what a patch that adds to its own text leaves
-/// behind.
-pub(super) fn holds<'a>(
-    find: &str,
-    text: &str,
-    replacement: &str,
-    matches: impl Iterator<Item = &'a Range<usize>>,
-) -> bool {
-    if replacement.len() <= find.len() {
-        return false;
-    }
-    let mut rest = text.match_indices(replacement).map(|(at, _)| at).peekable();
-    for range in matches {
-        while rest.next_if(|at| at + replacement.len() < range.end).is_some() {}
-        if rest.peek().is_none_or(|at| *at > range.start) {
-            return false;
-        }
-    }
-    true
 }
 
 /// At least four characters that are no blanks, among them a letter or digit.

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, ops::Range};
 
 use super::{
-    EditError, Match, Patch, Relaxation, already,
+    EditError, Match, Patch, Relaxation,
     indent::Shift,
     nearest,
     normal::{self, Normal},
@@ -130,7 +130,7 @@ impl Attempt<'_> {
     fn is_inside_replacement(&self) -> Option<bool> {
         let replacement = self.render(self.places.first()?, normal::first_line_end(self.text))?;
         let ranges = self.places.iter().map(|place| &place.range);
-        Some(already::holds(&self.patch.find, self.text, &replacement, ranges))
+        Some(holds(&self.patch.find, self.text, &replacement, ranges))
     }
 
     fn check_count(&self) -> Result<(), EditError> {
@@ -207,4 +207,20 @@ fn line_at(text: &str, at: usize) -> String {
     let start = before.rfind('\n').map_or(0, |at| at + 1);
     let end = at + after.find('\n').unwrap_or(after.len());
     text.get(start..end).unwrap_or_default().trim_end_matches('\r').chars().take(Match::MAX_CHARS).collect()
+}
+
+/// Whether every match stands inside the replacement: what a patch that adds to its own text leaves
+/// behind.
+fn holds<'a>(find: &str, text: &str, replacement: &str, matches: impl Iterator<Item = &'a Range<usize>>) -> bool {
+    if replacement.len() <= find.len() {
+        return false;
+    }
+    let mut rest = text.match_indices(replacement).map(|(at, _)| at).peekable();
+    for range in matches {
+        while rest.next_if(|at| at + replacement.len() < range.end).is_some() {}
+        if rest.peek().is_none_or(|at| *at > range.start) {
+            return false;
+        }
+    }
+    true
 }

@@ -6,7 +6,7 @@ use super::{
     Conflict, ConflictKind,
     align::{CELLS_PER_SKILL, Cells},
     keys,
-    lines::{self, Clash, Kind},
+    lines::{self, Kind},
     rules::{Clashes, Rules},
 };
 use crate::{Bundle, BundleError, File, SkillPath, check_collisions};
@@ -138,7 +138,7 @@ fn merge_content(
         keys::merge(texts, line_end, rules, cells, conflicts)
     } else {
         let woven = rules.merge_lines(texts, line_end, kind_of(path), cells);
-        conflicts.extend(woven.clashes.into_iter().map(|clash| of_clash(path, clash, 1)));
+        conflicts.extend(woven.clashes.into_iter().map(|clash| clash.conflict(path, 1)));
         woven.text
     };
     File { bytes: text.into_bytes().into(), executable: ours.executable }
@@ -149,11 +149,4 @@ fn kind_of(path: &SkillPath) -> Kind {
         "md" | "markdown" | "txt" => Kind::Markdown,
         _ => Kind::Code,
     }
-}
-
-/// The conflict of a clash in a text that begins on a line of the file.
-pub(super) fn of_clash(path: &SkillPath, clash: Clash, first_line: usize) -> Conflict {
-    let lines = Some((clash.lines.start + first_line, clash.lines.end + first_line - 1));
-    let conflict = Conflict { lines, ..Conflict::of_file(path, ConflictKind::Text) };
-    conflict.with_texts(Some(&clash.base), Some(&clash.ours), Some(&clash.theirs))
 }

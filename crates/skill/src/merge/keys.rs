@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use super::{
     Conflict, ConflictKind,
     align::Cells,
-    files::of_clash,
     lines::Kind,
     rules::{Clashes, Rules},
     words,
@@ -26,12 +25,12 @@ pub(super) fn merge(
     let path = SkillPath::skill_md();
     let [Ok(base), Ok(ours), Ok(theirs)] = texts.map(frontmatter::split) else {
         let woven = rules.merge_lines(texts, line_end, Kind::Code, cells);
-        conflicts.extend(woven.clashes.into_iter().map(|clash| of_clash(&path, clash, 1)));
+        conflicts.extend(woven.clashes.into_iter().map(|clash| clash.conflict(&path, 1)));
         return woven.text;
     };
     let yaml = merge_yaml([base.yaml, ours.yaml, theirs.yaml], line_end, rules, cells, conflicts);
     let body = rules.merge_lines([base.body, ours.body, theirs.body], line_end, Kind::Markdown, cells);
-    conflicts.extend(body.clashes.into_iter().map(|clash| of_clash(&path, clash, ours.body_line)));
+    conflicts.extend(body.clashes.into_iter().map(|clash| clash.conflict(&path, ours.body_line)));
     let (opening, closing) = fences(texts[1], &ours);
     let end = if closing.ends_with('\n') || body.text.is_empty() { "" } else { line_end };
     [opening, &yaml, closing, end, &body.text].concat()
@@ -62,7 +61,7 @@ fn merge_yaml(
     } else {
         let woven = rules.merge_lines(texts, line_end, Kind::Code, cells);
         // The first line of the YAML is the second of the file.
-        (woven.text, woven.clashes.into_iter().map(|clash| of_clash(&path, clash, 2)).collect())
+        (woven.text, woven.clashes.into_iter().map(|clash| clash.conflict(&path, 2)).collect())
     };
     if found.is_empty() && (base == ours || holds_up(texts, &text)) {
         return text;

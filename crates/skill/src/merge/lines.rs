@@ -3,6 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use super::{
+    Conflict, ConflictKind,
     align::{Alignment, Cells},
     hunks::{self, Hunk},
     pairs,
@@ -10,6 +11,7 @@ use super::{
     weave::{From, Nearness, Piece, weave},
     words,
 };
+use crate::SkillPath;
 
 /// A merged text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +30,15 @@ pub(super) struct Clash {
     pub theirs: String,
 }
 
+impl Clash {
+    /// Its conflict, in a text that begins on a line of the file.
+    pub fn conflict(self, path: &SkillPath, first_line: usize) -> Conflict {
+        let lines = Some((self.lines.start + first_line, self.lines.end + first_line - 1));
+        let conflict = Conflict { lines, ..Conflict::of_file(path, ConflictKind::Text) };
+        conflict.with_texts(Some(&self.base), Some(&self.ours), Some(&self.theirs))
+    }
+}
+
 /// What a text is, as far as a merge must know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -42,6 +53,16 @@ pub(super) fn line_end(text: &str, other: &str) -> &'static str {
     let count = |text: &str| (text.matches("\r\n").count(), text.matches('\n').count());
     let (pairs, all) = Some(count(text)).filter(|(_, all)| *all > 0).unwrap_or_else(|| count(other));
     if pairs * 2 > all { "\r\n" } else { "\n" }
+}
+
+impl Rules<'_> {
+    /// Merges texts by lines, theirs and merged ones with the line end given.
+    pub(super) fn merge_lines(&self, texts: [&str; 3], line_end: &str, kind: Kind, cells: &mut Cells) -> Woven {
+        match self.plainly(texts, line_end) {
+            Some(text) => Woven { text, clashes: Vec::new() },
+            None => merge(texts, line_end, kind, self, cells),
+        }
+    }
 }
 
 /// Merges three texts; lines of theirs and merged ones end in `line_end`.

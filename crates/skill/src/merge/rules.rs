@@ -1,10 +1,5 @@
 //! [`Rules`]: how a merge decides what more than one way would be right for.
 
-use super::{
-    align::Cells,
-    lines::{self, Kind, Woven},
-};
-
 /// Merges three texts (base, ours, theirs) whose lines end in line feeds; nothing where it finds a conflict.
 pub type PlainMerge = dyn Fn([&str; 3]) -> Option<String>;
 
@@ -49,14 +44,6 @@ impl Rules<'_> {
     /// For a change that waited while the skill moved on: nothing is decided in doubt.
     pub const CAREFUL: Rules<'static> =
         Rules { plain: None, words: true, follows_renames: false, clashes: Clashes::Ours };
-
-    /// Merges texts by lines, theirs and merged ones with the line end given.
-    pub(super) fn merge_lines(&self, texts: [&str; 3], line_end: &str, kind: Kind, cells: &mut Cells) -> Woven {
-        match self.plainly(texts, line_end) {
-            Some(text) => Woven { text, clashes: Vec::new() },
-            None => lines::merge(texts, line_end, kind, self, cells),
-        }
-    }
 
     /// What [`Rules::plain`] makes of texts that each end their lines in one way.
     pub(super) fn plainly(&self, texts: [&str; 3], line_end: &str) -> Option<String> {
