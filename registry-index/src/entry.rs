@@ -1,6 +1,6 @@
 //! [`Entry`]: one line of the index, which is one release.
 
-use std::{fmt, ops::Deref, str::FromStr};
+use std::{fmt, ops::Deref};
 
 use jiff::Timestamp;
 use semver::Version;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use skill::{Digest, QualifiedName};
 use thiserror::Error;
 
-use crate::status::STATUS;
+use crate::{as_text, status::STATUS};
 
 /// Bytes of a line: all that a frontmatter can hold, escaped, and a signature, several times over.
 const LINE_BYTES: usize = 1 << 20;
@@ -257,23 +257,6 @@ impl Serialize for Entry {
 impl<'de> Deserialize<'de> for Entry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::from_map(Map::deserialize(deserializer)?).map_err(serde::de::Error::custom)
-    }
-}
-
-/// Values that stand in the line as text.
-pub(crate) mod as_text {
-    use super::{Deserialize, Deserializer, FromStr, Serializer, fmt};
-
-    pub fn serialize<T: fmt::Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(value)
-    }
-
-    pub fn deserialize<'de, T, D>(deserializer: D) -> Result<T, D::Error>
-    where
-        T: FromStr<Err: fmt::Display>,
-        D: Deserializer<'de>,
-    {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
     }
 }
 

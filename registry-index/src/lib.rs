@@ -13,6 +13,7 @@
 //!
 //! Sizes are in bytes, times are UTC to the second.
 
+mod as_text;
 mod config;
 mod content;
 mod entry;

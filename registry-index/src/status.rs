@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-use crate::{Entry, LineError, entry::as_text};
+use crate::{Entry, LineError, as_text};
 
 /// The key of the object in a line.
 pub(crate) const STATUS: &str = "status";

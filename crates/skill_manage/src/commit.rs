@@ -5,9 +5,11 @@ use scan::Cleared;
 use skill::SkillName;
 
 use crate::{
-    change::{Change, Judged, conclude, judge},
+    change::Change,
+    conclude::{Judged, conclude, judge},
+    context::Context,
     error::ManageError,
-    manage::{Context, note_refusal, retry},
+    manage::{note_refusal, retry},
     policy::{Decision, Ruling},
     report::{Report, Status},
     request::Notes,

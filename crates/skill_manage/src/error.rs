@@ -11,7 +11,7 @@ use skill::{
 };
 use thiserror::Error;
 
-use crate::{request::RequestError, review::ReviewError};
+use crate::{request::RequestError, review::error::ReviewError};
 
 /// Why nothing was changed.
 #[derive(Debug, Error)]

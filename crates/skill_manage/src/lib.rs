@@ -10,6 +10,8 @@
 
 mod change;
 mod commit;
+mod conclude;
+mod context;
 pub mod documents;
 mod error;
 mod manage;
@@ -28,8 +30,9 @@ mod trial;
 mod waive;
 
 pub use commit::{CommitEdit, commit};
+pub use context::{Context, Elsewhere};
 pub use error::ManageError;
-pub use manage::{Context, Elsewhere, manage, note_unreadable};
+pub use manage::{manage, note_unreadable};
 pub use pin::{pin, unpin};
 pub use policy::{Class, Layer, Policy, Preset, PresetError, Rule, RuleError, Ruling};
 pub use report::{Report, Status, VerdictReport};

@@ -1,18 +1,16 @@
 //! [`manage`]: a request worked out on the skill as it stands, to be judged by [`conclude`].
 
-use jiff::Timestamp;
-use library::{
-    Action, Actor, CommitError, Event, Library, RevisionSpec, Scope, Snapshot, SnapshotError, Stamp, TakeOver,
-};
+use library::{Action, CommitError, Event, Library, RevisionSpec, Scope, Snapshot, SnapshotError, Stamp, TakeOver};
 use skill::{Bundle, Edit, SkillName, edit, edit::EditError};
 
 use crate::{
-    change::{Change, conclude},
+    change::Change,
+    conclude::conclude,
+    context::{Context, Elsewhere},
     error::ManageError,
     past::Past,
-    policy::Policy,
     report::Report,
-    request::{Notes, Request},
+    request::Request,
     review,
 };
 
@@ -24,42 +22,6 @@ const PLACES: usize = 1 << 20;
 
 /// How often a request is made again on a head that moved meanwhile.
 const ATTEMPTS: usize = 32;
-
-/// A skill that the library's readers see although it is not in the library.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Elsewhere {
-    /// Its name.
-    pub name: SkillName,
-    /// In which scope it is.
-    pub scope: Scope,
-    /// Where, for a message: `in the user's library`.
-    pub place: String,
-}
-
-/// What a request is judged by, besides the library.
-#[derive(Debug, Clone)]
-pub struct Context<'a> {
-    /// Who acts.
-    pub actor: Actor,
-    /// When.
-    pub time: Timestamp,
-    /// How much agents may change.
-    pub policy: Policy,
-    /// Skills of other scopes.
-    pub elsewhere: &'a [Elsewhere],
-}
-
-impl Context<'_> {
-    pub(crate) fn stamp(&self, notes: &Notes) -> Stamp {
-        Stamp {
-            actor: self.actor.clone(),
-            time: self.time,
-            reason: notes.reason.clone(),
-            run: notes.run.clone(),
-            thread: notes.thread.clone(),
-        }
-    }
-}
 
 /// Changes a skill as asked, or says why not. A refusal is noted in the event log, that of a dry run
 /// excepted.

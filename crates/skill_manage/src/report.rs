@@ -1,6 +1,6 @@
 //! [`Report`]: what `skill_manage` answers when it did not refuse.
 
-use library::{Action, Checkout, RevisionId};
+use library::{Action, Checkout, Committed, RevisionId};
 use scan::{Finding, Verdict};
 use serde::{Serialize, Serializer};
 use skill::{Problem, diff::FileChange};
@@ -106,6 +106,26 @@ pub struct Report {
 }
 
 impl Report {
+    /// Takes in what a commit came to.
+    pub(crate) fn applied(&mut self, committed: Option<Committed>) {
+        let Some(committed) = committed else { return };
+        self.status = Status::Applied;
+        self.number = Some(committed.revision.number);
+        self.revision = Some(committed.revision.id);
+        self.previous_revision = committed.revision.parent;
+        match &committed.checkout {
+            Checkout::Done => {}
+            Checkout::HandEditKept(id) => {
+                self.add(&format!(
+                    "the folder was edited by hand meanwhile; that edit is kept as revision {}",
+                    id.short()
+                ));
+            }
+            Checkout::Pending(why) => self.add(&format!("the folder does not show the revision yet: {why}")),
+        }
+        self.checkout = committed.checkout;
+    }
+
     /// Adds a sentence to the message.
     pub(crate) fn add(&mut self, sentence: &str) {
         if !self.message.is_empty() {

@@ -8,9 +8,11 @@ use library::{
 use skill::{Bundle, SkillName};
 
 use crate::{
-    change::{Change, another_revision, conclude},
+    change::Change,
+    conclude::{another_revision, conclude},
+    context::Context,
     error::ManageError,
-    manage::{Context, builtin_refusal, check_expected, is_unrecorded, note_refusal, retry},
+    manage::{builtin_refusal, check_expected, is_unrecorded, note_refusal, retry},
     policy::Decision,
     report::Report,
     request::{Notes, RequestError},

@@ -10,13 +10,7 @@ use library::{
 use scan::{Baseline, Cleared};
 use skill::SkillName;
 
-use crate::{
-    change::{Change, applied},
-    error::ManageError,
-    report::Report,
-    request::RequestError,
-    reviewer::Reviewer,
-};
+use crate::{change::Change, error::ManageError, report::Report, request::RequestError, reviewer::Reviewer};
 
 /// As whom the gate acts. The command line lets nobody else take this name.
 #[must_use]
@@ -102,7 +96,7 @@ impl Planned {
     /// Begins it, once both revisions stand.
     pub fn begin(self, library: &Library, report: &mut Report, committed: Option<Committed>) {
         let restored = committed.as_ref().map(|committed| committed.revision.clone());
-        applied(report, committed);
+        report.applied(committed);
         let Some(restored) = restored else { return };
         let Some(candidate) = restored.parent.clone() else { return };
         report.number = Some(restored.number.saturating_sub(1));

@@ -13,9 +13,11 @@ use super::{
     release,
 };
 use crate::{
-    change::{Accepted, Change, conclude},
+    change::{Accepted, Change},
+    conclude::conclude,
+    context::Context,
     error::ManageError,
-    manage::{Context, check_free, retry_stale},
+    manage::{check_free, retry_stale},
     report::{Report, Status, VerdictReport},
     request::note,
     reviewer::Reviewer,

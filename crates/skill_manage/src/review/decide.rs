@@ -6,7 +6,7 @@ use library::{
     ProposalState, Stamp,
 };
 
-use super::{ProposalRef, ReviewError, get, hold::is_own};
+use super::{ProposalRef, ReviewError, get};
 use crate::{error::ManageError, manage::retry_stale, request::note, reviewer::Reviewer};
 
 /// Who rejects.
@@ -139,4 +139,9 @@ pub(super) fn check_waits(entry: ProposalEntry, target: &ProposalRef, now: Times
     }
     check_revision(&proposal, target)?;
     Ok(proposal)
+}
+
+/// Whether an actor is the one who proposed.
+fn is_own(proposal: &Proposal, actor: &Actor) -> bool {
+    proposal.actor == *actor
 }

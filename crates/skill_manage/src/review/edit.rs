@@ -10,24 +10,22 @@ use skill::{
     merge::{Conflict, Merge},
 };
 
-use super::{ProposalRef, ReviewError, decide::find_open, rebase, release};
+use super::{
+    ProposalRef, ReviewError,
+    decide::find_open,
+    rebase,
+    release::{self, Replacement},
+};
 use crate::{
-    change::{Change, judge, unjudged},
+    change::Change,
+    conclude::{judge, unjudged},
+    context::Context,
     error::ManageError,
-    manage::{Context, retry_stale},
+    manage::retry_stale,
     report::{Report, Status},
     request::note,
     reviewer::Reviewer,
 };
-
-/// The new content of one file.
-#[derive(Debug, Clone)]
-pub struct Replacement {
-    /// The file.
-    pub path: SkillPath,
-    /// What it is to be; `None` takes it out of the candidate.
-    pub bytes: Option<Vec<u8>>,
-}
 
 /// What is asked of [`edit`].
 #[derive(Debug, Clone)]

@@ -8,7 +8,7 @@
 //! proposed, is worked out there as well.
 
 use library::{
-    Action, Actor, EventStatus, Evidence, HeldChange, Library, Proposal, ProposalChange, ProposalEntry, ProposalId,
+    Action, EventStatus, Evidence, HeldChange, Library, Proposal, ProposalChange, ProposalEntry, ProposalId,
     ProposalState, Snapshot, Stamp,
 };
 use skill::{Bundle, Edit, SkillName, edit};
@@ -19,9 +19,10 @@ use super::{
     rebase::{self, Rebased, rebase},
 };
 use crate::{
-    change::{Change, Judged, judge},
+    change::Change,
+    conclude::{Judged, judge},
+    context::Context,
     error::ManageError,
-    manage::Context,
     policy::{Decision, Ruling},
     report::{Report, Status},
 };
@@ -288,9 +289,4 @@ fn both_reasons(before: Option<&str>, now: Option<&str>, limit_chars: usize) -> 
         }
         (before, now) => now.or(before).map(str::to_owned),
     }
-}
-
-/// Whether an actor is the one who proposed.
-pub(super) fn is_own(proposal: &Proposal, actor: &Actor) -> bool {
-    proposal.actor == *actor
 }

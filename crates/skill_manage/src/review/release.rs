@@ -2,10 +2,19 @@
 //! next revision takes in.
 
 use library::{Library, Proposal, ProposedRelease, Snapshot, Upstream, changed_files};
-use skill::{Bundle, File};
+use skill::{Bundle, File, SkillPath};
 
-use super::{ReviewError, edit::Replacement};
+use super::ReviewError;
 use crate::error::ManageError;
+
+/// The new content of one file.
+#[derive(Debug, Clone)]
+pub struct Replacement {
+    /// The file.
+    pub path: SkillPath,
+    /// What it is to be; `None` takes it out of the candidate.
+    pub bytes: Option<Vec<u8>>,
+}
 
 /// Refuses a proposal in which a person has still to choose between both sides.
 pub(super) fn check_resolved(proposal: &Proposal) -> Result<(), ReviewError> {

@@ -1,0 +1,286 @@
+//! [`conclude`]: judges and commits a [`Change`].
+
+use library::{
+    Action, ActorKind, Checkout, Commit, Committed, Content, EventStatus, FolderState, Library, NewRevision,
+    ProposalChange, Snapshot, Stamp,
+};
+use scan::{Baseline, Cleared, Verdict};
+use skill::{Bundle, Problem, SkillName, Strictness, diff, validate::validate_bundle};
+
+use crate::{
+    change::{Accepted, Change},
+    context::Context,
+    error::ManageError,
+    policy::{Decision, Proposed, Ruling},
+    report::{Report, ReportedProblem, Status, VerdictReport},
+    request::action_of,
+    review, trial,
+};
+
+/// A change that neither the standard nor the scanner refuses.
+pub(crate) struct Judged {
+    pub report: Report,
+    cleared: Option<Cleared>,
+}
+
+impl Judged {
+    /// What the scanner said.
+    pub fn scan(&self) -> scan::Report {
+        let VerdictReport { ruleset, findings, .. } = self.report.verdict.clone();
+        scan::Report { ruleset, findings }
+    }
+
+    /// The verdict over findings that the files before do not have.
+    pub fn new_verdict(&self) -> Verdict {
+        self.cleared.as_ref().map_or(Verdict::Allow, |cleared| cleared.report().new_verdict())
+    }
+
+    /// Whether the policy applies or holds the change, and why; what it refuses is an error.
+    pub fn decide(&self, change: &Change<'_>, context: &Context<'_>) -> Result<Decision, ManageError> {
+        check_policy(change, context, &self.report, self.cleared.as_ref())
+    }
+}
+
+/// Steps 4 to 9: the standard, the scanner, the policy, the commit and the report.
+pub(crate) fn conclude(
+    library: &mut Library,
+    change: Change<'_>,
+    context: &Context<'_>,
+    stamp: &Stamp,
+) -> Result<Report, ManageError> {
+    trial::check_set_back(library, &change, stamp)?;
+    let mut judged = judge(library, &change)?;
+    if judged.report.files.is_empty() && change.on_proposal {
+        return review::take_back(library, &change, judged.report, stamp);
+    }
+    if judged.report.files.is_empty() && !change.checks_out_again {
+        return unchanged(library, judged.report, &change);
+    }
+    let why = match judged.decide(&change, context)? {
+        Decision::Hold(why) => {
+            check_may_wait(library, &change, &why, stamp)?;
+            judged.report.decision = Some(Ruling::Hold);
+            return review::hold(library, change, judged, &why, (context, stamp));
+        }
+        Decision::Apply(why) | Decision::Refuse(why) => why,
+    };
+    let Judged { mut report, cleared } = judged;
+    report.decision = Some(Ruling::Apply);
+    if change.dry_run {
+        library.check_taken_back(change.skill, &change.candidate, &stamp.actor)?;
+        report.add(&format!("it would be applied: {why}"));
+    } else {
+        match trial::Planned::of(library, &change, cleared.as_ref())? {
+            Some(planned) => {
+                let committed = commit(library, change, cleared, stamp, Some(planned.restoring(stamp)))?;
+                planned.begin(library, &mut report, committed);
+            }
+            None => report.applied(commit(library, change, cleared, stamp, None)?),
+        }
+    }
+    Ok(report)
+}
+
+/// Refuses to hold what no person is to be asked for: content that one took back already, and a rollback that puts an
+/// edit of the folder aside, which a proposal could not keep.
+fn check_may_wait(library: &Library, change: &Change<'_>, why: &str, stamp: &Stamp) -> Result<(), ManageError> {
+    library.check_taken_back(change.skill, &change.candidate, &stamp.actor)?;
+    match &change.hand_edit {
+        None => Ok(()),
+        Some(_) => Err(ManageError::PolicyDenied {
+            message: format!("only a person puts aside this edit of the folder of {}: {why}", change.skill),
+            hint: format!("a person can do it at a terminal: skillhub rollback {} head", change.skill),
+        }),
+    }
+}
+
+/// The standard and the scanner.
+pub(crate) fn judge(library: &Library, change: &Change<'_>) -> Result<Judged, ManageError> {
+    let problems = check_standard(library, change)?;
+    let cleared = clear(library, change)?;
+    Ok(Judged { report: describe(change, cleared.as_ref(), problems), cleared })
+}
+
+/// A change in which a person has still to choose between two sides: neither the standard nor the scanner is
+/// asked before that.
+pub(crate) fn unjudged(change: &Change<'_>) -> Judged {
+    let mut report = describe(change, None, Vec::new());
+    report.add("not scanned yet: markers of the merge are left");
+    Judged { report, cleared: None }
+}
+
+/// Refuses an edit that brings an error. What was wrong before is told and does not block.
+fn check_standard(library: &Library, change: &Change<'_>) -> Result<Vec<ReportedProblem>, ManageError> {
+    if change.candidate.is_empty() {
+        return Ok(Vec::new());
+    }
+    let check =
+        |bundle: &Bundle| validate_bundle(bundle, Some(change.skill.as_str()), Strictness::Standard, library.limits());
+    let known = if change.snapshot.exists() { check(&change.snapshot.bundle) } else { Vec::new() };
+    let problems = check(&change.candidate);
+    let new: Vec<Problem> = problems.iter().filter(|problem| !problem.is_among(&known)).cloned().collect();
+    if change.is_edit && new.iter().any(Problem::is_error) {
+        return Err(ManageError::InvalidSkill { name: change.skill.clone(), problems: new });
+    }
+    Ok(ReportedProblem::list(problems, &known))
+}
+
+/// The way on from a revision that cannot be brought back.
+pub(crate) fn another_revision(skill: &SkillName) -> String {
+    format!("name another revision; `skillhub history {skill}` lists them with their verdicts")
+}
+
+/// The candidate as a value that may be committed; `None` for a deletion.
+fn clear(library: &Library, change: &Change<'_>) -> Result<Option<Cleared>, ManageError> {
+    if change.candidate.is_empty() {
+        return Ok(None);
+    }
+    match library.clear(change.skill, change.candidate.clone(), baseline(&change.snapshot))? {
+        Ok(cleared) => Ok(Some(cleared)),
+        Err(blocked) => {
+            let message = blocked.to_string();
+            let findings = blocked.into_report().findings;
+            let hint = match (change.action, findings.first()) {
+                (Action::Rollback, _) | (_, None) => another_revision(change.skill),
+                (_, Some(first)) => {
+                    let rule = &first.rule;
+                    format!("change the lines that the findings name; `skillhub scan --explain {rule}` says more")
+                }
+            };
+            Err(ManageError::ScanBlocked { message, findings, hint })
+        }
+    }
+}
+
+/// What the scanner may count as known. The files of a skill without a revision that exists are a
+/// hand edit that a dry run looks at, which was cleared when the snapshot was taken.
+fn baseline(snapshot: &Snapshot) -> Baseline<'_> {
+    let recorded = snapshot.base.as_ref().is_some_and(|base| !base.tombstone);
+    if recorded || !snapshot.exists() { snapshot.baseline() } else { Baseline::Cleared(&snapshot.bundle) }
+}
+
+/// The report of a change as if it were not made. Files and diff are those against the revision
+/// before, which is the hand edit where one is kept; the text of one that is blocked is not shown.
+fn describe(change: &Change<'_>, cleared: Option<&Cleared>, problems: Vec<ReportedProblem>) -> Report {
+    let hand_edit = change.hand_edit.as_ref().map(|revision| &revision.content);
+    let difference = match hand_edit {
+        Some(content) => diff::diff(&content.bundle(), &change.candidate),
+        None => diff::diff(&change.snapshot.bundle, &change.candidate),
+    };
+    let is_shown = !matches!(hand_edit, Some(Content::Captured(_)));
+    Report {
+        ok: true,
+        status: Status::DryRun,
+        action: change.action,
+        name: change.skill.to_string(),
+        revision: None,
+        number: None,
+        previous_revision: change.snapshot.base.as_ref().map(|base| base.id.clone()),
+        files: difference.files,
+        diff: if is_shown { difference.text } else { String::new() },
+        verdict: verdict_of(cleared),
+        problems,
+        proposal: change.accepted.as_ref().map(|accepted| accepted.proposal.id.to_string()),
+        proposal_revision: change.accepted.as_ref().map(|accepted| accepted.proposal.revision),
+        decision: None,
+        checkout: Checkout::Done,
+        message: change.messages.join("; "),
+    }
+}
+
+fn verdict_of(cleared: Option<&Cleared>) -> VerdictReport {
+    match cleared.map(Cleared::report) {
+        Some(report) => VerdictReport {
+            level: report.verdict(),
+            ruleset: report.ruleset.to_string(),
+            findings: report.findings.clone(),
+        },
+        None => VerdictReport { level: Verdict::Allow, ruleset: scan::ruleset().to_owned(), findings: Vec::new() },
+    }
+}
+
+/// The answer to a request that changes nothing; it makes no revision, and so writes no folder.
+fn unchanged(library: &Library, mut report: Report, change: &Change<'_>) -> Result<Report, ManageError> {
+    let base = change.snapshot.base.as_ref();
+    report.status = Status::Unchanged;
+    report.revision = base.map(|base| base.id.clone());
+    report.number = base.map(|base| base.number);
+    if report.message.is_empty() {
+        "the skill is like that already".clone_into(&mut report.message);
+    }
+    if matches!(library.folder_state(change.skill)?, FolderState::Missing) {
+        let why = format!("the folder is missing; `skillhub rollback {} head` writes it again", change.skill);
+        report.add(&why);
+        report.checkout = Checkout::Pending(why);
+    }
+    Ok(report)
+}
+
+/// What was asked for, of several edits what each is. What joins a proposal may be made of any edits.
+fn actions_of(change: &Change<'_>) -> Vec<Action> {
+    match change.edits {
+        _ if change.on_proposal => {
+            vec![Action::Create, Action::Edit, Action::Patch, Action::WriteFile, Action::RemoveFile]
+        }
+        [] => vec![change.action],
+        edits => edits.iter().map(action_of).collect(),
+    }
+}
+
+/// Whether the policy applies or holds a change, and why; what it refuses is an error.
+fn check_policy(
+    change: &Change<'_>,
+    context: &Context<'_>,
+    report: &Report,
+    cleared: Option<&Cleared>,
+) -> Result<Decision, ManageError> {
+    if change.accepted.is_some() {
+        return Ok(Decision::Apply("a person accepted it".to_owned()));
+    }
+    let verdict = cleared.map_or(Verdict::Allow, |cleared| cleared.report().new_verdict());
+    let actions = actions_of(change);
+    let (what, states) = ((&*actions, change.origin.as_ref()), (&change.snapshot.bundle, &change.candidate));
+    let proposed = Proposed::new(change.skill.as_str(), what, states, &report.files, verdict);
+    match context.policy.decide(&context.actor, &proposed) {
+        Decision::Refuse(why) => Err(ManageError::PolicyDenied {
+            message: format!("the policy refuses this change of {}: {why}", change.skill),
+            hint: "leave out what the policy refuses; `skillhub policy` shows it, and a person can change it"
+                .to_owned(),
+        }),
+        Decision::Apply(why) if context.actor.kind != ActorKind::Person => {
+            // The skill itself comes back, whatever its files are.
+            let removed = Library::removed_by_person(change.skill, change.snapshot.base.as_ref());
+            Ok(removed.map_or(Decision::Apply(why), |removed| Decision::Hold(removed.to_string())))
+        }
+        decided => Ok(decided),
+    }
+}
+
+fn commit(
+    library: &mut Library,
+    change: Change<'_>,
+    cleared: Option<Cleared>,
+    stamp: &Stamp,
+    behind: Option<NewRevision>,
+) -> Result<Option<Committed>, ManageError> {
+    let content = cleared.map_or(Content::Tombstone, Content::Cleared);
+    let revision = NewRevision {
+        content,
+        action: change.action,
+        stamp: stamp.clone(),
+        origin: change.origin,
+        absorbed_into: change.absorbed_into,
+        acceptance: change.accepted.as_ref().map(Accepted::acceptance),
+        upstream: change.upstream,
+        before: None,
+    };
+    let accepted = change
+        .accepted
+        .map(|Accepted { proposal, stamp, .. }| ProposalChange::noted(proposal, EventStatus::Accepted, stamp));
+    let commit = Commit {
+        skill: change.skill.clone(),
+        base: change.snapshot.base.map(|base| base.id),
+        revisions: change.hand_edit.into_iter().chain([revision]).chain(behind).collect(),
+    };
+    Ok(library.commit_with(vec![commit], accepted.into_iter().collect())?.into_iter().next())
+}
