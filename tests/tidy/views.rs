@@ -1,9 +1,9 @@
-//! One view: no module but `agent::effective` decides what an agent sees of a skill.
+//! One view: no modules but `agent::{effective, host, sight}` decide what an agent sees of a skill.
 
 use super::tree::{Fault, Tree};
 
-/// The module that decides it.
-const HOME: &str = "crates/agent/src/effective";
+/// The modules that decide it.
+const HOMES: [&str; 3] = ["crates/agent/src/effective", "crates/agent/src/host", "crates/agent/src/sight"];
 
 /// The parts of the decision, as tokens, and the files besides the module that define them.
 const PARTS: [(&[&str], &str); 4] = [
@@ -34,7 +34,8 @@ pub fn second_views(tree: &Tree) -> Vec<Fault> {
 }
 
 fn is_home(path: &str) -> bool {
-    path.starts_with(PLACES) || path.strip_prefix(HOME).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'))
+    let is_in = |home: &&str| path.strip_prefix(**home).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'));
+    path.starts_with(PLACES) || HOMES.iter().any(|home| is_in(&home))
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn second_implementations_are_found() {
     assert_eq!(found("crates/mcp/src/offer.rs"), [2, 3]);
     assert_eq!(found("crates/agent/src/effective_too.rs"), [2, 3]);
     assert!(found("crates/agent/src/effective.rs").is_empty());
-    assert!(found("crates/agent/src/effective/host.rs").is_empty());
+    assert!(found("crates/agent/src/host.rs").is_empty());
     assert_eq!(found("crates/library/src/agents.rs"), [2]);
     assert!(found("crates/agent/tests/live.rs").is_empty());
 }

@@ -14,7 +14,7 @@ use skill::SkillName;
 pub use operations::{COMMANDS, ROUTES, TOOLS};
 pub use table::{Act, Answer, Channel, SkillState, answer};
 
-use crate::{effective::Sight, error::AgentError};
+use crate::{error::AgentError, sight::Sight};
 
 /// One tool, command or route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,6 @@
 //! content that `read` serves. No other module decides either of them.
 
 mod folders;
-mod host;
 
 use std::{
     cell::RefCell,
@@ -14,39 +13,20 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::{
-    Scope,
-    folder::{self, FolderError, Leftovers},
-};
-use skill::{Bundle, Limits, SkillName};
+use library::{Scope, folder::FolderError};
+use skill::SkillName;
 
 use self::folders::Folders;
-pub use self::host::{Host, Surroundings};
 use crate::{
-    catalogue::{Catalogue, Listed},
-    permission::Decision,
+    catalogue::{Catalogue, read_folder},
+    host::Host,
+    listed::Listed,
     settings::Settings,
+    sight::Sight,
 };
 
 /// Revisions, newest first, among which the content of a folder is looked for.
 const REVISIONS: usize = 1000;
-
-/// The decision of our own readers about a skill and an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sight {
-    /// They show it.
-    Seen,
-    /// They show it after a person was asked.
-    Asked,
-    /// A person or an agent disabled it.
-    Disabled,
-    /// A permission denies it.
-    Denied,
-    /// The agent has a list of skills, and it is not on it.
-    NotOnList,
-    /// Its content is not shown to agents: why.
-    Unusable(String),
-}
 
 /// The content that a host finds under a skill's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -206,70 +186,10 @@ impl<'a> Views<'a> {
     }
 }
 
-/// Tests for a skill with the content of the one that takes precedence over it.
-pub(crate) fn is_equal_copy(catalogue: &Catalogue, known: &Listed, hidden: &Listed) -> bool {
-    let digest = |listed: &Listed| listed.head.as_ref().filter(|_| !listed.modified).map(|head| head.digest.clone());
-    if digest(known).is_some() && digest(known) == digest(hidden) {
-        return true;
-    }
-    let found = hidden.path.as_deref().map(read_folder);
-    let served = || catalogue.files(known);
-    found.is_some_and(|found| found.is_ok_and(|found| served().is_ok_and(|served| found.same_but_line_ends(&served))))
-}
-
 /// The content of a skill's own folder that our own readers refuse. Hosts read a folder with a `SKILL.md`.
 fn refused(own: &Path) -> Reads {
     let opened = Dir::open_ambient_dir(own, ambient_authority());
     if opened.is_ok_and(|dir| dir.is_file("SKILL.md")) { Reads::Blocked } else { Reads::Nothing }
-}
-
-fn read_folder(path: &Path) -> Result<Bundle, FolderError> {
-    folder::read_dir(folder::open_at(path)?, Leftovers::Skip, &Limits::default())
-}
-
-impl Listed {
-    /// The decision of our own readers for an agent. Reasons that hold for every agent come first.
-    #[must_use]
-    pub fn sight(&self, settings: &Settings, agent: &str) -> Sight {
-        if !self.enabled {
-            return Sight::Disabled;
-        }
-        if let Some(fault) = &self.fault {
-            return Sight::Unusable(fault.clone());
-        }
-        if self.scope == Scope::Builtin && self.name.as_str() == EVOLVING && !settings.tells_of_evolution(agent) {
-            return Sight::Unusable("agents change no skills here: skill_evolution is off".to_owned());
-        }
-        permitted(settings, agent, self.name.as_str(), self.qualified().as_deref())
-    }
-}
-
-/// The built-in skill by which agents change skills.
-const EVOLVING: &str = "skillhub-evolving-skills";
-
-impl Settings {
-    /// The configuration's part of what an agent sees of a skill, by its bare name and, where it was installed,
-    /// `owner/name`.
-    #[must_use]
-    pub fn sight(&self, agent: &str, name: &str, qualified: Option<&str>) -> Sight {
-        permitted(self, agent, name, qualified)
-    }
-
-    /// Tests the configuration for an agent and a skill, by its bare name and, where it was installed, `owner/name`.
-    #[must_use]
-    pub fn lets_see(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {
-        !matches!(permitted(self, agent, name, qualified), Sight::Denied | Sight::NotOnList)
-    }
-}
-
-/// The configuration's part of [`Sight`].
-fn permitted(settings: &Settings, agent: &str, name: &str, qualified: Option<&str>) -> Sight {
-    match settings.permissions.skill(agent, name, qualified) {
-        Decision::Deny => Sight::Denied,
-        _ if !settings.is_on_list(agent, name, qualified) => Sight::NotOnList,
-        Decision::Ask => Sight::Asked,
-        Decision::Allow => Sight::Seen,
-    }
 }
 
 #[cfg(test)]

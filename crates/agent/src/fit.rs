@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use crate::{catalogue::Listed, search::search};
+use crate::{listed::Listed, search::search};
 
 /// Bytes that count as one token: an estimate that needs no model's vocabulary.
 const BYTES_PER_TOKEN: usize = 4;

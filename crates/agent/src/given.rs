@@ -5,10 +5,7 @@ use std::path::PathBuf;
 use library::{FolderEdit, FolderFiles, Head, Library, Served};
 use skill::Bundle;
 
-use crate::{
-    catalogue::{Catalogue, Listed},
-    error::AgentError,
-};
+use crate::{catalogue::Catalogue, error::AgentError, listed::Listed};
 
 /// What one run is given of a skill.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::{
 use library::{Closeness, Glance, Home, Library, LibraryError, Scope, find_agent, folder, resolve};
 use skill::SkillName;
 
-use crate::effective::{Host, Surroundings};
+use crate::host::{Host, Surroundings};
 
 /// How deep below one of the folders a skill may stand.
 pub const DEPTH: usize = 6;

@@ -10,7 +10,7 @@ use std::path::Path;
 
 pub(crate) use tree::Tree;
 
-use crate::{catalogue::Listed, safe_text::one_line, settings::Settings};
+use crate::{listed::Listed, safe_text::one_line, settings::Settings};
 
 /// Every form of the list. Those of other systems are a module each, and hang on what is here by their line alone.
 pub const FORMS: &[Form] = &[Form::XML, spring::MARKDOWN, deerflow::DEERFLOW, opencode::OPENCODE, Form::NAMES];

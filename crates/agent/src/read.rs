@@ -6,12 +6,13 @@ use library::{Head, Scope};
 use skill::{Limits, SkillName, SkillPath, validate::load};
 
 use crate::{
-    catalogue::{Catalogue, Listed, folder_of},
-    effective::Sight,
+    catalogue::{Catalogue, folder_of},
     error::AgentError,
+    listed::Listed,
     prompt,
     safe_text::{contained, escape},
     settings::Settings,
+    sight::Sight,
     tool_policy::Declared,
 };
 

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::{catalogue::Listed, words::words};
+use crate::{listed::Listed, words::words};
 
 /// A skill that was found.
 #[derive(Debug, Clone, Copy)]

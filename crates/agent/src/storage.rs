@@ -4,7 +4,7 @@ use library::{Library, LibraryError, State};
 
 use crate::{
     builtin::Builtin,
-    catalogue::{Listed, listed, of_builtin},
+    listed::{Listed, listed, of_builtin},
     places::Access,
 };
 

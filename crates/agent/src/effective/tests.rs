@@ -11,11 +11,11 @@ use std::{
 use jiff::Timestamp;
 use library::{Action, Actor, ActorKind, Commit, Content, Home, Library, NewRevision, Stamp, find_agent};
 use scan::{Baseline, clear};
-use skill::{File, SkillPath};
+use skill::{Bundle, File, Limits, SkillPath};
 use tempfile::TempDir;
 
 use super::*;
-use crate::places::Places;
+use crate::{host::Surroundings, places::Places};
 
 /// A home with a project in it, and the skill `pdf` in the project's library at revision 2.
 struct Layout {

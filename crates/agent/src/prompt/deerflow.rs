@@ -4,7 +4,7 @@ use library::Scope;
 
 use super::{Form, Look, Tree};
 use crate::{
-    catalogue::Listed,
+    listed::Listed,
     safe_text::{escape, one_line},
 };
 

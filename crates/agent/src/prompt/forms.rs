@@ -2,7 +2,7 @@
 
 use super::Look;
 use crate::{
-    catalogue::Listed,
+    listed::Listed,
     safe_text::{escape, one_line},
 };
 

@@ -3,7 +3,7 @@
 use library::Scope;
 
 use super::{Form, Look};
-use crate::{catalogue::Listed, safe_text::told};
+use crate::{listed::Listed, safe_text::told};
 
 /// The skills of the user, of the project and of the program apart, with how to read them.
 pub(super) const MARKDOWN: Form =

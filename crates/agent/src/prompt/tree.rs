@@ -4,7 +4,7 @@ use std::path::Path;
 
 use library::Scope;
 
-use crate::catalogue::Listed;
+use crate::listed::Listed;
 
 /// Folders of skills in a container: of those that are read only, and of those that can be changed.
 #[derive(Debug, Clone, Copy)]
