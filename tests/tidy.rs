@@ -3,6 +3,8 @@
 //! A check is a function from a tree to its [`Fault`]s, all of them at once. Here each one runs
 //! over the checkout; beside its definition each one runs over a bad sample, so that it can fail.
 
+#[path = "tidy/circles.rs"]
+mod circles;
 #[path = "tidy/documents.rs"]
 mod documents;
 #[path = "tidy/layers.rs"]
@@ -81,6 +83,11 @@ fn one_module_decides_agents_views() {
 #[test]
 fn names_of_other_systems_stay_in_their_modules() {
     assert_none(systems::strays(&CHECKOUT));
+}
+
+#[test]
+fn no_circles_of_files_but_parents_and_children() {
+    assert_none(circles::circles(&CHECKOUT));
 }
 
 #[test]

@@ -15,10 +15,10 @@ use crate::{
     near::{near, suggest},
     position::join,
     problem::Problems,
+    reference::{Reference, Root, Segment},
     schema::judge,
     shape::{Shape, follow, is_composed},
     systems::also_called,
-    reference::{Reference, Root, Segment},
     template::Template,
 };
 

@@ -15,8 +15,8 @@ use std::cmp::Ordering;
 use serde_json::Value;
 
 use crate::{
-    scope::{Absent, Scope},
     reference::Reference,
+    scope::{Absent, Scope},
     template::{TEMPLATE_BYTES, TemplateError, end_of},
 };
 

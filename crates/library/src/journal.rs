@@ -17,7 +17,6 @@ mod frames;
 use std::{
     io::{self, Read, Seek, SeekFrom, Write},
     ops::Range,
-    sync::LazyLock,
 };
 
 use cap_std::fs::{Dir, File, OpenOptions};
@@ -25,6 +24,7 @@ use serde::{Deserialize, Serialize};
 
 use self::frames::{framed, starts, sum};
 use crate::{
+    boot::boot_id,
     events::Event,
     home::{Durability, overwrite, sync_folder, write_atomically},
     links::{LinkStep, LockLines},
@@ -380,16 +380,6 @@ fn forget_applied(dir: &Dir) -> io::Result<()> {
 
 fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
-}
-
-/// What tells one boot of the machine from another, where the system says it; without it every
-/// opening applies the journal again.
-pub(crate) fn boot_id() -> Option<&'static str> {
-    static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
-        let proc = Dir::open_ambient_dir("/proc/sys/kernel/random", cap_std::ambient_authority()).ok()?;
-        proc.read_to_string("boot_id").ok().map(|id| id.trim().to_owned())
-    });
-    BOOT.as_deref()
 }
 
 /// Refuses more bytes than the file can have: checkpoints empty it long before.

@@ -26,6 +26,7 @@
 //! ```
 
 mod agents;
+mod boot;
 mod checkout;
 pub mod child;
 mod edit_policy;

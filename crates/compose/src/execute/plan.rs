@@ -6,8 +6,8 @@ use super::Shared;
 use crate::{
     declaration::{Filling, OnError, Step},
     host::Approval,
-    scope::{Given, Scope},
     reference::{Reference, Root},
+    scope::{Given, Scope},
     template::Template,
     tool::ComposedTool,
     trace::Failure,

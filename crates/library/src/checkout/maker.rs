@@ -10,7 +10,7 @@ use cap_std::{ambient_authority, fs::Dir};
 use sha2::{Digest as _, Sha256};
 
 use super::TEMPORARY;
-use crate::journal::boot_id;
+use crate::boot::boot_id;
 
 /// Who made a temporary name.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,0 +1,14 @@
+//! [`boot_id`]: what tells one boot of the machine from another.
+
+use std::sync::LazyLock;
+
+use cap_std::fs::Dir;
+
+/// The id of this boot, where the system says it.
+pub(crate) fn boot_id() -> Option<&'static str> {
+    static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
+        let proc = Dir::open_ambient_dir("/proc/sys/kernel/random", cap_std::ambient_authority()).ok()?;
+        proc.read_to_string("boot_id").ok().map(|id| id.trim().to_owned())
+    });
+    BOOT.as_deref()
+}
