@@ -18,14 +18,23 @@ fn lines(error: &Value) -> Vec<u64> {
     error["details"]["matches"].as_array().unwrap().iter().map(|found| found["line"].as_u64().unwrap()).collect()
 }
 
-/// Runs a command that must be refused, leave the skill and its history as they were, and be in the log.
+/// Runs a command that must be refused and leave the skill and its history as they were.
 #[track_caller]
-fn refused(sandbox: &Sandbox, args: &[&str], exit: i32, code: &str) -> Value {
+fn changes_nothing(sandbox: &Sandbox, args: &[&str], exit: i32, code: &str) -> Value {
     let folder = sandbox.user_skill("demo");
     let look = || (snapshot(&folder), sandbox.done(&["history", "demo"]));
     let before = look();
     let error = sandbox.ask(args).refused(exit, code);
     assert_eq!(look(), before, "what was refused left something behind");
+    error
+}
+
+/// As [`changes_nothing`], for a change of the skill: its refusal is the newest event of the log.
+#[track_caller]
+fn refused(sandbox: &Sandbox, args: &[&str], exit: i32, code: &str) -> Value {
+    let error = changes_nothing(sandbox, args, exit, code);
+    let newest = sandbox.done(&["log", "--limit", "1"])["events"][0].clone();
+    assert_eq!((&newest["status"], &newest["code"]), (&json!("refused"), &json!(code)), "{newest}");
     error
 }
 
@@ -284,12 +293,12 @@ fn held_changes_of_groups_are_decided_by_id() {
     assert_eq!(sandbox.done(&["review", "show", &first])["proposal"]["name"], "help");
     let diff = sandbox.done(&["review", "diff", &first, "--onto-head"]);
     assert!(diff["diff"].as_str().unwrap().contains("+Other. Ask."), "{diff:#}");
-    refused(&sandbox, &["review", "accept", &first], 5, "policy_denied");
+    changes_nothing(&sandbox, &["review", "accept", &first], 5, "policy_denied");
     assert_eq!(sandbox.run_as(&sandbox.token(), &["review", "accept", &first]).done()["status"], "applied");
     assert!(fs::read_to_string(folder.join("SKILL.md")).unwrap().contains("Other. Ask."));
     let second = hold("help", "Ask.");
     assert_eq!(sandbox.done(&["review", "reject", &second])["state"], "rejected");
-    refused(&sandbox, &["review", "show", "zzzzzz"], 7, "not_found");
+    changes_nothing(&sandbox, &["review", "show", "zzzzzz"], 7, "not_found");
 }
 
 // DF1
@@ -308,11 +317,11 @@ fn skill_of_a_group_has_one_name_everywhere() {
     sandbox.done(&patch);
     assert_eq!(sandbox.done(&["blame", "help"])["number"], 2);
     assert_eq!(sandbox.done(&["pin", "help"])["pinned"], true);
-    refused(&sandbox, &["manage", "delete", "help"], 5, "policy_denied");
+    changes_nothing(&sandbox, &["manage", "delete", "help"], 5, "policy_denied");
     sandbox.run_as(&sandbox.token(), &["unpin", "help"]).done();
     sandbox.done(&["manage", "delete", "help"]);
     assert!(!folder.exists());
-    refused(&sandbox, &["pin", "help"], 7, "not_found");
+    changes_nothing(&sandbox, &["pin", "help"], 7, "not_found");
     assert_eq!(sandbox.done(&["rollback", "help"])["status"], "applied");
     assert!(fs::read_to_string(folder.join("SKILL.md")).unwrap().contains("Help twice."));
     assert!(!sandbox.user_skill("help").exists());
