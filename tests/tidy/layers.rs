@@ -43,7 +43,7 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("git2", &["library", "registry-index", "client"]),
     ("cap-std", &["library", "registry-index", "client", "agent", "compose"]),
     ("cap-fs-ext", &["library", "registry-index", "client", "compose"]),
-    ("tokio", &["server", "mcp", "client"]),
+    ("tokio", &["server", "mcp"]),
     ("axum", &["server", "mcp"]),
     ("rusqlite", &["server"]),
     ("utoipa", &["server"]),
