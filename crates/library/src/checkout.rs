@@ -23,8 +23,8 @@ pub(crate) use by_files::{finish, give_back, take_away};
 pub(crate) use maker::Maker;
 
 use crate::{
+    disk::{random_process_id, sync_folder},
     folder::{self, Leftovers},
-    home::{random_process_id, sync_folder},
 };
 
 /// The beginning of every temporary name that we make in a library.

@@ -15,7 +15,7 @@ use serde_json::Value;
 use skill::objects_and_commas;
 
 use crate::{
-    home::{Durability, random_process_id, read_optional, sync_folder, write_atomically},
+    disk::{Durability, random_process_id, read_optional, sync_folder, write_atomically},
     proposals::ProposalId,
     revision::{Before, Revision, RevisionId, Stamp},
     state::SkillState,

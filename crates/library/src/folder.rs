@@ -23,7 +23,7 @@ use thiserror::Error;
 pub use search::{SKIPPED, find_skills};
 pub(crate) use signature::{Content, Signature, content};
 
-use crate::home::sync_folder;
+use crate::{disk::sync_folder, resolved};
 use listing::{Entry, Kind};
 
 /// What tools and systems leave in a folder and no skill is made of; passed over by
@@ -222,7 +222,7 @@ pub(crate) fn folders_in(dir: &Dir) -> io::Result<Vec<String>> {
 /// # Errors
 /// What the system said.
 pub fn open_resolved(path: &Path) -> io::Result<Dir> {
-    listing::open_resolved(path)
+    resolved::open(path)
 }
 
 /// As [`open_at`], creating the folder and its parents when missing. Whose it is does not matter: what

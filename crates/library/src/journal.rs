@@ -25,8 +25,8 @@ use serde::{Deserialize, Serialize};
 use self::frames::{framed, starts, sum};
 use crate::{
     boot::boot_id,
+    disk::{Durability, overwrite, sync_folder, write_atomically},
     events::Event,
-    home::{Durability, overwrite, sync_folder, write_atomically},
     links::{LinkStep, LockLines},
     proposals::store::ProposalFile,
     storage::{HeadChange, Object},

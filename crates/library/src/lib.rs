@@ -29,6 +29,7 @@ mod agents;
 mod boot;
 mod checkout;
 pub mod child;
+mod disk;
 mod edit_policy;
 mod events;
 mod failures;
@@ -38,14 +39,17 @@ pub mod interrupt;
 mod journal;
 mod library;
 mod links;
+mod location;
 mod lock;
 mod originals;
 mod outcomes;
 mod ownership;
 mod place;
+mod place_error;
 mod private;
 mod projection;
 mod proposals;
+mod resolved;
 mod reviewers;
 mod revision;
 mod state;
@@ -58,26 +62,29 @@ mod watcher;
 mod whole_change;
 
 pub use agents::{Agent, agents, find_agent};
+pub use disk::{
+    Durability, ensure_dir, ensure_private_dir, open_dir, random_process_id, read_bounded, write_atomically,
+    write_private,
+};
 pub use edit_policy::{EditPolicy, EditRules, HandEdit};
 pub use events::{Event, EventStatus, operation_id};
-pub use home::{
-    Durability, Home, PlaceError, ensure_dir, ensure_private_dir, open_dir, random_process_id, read_bounded,
-    write_atomically, write_private,
-};
+pub use home::Home;
 pub use library::{
     Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderEdit, FolderFiles,
     FolderState, Front, Glance, HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library,
-    LibraryError, LibraryNote, Lost, Places, Plans, Recovery, RelocateError, Relocation, Scope, Sizes, Snapshot,
+    LibraryError, LibraryNote, Lost, Places, Plans, Recovery, RelocateError, Relocation, Sizes, Snapshot,
     SnapshotError, Standing, StateMend, TakeOver, TakenBack, TemporaryKind, look_at_places, make_private, relocate,
-    resolve, return_reason,
+    return_reason,
 };
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
+pub use location::{Scope, resolve};
 pub use lock::{LibraryLock, LockError};
 pub use outcomes::{
     Basis, LARGEST_NUMBER, Outcome, OutcomeFault, OutcomeKind, OutcomeWriter, Outcomes, Recorded,
     SKILL_BYTES as OUTCOME_BYTES,
 };
 pub use place::{AgentDir, PlaceLinkError, Placed};
+pub use place_error::PlaceError;
 pub use private::{make_dir_private, make_file_private};
 pub use proposals::{
     DamagedProposal, Decided, Evidence, EvidenceError, EvidenceKind, HeldChange, Kept, Proposal, ProposalChange,

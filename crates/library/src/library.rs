@@ -11,7 +11,6 @@ mod glance;
 mod hand_edit;
 mod judged_anew;
 mod linking;
-mod location;
 mod lock_lines;
 mod mark;
 mod numbers;
@@ -43,7 +42,6 @@ pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
 pub use glance::{Closeness, Front, Glance, Head, Standing};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
-pub use location::{Scope, resolve};
 pub use recover::Recovery;
 pub use returned::return_reason;
 pub use taken_back::TakenBack;
@@ -58,17 +56,17 @@ pub use work::Plans;
 
 use self::numbers::Numbers;
 use crate::{
+    disk::{Durability, ensure_dir, ensure_private_dir, open_dir, open_resolved, sync_folders_above, write_atomically},
     edit_policy::EditPolicy,
     events::{self, Event},
     folder,
-    home::{
-        Durability, Home, PlaceError, ensure_dir, ensure_private_dir, open_dir, open_resolved, sync_folders_above,
-        write_atomically,
-    },
+    home::Home,
     journal::Journal,
     links::Linker,
+    location::Scope,
     lock::{LibraryLock, LockError},
     ownership,
+    place_error::PlaceError,
     revision::{Revision, RevisionId, RevisionSpec},
     state::StateError,
     storage::{self, Storage, StorageError},

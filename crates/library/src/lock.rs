@@ -11,7 +11,7 @@ use cap_std::fs::{Dir, OpenOptions};
 use jiff::Timestamp;
 use thiserror::Error;
 
-use crate::home::overwrite;
+use crate::disk::overwrite;
 
 /// The file of the lock that commits hold.
 const COMMIT: &str = "lock";

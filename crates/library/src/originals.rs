@@ -4,7 +4,7 @@ use std::{io, time::Duration};
 
 use cap_std::fs::{Dir, OpenOptions};
 
-use crate::home::sync_folder;
+use crate::disk::sync_folder;
 
 /// The folder of a library's folder in the home that holds originals, one folder an operation.
 pub(crate) const FOLDER: &str = "originals";

@@ -19,7 +19,7 @@ use skill::SkillName;
 use thiserror::Error;
 
 use crate::{
-    home::{open_dir, read_bounded},
+    disk::{open_dir, read_bounded},
     library::{Library, LibraryError},
     revision::RevisionId,
 };

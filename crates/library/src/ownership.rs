@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::home::PlaceError;
+use crate::place_error::PlaceError;
 
 /// Refuses a home that another user owns or can write to; one that does not exist passes.
 ///
@@ -47,7 +47,7 @@ mod unix {
     use nix::unistd::{Gid, Group, Uid, User};
     use rustix::fs::{Stat, stat};
 
-    use crate::{home::PlaceError, library::resolve};
+    use crate::{location::resolve, place_error::PlaceError};
 
     const GROUP_WRITES: u32 = 0o020;
     const ALL_WRITE: u32 = 0o002;
@@ -143,7 +143,7 @@ mod unix {
 mod elsewhere {
     use std::path::Path;
 
-    use crate::home::PlaceError;
+    use crate::place_error::PlaceError;
 
     pub(crate) fn refuse_foreign(_path: &Path) -> Result<(), PlaceError> {
         Ok(())

@@ -14,9 +14,10 @@ use thiserror::Error;
 
 use crate::{
     checkout::{self, Maker},
+    disk::{ensure_dir, open_dir, sync_folder},
     folder::{self, Leftovers},
-    home::{PlaceError, ensure_dir, open_dir, sync_folder},
     originals,
+    place_error::PlaceError,
 };
 
 /// What version control keeps a history in.

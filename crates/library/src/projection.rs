@@ -11,7 +11,7 @@ use std::{
 
 use cap_std::fs::Dir;
 
-use crate::home::{Durability, read_optional, write_atomically};
+use crate::disk::{Durability, read_optional, write_atomically};
 
 const SUM_BYTES: usize = 8;
 

@@ -9,8 +9,10 @@ use skill::Limits;
 use thiserror::Error;
 
 use crate::{
-    home::{Home, PlaceError, open_dir, write_private},
+    disk::{open_dir, write_private},
+    home::Home,
     lock::{LibraryLock, LockError},
+    place_error::PlaceError,
     toml_text::from_toml,
 };
 

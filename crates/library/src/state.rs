@@ -16,7 +16,7 @@ use thiserror::Error;
 use toml::{Table, Value};
 
 use crate::{
-    home::{Durability, read_bounded, write_atomically},
+    disk::{Durability, read_bounded, write_atomically},
     revision::{Actor, ActorKind},
     toml_text::parts,
     trials::{StoredSetBack, StoredTrial},

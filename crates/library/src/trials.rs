@@ -15,9 +15,9 @@ use sha2::{Digest as _, Sha256};
 use skill::SkillName;
 
 use crate::{
+    disk::open_dir,
     events::{Event, EventStatus},
     folder,
-    home::open_dir,
     library::{Head, Library, LibraryError},
     outcomes::OutcomeKind,
     revision::{RevisionId, Stamp},

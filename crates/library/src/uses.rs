@@ -10,7 +10,7 @@ use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    home::{open_dir, read_bounded},
+    disk::{open_dir, read_bounded},
     library::{Library, LibraryError},
     revision::RevisionId,
 };

@@ -16,7 +16,8 @@ use serde::{Deserialize, Serialize};
 use skill::Bundle;
 
 use crate::{
-    home::{Home, ensure_dir, open_dir},
+    disk::{ensure_dir, open_dir},
+    home::Home,
     projection::Projection,
 };
 

@@ -13,7 +13,7 @@ use cap_std::fs::{Dir, File, OpenOptions};
 use flate2::{Compression, read::GzDecoder, write::GzEncoder};
 
 use super::{FILE, parse};
-use crate::home::{Durability, read_optional, write_atomically};
+use crate::disk::{Durability, read_optional, write_atomically};
 
 const LOCK: &str = "events.lock";
 const PACKED: &str = ".gz";

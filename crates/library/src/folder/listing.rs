@@ -34,38 +34,6 @@ pub(super) fn open_at(path: &Path) -> io::Result<Dir> {
     Dir::open_ambient_dir(path, cap_std::ambient_authority())
 }
 
-/// Opens a folder at an absolute path on which no name may be a link. Where the system cannot say so of
-/// all of them, it is the last one that is held to it.
-#[cfg(target_os = "linux")]
-pub(super) fn open_resolved(path: &Path) -> io::Result<Dir> {
-    use rustix::{
-        fs::{CWD, Mode, OFlags, ResolveFlags, openat2},
-        io::Errno,
-    };
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        Err(Errno::NOSYS | Errno::PERM) => open_last_resolved(path),
-        result => Ok(Dir::from_std_file(result?.into())),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub(super) fn open_resolved(path: &Path) -> io::Result<Dir> {
-    open_last_resolved(path)
-}
-
-#[cfg(unix)]
-fn open_last_resolved(path: &Path) -> io::Result<Dir> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(Dir::from_std_file(rustix::fs::open(path, flags, Mode::empty())?.into()))
-}
-
-#[cfg(not(unix))]
-fn open_last_resolved(path: &Path) -> io::Result<Dir> {
-    open_at(path)
-}
-
 /// Opens a folder in a folder, which must be no link; `name` is one that a listing gave.
 #[cfg(unix)]
 pub(super) fn open_child(dir: &Dir, name: &str) -> io::Result<Dir> {
@@ -230,22 +198,6 @@ mod tests {
         assert_eq!(fast, sorted(portable_entries(&dir).unwrap()));
         let only_named = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
         assert_eq!(fast, sorted(entries(&only_named).unwrap()));
-    }
-
-    #[test]
-    fn a_resolved_path_leads_through_no_link() {
-        let temp = tempfile::tempdir().unwrap();
-        let real = crate::resolve(temp.path()).unwrap();
-        let dir = open_at(&real).unwrap();
-        dir.create_dir_all("a/b").unwrap();
-        dir.symlink_contents("a", "link").unwrap();
-        dir.symlink_contents("b", "a/link").unwrap();
-        assert!(open_resolved(&real.join("a/b")).is_ok() && open_last_resolved(&real.join("a/b")).is_ok());
-        for bad in ["link", "link/b", "a/link"] {
-            assert!(open_at(&real.join(bad)).is_ok() && open_resolved(&real.join(bad)).is_err(), "{bad}");
-        }
-        assert!(open_last_resolved(&real.join("a/link")).is_err());
-        assert_eq!(open_resolved(&real.join("none")).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

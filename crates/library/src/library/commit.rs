@@ -23,12 +23,13 @@ use super::{
 };
 use crate::{
     checkout::{self, Staged},
+    disk::ensure_resolved,
     events::{self, Event, operation_id},
-    home::{PlaceError, ensure_resolved},
     interrupt::Section,
     journal::{Journal, Record, Temporary},
     links::{LinkChanges, LinkStep},
     lock::LibraryLock,
+    place_error::PlaceError,
     proposals::{ProposalChange, store},
     revision::{Action, Content, NewRevision, Revision, RevisionId},
     state::State,

@@ -8,8 +8,8 @@ use skill::{Bundle, SkillName};
 
 use super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
+    disk::{Written, open_dir, written},
     events::{self, Event},
-    home::{Written, open_dir, written},
     lock::LibraryLock,
     revision::{Actor, ActorKind, Stamp},
     state::{self, SkillState, State, StoredWaiver},

@@ -16,8 +16,8 @@ use super::{
     remembered::{Known, MUCH_NEWS, Remembered},
 };
 use crate::{
+    disk::open_dir,
     folder::{self, Content, Signature},
-    home::open_dir,
     revision::{Origin, Revision, RevisionId},
     storage::{Storage, StorageError},
 };

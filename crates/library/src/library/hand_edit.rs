@@ -11,8 +11,8 @@ use thiserror::Error;
 
 use super::{Commit, CommitError, LOCK_WAIT, Library, LibraryError, foreseen::Judged, returned::return_reason};
 use crate::{
+    disk::open_dir,
     folder::{self, FolderError, Leftovers},
-    home::open_dir,
     journal,
     lock::LibraryLock,
     revision::{Action, ActorKind, Content, NewRevision, Revision, Stamp},

@@ -81,7 +81,7 @@ impl Library {
     /// Tests for an original that is still kept in the home.
     #[must_use]
     pub fn keeps_original(&self, original: &Original) -> bool {
-        let own = crate::home::open_dir(self.own_path()).ok().flatten();
+        let own = crate::disk::open_dir(self.own_path()).ok().flatten();
         own.is_some_and(|own| own.symlink_metadata(&original.kept).is_ok())
     }
 

@@ -6,7 +6,7 @@ use cap_std::fs::Dir;
 
 use super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
-    home::{Durability, open_dir, read_bounded, write_atomically},
+    disk::{Durability, open_dir, read_bounded, write_atomically},
     links::LockLines,
     lock::LibraryLock,
 };

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::Library;
-use crate::{events, home::open_dir, journal, state};
+use crate::{disk::open_dir, events, journal, state};
 
 impl Library {
     /// A number that changes with everything that a skillhub commits or sets here, from whichever process;

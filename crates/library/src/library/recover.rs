@@ -10,9 +10,9 @@ use skill::{Bundle, File, SkillName};
 use super::{LOCK_WAIT, Library, LibraryError, commit::CHECKPOINT_BYTES, keep_copy, lock_lines};
 use crate::{
     checkout,
+    disk::{ensure_dir, ensure_resolved, open_dir, sync_folder},
     events::{self, Event},
     folder::{self, FolderError, Leftovers},
-    home::{ensure_dir, ensure_resolved, open_dir, sync_folder},
     journal::{self, Journal, Record, Temporary},
     lock::{LibraryLock, LockError},
     proposals::store,

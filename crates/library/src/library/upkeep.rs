@@ -22,9 +22,11 @@ pub use places::{Places, look_at_places, make_private};
 pub use relocate::{RelocateError, Relocation, relocate};
 pub use state::StateMend;
 
-use super::{Library, LibraryError, Scope, resolve};
+use super::{Library, LibraryError};
 use crate::{
-    home::{Home, open_dir, open_resolved, sync_folder},
+    disk::{open_dir, open_resolved, sync_folder},
+    home::Home,
+    location::{Scope, resolve},
     lock,
 };
 

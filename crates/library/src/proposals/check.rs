@@ -9,7 +9,7 @@ use super::{
     store::{self, Which},
 };
 use crate::{
-    home::{open_dir, sync_folder},
+    disk::{open_dir, sync_folder},
     library::{Library, LibraryError, aside_name},
     lock::LibraryLock,
     revision::RevisionId,

@@ -8,8 +8,8 @@ use super::{
     store::{self, ProposalFile, Which},
 };
 use crate::{
+    disk::open_dir,
     events::{Event, EventStatus},
-    home::open_dir,
     library::{CommitError, Library, LibraryError},
     revision::{Revision, Stamp},
 };

@@ -6,7 +6,7 @@ use cap_std::fs::Dir;
 use skill::Limits;
 
 use super::{ProposalEntry, ProposalId, document};
-use crate::home::{read_bounded, sync_folder};
+use crate::disk::{read_bounded, sync_folder};
 
 const OPEN: &str = "proposals";
 const DECIDED: &str = "proposals/decided";

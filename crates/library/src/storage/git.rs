@@ -25,7 +25,7 @@ pub(super) use objects::{Commit, Entry, EntryKind};
 
 use super::{Checked, Damage, HeadChange, Object, Prepared, Storage, StorageError, check, message::Trailers};
 use crate::{
-    home::sync_folder,
+    disk::sync_folder,
     revision::{Action, Content, NewRevision, Revision, RevisionId, Stamp, Upstream},
 };
 

@@ -6,7 +6,7 @@ use skill::SkillName;
 use thiserror::Error;
 
 use crate::{
-    home::PlaceError, interrupt::Interrupted, library::LibraryError, lock::LockError, proposals::ProposalId,
+    interrupt::Interrupted, library::LibraryError, lock::LockError, place_error::PlaceError, proposals::ProposalId,
     revision::RevisionId, storage::StorageError,
 };
 

@@ -6,8 +6,8 @@ use skill::Limits;
 
 use super::super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
+    disk::{open_dir, read_bounded},
     events,
-    home::{open_dir, read_bounded},
     lock::LibraryLock,
     toml_text::from_toml,
 };

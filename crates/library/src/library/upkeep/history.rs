@@ -5,8 +5,8 @@ use skill::SkillName;
 
 use super::super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
+    disk::open_dir,
     folder::{self, Leftovers},
-    home::open_dir,
     journal::Journal,
     journal::Piece,
     lock::LibraryLock,

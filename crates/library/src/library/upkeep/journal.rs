@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use super::super::{LOCK_WAIT, Library, LibraryError, Recovery};
 use crate::{
+    disk::open_dir,
     events::Event,
-    home::open_dir,
     journal::{Journal, Piece, Record},
     lock::LibraryLock,
     revision::RevisionId,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use cap_std::fs::{Dir, Metadata};
 
 use super::super::LibraryError;
-use crate::home::{PlaceError, open_dir};
+use crate::{disk::open_dir, place_error::PlaceError};
 
 /// Files that are looked at, so that a home of any size comes to an end.
 const MOST_FILES: usize = 500_000;

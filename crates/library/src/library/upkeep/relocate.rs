@@ -14,12 +14,15 @@ use skill::Limits;
 use thiserror::Error;
 use toml::{Table, Value};
 
-use super::super::{LOCK_WAIT, Library, LibraryError, resolve};
+use super::super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
     checkout::KEPT,
+    disk::{Durability, ensure_dir, open_dir, read_bounded, sync_folder, write_atomically},
     events::{self, EventStatus},
-    home::{Durability, Home, PlaceError, ensure_dir, open_dir, read_bounded, sync_folder, write_atomically},
+    home::Home,
+    location::resolve,
     lock::{LibraryLock, LockError},
+    place_error::PlaceError,
 };
 
 const NOTE: &str = "library.toml";

@@ -12,8 +12,8 @@ use super::{
     DAMAGED,
 };
 use crate::{
+    disk::{Durability, open_dir, read_bounded, write_atomically},
     events::{self, Event, EventStatus},
-    home::{Durability, open_dir, read_bounded, write_atomically},
     lock::LibraryLock,
     state::{SkillState, State, StateError},
     toml_text::is_flood,

@@ -12,7 +12,7 @@ use skill::SkillName;
 
 use super::{GitStorage, HEADS, open_or_create, sync_dir};
 use crate::{
-    home::{Written, read_optional, written},
+    disk::{Written, read_optional, written},
     storage::{HeadChange, StorageError},
 };
 

@@ -1,0 +1,254 @@
+//! Folders and small files of ours: opened, read, replaced in one step and synced.
+
+use std::{
+    collections::hash_map::RandomState,
+    hash::{BuildHasher, Hasher},
+    io,
+    path::Path,
+    sync::{
+        OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, DirBuilder, OpenOptions},
+};
+
+use crate::{ownership::refuse_foreign, place_error::PlaceError, resolved};
+
+/// Bytes that most files of ours do not have.
+const SMALL: usize = 4 << 10;
+
+/// Opens a folder, creating it and its parents when missing.
+///
+/// # Errors
+/// [`PlaceError`] with what the system said, or that another user owns it.
+pub fn ensure_dir(path: &Path) -> Result<Dir, PlaceError> {
+    if let Some(dir) = open_dir(path)? {
+        return Ok(dir);
+    }
+    Dir::create_ambient_dir_all(path, ambient_authority()).map_err(PlaceError::io(path))?;
+    refuse_foreign(path)?;
+    Dir::open_ambient_dir(path, ambient_authority()).map_err(PlaceError::io(path))
+}
+
+/// As [`ensure_dir`]; a folder that is made is for its user alone. One that is there stays as it is.
+///
+/// # Errors
+/// As [`ensure_dir`].
+pub fn ensure_private_dir(path: &Path) -> Result<Dir, PlaceError> {
+    if let Some(dir) = open_dir(path)? {
+        return Ok(dir);
+    }
+    if let Some((parent, name)) = path.parent().zip(path.file_name()) {
+        // The parent of a bare name is the empty path.
+        let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+        Dir::create_ambient_dir_all(parent, ambient_authority()).map_err(PlaceError::io(path))?;
+        let parent = Dir::open_ambient_dir(parent, ambient_authority()).map_err(PlaceError::io(path))?;
+        match parent.create_dir_with(name, &private()) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(PlaceError::io(path)(error)),
+            _ => {}
+        }
+    }
+    ensure_dir(path)
+}
+
+#[cfg(unix)]
+fn private() -> DirBuilder {
+    use cap_std::fs::DirBuilderExt;
+    let mut builder = DirBuilder::new();
+    builder.mode(0o700);
+    builder
+}
+
+#[cfg(not(unix))]
+fn private() -> DirBuilder {
+    DirBuilder::new()
+}
+
+/// Opens a folder; `None` when there is none.
+///
+/// # Errors
+/// [`PlaceError`] with what the system said, or that another user owns it.
+pub fn open_dir(path: &Path) -> Result<Option<Dir>, PlaceError> {
+    refuse_foreign(path)?;
+    match Dir::open_ambient_dir(path, ambient_authority()) {
+        Ok(dir) => Ok(Some(dir)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(PlaceError::Io { path: path.to_owned(), source }),
+    }
+}
+
+/// As [`open_dir`] for a path that was resolved before: where a name on it has become a link since, it
+/// leads elsewhere, and is refused.
+pub(crate) fn open_resolved(path: &Path) -> Result<Option<Dir>, PlaceError> {
+    refuse_foreign(path)?;
+    match resolved::open(path) {
+        Ok(dir) => Ok(Some(dir)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(PlaceError::Io { path: path.to_owned(), source }),
+    }
+}
+
+/// As [`open_resolved`], creating the folder and its parents when missing.
+pub(crate) fn ensure_resolved(path: &Path) -> Result<Dir, PlaceError> {
+    let mut above = path.ancestors();
+    let found = above.find_map(|ancestor| open_resolved(ancestor).transpose().map(|dir| (ancestor, dir)));
+    let (ancestor, dir) = found.ok_or_else(|| PlaceError::io(path)(io::ErrorKind::NotFound.into()))?;
+    let below = path.strip_prefix(ancestor).unwrap_or(path);
+    if below.as_os_str().is_empty() {
+        return dir;
+    }
+    dir?.create_dir_all(below).map_err(PlaceError::io(path))?;
+    open_resolved(path)?.ok_or_else(|| PlaceError::io(path)(io::ErrorKind::NotFound.into()))
+}
+
+/// Reads a file that is known to be small; `None` when there is none.
+///
+/// # Errors
+/// What the system said; one that is larger than `limit` bytes is `FileTooLarge`.
+pub fn read_bounded(dir: &Dir, name: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let file = match dir.open(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let bytes = read_all(io::Read::take(file, limit + 1))?;
+    if bytes.len() as u64 > limit {
+        let message = format!("{name} has more than {limit} bytes, which no skillhub writes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(Some(bytes))
+}
+
+/// Reads a whole file of ours; `None` when there is none.
+pub(crate) fn read_optional(dir: &Dir, name: &str) -> io::Result<Option<Vec<u8>>> {
+    match dir.open(name) {
+        Ok(file) => read_all(file).map(Some),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Reads to the end of a file that is small as a rule, without asking for its size.
+fn read_all(mut file: impl io::Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(SMALL);
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// What a file that was replaced is after a power loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// The new one. Two syncs.
+    Durable,
+    /// The new one or the old one, and whole: for what can be made again from the history. One sync.
+    Whole,
+    /// Perhaps empty or cut: for what is held to its digest when it is read. No sync.
+    Unsynced,
+}
+
+/// Replaces a small file of ours in one step: written beside and renamed over. Threads and processes
+/// may do so at the same time; the last one stands.
+///
+/// # Errors
+/// What the system said; the old file is then as it was, unless only the last sync failed.
+pub fn write_atomically(dir: &Dir, name: &str, bytes: &[u8], durability: Durability) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    replace(dir, name, bytes, durability, &options)
+}
+
+/// As [`write_atomically`], durable, for a file that only its owner may read and write.
+///
+/// # Errors
+/// What the system says; the file is then as it was.
+pub fn write_private(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    cap_std::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    replace(dir, name, bytes, Durability::Durable, &options)
+}
+
+/// Inode, change time and size of a file that each writing replaces by a new one.
+pub(crate) type Written = [i64; 4];
+
+/// Identifies the last writing of a file; `None` without a file, where the system does not number files, and for a file
+/// so new that the next one might have the same number and time.
+#[cfg(unix)]
+pub(crate) fn written(dir: &Dir, name: &str) -> Option<Written> {
+    use cap_std::fs::MetadataExt;
+    /// More than what file systems round times to: those that know whole seconds at best, and the others.
+    const WHOLE_SECONDS: Duration = Duration::from_secs(3);
+    const PARTS_OF_SECONDS: Duration = Duration::from_millis(100);
+    let found = dir.symlink_metadata(name).ok()?;
+    let age = found.modified().ok()?.into_std().elapsed().ok()?;
+    let settled = if found.ctime_nsec() == 0 { WHOLE_SECONDS } else { PARTS_OF_SECONDS };
+    (age > settled).then(|| [found.ino() as i64, found.ctime(), found.ctime_nsec(), found.size() as i64])
+}
+
+#[cfg(not(unix))]
+pub(crate) fn written(_dir: &Dir, _name: &str) -> Option<Written> {
+    None
+}
+
+/// A random number of this process. Containers that share a home may give several processes one number.
+#[must_use]
+pub fn random_process_id() -> u64 {
+    static ID: OnceLock<u64> = OnceLock::new();
+    *ID.get_or_init(|| RandomState::new().build_hasher().finish() >> 16)
+}
+
+fn replace(dir: &Dir, name: &str, bytes: &[u8], durability: Durability, options: &OpenOptions) -> io::Result<()> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let temporary = format!("{name}.{}-{}.tmp", random_process_id(), NEXT.fetch_add(1, Ordering::Relaxed));
+    let written = write_new(dir, &temporary, bytes, durability, options);
+    let replaced = written.and_then(|()| dir.rename(&temporary, dir, name));
+    if replaced.is_err() {
+        let _best_effort = dir.remove_file(&temporary);
+    }
+    replaced?;
+    match durability {
+        Durability::Durable => sync_folder(dir),
+        Durability::Whole | Durability::Unsynced => Ok(()),
+    }
+}
+
+fn write_new(dir: &Dir, name: &str, bytes: &[u8], durability: Durability, options: &OpenOptions) -> io::Result<()> {
+    let mut file = dir.open_with(name, options)?;
+    io::Write::write_all(&mut file, bytes)?;
+    match durability {
+        Durability::Durable | Durability::Whole => file.sync_data(),
+        Durability::Unsynced => Ok(()),
+    }
+}
+
+/// Puts other bytes in place of what a small file holds, not synced, and without emptying it in between:
+/// file systems write one that was emptied out at once when it is closed. Who reads meanwhile may see
+/// some of both.
+pub(crate) fn overwrite(file: &mut std::fs::File, bytes: &[u8]) -> io::Result<()> {
+    io::Seek::rewind(file)?;
+    io::Write::write_all(file, bytes)?;
+    let len = bytes.len() as u64;
+    if file.metadata()?.len() > len { file.set_len(len) } else { Ok(()) }
+}
+
+/// Syncs a folder and all above it, so that a power loss takes away none on the way to what is new in it.
+/// Those that we may not open were not made by us, and some file systems sync no folders.
+pub(crate) fn sync_folders_above(folder: &Path) -> io::Result<()> {
+    for path in folder.ancestors().filter(|path| !path.as_os_str().is_empty()) {
+        match Dir::open_ambient_dir(path, ambient_authority()).and_then(|dir| sync_folder(&dir)) {
+            Err(error) if matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput) => {}
+            synced => synced?,
+        }
+    }
+    Ok(())
+}
+
+/// Syncs a folder, so that the names in it are durable.
+pub(crate) fn sync_folder(dir: &Dir) -> io::Result<()> {
+    dir.open(".")?.sync_all()
+}
