@@ -16,7 +16,7 @@ use skill::objects_and_commas;
 
 use crate::{
     disk::{Durability, random_process_id, read_optional, sync_folder, write_atomically},
-    proposals::ProposalId,
+    proposal_id::ProposalId,
     revision::{Before, Revision, RevisionId, Stamp},
     state::SkillState,
 };

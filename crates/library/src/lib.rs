@@ -48,6 +48,7 @@ mod place;
 mod place_error;
 mod private;
 mod projection;
+mod proposal_id;
 mod proposals;
 mod resolved;
 mod reviewers;
@@ -86,10 +87,10 @@ pub use outcomes::{
 pub use place::{AgentDir, PlaceLinkError, Placed};
 pub use place_error::PlaceError;
 pub use private::{make_dir_private, make_file_private};
+pub use proposal_id::{ProposalId, ProposalIdError};
 pub use proposals::{
     DamagedProposal, Decided, Evidence, EvidenceError, EvidenceKind, HeldChange, Kept, Proposal, ProposalChange,
-    ProposalEntry, ProposalFault, ProposalFaultKind, ProposalId, ProposalIdError, ProposalState, ProposedFile,
-    ProposedRelease, changed_files,
+    ProposalEntry, ProposalFault, ProposalFaultKind, ProposalState, ProposedFile, ProposedRelease, changed_files,
 };
 pub use reviewers::{Reviewers, ReviewersError, StoredReviewer};
 pub use revision::{

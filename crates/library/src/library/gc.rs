@@ -3,7 +3,7 @@
 use cap_std::fs::Dir;
 
 use super::{HISTORY, LOCK_WAIT, Library, LibraryError, TemporaryKind, temporary};
-use crate::{disk::open_dir, events, lock::LibraryLock, originals, proposals::ProposalId};
+use crate::{disk::open_dir, events, lock::LibraryLock, originals, proposal_id::ProposalId};
 
 /// Bytes of a library's folder in the home, by what they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

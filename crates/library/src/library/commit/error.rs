@@ -6,7 +6,7 @@ use skill::SkillName;
 use thiserror::Error;
 
 use crate::{
-    interrupt::Interrupted, library::LibraryError, lock::LockError, place_error::PlaceError, proposals::ProposalId,
+    interrupt::Interrupted, library::LibraryError, lock::LockError, place_error::PlaceError, proposal_id::ProposalId,
     revision::RevisionId, storage::StorageError,
 };
 

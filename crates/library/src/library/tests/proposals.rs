@@ -3,9 +3,9 @@
 use super::*;
 use crate::{
     events::EventStatus,
+    proposal_id::ProposalId,
     proposals::{
-        Decided, Kept, Proposal, ProposalChange, ProposalEntry, ProposalFaultKind, ProposalId, ProposalState,
-        changed_files,
+        Decided, Kept, Proposal, ProposalChange, ProposalEntry, ProposalFaultKind, ProposalState, changed_files,
     },
     revision::Acceptance,
 };

@@ -1,0 +1,64 @@
+//! [`ProposalId`]: what a proposal is called.
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+/// The digits of a new id, without those that look alike.
+const DIGITS: &[u8; 31] = b"23456789abcdefghjkmnpqrstuvwxyz";
+
+/// How many of them an id has.
+const ID_DIGITS: usize = 6;
+
+/// Bytes of the longest id that a file of ours may be called after.
+const ID_BYTES: usize = 64;
+
+/// What a proposal is called: six digits and letters, unique in its library.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProposalId(String);
+
+/// The text is no [`ProposalId`].
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{0:?} is no id of a proposal; an id is six letters and digits, such as k7m3qx")]
+pub struct ProposalIdError(pub String);
+
+impl ProposalId {
+    /// Reads an id.
+    ///
+    /// # Errors
+    /// [`ProposalIdError`] for what no file of a proposal could be called after.
+    pub fn parse(text: &str) -> Result<Self, ProposalIdError> {
+        let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
+        match !text.is_empty() && text.len() <= ID_BYTES && text.bytes().all(fits) {
+            true => Ok(Self(text.to_owned())),
+            false => Err(ProposalIdError(text.to_owned())),
+        }
+    }
+
+    /// A new id, made from that of an operation ([`crate::operation_id`]).
+    #[must_use]
+    pub fn of_operation(operation: &str) -> Self {
+        let sum: [u8; 32] = Sha256::digest(operation.as_bytes()).into();
+        let mut number = sum.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+        let mut id = String::with_capacity(ID_DIGITS);
+        for _ in 0..ID_DIGITS {
+            let digit = usize::try_from(number % DIGITS.len() as u64).unwrap_or_default();
+            id.push(DIGITS.get(digit).copied().map_or('2', char::from));
+            number /= DIGITS.len() as u64;
+        }
+        Self(id)
+    }
+
+    /// The id as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ProposalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
