@@ -71,11 +71,11 @@ pub use edit_policy::{EditPolicy, EditRules, HandEdit};
 pub use events::{Event, EventStatus, operation_id};
 pub use home::Home;
 pub use library::{
-    Checkout, Closeness, Collected, Commit, CommitError, Committed, EventsMend, FindError, FolderEdit, FolderFiles,
-    FolderState, Front, Glance, HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState, Library,
-    LibraryError, LibraryNote, Lost, Places, Plans, Recovery, RelocateError, Relocation, Sizes, Snapshot,
-    SnapshotError, Standing, StateMend, TakeOver, TakenBack, TemporaryKind, look_at_places, make_private, relocate,
-    return_reason,
+    Checkout, Closeness, Collected, Commit, CommitError, Committed, Ended, EventsMend, FindError, FolderEdit,
+    FolderFiles, FolderState, Front, Glance, HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState,
+    Library, LibraryError, LibraryNote, Lost, Places, Plans, Recovery, RelocateError, Relocation, Served, Sizes,
+    Snapshot, SnapshotError, Standing, StateMend, TakeOver, TakenBack, TemporaryKind, look_at_places, make_private,
+    relocate, return_reason,
 };
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use location::{Scope, resolve};
@@ -100,7 +100,7 @@ pub use revision::{
 pub use state::{SkillState, State, StateError, StoredWaiver};
 pub use storage::{Damage, StorageError};
 pub use toml_text::{from_toml, refuse_toml_flood, toml_dots};
-pub use trials::{Arm, Ended, GATE, Served, StoredSetBack, StoredTrial, TrialTerms};
+pub use trials::{Arm, GATE, StoredSetBack, StoredTrial, TrialTerms};
 pub use uses::{Use, UseKind, UseState};
 pub use verdicts::Verdicts;
 pub use watcher::Watcher;

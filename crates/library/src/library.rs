@@ -12,6 +12,7 @@ mod hand_edit;
 mod judged_anew;
 mod linking;
 mod lock_lines;
+mod logs;
 mod mark;
 mod numbers;
 mod recover;
@@ -22,6 +23,7 @@ mod taken_back;
 mod temporary;
 #[cfg(test)]
 mod tests;
+mod trials;
 mod upkeep;
 mod work;
 
@@ -46,6 +48,7 @@ pub use recover::Recovery;
 pub use returned::return_reason;
 pub use taken_back::TakenBack;
 pub use temporary::TemporaryKind;
+pub use trials::{Ended, Served};
 pub(crate) use upkeep::aside_name;
 use upkeep::keep_copy;
 pub use upkeep::{

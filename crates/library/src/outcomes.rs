@@ -18,11 +18,7 @@ use serde::{Deserialize, Serialize};
 use skill::SkillName;
 use thiserror::Error;
 
-use crate::{
-    disk::{open_dir, read_bounded},
-    library::{Library, LibraryError},
-    revision::RevisionId,
-};
+use crate::{disk::read_bounded, revision::RevisionId};
 
 const FOLDER: &str = "outcomes";
 
@@ -257,6 +253,14 @@ impl Key<'_> {
 }
 
 impl OutcomeWriter {
+    /// That of a skill, below the library's own folder.
+    pub(crate) fn below(own: &Dir, skill: &SkillName) -> io::Result<Self> {
+        if own.symlink_metadata(FOLDER).is_err() {
+            own.create_dir_all(FOLDER)?;
+        }
+        Self::open(&own.open_dir(FOLDER)?, skill)
+    }
+
     fn open(dir: &Dir, skill: &SkillName) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
@@ -331,58 +335,15 @@ fn file_name(skill: &SkillName) -> String {
     format!("{skill}.jsonl")
 }
 
-impl Library {
-    /// What adds outcomes of a skill; it is kept for many of them.
-    ///
-    /// # Errors
-    /// The log cannot be opened.
-    pub fn outcome_writer(&self, skill: &SkillName) -> Result<OutcomeWriter, LibraryError> {
-        let own = self.ensure_own()?;
-        let open = || {
-            if own.symlink_metadata(FOLDER).is_err() {
-                own.create_dir_all(FOLDER)?;
-            }
-            OutcomeWriter::open(&own.open_dir(FOLDER)?, skill)
-        };
-        open().map_err(self.own_io())
+/// When an outcome of any skill was recorded last.
+pub(crate) fn last_recorded(own: &Dir) -> io::Result<Option<Timestamp>> {
+    let Some(folder) = folder(own)? else { return Ok(None) };
+    let mut newest = None;
+    for entry in folder.entries()? {
+        let modified = entry?.metadata()?.modified()?.into_std();
+        newest = newest.max(Timestamp::try_from(modified).ok());
     }
-
-    /// Adds outcomes of a skill, each run and kind once.
-    ///
-    /// # Errors
-    /// One may not be stored, or the log cannot be written; none is there then.
-    pub fn record_outcomes(&self, skill: &SkillName, outcomes: &[Outcome]) -> Result<Recorded, LibraryError> {
-        self.outcome_writer(skill)?.append(outcomes).map_err(self.own_io())
-    }
-
-    /// The outcomes of a skill.
-    ///
-    /// # Errors
-    /// The log is there and cannot be read; it is never taken for empty.
-    pub fn outcomes(&self, skill: &SkillName) -> Result<Outcomes, LibraryError> {
-        match open_dir(self.own_path())? {
-            Some(own) => read(&own, skill).map_err(self.own_io()),
-            None => Ok(Outcomes::default()),
-        }
-    }
-
-    /// When an outcome of any skill was recorded last.
-    ///
-    /// # Errors
-    /// The system refused.
-    pub fn last_recorded(&self) -> Result<Option<Timestamp>, LibraryError> {
-        let Some(own) = open_dir(self.own_path())? else { return Ok(None) };
-        let newest = || {
-            let Some(folder) = folder(&own)? else { return Ok(None) };
-            let mut newest = None;
-            for entry in folder.entries()? {
-                let modified = entry?.metadata()?.modified()?.into_std();
-                newest = newest.max(Timestamp::try_from(modified).ok());
-            }
-            Ok(newest)
-        };
-        newest().map_err(self.own_io())
-    }
+    Ok(newest)
 }
 
 fn folder(own: &Dir) -> io::Result<Option<Dir>> {
@@ -393,7 +354,8 @@ fn folder(own: &Dir) -> io::Result<Option<Dir>> {
     }
 }
 
-fn read(own: &Dir, skill: &SkillName) -> io::Result<Outcomes> {
+/// The log of a skill; one that is there and cannot be read is never taken for empty.
+pub(crate) fn read(own: &Dir, skill: &SkillName) -> io::Result<Outcomes> {
     let Some(folder) = folder(own)? else { return Ok(Outcomes::default()) };
     let Some(bytes) = read_whole(&folder, &file_name(skill))? else { return Ok(Outcomes::default()) };
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);

@@ -4,16 +4,12 @@
 //! first has grown to [`FILE_BYTES`] it takes the place of the second. It never leaves the machine, and
 //! losing its end to a power loss loses no decision, so nothing is synced.
 
-use std::{collections::HashMap, io, io::Write};
+use std::io::{self, Write};
 
 use cap_std::fs::{Dir, OpenOptions};
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    disk::{open_dir, read_bounded},
-    library::{Library, LibraryError},
-    revision::RevisionId,
-};
+use crate::{disk::read_bounded, revision::RevisionId};
 
 const FILE: &str = "uses.jsonl";
 const BEFORE: &str = "uses.1.jsonl";
@@ -71,42 +67,7 @@ pub struct Use {
     pub run: Option<String>,
 }
 
-impl Library {
-    /// Adds to the log of uses.
-    ///
-    /// # Errors
-    /// The log cannot be written.
-    pub fn note_uses(&self, uses: &[Use]) -> Result<(), LibraryError> {
-        append(&self.ensure_own()?, uses).map_err(self.own_io())
-    }
-
-    /// What the log of uses still has, oldest first. Lines that cannot be read are passed over.
-    ///
-    /// # Errors
-    /// The log cannot be read.
-    pub fn uses(&self) -> Result<Vec<Use>, LibraryError> {
-        match open_dir(self.own_path())? {
-            Some(own) => read(&own).map_err(self.own_io()),
-            None => Ok(Vec::new()),
-        }
-    }
-
-    /// How often each skill was read, as far as the log goes back, by name.
-    ///
-    /// # Errors
-    /// The log cannot be read.
-    pub fn reads(&self) -> Result<HashMap<String, u64>, LibraryError> {
-        let mut reads = HashMap::new();
-        for found in
-            self.uses()?.into_iter().filter(|found| found.kind == UseKind::Read && found.state == UseState::Done)
-        {
-            *reads.entry(found.skill).or_default() += 1;
-        }
-        Ok(reads)
-    }
-}
-
-fn append(dir: &Dir, uses: &[Use]) -> io::Result<()> {
+pub(crate) fn append(dir: &Dir, uses: &[Use]) -> io::Result<()> {
     let mut lines = Vec::new();
     for line in uses {
         serde_json::to_writer(&mut lines, line)?;
@@ -122,7 +83,7 @@ fn append(dir: &Dir, uses: &[Use]) -> io::Result<()> {
     file.write_all(&lines)
 }
 
-fn read(dir: &Dir) -> io::Result<Vec<Use>> {
+pub(crate) fn read(dir: &Dir) -> io::Result<Vec<Use>> {
     let mut uses = Vec::new();
     for name in [BEFORE, FILE] {
         let bytes = read_bounded(dir, name, 2 * FILE_BYTES)?.unwrap_or_default();
