@@ -16,6 +16,7 @@ mod logs;
 mod mark;
 mod numbers;
 mod recover;
+mod relocate;
 mod remembered;
 mod returned;
 mod rows;
@@ -45,6 +46,7 @@ pub use gc::{Collected, Sizes};
 pub use glance::{Closeness, Front, Glance, Head, Standing};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
 pub use recover::Recovery;
+pub use relocate::{RelocateError, Relocation, relocate};
 pub use returned::return_reason;
 pub use taken_back::TakenBack;
 pub use temporary::TemporaryKind;
@@ -52,8 +54,8 @@ pub use trials::{Ended, Served};
 pub(crate) use upkeep::aside_name;
 use upkeep::keep_copy;
 pub use upkeep::{
-    EventsMend, HeadFault, HistoryFault, JournalMend, JournalState, LibraryNote, Lost, Places, RelocateError,
-    Relocation, StateMend, look_at_places, make_private, relocate,
+    EventsMend, HeadFault, HistoryFault, JournalMend, JournalState, LibraryNote, Lost, Places, StateMend,
+    look_at_places, make_private,
 };
 pub use work::Plans;
 

@@ -7,7 +7,6 @@ mod files;
 mod history;
 mod journal;
 mod places;
-mod relocate;
 mod state;
 
 use std::{io, path::Path};
@@ -19,7 +18,6 @@ pub use files::{EventsMend, LibraryNote};
 pub use history::{HeadFault, HistoryFault};
 pub use journal::{JournalMend, JournalState, Lost};
 pub use places::{Places, look_at_places, make_private};
-pub use relocate::{RelocateError, Relocation, relocate};
 pub use state::StateMend;
 
 use super::{Library, LibraryError};

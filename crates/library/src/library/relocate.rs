@@ -14,7 +14,7 @@ use skill::Limits;
 use thiserror::Error;
 use toml::{Table, Value};
 
-use super::super::{LOCK_WAIT, Library, LibraryError};
+use super::{LOCK_WAIT, Library, LibraryError};
 use crate::{
     checkout::KEPT,
     disk::{Durability, ensure_dir, open_dir, read_bounded, sync_folder, write_atomically},
