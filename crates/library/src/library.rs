@@ -2,6 +2,7 @@
 
 mod barred;
 mod commit;
+mod comparison;
 mod decided;
 mod displaced;
 mod folder_edit;
@@ -20,10 +21,13 @@ mod relocate;
 mod remembered;
 mod returned;
 mod rows;
+mod sight;
+mod summary;
 mod taken_back;
 mod temporary;
 #[cfg(test)]
 mod tests;
+mod threads;
 mod trials;
 mod upkeep;
 mod work;
@@ -43,11 +47,12 @@ use thiserror::Error;
 pub use commit::{Checkout, Commit, CommitError, Committed};
 pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
-pub use glance::{Closeness, Front, Glance, Head, Standing};
+pub use glance::{Closeness, Glance};
 pub use hand_edit::{FolderState, HandEditFault, Snapshot, SnapshotError, TakeOver};
 pub use recover::Recovery;
 pub use relocate::{RelocateError, Relocation, relocate};
 pub use returned::return_reason;
+pub use summary::{Front, Head, Standing};
 pub use taken_back::TakenBack;
 pub use temporary::TemporaryKind;
 pub use trials::{Ended, Served};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use skill::SkillName;
 
-use super::{Library, LibraryError, Standing, glance::Head};
+use super::{Library, LibraryError, Standing, summary::Head};
 
 /// The skills with such a decision.
 pub(super) struct Barred {

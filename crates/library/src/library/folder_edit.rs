@@ -16,8 +16,8 @@ use skill::{Bundle, Limits, SkillName};
 
 use super::{
     Library, LibraryError,
-    glance::{Front, Head, Standing},
     hand_edit::{FolderState, Look},
+    summary::{Front, Head, Standing},
 };
 use crate::{
     edit_policy::HandEdit,

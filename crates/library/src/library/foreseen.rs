@@ -1,37 +1,23 @@
 //! [`Foreseen`]: folders without a history, judged by several threads before they are asked about one by one.
 
 use cap_std::fs::Dir;
-use scan::{Baseline, Blocked, Cleared, Scanner};
-use skill::{Bundle, Digest, Limits, Problem, SkillName, Strictness, validate::validate_bundle};
+use scan::{Baseline, Cleared, Scanner};
+use skill::{Digest, Limits, SkillName, Strictness, validate::validate_bundle};
 
-use super::{glance::Front, hand_edit::is_hindrance, judged_anew::in_threads};
+use super::{
+    hand_edit::{Judged, is_hindrance},
+    summary::Front,
+    threads::in_threads,
+};
 use crate::folder::{self, Leftovers};
 
 /// Folders that are judged ahead. All of their files are in memory then.
 pub(super) const AHEAD: usize = 256;
 
-/// What the standard and the scanner say of files, waivers aside.
-pub(super) struct Judged {
-    /// What is wrong by the standard.
-    pub problems: Vec<Problem>,
-    /// What the scanner says.
-    pub cleared: Result<Cleared, Box<Blocked>>,
-}
-
 /// A folder as it was read by a thread. It may have changed since, so that it counts only for the same files.
 pub(super) struct Foreseen {
     pub judged: Judged,
     front: Front,
-}
-
-impl Judged {
-    /// The files.
-    pub fn bundle(&self) -> &Bundle {
-        match &self.cleared {
-            Ok(cleared) => cleared.bundle(),
-            Err(blocked) => blocked.bundle(),
-        }
-    }
 }
 
 impl Foreseen {

@@ -3,128 +3,26 @@
 use std::thread;
 
 use cap_std::fs::Dir;
-use scan::{Baseline, Verdict};
-use serde::{Deserialize, Serialize};
-use skill::{Bundle, Limits, Problem, SkillName, SkillPath, validate::load};
+use scan::Baseline;
+use skill::{Bundle, SkillName, SkillPath};
 
 use super::{
     FolderState, HandEditFault, Library, LibraryError,
     barred::Barred,
     folder_edit::{EditChecks, FolderEdit},
     foreseen::{AHEAD, Foreseen},
-    judged_anew::{Anew, in_threads},
+    judged_anew::Anew,
     remembered::{Known, MUCH_NEWS, Remembered},
+    sight::{Found, Looked, Seen},
+    summary::{Front, Head, Standing},
+    threads::in_threads,
 };
 use crate::{
     disk::open_dir,
-    folder::{self, Content, Signature},
-    revision::{Origin, Revision, RevisionId},
+    folder::{self, Signature},
+    revision::{Revision, RevisionId},
     storage::{Storage, StorageError},
 };
-
-/// Threads that look at folders; more of them wait for the same disk.
-pub(super) const THREADS: usize = 4;
-
-/// What a list of skills says of a head.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
-    /// The revision.
-    pub id: RevisionId,
-    /// Its number.
-    pub number: u64,
-    /// The digest of its files, `sha256:…`.
-    pub digest: String,
-    /// What the scanner said when it was committed.
-    pub verdict: Verdict,
-    /// The version of the rules that said so.
-    #[serde(default)]
-    pub ruleset: String,
-    /// The release that it is or derives from.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub origin: Option<Origin>,
-}
-
-impl From<&Revision> for Head {
-    fn from(revision: &Revision) -> Self {
-        let (id, origin) = (revision.id.clone(), revision.origin.clone());
-        let (number, verdict, ruleset) = (revision.number, revision.verdict, revision.ruleset.clone());
-        Self { id, number, digest: revision.digest.to_string(), verdict, ruleset, origin }
-    }
-}
-
-/// What a skill's `SKILL.md` says of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Front {
-    /// Its title in any script, by `metadata.title`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
-    /// What the skill does and when to use it; empty where that cannot be read.
-    pub description: String,
-    /// The author's version.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// The tools of its `allowed-tools`; `None` where it has no such field.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tools: Option<Vec<String>>,
-    /// The name that it gives, where that is not the folder's.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub called: Option<String>,
-    /// Departures from the standard with which it loads all the same.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warnings: Vec<String>,
-    /// Why an agent could not load it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fault: Option<String>,
-}
-
-impl Front {
-    /// That of a skill's files.
-    #[must_use]
-    pub fn of(files: &Bundle, name: &SkillName, limits: &Limits) -> Self {
-        if !files.paths().any(|path| path.as_str() == SkillPath::SKILL_MD) {
-            return Self { fault: Some("it has no SKILL.md".to_owned()), ..Self::default() };
-        }
-        match load(files.skill_md().unwrap_or_default().as_bytes(), name.as_str(), limits) {
-            Ok(loaded) => Self {
-                version: loaded.frontmatter.version(),
-                title: loaded.frontmatter.metadata.get("title").cloned(),
-                description: loaded.description,
-                tools: loaded.frontmatter.allowed_tools,
-                called: loaded.frontmatter.name.filter(|called| called.trim() != name.as_str()),
-                warnings: loaded
-                    .problems
-                    .into_iter()
-                    .filter(Problem::is_loaded_with_warning)
-                    .map(|problem| problem.message)
-                    .collect(),
-                fault: None,
-            },
-            Err(problems) => Self {
-                fault: Some(problems.first().map(|problem| problem.message.clone()).unwrap_or_default()),
-                ..Self::default()
-            },
-        }
-    }
-}
-
-/// How a skill's folder stands to its head.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
-    /// As committed.
-    Clean,
-    /// Committed, but there is no folder.
-    Missing,
-    /// Edited by hand, or without a history, and the scanner lets it pass.
-    Modified,
-    /// At an earlier revision, as after a switch of git branches.
-    Earlier,
-    /// Edited by hand, or without a history, in a way that is not shown to agents: why.
-    Blocked(String),
-    /// As committed, and blocked since a waiver ended or was taken back, or by hard evidence since the rules changed: why.
-    Lapsed(String),
-    /// Not to be told: what the history has of the skill is damaged: how.
-    Damaged(String),
-}
 
 /// A skill of a library as a list needs it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,57 +67,6 @@ pub enum Closeness {
     Signatures,
     /// Every file is read.
     Contents,
-}
-
-/// What was seen of one folder.
-#[derive(Default)]
-pub(super) struct Seen {
-    /// It has the signature that is known.
-    is_as_known: bool,
-    /// Its new one.
-    signature: Option<Signature>,
-    content: Option<Content>,
-}
-
-impl Seen {
-    /// Whether the folder holds what is known.
-    fn is_same(&self, known: &Known) -> bool {
-        match &self.content {
-            Some(content) => known.is_of(&content.digest.to_string()),
-            None => self.is_as_known,
-        }
-    }
-}
-
-/// A skill, what is known of it, and what was seen of its folder.
-pub(super) type Looked = ((SkillName, Box<Known>), Seen);
-
-/// What was found out of a skill.
-pub(super) struct Found {
-    pub known: Box<Known>,
-    pub standing: Standing,
-    /// The content of an edited folder, and what it says of the skill where readers get it.
-    edit: Option<(FolderEdit, Option<Front>)>,
-    paths: Vec<SkillPath>,
-    /// As in [`Glance::undecided`].
-    pub undecided: usize,
-    /// Whether the same content is the same by the same rules: not where a folder without history is
-    /// blocked, or a waiver let it pass, which ends.
-    lasts: bool,
-}
-
-impl Found {
-    fn new(known: Box<Known>, standing: Standing) -> Self {
-        Self { known, standing, edit: None, paths: Vec::new(), undecided: 0, lasts: true }
-    }
-
-    /// The same as a person's decision leaves it.
-    fn barred(self, bar: Option<Standing>) -> Self {
-        match bar {
-            Some(standing) => Self { lasts: self.lasts && self.known.head.is_some(), standing, ..self },
-            None => self,
-        }
-    }
 }
 
 /// Skills and their heads, as far as those can be read.

@@ -1,28 +1,21 @@
 //! What stands in a skill's folder against what the history says, and taking it over.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
-
 use scan::{Baseline, Blocked, Cleared};
 use skill::{Bundle, Digest, Problem, SkillName, Strictness, validate::validate_bundle};
 use thiserror::Error;
 
-use super::{Commit, CommitError, LOCK_WAIT, Library, LibraryError, foreseen::Judged, returned::return_reason};
+use super::{
+    Commit, CommitError, LOCK_WAIT, Library, LibraryError,
+    comparison::{Comparison, Found},
+    returned::return_reason,
+};
 use crate::{
     disk::open_dir,
-    folder::{self, FolderError, Leftovers},
-    journal,
+    folder::FolderError,
     lock::LibraryLock,
     revision::{Action, ActorKind, Content, NewRevision, Revision, Stamp},
     storage::StorageError,
 };
-
-/// How long a folder that differs from its head is looked at while a commit is on its way, which takes
-/// some milliseconds, and the pause in between.
-const PATIENCE: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(2);
 
 /// How often a folder that goes on changing is judged before others have to wait for it.
 const ATTEMPTS: usize = 8;
@@ -203,25 +196,22 @@ impl ExternalChange {
     }
 }
 
-/// A skill's head against its folder, before anybody judges the difference.
-pub(super) struct Comparison {
-    pub base: Option<Revision>,
-    pub committed: Bundle,
-    pub found: Found,
+/// What the standard and the scanner say of files, waivers aside.
+pub(super) struct Judged {
+    /// What is wrong by the standard.
+    pub problems: Vec<Problem>,
+    /// What the scanner says.
+    pub cleared: Result<Cleared, Box<Blocked>>,
 }
 
-/// What stands in a skill's folder.
-pub(super) enum Found {
-    /// Nothing, where nothing should be.
-    Absent,
-    /// What was committed.
-    Same,
-    /// Nothing, where something should be.
-    Missing,
-    /// Other files.
-    Different(Bundle),
-    /// What cannot be read as a skill.
-    Unreadable(FolderError),
+impl Judged {
+    /// The files.
+    pub fn bundle(&self) -> &Bundle {
+        match &self.cleared {
+            Ok(cleared) => cleared.bundle(),
+            Err(blocked) => blocked.bundle(),
+        }
+    }
 }
 
 /// A skill's head against its folder, judged.
@@ -363,47 +353,6 @@ impl Library {
     pub(super) fn look(&self, skill: &SkillName, foreseen: Option<Judged>) -> Result<Look, LibraryError> {
         let now = self.compare_settled(skill)?;
         self.judge(skill, now, foreseen)
-    }
-
-    /// Compares at a moment in which no commit was on its way to the folder. Where nobody is at work and a
-    /// folder has not followed all the same, the last moment has to do.
-    pub(super) fn compare_settled(&self, skill: &SkillName) -> Result<Comparison, LibraryError> {
-        let own = open_dir(self.own_path())?;
-        let mark = || own.as_ref().map_or(Ok(journal::Mark::default()), journal::mark).map_err(self.own_io());
-        let end = Instant::now() + PATIENCE;
-        loop {
-            let is_idle = !own.as_ref().is_some_and(LibraryLock::is_held);
-            let before = mark()?;
-            let now = self.compare(skill)?;
-            let is_plain = matches!(now.found, Found::Same | Found::Absent);
-            let was_still = (is_idle || before.is_settled()) && mark()? == before;
-            if is_plain || was_still || Instant::now() >= end {
-                return Ok(now);
-            }
-            thread::sleep(PAUSE);
-        }
-    }
-
-    /// The head, its files and what stands in the folder.
-    fn compare(&self, skill: &SkillName) -> Result<Comparison, LibraryError> {
-        let base = self.head(skill)?;
-        let committed = match &base {
-            Some(head) if !head.tombstone => self.bundle(&head.id)?,
-            _ => Bundle::default(),
-        };
-        let read = match self.root()? {
-            Some(root) => folder::read(&root, skill.as_str(), Leftovers::Skip, self.limits()),
-            None => Err(FolderError::Missing(skill.to_string())),
-        };
-        let found = match read {
-            Err(FolderError::Missing(_)) if committed.is_empty() => Found::Absent,
-            Err(FolderError::Missing(_)) => Found::Missing,
-            Err(fault) => Found::Unreadable(fault),
-            Ok(found) if found.is_empty() && committed.is_empty() => Found::Absent,
-            Ok(found) if found.same_but_line_ends(&folder::without_leftovers(&committed)) => Found::Same,
-            Ok(found) => Found::Different(found),
-        };
-        Ok(Comparison { base, committed, found })
     }
 
     fn judge(&self, skill: &SkillName, comparison: Comparison, foreseen: Option<Judged>) -> Result<Look, LibraryError> {

@@ -3,15 +3,16 @@
 //! An unchanged skill stays where it is when the rules change. Hard evidence alone hides it; whatever else would block it
 //! now waits for a person.
 
-use std::{collections::BTreeSet, thread};
+use std::collections::BTreeSet;
 
 use scan::Report;
 use skill::{Bundle, SkillName, SkillPath};
 
 use super::{
     Library, LibraryError, Standing,
-    glance::{Found, Looked, THREADS},
     remembered::MUCH_NEWS,
+    sight::{Found, Looked},
+    threads::in_threads,
 };
 use crate::revision::Revision;
 
@@ -93,20 +94,4 @@ impl Library {
         }
         Ok(judged)
     }
-}
-
-/// The results of some work on each item, in their order, by several threads.
-pub(super) fn in_threads<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
-    let work = &work;
-    thread::scope(|scope| {
-        let parts: Vec<_> = items
-            .chunks(items.len().div_ceil(threads).max(1))
-            .map(|part| (part, scope.spawn(move || part.iter().map(work).collect::<Vec<_>>())))
-            .collect();
-        let join = |(part, done): (&[T], thread::ScopedJoinHandle<'_, Vec<R>>)| {
-            done.join().unwrap_or_else(|_| part.iter().map(work).collect())
-        };
-        parts.into_iter().flat_map(join).collect()
-    })
 }

@@ -15,7 +15,7 @@ use skill::{Digest, SkillName};
 use super::{
     LibraryError,
     folder_edit::KnownEdit,
-    glance::{Front, Head},
+    summary::{Front, Head},
 };
 use crate::{
     folder::Signature,

@@ -8,7 +8,7 @@ use skill::{Bundle, SkillName};
 
 use super::{
     FindError, Library, LibraryError,
-    hand_edit::{Comparison, Found},
+    comparison::{Comparison, Found},
 };
 use crate::{
     revision::{Action, Revision, RevisionSpec},
