@@ -4,7 +4,6 @@
 //! objects, keeps them, and gives them back. The configuration names one ([`open`]); `git` is the
 //! one there is.
 
-mod check;
 mod git;
 mod message;
 

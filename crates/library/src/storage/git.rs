@@ -1,6 +1,7 @@
 //! [`GitStorage`]: revisions as commits of a bare git repository, one reference a skill.
 
 mod ahead;
+mod check;
 mod concat;
 mod lone;
 mod loose;
@@ -20,10 +21,9 @@ use git2::{ObjectType, Odb, OdbLookupFlags, Oid, Repository, RepositoryInitOptio
 use jiff::Timestamp;
 use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath};
 
-pub(super) use loose::inflate;
-pub(super) use objects::{Commit, Entry, EntryKind};
+use objects::{Commit, Entry, EntryKind};
 
-use super::{Checked, Damage, HeadChange, Object, Prepared, Storage, StorageError, check, message::Trailers};
+use super::{Checked, Damage, HeadChange, Object, Prepared, Storage, StorageError, message::Trailers};
 use crate::{
     disk::sync_folder,
     revision::{Action, Content, NewRevision, Revision, RevisionId, Stamp, Upstream},
@@ -412,7 +412,7 @@ struct Parts {
     time: Timestamp,
 }
 
-pub(super) fn read_revision(id: &RevisionId, commit: &Commit) -> Result<Revision, StorageError> {
+fn read_revision(id: &RevisionId, commit: &Commit) -> Result<Revision, StorageError> {
     let damaged = |what: &str| StorageError::Damaged(format!("revision {id}: {what}"));
     let trailers = Trailers::parse(&commit.message)?;
     let time = Timestamp::from_second(commit.seconds).map_err(|_| damaged("its time is out of range"))?;

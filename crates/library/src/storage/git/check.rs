@@ -6,10 +6,15 @@
 use git2::{ObjectType, Oid};
 
 use super::{
-    Checked, Damage, Fault, StorageError,
-    git::{Entry, EntryKind, GitStorage, inflate, read_revision},
+    GitStorage,
+    loose::inflate,
+    objects::{Entry, EntryKind},
+    read_revision,
 };
-use crate::revision::RevisionId;
+use crate::{
+    revision::RevisionId,
+    storage::{Checked, Damage, Fault, StorageError, message::Trailers},
+};
 
 /// Walks from a revision to the first, or to one that was checked, and says which are damaged.
 pub(super) fn check(
@@ -63,7 +68,7 @@ impl Check<'_> {
         let number = revision.as_ref().and_then(|read| read.as_ref().ok()).map(|revision| revision.number);
         let damage = match (faults.first(), revision) {
             (Some(first), _) => {
-                let number = super::message::Trailers::parse(&commit.message).ok();
+                let number = Trailers::parse(&commit.message).ok();
                 let mut objects: Vec<String> = faults.iter().map(|fault| fault.object.clone()).collect();
                 objects.sort();
                 objects.dedup();
