@@ -1,25 +1,24 @@
 //! [`Config`]: what the user's `config.toml` says.
 
+pub(crate) mod error;
 mod skills;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    io,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
-use library::{Home, PlaceError, open_dir, read_bounded, refuse_toml_flood};
+use library::{Home, open_dir, read_bounded, refuse_toml_flood};
 use serde::Deserialize;
-use skill::failure::{Fails, Failure, FailureKind};
-use skill::{Limits, Owner, OwnerError};
-use thiserror::Error;
+use skill::{Limits, Owner};
 use toml::{Table, Value};
 
 use crate::policy_file::PolicyFile;
 
+pub use error::ConfigError;
+use error::FORMAT;
 pub use skills::{SkillsConfig, public_and_custom};
 
-const FORMAT: u32 = 1;
 const FILE: &str = "config.toml";
 
 /// `config.toml` of the home; every part has a default, so that the file need not exist.
@@ -248,90 +247,6 @@ impl Default for Config {
     }
 }
 
-/// Why the configuration cannot be used. It is never passed over.
-#[derive(Debug, Error)]
-pub enum ConfigError {
-    /// No TOML, or a value of the wrong kind.
-    #[error("{} is not readable: {message}", path.display())]
-    Damaged {
-        /// The file.
-        path: PathBuf,
-        /// What the parser says, with the line.
-        message: String,
-    },
-    /// Written for a later version.
-    #[error("{} has format {found}, this version reads {FORMAT}", path.display())]
-    Format {
-        /// The file.
-        path: PathBuf,
-        /// The format found.
-        found: u32,
-    },
-    /// An owner whom two registries claim.
-    #[error("{} gives the owner {owner:?} to two registries; an owner is asked at one only", path.display())]
-    OwnerTwice {
-        /// The file.
-        path: PathBuf,
-        /// The owner, or `*`.
-        owner: String,
-    },
-    /// An owner's name that is none.
-    #[error("{}: {source}", path.display())]
-    Owner {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        source: OwnerError,
-    },
-    /// A rule that cannot be read.
-    #[error("rule {number} of {} cannot be used: {message}", path.display())]
-    Rule {
-        /// The file.
-        path: PathBuf,
-        /// Which one, from 1.
-        number: usize,
-        /// What is wrong with it.
-        message: String,
-    },
-    /// Rules or settings of the scanner.
-    #[error(transparent)]
-    Scan(#[from] scan::SettingsError),
-    /// The home cannot be used.
-    #[error(transparent)]
-    Place(#[from] PlaceError),
-    /// The system refused.
-    #[error("cannot read {}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-}
-
-impl Fails for ConfigError {
-    fn failure(&self) -> Failure {
-        match self {
-            Self::Damaged { path, .. }
-            | Self::OwnerTwice { path, .. }
-            | Self::Owner { path, .. }
-            | Self::Rule { path, .. } => {
-                Failure::new(FailureKind::Usage, "invalid_config").hint(format!("mend {}", path.display()))
-            }
-            Self::Scan(error) => {
-                let (code, hint) = match error {
-                    scan::SettingsError::Value { .. } => ("invalid_config", "mend [scan] in the configuration"),
-                    _ => ("invalid_rules", "mend the file; docs/guides/scan-rules.md shows the form"),
-                };
-                Failure::new(FailureKind::Usage, code).hint(hint)
-            }
-            Self::Format { .. } => Failure::new(FailureKind::Usage, "invalid_config").hint("use a newer skillhub"),
-            Self::Place(error) => error.failure(),
-            Self::Io { .. } => Failure::io(),
-        }
-    }
-}
-
 impl Config {
     /// Reads the home's `config.toml`; the defaults when there is none.
     ///
@@ -404,6 +319,8 @@ impl Config {
 
 #[cfg(test)]
 mod tests {
+    use skill::failure::{Fails, FailureKind};
+
     use super::*;
 
     fn parse(text: &str) -> Result<Config, ConfigError> {

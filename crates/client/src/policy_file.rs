@@ -11,7 +11,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use skill::{Limits, Owner};
 use toml::{Table, Value};
 
-use crate::config::ConfigError;
+use crate::config::error::ConfigError;
 
 const FORMAT: u32 = 1;
 
