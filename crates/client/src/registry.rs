@@ -47,7 +47,7 @@ use web::Web;
 
 use crate::{
     config::{Config, RegistryConfig},
-    search::SearchResult,
+    search::result::SearchResult,
     spec::GitSpec,
 };
 

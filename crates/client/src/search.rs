@@ -1,15 +1,18 @@
 //! [`search`]: finding skills by words, in any script.
 
+pub(crate) mod result;
+
 use std::collections::BTreeSet;
 
 use registry_index::{Entry, ReadError};
-use serde::Serialize;
 use skill::failure::{Fails, Failure};
 use skill::{QualifiedName, SkillName};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::registry::{Registries, Registry, RegistryError};
 use thiserror::Error;
+
+pub use result::SearchResult;
 
 /// Results that are returned when nobody says how many.
 pub const DEFAULT_RESULTS: usize = 50;
@@ -29,21 +32,6 @@ const OWNER: u32 = 150;
 const KEYWORD: u32 = 100;
 const DESCRIPTION_WORD: u32 = 40;
 const DESCRIPTION_PART: u32 = 20;
-
-/// One skill that was found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct SearchResult {
-    /// `owner/name`.
-    pub name: String,
-    /// Its newest version.
-    pub version: String,
-    /// The description of that version.
-    pub description: String,
-    /// How well it fits; higher is better, comparable within one search only.
-    pub score: u32,
-    /// The registry's name.
-    pub registry: String,
-}
 
 /// Why a search failed.
 #[derive(Debug, Error)]

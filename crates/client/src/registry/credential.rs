@@ -1,4 +1,4 @@
-//! [`Credential`]: the token that is shown to one server, and why one that was given is not.
+//! [`token_variable`]: the token that is shown to one server, and why one that was given is not.
 //!
 //! A token is good at one registry. Shown to a second one, whoever runs that could act with it at the first.
 
@@ -7,20 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     Registries, noted,
     sources::{FILE, place_of},
+    web::Credential,
 };
 use crate::login::Logins;
 
 /// The variable with the token of the only registry; with `_<NAME>` behind it that of one registry.
 const VARIABLE: &str = "SKILLHUB_TOKEN";
-
-/// What one server is shown.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Credential {
-    /// The bearer token.
-    pub token: Option<String>,
-    /// How to have the token of the environment sent, where it was withheld.
-    pub hint: Option<String>,
-}
 
 /// The variable with the token of a registry of this name in the configuration.
 #[must_use]

@@ -14,10 +14,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Digest, Limits, Owner, QualifiedName, SkillName, failure::FailureKind};
 
-use super::{Reach, Registry, RegistryError, credential::Credential};
+use super::{Reach, Registry, RegistryError};
 use crate::{
     http::{self, Answer, Ask, HttpError},
-    search::SearchResult,
+    search::result::SearchResult,
 };
 
 /// Codes of a server that are told as they are.
@@ -42,6 +42,15 @@ const CODES: [(&str, FailureKind); 19] = [
     ("bad_signature", FailureKind::Integrity),
     ("damaged_index", FailureKind::Integrity),
 ];
+
+/// What one server is shown.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Credential {
+    /// The bearer token.
+    pub token: Option<String>,
+    /// How to have the token of the environment sent, where it was withheld.
+    pub hint: Option<String>,
+}
 
 /// A registry on a server.
 #[derive(Debug)]
