@@ -5,6 +5,7 @@
 
 mod accepting;
 mod ahead;
+mod candidate;
 mod error;
 mod evidence;
 mod installed;
@@ -13,6 +14,7 @@ mod naming;
 mod order;
 mod place;
 mod plan;
+mod planned;
 mod prepare;
 mod requirements;
 mod signer;
@@ -29,6 +31,7 @@ use skill::{SkillName, diff};
 
 pub(crate) use ahead::bring as bring_ahead;
 pub use ahead::{Ahead, Progress};
+pub(crate) use candidate::{Candidate, Taken};
 pub use error::InstallError;
 pub(crate) use error::invalid_requirement;
 pub use evidence::Outcomes;
@@ -37,14 +40,14 @@ pub use merging::Choice;
 pub(crate) use order::Order;
 use order::orders;
 pub(crate) use place::{Linked, Linking, paths_of};
-pub(crate) use plan::check_usable;
-use plan::{Planned, Step};
+pub(crate) use planned::check_usable;
+use planned::{Planned, Step};
 use prepare::Prepared;
 use requirements::Item;
 pub(crate) use requirements::{Needs, bare};
 pub(crate) use signer::of_release as signer_of;
 use skill::failure::{Fails, Failure, FailureKind};
-pub(crate) use source::{Candidate, Taken, check_digest, fetch, fetch_release, version_of};
+pub(crate) use source::{check_digest, fetch, fetch_release, version_of};
 pub use uploads::{read_below, upload_name};
 
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Batch, Candidate, InstallError, InstallRequest, Installed, Installer, plan};
+use super::{Batch, Candidate, InstallError, InstallRequest, Installed, Installer, Planned, plan};
 use crate::{
     accept::{self, BlockedSkill},
     lock_file::{LockFile, LockedWaiver},
@@ -32,7 +32,7 @@ impl Batch {
     }
 
     /// Takes what became of a skill in place of what was settled in its turn.
-    fn settle_again(&mut self, turn: usize, planned: Result<plan::Planned, InstallError>) {
+    fn settle_again(&mut self, turn: usize, planned: Result<Planned, InstallError>) {
         let Some(at) = self.settled.iter().position(|(other, _)| *other == turn) else { return };
         let (_, before) = self.settled.swap_remove(at);
         match planned {

@@ -17,7 +17,7 @@ use library::{Verdicts, interrupt};
 use scan::{Capabilities, Reports};
 use skill::{Bundle, Limits};
 
-use super::{Candidate, InstallRequest, Installer, Order, plan::Planned};
+use super::{Candidate, InstallRequest, Installer, Order, planned::Planned};
 use crate::{
     cache::Cache,
     git_source::{GitError, Repository},

@@ -13,9 +13,9 @@ use skill::{
 
 use super::{
     InstallError, InstallStatus, Outcomes,
+    candidate::Candidate,
     evidence::{Sides, evidence},
-    plan::{Planned, Step, check_usable},
-    source::Candidate,
+    planned::{Planned, Proposing, Step, check_usable},
 };
 
 /// What is to become of what both the library and the new release changed.
@@ -28,13 +28,6 @@ pub enum Choice {
     Ours,
     /// The release's side.
     Theirs,
-}
-
-/// A proposal that a plan makes, with what becomes of the one that waited before.
-#[derive(Debug)]
-pub(super) struct Proposing {
-    pub id: ProposalId,
-    pub changes: Vec<ProposalChange>,
 }
 
 /// Merges three ways: the release that is installed, the skill as it is, and the release that comes.

@@ -9,7 +9,7 @@ use library::{
 };
 use skill::SkillName;
 
-use super::{Installed, plan::Planned};
+use super::{Installed, planned::Planned};
 use crate::{
     agent_folders::{AgentFolder, AgentFolders},
     tracked::TrackedFolders,

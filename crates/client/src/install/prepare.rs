@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use library::{Before, Commit, LockLines, Plans, ProposalChange};
 use skill::SkillName;
 
-use super::{InstallRequest, Installer, Linked, Linking, plan::Planned, plan::Step};
+use super::{InstallRequest, Installer, Linked, Linking, planned::Planned, planned::Step};
 use crate::{
     agent_folders::AgentFolder,
     lock_file::{LockFile, LockFileError, LockedSkill, LockedWaiver, kind_in_file, line_of, write_pending_lines},

@@ -7,9 +7,10 @@ use skill::{QualifiedName, SkillName};
 
 use super::{
     Batch, InstallError, InstallRequest, Installed, Installer,
+    candidate::Candidate,
     order::Order,
-    plan::{Planned, Step},
-    source::{self, Candidate},
+    planned::{Planned, Step},
+    source,
 };
 use crate::{
     lock_file::LockFile,

@@ -6,7 +6,9 @@ use library::Home;
 use registry_index::{Entry, Requirement};
 use skill::Owner;
 
-use super::{Batch, Evolved, InstallError, InstallRequest, Installed, Installer, plan::Planned, source::Candidate};
+use super::{
+    Batch, Evolved, InstallError, InstallRequest, Installed, Installer, candidate::Candidate, planned::Planned,
+};
 use crate::{
     lock_file::{LockFile, LockedSkill},
     registry::{Registries, Registry, Signers, Standing},

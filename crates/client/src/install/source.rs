@@ -11,14 +11,15 @@ use library::{
 };
 use registry_index::{Entry, FetchError, Wanted};
 use skill::failure::{Fails, FailureKind};
-use skill::{Bundle, Digest, Limits, QualifiedName, SkillName, archive, frontmatter};
+use skill::{Bundle, Digest, Limits, QualifiedName, archive, frontmatter};
 
 use super::{
     Evolved, InstallError, InstallRequest, Installer,
+    candidate::Candidate,
     naming::{name_of, parse_name},
     order::Order,
     signer,
-    uploads::read_below,
+    uploads::{read_below, unpack},
 };
 use crate::{
     cache::Cache,
@@ -30,44 +31,6 @@ use crate::{
     resolve::{self, ResolveError, Resolved},
     spec::{Request, Spec},
 };
-
-/// A skill in memory, with where it came from.
-#[derive(Debug, Clone)]
-pub(crate) struct Candidate {
-    pub name: SkillName,
-    pub bundle: Bundle,
-    pub origin: Origin,
-    /// The hash of the packed files.
-    pub archive: Digest,
-    /// What the lock file will say was asked for.
-    pub requested: String,
-    /// Whether only this machine has the source.
-    pub local: bool,
-    /// The fingerprint of the key with which its owner signed it.
-    pub signer: Option<String>,
-    /// The fingerprints of the owner's keys that vouch for that one.
-    pub vouchers: Vec<String>,
-    /// The keys known before, where the release is signed with another that none of them vouches for.
-    pub unknown_key: Vec<String>,
-    /// Whether it comes only since others require it.
-    pub is_dependency: bool,
-    pub warnings: Vec<String>,
-    /// The entry of the lock file that it was fetched for.
-    pub locked: Option<LockedSkill>,
-    /// The files of the release that is installed, where they are needed for a merge.
-    pub base: Option<Bundle>,
-    /// The folder that another tool made of it, where one is taken over.
-    pub taken: Option<Taken>,
-}
-
-/// A folder that is taken over.
-#[derive(Debug, Clone)]
-pub(crate) struct Taken {
-    /// The lock file that names it.
-    pub named_in: PathBuf,
-    /// Its files, which may have been changed since they were installed.
-    pub files: Bundle,
-}
 
 /// Fetches everything that an order names.
 pub(crate) fn fetch(
@@ -453,11 +416,6 @@ fn one(candidates: Vec<Candidate>, locked: &LockedSkill) -> Result<Candidate, In
     let what = "its source has it no more".to_owned();
     let differs = InstallError::LockDiffers { name: locked.name.clone(), what };
     candidates.into_iter().find(|candidate| candidate.origin.name == locked.name).ok_or(differs)
-}
-
-pub(super) fn unpack(bytes: &[u8], origin: &str) -> Result<Bundle, InstallError> {
-    let failed = |source| InstallError::Archive { origin: origin.to_owned(), source };
-    archive::unpack(bytes, &Limits::default()).map_err(failed)
 }
 
 pub(crate) fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Result<(), InstallError> {

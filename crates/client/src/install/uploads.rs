@@ -6,9 +6,9 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use skill::{Limits, SkillName};
+use skill::{Bundle, Limits, SkillName, archive};
 
-use super::{InstallError, naming::name_of, source::unpack};
+use super::{InstallError, naming::name_of};
 use crate::found::Found;
 
 /// Reads a file below a folder, at most one byte more than an archive may have. No link on the path leads out of the
@@ -28,12 +28,18 @@ pub fn read_below(folder: &Path, path: impl AsRef<Path>) -> io::Result<Vec<u8>> 
     Ok(bytes)
 }
 
+/// The files of an archive.
+pub(super) fn unpack(bytes: &[u8], origin: &str) -> Result<Bundle, InstallError> {
+    let failed = |source| InstallError::Archive { origin: origin.to_owned(), source };
+    archive::unpack(bytes, &Limits::default()).map_err(failed)
+}
+
 /// The name under which the skill of an archive is installed; `file` where it does not name itself.
 ///
 /// # Errors
 /// The archive cannot be read, or neither is a name.
-pub fn upload_name(archive: &[u8], file: &str) -> Result<SkillName, InstallError> {
-    let bundle = unpack(archive, if file.is_empty() { "the upload" } else { file })?;
+pub fn upload_name(bytes: &[u8], file: &str) -> Result<SkillName, InstallError> {
+    let bundle = unpack(bytes, if file.is_empty() { "the upload" } else { file })?;
     let skill = Found::new(String::new(), bundle.skill_md().unwrap_or_default().as_bytes());
     name_of(&skill, file).map(|(name, _)| name)
 }
