@@ -6,6 +6,7 @@
 
 mod calls;
 mod declared;
+mod delta;
 mod hosts;
 mod paths;
 mod privileges;
@@ -20,6 +21,7 @@ use skill::{Bundle, Limits, SkillPath, frontmatter};
 use crate::{Scope, excerpt, source::Source};
 
 pub use declared::Undeclared;
+pub use delta::{Capability, CapabilityDelta};
 pub(crate) use hosts::{host_of, is_address};
 
 /// Bytes of text that are read for one summary; what has more is not complete.

@@ -48,7 +48,7 @@ pub mod shape;
 mod source;
 mod waiver;
 
-pub use capabilities::{Capabilities, Part, Place, Undeclared, Use, capabilities};
+pub use capabilities::{Capabilities, Capability, CapabilityDelta, Part, Place, Undeclared, Use, capabilities};
 pub use clear::{Baseline, Blocked, Captured, Cleared, Reports, capture, capture_by, clear, clear_by, waive};
 pub use evidence::Evidence;
 pub use level::{LevelError, Severity, Verdict};

@@ -180,3 +180,51 @@ fn privileges_are_read_off_scripts() {
         assert!(privileges("scripts/a.py", line).is_empty(), "{line}");
     }
 }
+
+const ASKS: &str = "#!/bin/sh\ncurl https://api.tool.dev/v1 > notes.txt\n";
+
+fn delta(before: &[(&str, &str)], after: &[(&str, &str)]) -> Option<CapabilityDelta> {
+    CapabilityDelta::between(&bundle(before), &bundle(after))
+}
+
+fn lines(list: &[Capability]) -> Vec<String> {
+    list.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_delta_names_what_came_and_went() {
+    let before = "---\nname: s\nallowed-tools: Read\n---\nSee https://docs.tool.dev and https://api.tool.dev.\n";
+    let after = "---\nname: s\nallowed-tools: Read Bash\n---\nSee https://other.tool.dev for more.\n";
+    let delta = delta(&[("SKILL.md", before)], &[("SKILL.md", after), ("run.sh", ASKS)]).unwrap();
+    // Text alone named the first host before; a file in the skill itself is none.
+    let added = ["network api.tool.dev", "network other.tool.dev (in text)", "runs curl", "tool Bash"];
+    assert_eq!(lines(&delta.added), added);
+    assert_eq!(lines(&delta.removed), ["network docs.tool.dev (in text)"]);
+    assert!(delta.complete);
+    let json = serde_json::to_value(&delta).unwrap();
+    assert_eq!(json["capabilities_added"][0]["what"], "api.tool.dev");
+}
+
+#[test]
+fn a_move_to_another_file_is_no_delta() {
+    let both = delta(&[("SKILL.md", "x"), ("a.sh", ASKS)], &[("SKILL.md", "y"), ("b.sh", ASKS)]).unwrap();
+    assert!(both.added.is_empty() && both.removed.is_empty(), "{both:?}");
+    assert_eq!(delta(&[], &[("SKILL.md", "x")]), None);
+    assert_eq!(delta(&[("SKILL.md", "x")], &[]), None);
+}
+
+#[test]
+fn names_in_a_delta_are_short_and_visible() {
+    let tool = format!("---\nname: s\nallowed-tools: [\"Bash\\e[31m{}\"]\n---\n", "x".repeat(500));
+    let delta = delta(&[("SKILL.md", "x")], &[("SKILL.md", &tool)]).unwrap();
+    let [only] = delta.added.as_slice() else { panic!("{delta:?}") };
+    assert!(only.what.starts_with("Bash\\u{1b}[31m") && only.what.chars().count() <= crate::EXCERPT_CHARS, "{only}");
+}
+
+#[test]
+fn a_delta_of_too_much_text_is_not_complete() {
+    let filler = "word\n".repeat(BYTES / 12);
+    let long = [("SKILL.md", "x"), ("a.md", &*filler), ("b.md", &*filler), ("c.md", &*filler), ("run.sh", ASKS)];
+    let delta = delta(&[("SKILL.md", "x")], &long).unwrap();
+    assert!(!delta.complete);
+}
