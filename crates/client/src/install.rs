@@ -386,10 +386,6 @@ impl Installer<'_> {
     fn result(&self, planned: &Planned, status: InstallStatus) -> Installed {
         let candidate = &planned.candidate;
         let head = planned.head.as_ref().map(|head| head.id.clone());
-        let after = match &planned.step {
-            Step::Propose { files, .. } => files,
-            _ => planned.cleared.bundle(),
-        };
         let conflict = || InstallError::Conflict {
             name: candidate.name.clone(),
             release: candidate.origin.release(),
@@ -411,7 +407,8 @@ impl Installer<'_> {
             is_dependency: candidate.is_dependency,
             report: Some(planned.cleared.report().clone()),
             capabilities: Some(planned.capabilities.clone()),
-            change: Some(diff::diff(&planned.before, after)),
+            delta: planned.delta.clone(),
+            change: Some(diff::diff(&planned.before, planned.after())),
             touched: planned.touched(),
             conflicts: planned.conflicts.clone(),
             proposal: planned.step.proposal().cloned().filter(|_| status == InstallStatus::Conflict),

@@ -1,7 +1,9 @@
 //! [`LockFile`]: `skillhub.lock`, which says exactly what is installed.
 
 mod bounds;
+mod capabilities;
 mod drift;
+mod entry;
 mod heal;
 mod lines;
 mod refresh;
@@ -20,6 +22,7 @@ use skill::{Digest, Limits, SkillName};
 use thiserror::Error;
 use toml::{Table, Value};
 
+pub(crate) use capabilities::locked_capabilities;
 pub use drift::{Drift, DriftKind, drifts, mend_drifts};
 pub use heal::{Healed, Undecided, heal};
 pub(crate) use lines::line_of;
@@ -67,6 +70,9 @@ const HEAD: &str = "# Written by skillhub: which skills are installed, exactly. 
 /// ruleset = "…"                 # the rules that cleared it
 /// requires = ["acme/forms@^2"]  # what the release requires
 /// dependency = true             # here only since others require it
+/// capabilities = [              # what the content would touch, one a line, so that a diff shows what is new
+///   "network api.example.com",
+/// ]
 /// waivers = [{ rule = "…", path = "…", by = "…", until = "…", reason = "…" }]  # what a person accepted here
 /// ```
 ///
@@ -114,6 +120,8 @@ pub struct LockedSkill {
     pub requires: Vec<String>,
     /// Whether it is here only since others require it.
     pub dependency: bool,
+    /// What the content would touch, for readers of a diff; empty in entries of former versions until the content changes.
+    pub capabilities: Vec<String>,
     /// What a person accepted in the content as it is; told, and never taken for a decision.
     pub waivers: Vec<LockedWaiver>,
     pub(crate) raw: Table,
@@ -419,60 +427,12 @@ impl LockedSkill {
             ruleset: text(&mut raw, "ruleset")?.unwrap_or_default(),
             requires: texts(raw.remove("requires")),
             dependency: matches!(raw.remove("dependency"), Some(Value::Boolean(true))),
+            capabilities: texts(raw.remove("capabilities")),
             waivers: LockedWaiver::read(raw.remove("waivers"))?,
             raw: Table::new(),
         };
         skill.raw = raw;
         Ok(skill)
-    }
-
-    /// The entry as the file has it.
-    fn table_text(&self) -> String {
-        format!("[[skill]]\n{}", self.to_text())
-    }
-
-    fn to_text(&self) -> String {
-        let mut table = Table::new();
-        let mut lines = String::new();
-        let mut line = |key: &str, value: Value| lines.push_str(&format!("{key} = {value}\n"));
-        line("name", self.name.as_str().into());
-        line("requested", self.requested.as_str().into());
-        for (key, value) in [("version", &self.version), ("commit", &self.commit), ("signer", &self.signer)] {
-            if let Some(value) = value {
-                line(key, value.as_str().into());
-            }
-        }
-        line("kind", self.kind.as_str().into());
-        line("source", self.source.as_str().into());
-        if self.local {
-            line("local", true.into());
-        }
-        line("archive", self.archive.as_str().into());
-        line("digest", self.digest.as_str().into());
-        line("content", self.content.as_str().into());
-        line("agents", Value::Array(self.agents.iter().map(|agent| agent.as_str().into()).collect()));
-        line("ruleset", self.ruleset.as_str().into());
-        if !self.requires.is_empty() {
-            line("requires", Value::Array(self.requires.iter().map(|text| text.as_str().into()).collect()));
-        }
-        if self.dependency {
-            line("dependency", true.into());
-        }
-        if !self.waivers.is_empty() {
-            line("waivers", LockedWaiver::write(&self.waivers));
-        }
-        for (key, value) in &self.raw {
-            match value {
-                Value::Table(_) => drop(table.insert(key.clone(), value.clone())),
-                plain => line(&Value::from(key.as_str()).to_string(), plain.clone()),
-            }
-        }
-        if !table.is_empty() {
-            let nested = Value::Array(vec![Value::Table(table)]);
-            let whole = Table::from_iter([("skill".to_owned(), nested)]).to_string();
-            lines.push_str(whole.trim_start_matches("[[skill]]\n").trim_start());
-        }
-        lines
     }
 }
 
@@ -528,6 +488,22 @@ mod tests {
         let tables = (0..1_000).map(|at| format!("x{at}{} = 1\n", ".aaaaaaaaaaaaaaa".repeat(70))).collect::<String>();
         assert!(parse(&tables).unwrap_err().to_string().contains("70000 dots beside its texts"));
         assert!(parse(&"\n".repeat(10_000)).unwrap_err().to_string().contains("format"));
+    }
+
+    #[test]
+    fn capabilities_are_lines_that_can_be_read_again() {
+        let mut file = parse(OLD).unwrap();
+        assert!(!file.to_text().contains("capabilities"), "an old entry has none");
+        let odd = ["runs (computed)", "tool Bash(\"a\\b\")", "reads ~/é/]"].map(str::to_owned).to_vec();
+        file.insert(LockedSkill { capabilities: odd, ..file.get("acme/pdf").unwrap().clone() });
+        let usual: Vec<_> = (0..20).map(|at| format!("network host{at}.example.com")).collect();
+        for at in 0..2000 {
+            let (name, capabilities) = (format!("acme/s{at}"), usual.clone());
+            file.insert(LockedSkill { name, capabilities, ..file.get("acme/pdf").unwrap().clone() });
+        }
+        let text = file.readable_text().unwrap();
+        assert!(text.contains("capabilities = [\n  \"runs (computed)\",\n  "));
+        assert_eq!(parse(&text).unwrap(), file);
     }
 
     #[test]

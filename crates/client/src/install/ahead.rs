@@ -14,7 +14,7 @@ use std::{
 };
 
 use library::{Verdicts, interrupt};
-use scan::{Capabilities, Reports};
+use scan::{CapabilityDelta, Reports};
 use skill::{Bundle, Limits};
 
 use super::{Candidate, InstallRequest, Installer, Order, planned::Planned};
@@ -227,17 +227,19 @@ pub(super) fn scan<'c>(
     });
 }
 
-/// Sums up what each skill would touch, on all processors.
+/// Sums up what each skill would touch, and what of it is new, on all processors.
 pub(super) fn sum_up(planned: &mut [Planned]) {
-    let mut all: Vec<_> = planned.iter().map(|_| Capabilities::default()).collect();
-    let files: Vec<_> = planned.iter().map(|planned| planned.cleared.bundle()).enumerate().collect();
-    let sum_up = |(place, files): (usize, &Bundle)| (place, scan::capabilities(files));
-    side_by_side(processors(), files, sum_up, |(place, capabilities)| {
+    let mut all: Vec<_> = planned.iter().map(|_| Default::default()).collect();
+    let files = planned.iter().map(|planned| [planned.cleared.bundle(), &planned.before, planned.after()]);
+    let sum_up = |(place, [seen, before, after]): (usize, [&Bundle; 3])| {
+        (place, (scan::capabilities(seen), CapabilityDelta::between(before, after)))
+    };
+    side_by_side(processors(), files.enumerate().collect(), sum_up, |(place, sum)| {
         if let Some(slot) = all.get_mut(place) {
-            *slot = capabilities;
+            *slot = sum;
         }
     });
-    planned.iter_mut().zip(all).for_each(|(planned, capabilities)| planned.capabilities = capabilities);
+    planned.iter_mut().zip(all).for_each(|(planned, sum)| (planned.capabilities, planned.delta) = sum);
 }
 
 fn processors() -> usize {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use library::{Checkout, Committed, Origin, ProposalId, RevisionId};
-use scan::{Capabilities, Report};
+use scan::{Capabilities, CapabilityDelta, Report};
 use skill::{
     Digest, SkillName, SkillPath,
     diff::BundleDiff,
@@ -92,6 +92,8 @@ pub struct Installed {
     pub report: Option<Report>,
     /// What it would touch, as agents will see it.
     pub capabilities: Option<Capabilities>,
+    /// What of that differs from the files before; none for a skill that is new.
+    pub delta: Option<CapabilityDelta>,
     /// What went otherwise than asked for without being a failure, one sentence each.
     pub warnings: Vec<String>,
     /// Why the folder does not show the revision yet.
@@ -122,6 +124,7 @@ impl Installed {
             proposal: None,
             report: None,
             capabilities: None,
+            delta: None,
             warnings: Vec::new(),
             checkout_pending: None,
             error: None,

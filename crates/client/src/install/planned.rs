@@ -1,7 +1,7 @@
 //! [`Planned`]: a skill that passed, and the step by which the library takes it.
 
 use library::{Commit, ProposalChange, ProposalId, Revision};
-use scan::{Capabilities, Cleared};
+use scan::{Capabilities, CapabilityDelta, Cleared};
 use skill::{Bundle, Limits, SkillName, SkillPath, diff, merge::Conflict, validate};
 
 use super::{InstallError, InstallStatus, candidate::Candidate};
@@ -22,14 +22,24 @@ pub(super) struct Planned {
     pub conflicts: Vec<Conflict>,
     /// What the files would touch, for people; summed up when all is planned.
     pub capabilities: Capabilities,
+    /// What of that differs from the files before; of a proposal's files, where it makes one.
+    pub delta: Option<CapabilityDelta>,
     pub step: Step,
 }
 
 impl Planned {
     /// Without conflicts, over `head` with its files or over nothing.
     pub fn new(candidate: Candidate, cleared: Cleared, (head, before): (Option<Revision>, Bundle), step: Step) -> Self {
-        let (in_place, conflicts, capabilities) = Default::default();
-        Self { candidate, cleared, head, before, in_place, conflicts, capabilities, step }
+        let (in_place, conflicts, capabilities, delta) = Default::default();
+        Self { candidate, cleared, head, before, in_place, conflicts, capabilities, delta, step }
+    }
+
+    /// The files that come: what agents will see, or what a proposal holds.
+    pub fn after(&self) -> &Bundle {
+        match &self.step {
+            Step::Propose { files, .. } => files,
+            _ => self.cleared.bundle(),
+        }
     }
 
     /// The files that were changed here since the release was installed and that the new one changes as well.

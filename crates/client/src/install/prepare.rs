@@ -8,7 +8,10 @@ use skill::SkillName;
 use super::{InstallRequest, Installer, Linked, Linking, planned::Planned, planned::Step};
 use crate::{
     agent_folders::AgentFolder,
-    lock_file::{LockFile, LockFileError, LockedSkill, LockedWaiver, kind_in_file, line_of, write_pending_lines},
+    lock_file::{
+        LockFile, LockFileError, LockedSkill, LockedWaiver, kind_in_file, line_of, locked_capabilities,
+        write_pending_lines,
+    },
     requires,
     tracked::TrackedFolders,
 };
@@ -106,6 +109,10 @@ impl Installer<'_> {
             ruleset: planned.cleared.report().ruleset.clone(),
             requires: requires::of_bundle(&candidate.bundle),
             dependency: candidate.is_dependency && old.is_none_or(|old| old.dependency),
+            capabilities: match old.filter(|old| old.content == planned.cleared.digest().to_string()) {
+                Some(old) => old.capabilities.clone(),
+                None => locked_capabilities(&planned.capabilities),
+            },
             waivers: LockedWaiver::of(self.library, &candidate.name).unwrap_or_default(),
             raw: old.map(|old| old.raw.clone()).unwrap_or_default(),
         }

@@ -15,7 +15,7 @@ const SHORT_VALUES: usize = 10_000;
 /// Says why a text is no lock file by the number of its parts, of which each takes many times its bytes of memory.
 pub(super) fn check(text: &str) -> Result<(), String> {
     let values = text.bytes().filter(|byte| matches!(byte, b'\n' | b',')).count();
-    let signs = text.lines().filter(|line| !is_key_with_text(line)).flat_map(str::bytes).filter(is_sign).count();
+    let signs = text.lines().filter(|line| !is_text(line)).flat_map(str::bytes).filter(is_sign).count();
     let most = SHORT_VALUES + text.len() / VALUE_BYTES;
     // Each may begin a table, which takes as much as four other values.
     let dots = (toml_dots(text), most / 4, "dots beside its texts");
@@ -37,9 +37,12 @@ pub(super) fn readable(text: String, path: &Path) -> Result<String, LockFileErro
     Ok(text)
 }
 
-/// Tells the lines of a key and a text, of which a parser makes as little however long they are.
-fn is_key_with_text(line: &str) -> bool {
-    let parts = line.split_once(" = \"").and_then(|(key, rest)| Some((key, rest.strip_suffix('"')?)));
+/// Tells the lines of a key and a text, or of a text in a list, of which a parser makes as little however long they are.
+fn is_text(line: &str) -> bool {
+    let parts = match line.strip_prefix("  \"") {
+        Some(text) => text.strip_suffix("\",").map(|text| ("", text)),
+        None => line.split_once(" = \"").and_then(|(key, rest)| Some((key, rest.strip_suffix('"')?))),
+    };
     parts.is_some_and(|(key, text)| !key.bytes().any(|byte| is_sign(&byte)) && !text.contains(['"', '\\']))
 }
 

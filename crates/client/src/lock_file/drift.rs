@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, path::Path};
 use library::{Library, LibraryError, Origin, Revision};
 use skill::{Bundle, Digest, SkillName, archive};
 
-use super::{LockFile, LockFileError, LockedSkill, kind_in_file};
+use super::{LockFile, LockFileError, LockedSkill, capabilities, kind_in_file};
 use crate::requires;
 
 /// One entry that differs from the library, or is missing.
@@ -129,7 +129,13 @@ pub fn mend_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result<(
         let head = library.head(&name).map_err(LibraryError::from)?;
         if let Some((head, origin)) = head.filter(|head| !head.tombstone).and_then(|h| Some((h.clone(), h.origin?))) {
             let release = library.release(&name, &origin.digest).map_err(LibraryError::from)?;
-            entries.push(made_again(file.get(&drift.name), &head, origin, release.map(|(_, files)| files)));
+            let (old, digest) = (file.get(&drift.name), head.digest.to_string());
+            let capabilities = match old.filter(|old| old.content == digest) {
+                Some(old) => old.capabilities.clone(),
+                None => capabilities::of_head(library, &head)?,
+            };
+            let entry = made_again(old, &head, origin, release.map(|(_, files)| files));
+            entries.push(LockedSkill { capabilities, ..entry });
         }
     }
     LockFile::update(path, library, |file| {

@@ -243,6 +243,7 @@ fn together(
         agents: Vec::new(),
         ruleset: String::new(),
         waivers: Vec::new(),
+        capabilities: Vec::new(),
         dependency: false,
         raw: Table::new(),
         ..skill.clone()

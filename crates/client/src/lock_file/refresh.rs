@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use library::{Library, LibraryError};
 use skill::SkillName;
 
-use super::{LockFile, LockFileError, LockedWaiver, drift};
+use super::{LockFile, LockFileError, LockedWaiver, capabilities, drift};
 
 impl LockFile {
     /// Notes the content that a skill of the library has now, and what is waived in it; says whether the lock file has the
@@ -36,12 +36,16 @@ impl LockFile {
         drift::follow_releases(&file, library, heads.iter().map(|(_, head)| head))?;
         let mut contents = BTreeMap::new();
         for (name, head) in &heads {
-            contents.insert(name.as_str(), (head.digest.to_string(), LockedWaiver::of(library, name)?));
+            let content = head.digest.to_string();
+            let is_changed = entries.get(name.as_str()).is_some_and(|entry| entry.content != content);
+            let capabilities = is_changed.then(|| capabilities::of_head(library, head)).transpose()?;
+            contents.insert(name.as_str(), (content, capabilities, LockedWaiver::of(library, name)?));
         }
         Self::update(path, library, |file| {
             for skill in file.skills.values_mut() {
-                if let Some((content, waivers)) = contents.remove(skill.bare_name()) {
+                if let Some((content, capabilities, waivers)) = contents.remove(skill.bare_name()) {
                     (skill.content, skill.waivers) = (content, waivers);
+                    skill.capabilities = capabilities.unwrap_or_else(|| std::mem::take(&mut skill.capabilities));
                 }
             }
         })?;

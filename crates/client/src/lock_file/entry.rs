@@ -1,0 +1,74 @@
+//! [`LockedSkill`] as text: an entry as the file has it.
+
+use std::fmt::Display;
+
+use toml::{Table, Value};
+
+use super::{LockedSkill, LockedWaiver};
+
+impl LockedSkill {
+    /// The entry as the file has it.
+    pub(super) fn table_text(&self) -> String {
+        format!("[[skill]]\n{}{}{}", self.field_lines(), self.capability_lines(), self.raw_lines())
+    }
+
+    fn field_lines(&self) -> String {
+        let mut lines = String::new();
+        let mut line = |key: &str, value: Value| lines.push_str(&line_of(key, value));
+        line("name", self.name.as_str().into());
+        line("requested", self.requested.as_str().into());
+        for (key, value) in [("version", &self.version), ("commit", &self.commit), ("signer", &self.signer)] {
+            if let Some(value) = value {
+                line(key, value.as_str().into());
+            }
+        }
+        line("kind", self.kind.as_str().into());
+        line("source", self.source.as_str().into());
+        if self.local {
+            line("local", true.into());
+        }
+        line("archive", self.archive.as_str().into());
+        line("digest", self.digest.as_str().into());
+        line("content", self.content.as_str().into());
+        line("agents", Value::Array(self.agents.iter().map(|agent| agent.as_str().into()).collect()));
+        line("ruleset", self.ruleset.as_str().into());
+        if !self.requires.is_empty() {
+            line("requires", Value::Array(self.requires.iter().map(|text| text.as_str().into()).collect()));
+        }
+        if self.dependency {
+            line("dependency", true.into());
+        }
+        if !self.waivers.is_empty() {
+            line("waivers", LockedWaiver::write(&self.waivers));
+        }
+        lines
+    }
+
+    /// One line each, so that a diff shows what is new.
+    fn capability_lines(&self) -> String {
+        let lines: String = self.capabilities.iter().map(|one| format!("  {},\n", Value::from(one.as_str()))).collect();
+        if lines.is_empty() { lines } else { line_of("capabilities", format!("[\n{lines}]")) }
+    }
+
+    /// Fields of later versions.
+    fn raw_lines(&self) -> String {
+        let mut table = Table::new();
+        let mut lines = String::new();
+        for (key, value) in &self.raw {
+            match value {
+                Value::Table(_) => drop(table.insert(key.clone(), value.clone())),
+                plain => lines.push_str(&line_of(&Value::from(key.as_str()).to_string(), plain)),
+            }
+        }
+        if !table.is_empty() {
+            let nested = Value::Array(vec![Value::Table(table)]);
+            let whole = Table::from_iter([("skill".to_owned(), nested)]).to_string();
+            lines.push_str(whole.trim_start_matches("[[skill]]\n").trim_start());
+        }
+        lines
+    }
+}
+
+fn line_of(key: &str, value: impl Display) -> String {
+    format!("{key} = {value}\n")
+}
