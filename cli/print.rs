@@ -22,7 +22,7 @@ use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
-pub use capabilities::{capability_lines, write_capabilities};
+pub use capabilities::{capability_lines, delta_lines, write_capabilities};
 pub use diff::coloured as coloured_diff;
 pub use skill::shell_word;
 pub use skill_manage::documents::time;

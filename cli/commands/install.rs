@@ -16,7 +16,7 @@ use crate::{
     context::{self, Context},
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
     hints,
-    print::{BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, findings_lines, verdict_style},
+    print::{BAD, FAINT, GOOD, Page, STRONG, WARN, capability_lines, delta_lines, findings_lines, verdict_style},
     sight::FolderSight,
 };
 
@@ -284,7 +284,7 @@ fn summary(installed: &[Installed]) -> String {
 }
 
 fn document(skill: &Installed) -> Value {
-    json!({
+    let mut document = json!({
         "name": skill.name,
         "version": skill.version,
         "path": skill.path,
@@ -307,7 +307,11 @@ fn document(skill: &Installed) -> Value {
         "warnings": skill.warnings,
         "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
         "error": skill.error.as_ref().map(error_of_one),
-    })
+    });
+    if let (Some(document), Value::Object(delta)) = (document.as_object_mut(), json!(skill.delta)) {
+        document.extend(delta);
+    }
+    document
 }
 
 fn text(skill: &Installed, out: &mut Page) -> io::Result<()> {
@@ -343,6 +347,9 @@ fn text(skill: &Installed, out: &mut Page) -> io::Result<()> {
         }
     }
     update::change_text(skill, out)?;
+    for line in skill.delta.iter().flat_map(delta_lines) {
+        writeln!(out, "  {line}")?;
+    }
     let is_news = matches!(skill.status, InstallStatus::Installed | InstallStatus::Updated | InstallStatus::DryRun);
     for line in skill.capabilities.iter().filter(|_| is_news).flat_map(capability_lines) {
         writeln!(out, "  {line}")?;

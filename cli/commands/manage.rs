@@ -17,7 +17,7 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, io_at},
     hints,
-    print::{Output, STRONG, coloured_diff, findings_lines},
+    print::{Output, STRONG, coloured_diff, delta_lines, findings_lines},
 };
 
 /// Flags of `manage`.
@@ -165,6 +165,9 @@ pub fn print(out: Output, report: &Report) -> Result<Exit, CliError> {
             for file in &report.files {
                 writeln!(to, "  {} {} +{} -{}", word_of(file.change), file.path, file.added, file.removed)?;
             }
+        }
+        for line in report.delta.iter().flat_map(delta_lines) {
+            writeln!(to, "  {line}")?;
         }
         for line in findings_lines(report.verdict.findings.iter().filter(|finding| finding.new)) {
             writeln!(to, "  {line}")?;

@@ -14,7 +14,7 @@ use std::{
 
 use clap::Args;
 use library::Verdicts;
-use scan::{Capabilities, Report, Scanner, Severity, Verdict, Waivers};
+use scan::{Capabilities, CapabilityDelta, Report, Scanner, Severity, Verdict};
 use serde_json::{Value, json};
 use skill::Bundle;
 
@@ -25,7 +25,7 @@ use crate::{
     hints,
     print::{FAINT, GOOD, STRONG, findings_lines, verdict_style, visible, write_capabilities},
 };
-use target::{Target, skills_around, targets, waivers};
+use target::{Known, Target, known, skills_around, targets};
 
 /// Flags of `scan`.
 #[derive(Debug, Args)]
@@ -92,6 +92,8 @@ struct Scanned {
     note: Option<&'static str>,
     result: Result<Report, CliError>,
     capabilities: Option<Capabilities>,
+    /// How they differ from those of the skill's head, where it is installed.
+    delta: Option<CapabilityDelta>,
 }
 
 impl Scanned {
@@ -167,10 +169,10 @@ fn scanner(context: &Context, args: &ScanArgs) -> Result<Scanner, CliError> {
 /// Scans in parallel, in the order of the arguments.
 fn scan_all(context: &Context, scanner: Scanner, args: &ScanArgs) -> Result<Vec<Scanned>, CliError> {
     let targets = if args.skills { skills_around(context, &args.path)? } else { targets(context, &args.path)? };
-    let waivers = waivers(context, &targets);
+    let known = known(context, &targets, args.sarif);
     let working = context.out.working("scanning");
     let (total, done) = (targets.len(), AtomicUsize::new(0));
-    let work: Vec<(Target, Waivers)> = targets.into_iter().zip(waivers).collect();
+    let work: Vec<(Target, Known)> = targets.into_iter().zip(known).collect();
     let program = context::program().filter(|_| total >= REMEMBERED && !args.no_cache);
     let home = context.home.clone().scanned_by(scanner);
     let verdicts = program.map(|program| Verdicts::of(&home, &program));
@@ -178,8 +180,8 @@ fn scan_all(context: &Context, scanner: Scanner, args: &ScanArgs) -> Result<Vec<
         Some(verdicts) => verdicts.report_or(files, |files| scanner.scan(files)),
         None => scanner.scan(files),
     };
-    let scanned = map_parallel(work, |(target, waivers)| {
-        let scanned = scan_one(target, &waivers, report, args.capabilities);
+    let scanned = map_parallel(work, |(target, known)| {
+        let scanned = scan_one(target, &known, report, args.capabilities);
         working.say(format!("scanned {} of {total}", done.fetch_add(1, Ordering::Relaxed) + 1));
         scanned
     });
@@ -187,7 +189,7 @@ fn scan_all(context: &Context, scanner: Scanner, args: &ScanArgs) -> Result<Vec<
     Ok(scanned)
 }
 
-fn scan_one(target: Target, waivers: &Waivers, report: impl Fn(&Bundle) -> Report, with_capabilities: bool) -> Scanned {
+fn scan_one(target: Target, known: &Known, report: impl Fn(&Bundle) -> Report, with_capabilities: bool) -> Scanned {
     let bundle = target.bundle();
     let name = bundle.as_ref().ok().and_then(|bundle| {
         let text = bundle.skill_md()?;
@@ -197,10 +199,11 @@ fn scan_one(target: Target, waivers: &Waivers, report: impl Fn(&Bundle) -> Repor
     Scanned {
         name: name.or_else(|| target.name()),
         note: read.and_then(|bundle| target.note(bundle)),
+        delta: read.zip(known.head.as_ref()).and_then(|(files, head)| CapabilityDelta::between(head, files)),
         capabilities: read.filter(|_| with_capabilities).map(scan::capabilities),
         result: bundle.map(|bundle| {
             let mut report = report(&bundle);
-            report.waive(&bundle, waivers);
+            report.waive(&bundle, &known.waivers);
             report
         }),
         target,

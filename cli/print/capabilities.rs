@@ -2,12 +2,15 @@
 
 use std::io::{self, Write};
 
-use scan::{Capabilities, Part, Undeclared, Use};
+use scan::{Capabilities, Capability, CapabilityDelta, Part, Undeclared, Use};
 
 use super::{FAINT, Table, WARN, visible};
 
 /// Names that a line tells of each list.
 const TOLD: usize = 4;
+
+/// Lines that tell what a change adds.
+const ADDED: usize = 8;
 
 /// Characters of one name in a line.
 const NAME: usize = 48;
@@ -34,6 +37,16 @@ pub fn capability_lines(capabilities: &Capabilities) -> Vec<String> {
         lines.push(format!("{WARN}undeclared{WARN:#}  {undeclared}"));
     }
     lines
+}
+
+/// What a change lets a skill touch besides, a line each as `+ network api.example.com`; none where it adds nothing.
+pub fn delta_lines(delta: &CapabilityDelta) -> Vec<String> {
+    let line = |one: &Capability| Capability { what: cut(&one.what), ..one.clone() }.to_string();
+    let mut told: Vec<String> = delta.added.iter().take(ADDED).map(line).collect();
+    let more = delta.added.len() - told.len();
+    told.extend((more > 0).then(|| format!("{more} more")));
+    told.extend((!delta.complete).then(|| "perhaps more: there is too much text to sum up all of it".to_owned()));
+    told.iter().map(|one| format!("{WARN}+{WARN:#} {one}")).collect()
 }
 
 /// Everything, one row each.

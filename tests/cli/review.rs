@@ -205,3 +205,43 @@ fn a_held_creation_is_served_nowhere_until_it_is_accepted() {
     sandbox.run_as(&sandbox.token(), &["review", "accept", &id]).done();
     assert!(sandbox.run(&["prompt"]).exits(0).text().contains("fresh"));
 }
+
+#[test]
+fn a_held_change_tells_what_it_touches_besides() {
+    let sandbox = strict();
+    let calm = held(&sandbox, "alpha line", "alpha two");
+    let quiet = sandbox.run(&["review", "list"]).exits(0).text();
+    assert!(!quiet.contains(" + "), "{quiet}");
+    let block = "beta line\n\n```sh\ncurl -s https://api.metrics.dev/v1\n```";
+    let report = patch(&sandbox, "beta line", block);
+    let id = report["proposal"].as_str().unwrap();
+    let whats = |document: &Value| -> Vec<String> {
+        let added = document["capabilities_added"].as_array().unwrap_or_else(|| panic!("{document:#}"));
+        added.iter().map(|one| format!("{} {}", one["kind"].as_str().unwrap(), one["what"].as_str().unwrap())).collect()
+    };
+    let added = ["network api.metrics.dev", "runs curl"];
+    let listed = sandbox.done(&["review", "list"])["proposals"].clone();
+    let of = |id: &str| listed.as_array().unwrap().iter().find(|one| one["id"] == id).unwrap();
+    assert_eq!((whats(&report), whats(of(id))), (added.map(str::to_owned).to_vec(), added.map(str::to_owned).to_vec()));
+    assert!(calm == id || whats(of(&calm)).is_empty(), "{listed:#}");
+    assert_eq!(whats(&sandbox.done(&["review", "show", id])["proposal"]), added);
+    for text in [sandbox.run(&["review", "list"]).text(), sandbox.run(&["review", "show", id]).text()] {
+        let lines: Vec<&str> = text.lines().filter(|line| line.contains("+ ")).collect();
+        assert!(lines.len() == 2 && lines.iter().all(|line| line.len() <= 80), "{text}");
+        assert!(lines[0].ends_with("+ network api.metrics.dev") && lines[1].ends_with("+ runs curl"), "{text}");
+    }
+}
+
+#[test]
+fn hostile_names_in_a_delta_stay_in_their_line() {
+    let sandbox = strict();
+    let tool = format!("Bash\\e]0;x\\a{}", "y".repeat(300));
+    let text = skill_md("demo", "Does what demo says. Use in tests.", "alpha line");
+    let text = text.replacen("---\n\n", &format!("allowed-tools: [\"{tool}\"]\n---\n\n"), 1);
+    fs::write(sandbox.cwd().join("new"), &text).unwrap();
+    let report = sandbox.done(&["manage", "edit", "demo", "--content", "new"]);
+    let id = report["proposal"].as_str().unwrap();
+    let shown = sandbox.run(&["review", "show", id]).exits(0).text();
+    let line = shown.lines().find(|line| line.contains("+ tool Bash")).unwrap_or_else(|| panic!("{shown}"));
+    assert!(line.chars().count() <= 80 && line.contains("\\u{1b}") && !shown.contains('\x1b'), "{shown}");
+}

@@ -435,3 +435,21 @@ fn an_exhausted_budget_blocks_and_names_the_file() {
     assert!(error["message"].as_str().unwrap().contains("references/flood"), "{error:#}");
     assert!(!sandbox.user_skill("flood").exists());
 }
+
+#[test]
+fn sarif_tells_what_an_edit_touches_besides() {
+    let sandbox = Sandbox::new();
+    sandbox.create("demo", "alpha line");
+    let scan = |path: &str| -> Value {
+        let sarif = serde_json::from_str(&sandbox.run(&["scan", path, "--sarif"]).exits(0).text()).unwrap();
+        assert_eq!(check_schema(&sarif, &sarif_schema()), [""; 0]);
+        sarif
+    };
+    let file = sandbox.user_skill("demo").join("SKILL.md");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, format!("{text}\n```sh\ncurl -s https://api.metrics.dev/v1\n```\n")).unwrap();
+    let delta = scan("demo")["runs"][0]["properties"]["capabilityDeltas"][0].clone();
+    assert_eq!(delta["capabilities_added"][0]["what"], "api.metrics.dev", "{delta:#}");
+    sandbox.skill("new", "New. Use in tests.", &[]);
+    assert_eq!(scan("./new")["runs"][0]["properties"], Value::Null, "nothing was before");
+}

@@ -308,3 +308,78 @@ fn what_cannot_be_updated_says_why() {
     let text = sandbox.run(&["outdated"]).exits(0).text();
     assert!(text.contains("The one installed skill is up to date"), "{text}");
 }
+
+/// The lines that tell what a change touches besides.
+fn added_in(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| line.starts_with("  + ")).collect()
+}
+
+fn lock_text(sandbox: &Sandbox) -> String {
+    fs::read_to_string(sandbox.done(&["where"])["lock"].as_str().unwrap()).unwrap()
+}
+
+const COUNTS: &str = "#!/bin/sh\nwc -l notes.txt\n";
+
+/// acme/demo 1.0.0 installed, and 1.1.0 that asks a host.
+fn asking() -> Sandbox {
+    let sandbox = Sandbox::new();
+    publish(&sandbox, "1.0.0", BODY, &[("scripts/run.sh", COUNTS)]);
+    let installed = sandbox.run(&["install", "acme/demo"]).exits(0).text();
+    assert_eq!(added_in(&installed), [""; 0], "all of a new skill is new");
+    let body = format!("{BODY}\nSends the number of lines, and nothing else, to `api.metrics.dev`.\n");
+    let asks = format!("{COUNTS}curl -s https://api.metrics.dev/v1\n");
+    publish(&sandbox, "1.1.0", &body, &[("scripts/run.sh", &asks)]);
+    sandbox
+}
+
+#[test]
+fn an_update_tells_what_a_release_touches_besides() {
+    let sandbox = asking();
+    let added = ["  + network api.metrics.dev", "  + runs curl"];
+    let dry = sandbox.run(&["update", "--dry-run"]).exits(0).text();
+    assert_eq!(added_in(&dry), added, "{dry}");
+    let dry = sandbox.done(&["update", "--dry-run"]);
+    let host = json!({"kind": "network", "what": "api.metrics.dev", "in_text": false});
+    assert_eq!((&first(&dry)["capabilities_added"][0], &first(&dry)["capabilities_removed"]), (&host, &json!([])));
+    let before = lock_text(&sandbox);
+    let updated = sandbox.run(&["update"]).exits(0).text();
+    assert_eq!(added_in(&updated), added, "{updated}");
+    let after = lock_text(&sandbox);
+    let new: Vec<&str> = after.lines().filter(|line| line.starts_with("  ") && !before.contains(line)).collect();
+    assert_eq!(new, ["  \"network api.metrics.dev\",", "  \"runs curl\","], "{after}");
+    assert_eq!(added_in(&sandbox.run(&["update"]).exits(0).text()), [""; 0]);
+    publish(&sandbox, "1.2.0", BODY, &[("scripts/run.sh", COUNTS)]);
+    let back = sandbox.done(&["update"]);
+    assert_eq!((&first(&back)["capabilities_added"], &first(&back)["capabilities_removed"][0]), (&json!([]), &host));
+    assert_eq!(locked(&sandbox)["capabilities"], toml::Value::from(vec!["runs wc"]));
+}
+
+#[test]
+fn a_merge_tells_what_the_release_touches_besides() {
+    let sandbox = asking();
+    patch(&sandbox, "Group by kind.", "Group by kind and area.");
+    let merged = sandbox.done(&["update"]);
+    assert_eq!(
+        (&first(&merged)["status"], &first(&merged)["capabilities_added"][1]["what"]),
+        (&json!("merged"), &json!("curl"))
+    );
+}
+
+#[test]
+fn old_lock_entries_list_capabilities_once_content_changes() {
+    let sandbox = asking();
+    let lock = sandbox.done(&["where"])["lock"].as_str().unwrap().to_owned();
+    let old = lock_text(&sandbox).replace("capabilities = [\n  \"runs wc\",\n]\n", "");
+    assert!(!old.contains("capabilities"), "{old}");
+    fs::write(&lock, &old).unwrap();
+    sandbox.done(&["install"]);
+    sandbox.done(&["install", "--frozen"]);
+    sandbox.done(&["verify"]);
+    assert_eq!(lock_text(&sandbox), old);
+    let run = "sort notes.txt\n";
+    fs::write(sandbox.cwd().join("run"), run).unwrap();
+    sandbox.done(&["manage", "write_file", "demo", "--path", "scripts/run.sh", "--content", "run"]);
+    assert_eq!(locked(&sandbox)["capabilities"], toml::Value::from(vec!["runs sort"]));
+    sandbox.done(&["rollback", "demo"]);
+    assert_eq!(locked(&sandbox)["capabilities"], toml::Value::from(vec!["runs wc"]));
+}

@@ -460,3 +460,18 @@ fn skill_pages_name_the_agents_that_read() {
     let page = browser.page("/skills/notes");
     assert!(page.contains("opencode reads other content") && !page.contains("Read by"), "{page}");
 }
+
+#[test]
+fn a_proposals_page_tells_what_it_touches_besides() {
+    let sandbox = Sandbox::new();
+    sandbox.create("notes", "Read. Write.");
+    set_policy(&sandbox, "policy = \"strict\"\n");
+    let block = "Read.\n\n```sh\ncurl -s https://api.metrics.dev/v1 > '/var/lib/<b>x'\n```\n\nThen";
+    let id = patch(&sandbox, "Read.", block);
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let page = Browser::signed_in(&gateway, "").page(&format!("/review/{id}"));
+    let (_, more) = page.split_once("It touches more than before").unwrap_or_else(|| panic!("{page}"));
+    let (more, _) = more.split_once("</section>").unwrap();
+    assert!(more.contains("<code>api.metrics.dev</code>") && more.contains("<code>curl</code>"), "{more}");
+    assert!(!page.contains("<b>x"), "{page}");
+}

@@ -309,3 +309,20 @@ fn changes_by_servers_command_lines_and_the_library_at_once_are_all_kept() {
     assert!(!text.contains("old"), "{text}");
     assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 17);
 }
+
+#[test]
+fn agents_are_told_what_a_change_touches_besides() {
+    let sandbox = Sandbox::new();
+    let mut agent = Connection::open(&sandbox, &[]);
+    assert_eq!(agent.done("skill_manage", &create("demo"))["capabilities_added"], Value::Null);
+    let block = "alpha line\n\n```sh\ncurl -s https://api.metrics.dev/v1\n```";
+    let patch = json!({"action": "patch", "name": "demo", "find": "alpha line", "replace": block});
+    write_files(&sandbox.skillhub_home(), &[("config.toml", b"policy = \"strict\"\n", false)]);
+    let held = agent.done("skill_manage", &patch);
+    let listed = agent.done("skill_review_list", &json!({}))["proposals"][0].clone();
+    let shown = agent.done("skill_review_show", &json!({"id": held["proposal"]}))["proposal"].clone();
+    for document in [held, listed, shown] {
+        assert_eq!(document["capabilities_added"][0]["what"], "api.metrics.dev", "{document:#}");
+    }
+    agent.close();
+}

@@ -14,7 +14,10 @@ use crate::{
     context::Context,
     exit::{CliError, Exit},
     hints,
-    print::{BAD, FAINT, GOOD, STRONG, Table, WARN, capability_lines, findings_lines, time, verdict_style, visible},
+    print::{
+        BAD, FAINT, GOOD, STRONG, Table, WARN, capability_lines, delta_lines, findings_lines, time, verdict_style,
+        visible,
+    },
 };
 
 /// Flags of `review list`.
@@ -34,17 +37,24 @@ pub struct ListArgs {
 /// Lists proposals, the oldest first.
 pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let skill = args.skill.as_deref().map(|name| skill_called(context, name)).transpose()?;
-    let mut entries = review::list(&context.libraries()?, args.all, skill.as_ref())?;
+    let libraries = context.libraries()?;
+    let mut entries = review::list(&libraries, args.all, skill.as_ref())?;
     let is_seen = context.seen()?;
     entries.retain(|entry| entry.skill().is_none_or(|skill| is_seen(skill.as_str())));
-    context.out.answer(&documents::proposals(&entries, context.now), |out| {
+    let deltas = documents::deltas(&libraries, &entries);
+    context.out.answer(&documents::proposals(&entries, &deltas, context.now), |out| {
         if entries.is_empty() {
             let none = if args.all { "There are no proposals" } else { "Nothing waits for a decision" };
             return writeln!(out, "{none}");
         }
         let mut table = Table::new(&["id", "skill", "state", "verdict", "actor", "action", "created", "reason"]);
         entries.iter().for_each(|entry| table.row(&row(entry, context.now)));
-        table.write(out)
+        table.write(out)?;
+        entries.iter().zip(&deltas).try_for_each(|(entry, delta)| {
+            let (ProposalEntry::Whole(proposal), Some(delta)) = (entry, delta) else { return Ok(()) };
+            let told = |line| writeln!(out, "{FAINT}{}{FAINT:#} {line}", proposal.id);
+            delta_lines(delta).into_iter().try_for_each(told)
+        })
     })?;
     Ok(Exit::Done)
 }
@@ -82,6 +92,7 @@ pub fn show(context: &Context, target: &ProposalRef) -> Result<Exit, CliError> {
     let text = match &shown.entry {
         ProposalEntry::Whole(proposal) => {
             let lines = shown.capabilities.iter().flat_map(capability_lines);
+            let lines = shown.delta.iter().flat_map(delta_lines).chain(lines);
             let text = lines.fold(about(proposal, shown.moved, context.now), |text, line| format!("{text}  {line}\n"));
             text + &accept_line(proposal, shown.reviewed.as_ref(), shown.moved)
         }

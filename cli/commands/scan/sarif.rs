@@ -17,7 +17,7 @@ const ROOT: &str = "%SRCROOT%";
 pub(super) fn document(scanned: &[Scanned], scanner: Scanner, root: &Path) -> Value {
     let results: Vec<Value> = scanned.iter().flat_map(|skill| results_of(skill, root)).collect();
     let notifications: Vec<Value> = scanned.iter().filter_map(|skill| notification(skill, root)).collect();
-    json!({
+    let mut document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
         "runs": [{
@@ -37,7 +37,19 @@ pub(super) fn document(scanned: &[Scanned], scanner: Scanner, root: &Path) -> Va
             "originalUriBaseIds": {ROOT: {"uri": format!("file://{}/", escaped(&root.display().to_string()))}},
             "results": results,
         }],
-    })
+    });
+    let deltas: Vec<Value> = scanned.iter().filter_map(|skill| delta(skill, root)).collect();
+    if !deltas.is_empty() {
+        document["runs"][0]["properties"] = json!({"capabilityDeltas": deltas});
+    }
+    document
+}
+
+/// What a skill that is installed would touch besides, against its newest revision.
+fn delta(skill: &Scanned, root: &Path) -> Option<Value> {
+    let mut delta = json!(skill.delta.as_ref()?);
+    delta["location"] = location(&skill.target.path, root);
+    Some(delta)
 }
 
 fn level(severity: Severity) -> &'static str {

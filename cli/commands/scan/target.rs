@@ -110,10 +110,19 @@ pub(super) fn skills_around(context: &Context, arguments: &[PathBuf]) -> Result<
     Ok(folders.chain(packed).collect())
 }
 
-/// The waivers that hold for each target: those of a skill that stands in a library.
+/// What a library knows of a target that stands in it.
+#[derive(Default)]
+pub(super) struct Known {
+    /// The waivers that hold for it.
+    pub waivers: Waivers,
+    /// The files of the skill's head.
+    pub head: Option<Bundle>,
+}
+
+/// What is known of each target, the heads only where they are asked for.
 ///
 /// A library that cannot be opened waives nothing, and is told.
-pub(super) fn waivers(context: &Context, targets: &[Target]) -> Vec<Waivers> {
+pub(super) fn known(context: &Context, targets: &[Target], with_heads: bool) -> Vec<Known> {
     let is_in =
         |library: &Path, target: &Target| target.folder().is_some_and(|folder| folder.parent() == Some(library));
     let places = [context.library_path().to_owned(), context.user_home.join(crate::context::SKILLS_FOLDER)];
@@ -128,7 +137,9 @@ pub(super) fn waivers(context: &Context, targets: &[Target]) -> Vec<Waivers> {
     let of = |target: &Target| {
         let library = libraries.iter().find(|library: &&Library| is_in(library.path(), target))?;
         let name = target.folder()?.file_name()?.to_str().and_then(|name| SkillName::parse(name).ok())?;
-        library.waivers(&name).ok()
+        let head = library.head(&name).ok().flatten().filter(|_| with_heads);
+        let head = head.and_then(|head| library.bundle(&head.id).ok());
+        Some(Known { waivers: library.waivers(&name).ok()?, head })
     };
     targets.iter().map(|target| of(target).unwrap_or_default()).collect()
 }

@@ -97,6 +97,11 @@ pub fn placed_skills(library: &Library) -> Result<Vec<PlacedSkill>, LibraryError
     Ok(found)
 }
 
+fn is_taken(skill: &SkillName, path: &Path) -> bool {
+    let dir = path.parent().map(|folder| Dir::open_ambient_dir(folder, ambient_authority()));
+    matches!(dir, Some(Ok(dir)) if dir.symlink_metadata(skill.as_str()).is_ok())
+}
+
 fn look(library: &Library, skill: &SkillName, path: &Path) -> Standing {
     let Some(folder) = path.parent() else { return Standing::Nothing };
     let Ok(dir) = Dir::open_ambient_dir(folder, ambient_authority()) else { return Standing::Nothing };

@@ -4,7 +4,7 @@ use library::{
     Action, ActorKind, Checkout, Commit, Committed, Content, EventStatus, FolderState, Library, NewRevision,
     ProposalChange, Snapshot, Stamp,
 };
-use scan::{Baseline, Cleared, Verdict};
+use scan::{Baseline, CapabilityDelta, Cleared, Verdict};
 use skill::{Bundle, Problem, SkillName, Strictness, diff, validate::validate_bundle};
 
 use crate::{
@@ -163,10 +163,9 @@ fn baseline(snapshot: &Snapshot) -> Baseline<'_> {
 /// before, which is the hand edit where one is kept; the text of one that is blocked is not shown.
 fn describe(change: &Change<'_>, cleared: Option<&Cleared>, problems: Vec<ReportedProblem>) -> Report {
     let hand_edit = change.hand_edit.as_ref().map(|revision| &revision.content);
-    let difference = match hand_edit {
-        Some(content) => diff::diff(&content.bundle(), &change.candidate),
-        None => diff::diff(&change.snapshot.bundle, &change.candidate),
-    };
+    let kept = hand_edit.map(Content::bundle);
+    let before = kept.as_ref().unwrap_or(&change.snapshot.bundle);
+    let difference = diff::diff(before, &change.candidate);
     let is_shown = !matches!(hand_edit, Some(Content::Captured(_)));
     Report {
         ok: true,
@@ -178,6 +177,7 @@ fn describe(change: &Change<'_>, cleared: Option<&Cleared>, problems: Vec<Report
         previous_revision: change.snapshot.base.as_ref().map(|base| base.id.clone()),
         files: difference.files,
         diff: if is_shown { difference.text } else { String::new() },
+        delta: CapabilityDelta::between(before, &change.candidate).filter(|_| is_shown),
         verdict: verdict_of(cleared),
         problems,
         proposal: change.accepted.as_ref().map(|accepted| accepted.proposal.id.to_string()),

@@ -14,7 +14,7 @@ use jiff::Timestamp;
 pub use difference::{Comparison, Since, at, compare};
 pub use history::{History, history};
 pub use lines::{line, lines};
-pub use proposals::{ShownProposal, proposal, proposals, waiting};
+pub use proposals::{ShownProposal, deltas, proposal, proposals, waiting};
 pub use standing::{FileStanding, HostsDocument, Overview, Place, SkillStanding, overview, overview_of_all};
 
 /// Forms of the lines of a history. That of another system is a module, and hangs on the rest by its entry here alone.

@@ -1,7 +1,7 @@
 //! [`Report`]: what `skill_manage` answers when it did not refuse.
 
 use library::{Action, Checkout, Committed, RevisionId};
-use scan::{Finding, Verdict};
+use scan::{CapabilityDelta, Finding, Verdict};
 use serde::{Serialize, Serializer};
 use skill::{Problem, diff::FileChange};
 
@@ -87,6 +87,9 @@ pub struct Report {
     pub files: Vec<FileChange>,
     /// The change as a unified diff.
     pub diff: String,
+    /// What the skill would touch besides, and no more; none where it is created or deleted.
+    #[serde(flatten)]
+    pub delta: Option<CapabilityDelta>,
     /// What the scanner said.
     pub verdict: VerdictReport,
     /// How the skill departs from the standard.

@@ -30,6 +30,7 @@ pub use decide::{Decider, Reject, Rejected, reject};
 pub use edit::{EditProposal, Editable, edit, editable};
 pub use error::ReviewError;
 pub(crate) use hold::{apply_on_own, hold, take_back};
+pub(crate) use rebase::contents;
 pub use release::Replacement;
 
 use crate::error::ManageError;
@@ -209,7 +210,7 @@ pub fn proposal(library: &Library, target: &ProposalRef) -> Result<Proposal, Man
 /// # Errors
 /// The proposal is damaged, or the library cannot be read.
 pub fn candidate(library: &Library, proposal: &Proposal) -> Result<Bundle, ManageError> {
-    Ok(rebase::contents(library, proposal)?.1)
+    Ok(contents(library, proposal)?.1)
 }
 
 /// A proposal that is whole.
@@ -252,7 +253,7 @@ pub fn difference(library: &Library, target: &ProposalRef, onto_head: bool) -> R
     let head_id = head.as_ref().map(|head| &head.id);
     let moved = head_id != proposal.base.as_ref();
     let reviewed = ProposalRef::reviewed(&proposal, if onto_head { head_id } else { proposal.base.as_ref() });
-    let (base, candidate) = rebase::contents(library, &proposal)?;
+    let (base, candidate) = contents(library, &proposal)?;
     let (before, after, conflicts) = match onto_head {
         true => {
             let now = head.map_or_else(|| Ok(Bundle::default()), |head| library.bundle(&head.id))?;

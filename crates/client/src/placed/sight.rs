@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use library::{AgentDir, Library, Placed};
 use skill::SkillName;
 
-use super::{Standing, look};
+use super::{Standing, is_taken, look};
 
 /// What became of a place in an agent's folder when it was hidden or shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub fn follow_sight(
 /// The same for one place; nothing where it is already as it should be.
 #[must_use]
 pub fn follow_sight_at(library: &Library, skill: &SkillName, path: &Path, is_seen: bool) -> Option<SightOutcome> {
-    if is_seen && path.symlink_metadata().is_ok() {
+    if is_seen && is_taken(skill, path) {
         return None;
     }
     let standing = look(library, skill, path);

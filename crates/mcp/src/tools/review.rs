@@ -58,10 +58,11 @@ struct ListArguments {
 fn list(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let ListArguments { name, all } = read(arguments)?;
     let name = name.as_deref().map(skill_name).transpose()?;
-    let mut entries = review::list(&call.place.libraries()?, all, name.as_ref())?;
+    let libraries = call.place.libraries()?;
+    let mut entries = review::list(&libraries, all, name.as_ref())?;
     let settings = call.place.settings()?;
     entries.retain(|entry| entry.skill().is_none_or(|skill| call.sees(&settings, skill)));
-    Ok(documents::proposals(&entries, call.now).into())
+    Ok(documents::proposals(&entries, &documents::deltas(&libraries, &entries), call.now).into())
 }
 
 #[derive(Deserialize)]

@@ -35,9 +35,10 @@ pub async fn list(
 ) -> Result<Json<Value>, ApiError> {
     at_work(&gateway, asker, move |work| {
         let name = wanted.name.as_deref().map(|name| work.skill_called(name)).transpose()?;
-        let mut entries = review::list(&work.place.libraries()?, wanted.all, name.as_ref()).map_err(told)?;
+        let libraries = work.place.libraries()?;
+        let mut entries = review::list(&libraries, wanted.all, name.as_ref()).map_err(told)?;
         entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
-        Ok(Json(documents::proposals(&entries, work.now)))
+        Ok(Json(documents::proposals(&entries, &documents::deltas(&libraries, &entries), work.now)))
     })
     .await
 }

@@ -1,15 +1,18 @@
-//! [`capabilities`]: what a skill would touch, in plain words.
+//! [`capabilities`]: what a skill would touch, in plain words; and [`added`], what of it is new.
 
 use maud::{Markup, html};
-use scan::{Capabilities, Use};
+use scan::{Capabilities, Capability, CapabilityDelta, Use};
 
 use super::{texts::Texts, visible::visible};
 
 /// Names of a list that are shown at once.
 const SHOWN: usize = 8;
 
+/// New names of one kind that are shown.
+const ADDED: usize = 20;
+
 /// The lists of what a skill would touch, each with its word.
-pub fn lists<'a>(found: &'a Capabilities, texts: &Texts) -> Vec<(&'static str, &'a [Use])> {
+fn lists<'a>(found: &'a Capabilities, texts: &Texts) -> Vec<(&'static str, &'a [Use])> {
     let all = [
         (texts.talks_to, &found.hosts),
         (texts.runs, &found.commands),
@@ -52,6 +55,43 @@ pub fn capabilities(found: &Capabilities, texts: &Texts) -> Markup {
             }
         }
         @if !found.complete { p.note { (texts.touches_unknown) } }
+    }
+}
+
+/// What a skill would touch besides what it did before; nothing where that is nothing.
+pub fn added(delta: &CapabilityDelta, more: &Markup, texts: &Texts) -> Markup {
+    html! {
+        @if !delta.added.is_empty() || !delta.complete {
+            section.weighs {
+                h2 { (texts.touches_more) }
+                dl.touches {
+                    @for kind in delta.added.chunk_by(|one, next| one.kind == next.kind) {
+                        @for first in kind.iter().take(1) { dt { (word_of(first, texts)) } }
+                        dd {
+                            @for one in kind.iter().take(ADDED) {
+                                code { (visible(&one.what)) } " " @if one.in_text { span.quiet { (texts.in_text) } " " }
+                            }
+                            @if kind.len() > ADDED { ((texts.and_more)(kind.len() - ADDED)) }
+                        }
+                    }
+                }
+                @if !delta.complete { p.note { (texts.touches_unknown) } }
+                (more)
+            }
+        }
+    }
+}
+
+fn word_of(one: &Capability, texts: &Texts) -> &'static str {
+    match one.kind {
+        "network" => texts.talks_to,
+        "runs" => texts.runs,
+        "writes" => texts.writes,
+        "reads" => texts.reads,
+        "variable" => texts.reads_variables,
+        "lasting" => texts.stays,
+        "tool" => texts.may_use,
+        _ => texts.powers,
     }
 }
 

@@ -10,7 +10,7 @@ use skill::{
 };
 
 use super::{
-    capabilities::lists,
+    capabilities::added,
     diff_rows::{Hunk, Numbered, PAIRS, Row, hunks, marked, plain},
     findings::finding,
     judgements::Judgement,
@@ -113,29 +113,8 @@ impl<'a> Compared<'a> {
         let known: HashSet<_> = before.report.findings.iter().map(|one| (&one.rule, &one.path, &one.excerpt)).collect();
         let new: Vec<_> =
             after.report.findings.iter().filter(|one| !known.contains(&(&one.rule, &one.path, &one.excerpt))).collect();
-        let had: HashSet<(&str, &str)> = lists(&before.capabilities, texts)
-            .iter()
-            .flat_map(|(word, uses)| uses.iter().map(|one| (*word, one.what.as_str())))
-            .collect();
-        let widened: Vec<_> = lists(&after.capabilities, texts)
-            .into_iter()
-            .map(|(word, uses)| {
-                (word, uses.iter().filter(|one| !had.contains(&(word, one.what.as_str()))).collect::<Vec<_>>())
-            })
-            .filter(|(_, uses)| !uses.is_empty())
-            .collect();
         html! {
-            @if !widened.is_empty() {
-                section.weighs {
-                    h2 { (texts.touches_more) }
-                    dl.touches {
-                        @for (word, uses) in &widened {
-                            dt { (word) }
-                            dd { @for one in uses.iter().take(20) { code { (visible(&one.what)) } " " } @if uses.len() > 20 { ((texts.and_more)(uses.len() - 20)) } }
-                        }
-                    }
-                }
-            }
+            (added(&after.capabilities.since(&before.capabilities), &html! {}, texts))
             @if !new.is_empty() {
                 section.weighs {
                     h2 { (texts.new_findings) }

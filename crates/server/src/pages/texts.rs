@@ -99,6 +99,8 @@ pub struct Texts {
     pub reads_variables: &'static str,
     pub stays: &'static str,
     pub may_use: &'static str,
+    pub powers: &'static str,
+    pub in_text: &'static str,
     pub touches_nothing: &'static str,
     pub touches_unknown: &'static str,
     pub undeclared: fn(usize) -> String,

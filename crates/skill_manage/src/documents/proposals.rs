@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use library::{Actor, Library, Proposal, ProposalEntry, ProposalId};
-use scan::Capabilities;
+use scan::{Capabilities, CapabilityDelta};
 use serde_json::{Value, json};
 use skill::{SkillName, SkillPath};
 
@@ -23,6 +23,8 @@ pub struct ShownProposal {
     pub moved: bool,
     /// What the skill could do as it is proposed, where its files are there.
     pub capabilities: Option<Capabilities>,
+    /// How that differs from the files that it was made on.
+    pub delta: Option<CapabilityDelta>,
     /// The reference by which a person accepts it as it was made; `None` for a damaged one.
     pub reviewed: Option<ProposalRef>,
 }
@@ -35,6 +37,7 @@ impl ShownProposal {
         if let ProposalEntry::Whole(proposal) = &self.entry {
             document = over(document, details(proposal, self.moved));
             let reviewed = self.reviewed.as_ref().map(ToString::to_string);
+            document = over(document, json!(self.delta));
             document = over(document, json!({"capabilities": self.capabilities, "reviewed": reviewed}));
         }
         json!({"ok": true, "proposal": document})
@@ -51,23 +54,38 @@ pub fn proposal(library: &Library, target: &ProposalRef) -> Result<ShownProposal
         None => review::get(library, &target.id)?,
     };
     let ProposalEntry::Whole(proposal) = &mut entry else {
-        return Ok(ShownProposal { entry, moved: false, capabilities: None, reviewed: None });
+        return Ok(ShownProposal { entry, moved: false, capabilities: None, delta: None, reviewed: None });
     };
     // Of a proposal that was decided the files it was made on may be gone.
-    let candidate = review::candidate(library, proposal).ok();
-    if let Some(files) = candidate.as_ref().filter(|_| proposal.state.is_open()) {
+    let states = review::contents(library, proposal).ok();
+    if let Some((_, files)) = states.as_ref().filter(|_| proposal.state.is_open()) {
         proposal.scan.waive(files, &library.waivers(&proposal.skill)?);
         library.scanner().accept(&mut proposal.scan, files);
     }
     let moved = library.head(&proposal.skill)?.map(|head| head.id) != proposal.base;
     let reviewed = Some(ProposalRef::reviewed(proposal, proposal.base.as_ref()));
-    Ok(ShownProposal { entry, moved, capabilities: candidate.as_ref().map(scan::capabilities), reviewed })
+    let capabilities = states.as_ref().map(|(_, files)| scan::capabilities(files));
+    let delta = states.and_then(|(base, files)| CapabilityDelta::between(&base, &files));
+    Ok(ShownProposal { entry, moved, capabilities, delta, reviewed })
 }
 
-/// Those of a list, as JSON.
+/// How each proposal of a list that waits would change what its skill touches.
 #[must_use]
-pub fn proposals(entries: &[ProposalEntry], now: Timestamp) -> Value {
-    json!({"ok": true, "proposals": entries.iter().map(|entry| summary(entry, now)).collect::<Vec<_>>()})
+pub fn deltas(libraries: &[Library], entries: &[ProposalEntry]) -> Vec<Option<CapabilityDelta>> {
+    let of = |entry: &ProposalEntry| {
+        let ProposalEntry::Whole(proposal) = entry else { return None };
+        let is_new = proposal.base.is_none() || !proposal.state.is_open();
+        let mut states = libraries.iter().filter(|_| !is_new).flat_map(|library| review::contents(library, proposal));
+        states.next().and_then(|(base, files)| CapabilityDelta::between(&base, &files))
+    };
+    entries.iter().map(of).collect()
+}
+
+/// Those of a list with their deltas, as JSON.
+#[must_use]
+pub fn proposals(entries: &[ProposalEntry], deltas: &[Option<CapabilityDelta>], now: Timestamp) -> Value {
+    let listed = entries.iter().zip(deltas).map(|(entry, delta)| over(summary(entry, now), json!(delta)));
+    json!({"ok": true, "proposals": listed.collect::<Vec<_>>()})
 }
 
 /// How many proposals wait for each skill, without those that expired.

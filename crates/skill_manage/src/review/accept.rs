@@ -271,6 +271,7 @@ fn superseded(
         previous_revision: base.map(|base| base.id.clone()),
         files: Vec::new(),
         diff: String::new(),
+        delta: None,
         verdict: VerdictReport {
             level: proposal.scan.verdict(),
             ruleset: proposal.scan.ruleset.clone(),

@@ -194,8 +194,8 @@ pub(crate) fn take_back(
     report: Report,
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
-    let mut report =
-        Report { status: Status::Unchanged, files: Vec::new(), diff: String::new(), decision: None, ..report };
+    let nothing = Report { files: Vec::new(), diff: String::new(), delta: None, decision: None, ..report };
+    let mut report = Report { status: Status::Unchanged, ..nothing };
     let Some(own) = own_proposal(library, change.skill, stamp)? else { return Ok(report) };
     let id = own.id.clone();
     if change.dry_run {

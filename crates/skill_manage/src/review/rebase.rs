@@ -22,7 +22,7 @@ pub(super) enum Rebased {
 }
 
 /// The files of a proposal's base, and its candidate.
-pub(super) fn contents(library: &Library, proposal: &Proposal) -> Result<(Bundle, Bundle), ManageError> {
+pub(crate) fn contents(library: &Library, proposal: &Proposal) -> Result<(Bundle, Bundle), ManageError> {
     let base = match &proposal.base {
         Some(base) => library.bundle(base)?,
         None => Bundle::default(),

@@ -17,6 +17,9 @@ fn a_report_has_the_fields_of_the_contract() {
     let report = serde_json::to_value(place.applied(odd)).unwrap();
     let documented = [
         "action",
+        "capabilities_added",
+        "capabilities_complete",
+        "capabilities_removed",
         "checkout",
         "decision",
         "diff",

@@ -24,8 +24,9 @@ use crate::{
     hub::Hub,
     pages::{
         about::{file_list, lead, readme},
-        capabilities::capabilities,
+        capabilities::{added, capabilities},
         findings::findings,
+        judgements::Judgement,
         layout::Content,
         pieces,
         visible::visible,
@@ -51,6 +52,8 @@ struct Chosen {
     is_newest: bool,
     /// Its files, or why they are not handed out.
     files: Result<Opened, ApiError>,
+    /// The release before, where its files are handed out.
+    before: Option<Opened>,
 }
 
 /// What a page about a skill shows.
@@ -101,11 +104,17 @@ async fn chosen(
         Ok((first.as_ref() == Some(&entry.version), entries, entry))
     });
     let (is_newest, entries, entry) = found.await?;
+    let older = entries.iter().find(|older| older.version < entry.version).cloned();
     let shown = entry.clone();
-    match opened(hub, caller, move |_| Ok(shown)).await {
-        Err(error) if error.status.is_server_error() => Err(error),
-        files => Ok(Chosen { entries, entry, is_newest, files }),
-    }
+    let files = match opened(hub, caller, move |_| Ok(shown)).await {
+        Err(error) if error.status.is_server_error() => return Err(error),
+        files => files,
+    };
+    let before = match older.filter(|_| files.is_ok()) {
+        Some(older) => opened(hub, caller, move |_| Ok(older)).await.ok(),
+        None => None,
+    };
+    Ok(Chosen { entries, entry, is_newest, files, before })
 }
 
 impl View<'_> {
@@ -133,6 +142,7 @@ impl View<'_> {
                     @match &self.chosen.files {
                         Ok(Opened { bundle, judgement, .. }) => {
                             @if barrier.is_none() { (install(self.visitor, entry, self.chosen.is_newest)) }
+                            @if let Some(before) = &self.chosen.before { (self.since(before, judgement)) }
                             section {
                                 h2 { (texts.what_it_touches) }
                                 (capabilities(&judgement.capabilities, texts))
@@ -152,6 +162,14 @@ impl View<'_> {
                 (self.side(hub)?)
             }
         })
+    }
+
+    /// What it would touch besides what the release before did.
+    fn since(&self, before: &Opened, after: &Judgement) -> Markup {
+        let (texts, entry) = (self.visitor.texts, &self.chosen.entry);
+        let (delta, older) = (after.capabilities.since(&before.judgement.capabilities), &before.entry.version);
+        let changes = html! { a href={ "/" (entry.name) "/diff/" (older) "/" (entry.version) } { ((texts.changes_since)(&older.to_string())) } };
+        added(&delta, &html! { p { (changes) } }, texts)
     }
 
     fn files_at(&self) -> String {

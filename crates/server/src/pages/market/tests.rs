@@ -184,7 +184,11 @@ async fn a_skill_page_says_what_it_does_touches_and_how_to_get_it() {
     ] {
         assert!(got.contains(told), "{told} in {got}");
     }
+    let (_, more) = got.split_once("It touches more than before").unwrap();
+    let (more, _) = more.split_once("</section>").unwrap();
+    assert!(more.contains("<code>api.example.org</code>") && more.contains("<code>curl</code>"), "{more}");
     let other = server.get("/acme/notes?version=1.0.0&agent=codex").await;
+    assert!(!other.text.contains("It touches more than before"), "nothing was before");
     assert!(other.text.contains("install acme/notes@1.0.0 --agent codex"), "{}", other.text);
     assert!(other.cookies().contains("skillhub_agent=codex"), "the choice is remembered without script");
     let diff = server.get("/acme/notes/diff/1.0.0/1.1.0").await.text;

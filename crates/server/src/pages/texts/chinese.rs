@@ -78,6 +78,8 @@ pub static CHINESE: Texts = Texts {
     reads_variables: "读取环境变量",
     stays: "持续驻留于",
     may_use: "可使用工具",
+    powers: "特权操作",
+    in_text: "仅在文字中提到",
     touches_nothing: "没有提到任何主机、程序、文件或变量：只是给智能体看的文字。",
     touches_unknown: "有些内容无法读取，可能还有更多。",
     undeclared: |n| format!("有 {} 项需要但未声明", number(n as u64)),

@@ -83,6 +83,8 @@ pub static ENGLISH: Texts = Texts {
     reads_variables: "Reads variables",
     stays: "Stays active through",
     may_use: "May use the tools",
+    powers: "Needs the power of",
+    in_text: "named in text",
     touches_nothing: "It names no host, program, file or variable: it is text for the agent.",
     touches_unknown: "Not all of it could be read, so there may be more.",
     undeclared: |n| format!("{} thing{} that it needs and does not declare", number(n as u64), s(n == 1)),
