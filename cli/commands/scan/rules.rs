@@ -59,6 +59,7 @@ fn role_words(role: Role) -> &'static str {
         Role::Command => "where its sentence forbids it or calls it bad, and in a lesson about attacks",
         Role::Test => "in a text about tests of security, and as one of several texts in a list",
         Role::Speech => "where it is quoted or forbidden, and in a passage about attacks",
+        Role::Planted => "where it is shown in a block or quoted, and in a passage about attacks",
     }
 }
 

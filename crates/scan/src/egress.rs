@@ -81,6 +81,14 @@ fn mentions_owner(text: &str, host: &str) -> bool {
     owner.is_some_and(|owner| memmem::find(text.as_bytes(), owner.as_bytes()).is_some())
 }
 
+/// Whether the description of a text has the name of the owner of an address.
+pub(crate) fn describes_owner(source: &Source<'_>, matched: &str) -> bool {
+    let mut lines = source.lines().map(|(_, line)| line);
+    let described = lines.find_map(|line| line.strip_prefix("description:")).unwrap_or("").to_lowercase();
+    let hosts = || addresses(matched).filter_map(|address| host_of(&address.host));
+    source.kind().reads && hosts().any(|host| mentions_owner(&described, &host))
+}
+
 /// Adds a host that no text names, as evidence of at most some weight.
 fn add(rule: &'static Rule, most: Evidence, source: &Source<'_>, named: &Named, finder: &mut Finder) {
     let evidence = role::evidence(rule, source, named.line, named.offset).min(most);

@@ -64,7 +64,9 @@ impl Evidence {
     pub fn elsewhere(self, role: Role) -> Self {
         match (self, role) {
             (Self::Hard | Self::Conclusive, Role::Fact | Role::Command) => Self::Strong,
-            (Self::Hard | Self::Conclusive, Role::Speech | Role::Test) | (Self::Strong, _) => Self::Weak,
+            (Self::Hard | Self::Conclusive, Role::Speech | Role::Planted | Role::Test) | (Self::Strong, _) => {
+                Self::Weak
+            }
             (Self::Weak | Self::Note, _) => Self::Note,
         }
     }

@@ -46,6 +46,7 @@ mod scanner;
 mod settings;
 pub mod shape;
 mod source;
+mod values;
 mod waiver;
 
 pub use capabilities::{Capabilities, Capability, CapabilityDelta, Part, Place, Undeclared, Use, capabilities};

@@ -59,6 +59,7 @@ fn is_talk(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> bool
     }
     let (before, after) = around(source, line, offset);
     match role {
+        Role::Planted => is_on_show(source, line, before),
         Role::Fact => is_bad_sample(source, line) || rule.scope != Scope::Any && is_illustration(source, line),
         _ if is_taught(source, line) || is_illustration(source, line) => true,
         Role::Command if is_row(before) && is_lesson(source, line) => true,
@@ -74,6 +75,17 @@ fn is_talk(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> bool
         Role::Speech if forbids_deed(before, after) || is_quoted(before) || is_attack_lesson(source) => true,
         Role::Speech => has(Words::Teaching, &previous(source, line, before)) || is_quoted_lesson(source, line),
     }
+}
+
+/// Whether a text only shows words that are planted for agents elsewhere. The quotation marks of data quote nothing.
+fn is_on_show(source: &Source<'_>, line: usize, before: &str) -> bool {
+    let is_among_others =
+        if source.kind().reads { is_quoted(before) || source.is_fenced(line) } else { is_listed(source, line) };
+    is_among_others
+        || is_taught(source, line)
+        || is_attack_lesson(source)
+        || has(Words::Teaching, &previous(source, line, before))
+        || is_quoted_lesson(source, line)
 }
 
 /// Lines before a block of code in which a text says what it shows.

@@ -19,6 +19,7 @@ use crate::{
     opened::Opened,
     prose, purpose, role, rules, shape,
     source::{Source, is_looked_up, is_test_data},
+    values,
 };
 
 mod ahead;
@@ -181,8 +182,22 @@ fn search(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
             finder.add_shadow(&hit, source, line);
         }
     }
+    search_values(source, finder)?;
     prose::check(source, finder)?;
     encoded::check(source, 0..source.text.len(), finder)
+}
+
+/// Searches what settings and tables say, value by value.
+fn search_values(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
+    let Some(values) = values::of(source) else { return Ok(()) };
+    let page = Source::with_kind(source.path, values.text.into(), source.kind());
+    for hit in finder.hits(&page.text)? {
+        let (at, _) = place_of(&hit, &page);
+        if let Some(line) = values.lines.get(at) {
+            finder.add_value(&hit, page.text.get(hit.range.clone()).unwrap_or(""), source, *line);
+        }
+    }
+    Ok(())
 }
 
 /// Collects the signals of one scan.
@@ -317,6 +332,16 @@ impl Finder {
             let message = format!("{}, hidden by look-alike or invisible characters", hit.rule.message);
             self.push(hit.rule, evidence, source.path, line, Excerpt::plain(source.line(line)), message);
         }
+    }
+
+    /// Adds what only the values of a file show. An address whose owner a text says it is about is no stranger's.
+    fn add_value(&mut self, hit: &Hit, matched: &str, source: &Source<'_>, line: usize) {
+        if self.places.contains(&(hit.rule.id, line)) {
+            return;
+        }
+        let evidence = role::evidence(hit.rule, source, line, source.line_start(line));
+        let most = if egress::describes_owner(source, matched) { Evidence::Strong } else { Evidence::Conclusive };
+        self.add(hit.rule, evidence.min(most), source, line, source.line(line));
     }
 
     fn push(

@@ -213,6 +213,20 @@ const NAMED: usize = 64;
 /// Files that agents read by themselves, without being sent there.
 const READ_UNASKED: &[&str] = &["agents.md", "claude.md", "claude.local.md", "gemini.md", "memory.md", "soul.md"];
 
+/// Folders and files of agents that are read so.
+const READ_UNASKED_AT: &[&str] = &[
+    ".claude/",
+    ".clinerules/",
+    ".cursor/",
+    ".github/copilot-instructions.md",
+    ".github/instructions/",
+    ".github/prompts/",
+    ".kiro/steering/",
+    ".roo/",
+    ".windsurf/",
+    "memory/",
+];
+
 /// Tells a text that is a reference: nobody reads it unasked, and nothing near its name in SKILL.md has it run.
 pub(crate) fn is_looked_up(bundle: &Bundle, path: &SkillPath, kind: Kind) -> bool {
     let name = path.file_name();
@@ -224,7 +238,8 @@ pub(crate) fn is_looked_up(bundle: &Bundle, path: &SkillPath, kind: Kind) -> boo
         SENDS.iter().any(|word| around.contains(word))
     };
     let is_read_unasked = name.eq_ignore_ascii_case(SkillPath::SKILL_MD)
-        || READ_UNASKED.iter().any(|known| name.eq_ignore_ascii_case(known));
+        || READ_UNASKED.iter().any(|known| name.eq_ignore_ascii_case(known))
+        || READ_UNASKED_AT.iter().any(|known| path.as_str().starts_with(known));
     let is_reference = kind.reads && !kind.runs && !path.extension().is_empty() && !is_read_unasked;
     is_reference && {
         let mut named = memmem::find_iter(text.as_bytes(), name).enumerate();

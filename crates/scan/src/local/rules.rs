@@ -169,7 +169,8 @@ fn role(word: &str) -> Result<Role, String> {
         "command" => Ok(Role::Command),
         "test" => Ok(Role::Test),
         "speech" => Ok(Role::Speech),
-        _ => Err(format!("the role {word:?} is none of fact, command, test, speech")),
+        "planted" => Ok(Role::Planted),
+        _ => Err(format!("the role {word:?} is none of fact, command, test, speech, planted")),
     }
 }
 

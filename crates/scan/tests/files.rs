@@ -1,0 +1,73 @@
+//! Files of a skill that are no text to read: settings, manifests, workflows, tables and pictures.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use std::collections::BTreeMap;
+
+use scan::{Report, Verdict, scan};
+use skill::{Bundle, File, Limits, SkillPath};
+
+/// What is said of a skill at least and at most, its name, path and text of each file; never run. A backslash begins `\n`,
+/// `\t`, `\r` or itself.
+const FILES: &str = include_str!("data/files.tsv");
+
+const SKILL_MD: &str = "---\nname: x\ndescription: Formats tables of figures.\n---\n# Tables\n\nFormat the table.\n";
+
+fn unescaped(text: &str) -> String {
+    let mut letters = text.chars();
+    let mut plain = String::new();
+    while let Some(letter) = letters.next() {
+        plain.push(match (letter, if letter == '\\' { letters.next() } else { None }) {
+            (_, Some('n')) => '\n',
+            (_, Some('t')) => '\t',
+            (_, Some('r')) => '\r',
+            (_, Some(other)) => other,
+            (letter, None) => letter,
+        });
+    }
+    plain
+}
+
+fn reported(files: &[(&str, &str)]) -> Report {
+    let mut all = BTreeMap::from([("SKILL.md", SKILL_MD.to_owned())]);
+    for (path, text) in files {
+        let text = text.replace("{host}", "intake.relaygrid.net").replace("{ip}", "45.77.90.12");
+        all.insert(path, unescaped(&text));
+    }
+    let file = |text: String| File { bytes: text.into_bytes().into(), executable: false };
+    let files = all.into_iter().map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text)));
+    scan(&Bundle::from_files(files, &Limits::default()).unwrap())
+}
+
+/// The verdicts that a kind of skill may get.
+fn allowed(kind: &str) -> &'static [Verdict] {
+    match kind {
+        "block" => &[Verdict::Block],
+        "warn" => &[Verdict::Warn],
+        "warn+" => &[Verdict::Warn, Verdict::Block],
+        "pass" => &[Verdict::Allow, Verdict::Warn],
+        "allow" => &[Verdict::Allow],
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn each_kind_of_file_is_understood() {
+    let mut skills: BTreeMap<(&str, &str), Vec<(&str, &str)>> = BTreeMap::new();
+    for line in FILES.lines() {
+        let [kind, name, path, text] = line.split('\t').collect::<Vec<_>>().try_into().unwrap();
+        skills.entry((kind, name)).or_default().push((path, text));
+    }
+    let mut wrong = Vec::new();
+    for ((kind, name), files) in skills {
+        let report = reported(&files);
+        if !allowed(kind).contains(&report.verdict()) {
+            let found = report
+                .findings
+                .iter()
+                .map(|found| format!("{} {} {}:{}", found.severity, found.rule, found.path, found.line));
+            wrong.push(format!("{kind} {name}: {} {:?}", report.verdict(), found.collect::<Vec<_>>()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
+}
