@@ -1,6 +1,9 @@
 //! [`Opened`]: what archives and documents of a skill hold, read as files of the skill.
 //!
-//! Zips are opened, whatever their extension: office documents are some. What is not opened, and why, is known as well.
+//! Zips, tars and what gzip packed are opened, whatever their extension: office documents are zips. What is not opened,
+//! and why, is known as well.
+
+mod tape;
 
 use std::collections::BTreeMap;
 
@@ -8,6 +11,8 @@ use skill::{
     Bundle, File, Limits, SkillPath,
     archive::{self, ArchiveError},
 };
+
+pub(crate) use tape::{is_gzip, is_tar};
 
 use crate::{Rule, judgement::Signal, rules, shape::is_zip};
 
@@ -41,7 +46,7 @@ impl Opened {
     pub fn of(bundle: &Bundle) -> Self {
         let mut opened = Self::default();
         let mut room = BYTES;
-        for (path, file) in bundle.files().filter(|(_, file)| is_zip(&file.bytes)) {
+        for (path, file) in bundle.files().filter(|(_, file)| is_opened(&file.bytes)) {
             if let Err(unread) = opened.open(path, path, file, DEPTH, &mut room) {
                 opened.closed.push((path.to_string(), unread));
             }
@@ -81,31 +86,66 @@ impl Opened {
             let reason = format!("{at} is an archive {DEPTH} archives deep");
             return Err(Unread { rule: &rules::NESTED_ARCHIVE, reason });
         }
+        let (members, problem) = if is_zip(&file.bytes) {
+            (self.zipped(&file.bytes, *room)?, None)
+        } else {
+            self.taped(at, &file.bytes, *room)
+        };
+        let closed = |reason: String| Unread { rule: &rules::NESTED_ARCHIVE, reason };
+        let mut problem = problem.map(closed);
+        for (name, file) in members {
+            *room = room.saturating_sub(file.bytes.len() as u64);
+            let path = match SkillPath::parse(&format!("{at}/{name}")) {
+                Ok(path) => path,
+                Err(error) => {
+                    problem = Some(closed(error.to_string()));
+                    continue;
+                }
+            };
+            self.archives.insert(path.to_string(), archive.to_string());
+            if is_opened(&file.bytes)
+                && let Err(unread) = self.open(archive, &path, &file, depth - 1, room)
+            {
+                problem = Some(unread);
+            }
+            self.files.push((path, file));
+        }
+        problem.map_or(Ok(()), Err)
+    }
+
+    /// The members of a zip, within what is left of the limits.
+    fn zipped(&self, bytes: &[u8], room: u64) -> Result<Vec<(String, File)>, Unread> {
         let limits = Limits {
-            skill_bytes: *room,
+            skill_bytes: room,
             files_per_skill: MEMBERS.saturating_sub(self.files.len()),
             archive_bytes: BYTES,
             ..Limits::default()
         };
-        let members = match archive::members(&file.bytes, &limits) {
-            Ok(members) => members,
-            Err(ArchiveError::Empty) => Vec::new(),
-            Err(error) => return Err(Unread::from(error)),
-        };
-        for (path, file) in members {
-            *room = room.saturating_sub(file.bytes.len() as u64);
-            let path = SkillPath::parse(&format!("{at}/{path}")).map_err(|error| {
-                let reason = error.to_string();
-                Unread { rule: &rules::NESTED_ARCHIVE, reason }
-            })?;
-            self.archives.insert(path.to_string(), archive.to_string());
-            if is_zip(&file.bytes) {
-                self.open(archive, &path, &file, depth - 1, room)?;
-            }
-            self.files.push((path, file));
+        match archive::members(bytes, &limits) {
+            Ok(members) => Ok(members.into_iter().map(|(path, file)| (path.to_string(), file)).collect()),
+            Err(ArchiveError::Empty) => Ok(Vec::new()),
+            Err(error) => Err(Unread::from(error)),
         }
-        Ok(())
     }
+
+    /// The members of a tar or of what gzip packed, and why they are not all.
+    fn taped(&self, at: &SkillPath, bytes: &[u8], room: u64) -> (Vec<(String, File)>, Option<String>) {
+        let mut tape = tape::members(at.as_str(), bytes, room);
+        let most = MEMBERS.saturating_sub(self.files.len());
+        if tape.files.len() > most {
+            tape.problem = Some(format!("it holds more than the limit of {MEMBERS} files"));
+        }
+        let file = |member: tape::Member| {
+            let name = member.name.trim_start_matches("./").to_owned();
+            (name, File { bytes: member.bytes.into(), executable: member.executable })
+        };
+        (tape.files.into_iter().take(most).map(file).collect(), tape.problem)
+    }
+}
+
+/// Whether bytes are an archive of a form that is opened.
+fn is_opened(bytes: &[u8]) -> bool {
+    is_zip(bytes) || is_gzip(bytes) || is_tar(bytes)
 }
 
 impl From<ArchiveError> for Unread {
@@ -179,6 +219,84 @@ mod tests {
             let closed = found.iter().find(|one| one.rule == "nested-archive").unwrap();
             assert!(closed.message.contains(reason), "{closed:?}");
         }
+    }
+
+    fn taped(members: &[(&str, u8, &[u8])]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (name, kind, body) in members {
+            let mut header = [0_u8; 512];
+            header[..name.len()].copy_from_slice(name.as_bytes());
+            header[100..107].copy_from_slice(b"0000755");
+            header[124..135].copy_from_slice(format!("{:011o}", body.len()).as_bytes());
+            header[156] = *kind;
+            header[257..265].copy_from_slice(b"ustar\x0000");
+            bytes.extend(header);
+            bytes.extend(*body);
+            bytes.resize(bytes.len().next_multiple_of(512), 0);
+        }
+        bytes.resize(bytes.len() + 1024, 0);
+        bytes
+    }
+
+    fn gzipped(bytes: &[u8]) -> Vec<u8> {
+        let mut writer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        writer.write_all(bytes).unwrap();
+        writer.finish().unwrap()
+    }
+
+    #[test]
+    fn tars_and_gzips_are_opened() {
+        let tar = taped(&[("./a/", b'5', b""), ("./a/read.txt", b'0', b"Hello."), ("./a/run.sh", b'0', ATTACK)]);
+        let long = taped(&[("@LongLink", b'L', b"a/run.sh\0"), ("a/cut", b'0', ATTACK)]);
+        let record = taped(&[("x", b'x', b"17 path=a/run.sh\n"), ("a/cut", b'0', ATTACK)]);
+        let in_zip = zipped(&[("a/run.sh.gz", &gzipped(ATTACK))]);
+        for (path, bytes, place) in [
+            ("assets/a.tar", tar.clone(), "a/run.sh"),
+            ("assets/a.tar.gz", gzipped(&tar), "a/run.sh"),
+            ("assets/a.dat", gzipped(&gzipped(&long)), "a/run.sh"),
+            ("assets/a.tgz", gzipped(&record), "a/run.sh"),
+            ("assets/run.sh.GZ", gzipped(ATTACK), "run.sh"),
+            ("assets/a.zip", in_zip, "a/run.sh.gz/run.sh"),
+        ] {
+            let found = found(path, bytes);
+            let gravest = found.iter().max_by_key(|one| one.severity).unwrap();
+            assert!(gravest.severity >= crate::Severity::High && gravest.path == path, "{path}: {found:?}");
+            assert!(gravest.message.contains(&format!("{place}, line 2")), "{}", gravest.message);
+        }
+    }
+
+    #[test]
+    fn a_plain_tar_or_gzip_is_fine() {
+        assert_eq!(found("a.tar.gz", gzipped(&taped(&[("a.txt", b'0', b"Hello."), ("b/c.csv", b'0', b"a,b\n")]))), []);
+        assert_eq!(found("a.csv.gz", gzipped(b"a,b\n1,2\n")), []);
+        assert_eq!(found("a.gz", gzipped(b"")), []);
+    }
+
+    #[test]
+    fn a_bad_tar_or_gzip_is_a_finding() {
+        let whole = taped(&[("a.sh", b'0', ATTACK)]);
+        let cut = |bytes: &[u8], at: usize| bytes[..at].to_vec();
+        let many: Vec<_> = (0..=MEMBERS).map(|_| ("a", b'0', b"".as_slice())).collect();
+        for (bytes, reason) in [
+            (gzipped(&vec![b'\n'; 17 << 20]), "limit"),
+            (cut(&gzipped(&whole), 40), ""),
+            (cut(&whole, 530), "cut off"),
+            (taped(&[("a", b'2', b"")]), "link"),
+            (taped(&[("../../a.sh", b'0', b"x")]), ""),
+            (taped(&[("/etc/a.sh", b'0', b"x")]), ""),
+            (taped(&many), "4096 files"),
+            ([whole.clone(), b"x".to_vec()].concat(), "behind its end"),
+        ] {
+            let found = found("assets/a.bin", bytes);
+            let closed = found.iter().find(|one| one.rule == "nested-archive").unwrap();
+            assert!(closed.message.contains(reason), "{reason}: {closed:?}");
+        }
+    }
+
+    #[test]
+    fn what_stands_before_a_link_is_read() {
+        let found = found("a.tar", taped(&[("a", b'2', b""), ("run.sh", b'0', ATTACK)]));
+        assert!(found.iter().any(|one| one.severity >= crate::Severity::High), "{found:?}");
     }
 
     #[test]

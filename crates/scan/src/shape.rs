@@ -113,11 +113,9 @@ pub(crate) fn is_zip(bytes: &[u8]) -> bool {
 
 /// Whether bytes are packed in a form that is not opened.
 fn is_packed(bytes: &[u8]) -> bool {
-    let tar = bytes.get(257..262) == Some(b"ustar");
-    tar || matches!(
+    matches!(
         bytes,
-        [0x1F, 0x8B, 8, ..]
-            | [b'B', b'Z', b'h', b'1'..=b'9', ..]
+        [b'B', b'Z', b'h', b'1'..=b'9', ..]
             | [0xFD, b'7', b'z', b'X', b'Z', ..]
             | [b'7', b'z', 0xBC, 0xAF, ..]
             | [b'R', b'a', b'r', b'!', ..]
