@@ -3,7 +3,12 @@
 
 mod json;
 
-use toml::de::{DeTable, DeValue};
+use std::borrow::Cow;
+
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
 
 use crate::source::Source;
 
@@ -132,13 +137,12 @@ fn words(items: Vec<Node>) -> Vec<String> {
 }
 
 fn of_table(table: DeTable<'_>) -> Node {
-    let entry = |(key, value): (toml::Spanned<std::borrow::Cow<'_, str>>, toml::Spanned<DeValue<'_>>)| {
-        (key.into_inner().into_owned(), of_value(value))
-    };
+    let entry =
+        |(key, value): (Spanned<Cow<'_, str>>, Spanned<DeValue<'_>>)| (key.into_inner().into_owned(), of_value(value));
     Node::Table(table.into_iter().map(entry).collect())
 }
 
-fn of_value(value: toml::Spanned<DeValue<'_>>) -> Node {
+fn of_value(value: Spanned<DeValue<'_>>) -> Node {
     let at = value.span().start;
     match value.into_inner() {
         DeValue::Array(items) => Node::List(at, items.into_iter().map(of_value).collect()),
