@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_before_a_link_is_read() {
+    fn what_stands_behind_a_link_is_read() {
         let found = found("a.tar", taped(&[("a", b'2', b""), ("run.sh", b'0', ATTACK)]));
         assert!(found.iter().any(|one| one.severity >= crate::Severity::High), "{found:?}");
     }
