@@ -71,7 +71,7 @@ fn of_registry(context: &Context, given: Option<&str>) -> Result<Vec<Builtin>, C
     let names = registry.with_all_lines().map_err(failed)?.names().map_err(failed)?;
     let release = |name: QualifiedName| {
         let spec = Spec::Qualified { name: name.clone(), request: Request::newest() };
-        match vetted(&registries, &spec) {
+        match vetted(&registries, &spec, context.home.scanner().reading()) {
             Ok(release) => {
                 let files = release.cleared.bundle().clone();
                 Some(Builtin { name: name.name.clone(), files, qualified: Some(name) })

@@ -112,7 +112,7 @@ impl Context {
             Some(Err(error)) => (client::Config::default(), Some(failed(error))),
         };
         let now = Timestamp::now();
-        let (home, config_fault) = scanning::with_scanner(home, config_fault, &config, (&user_home, now));
+        let (home, config_fault) = scanning::with_scanner(home, config_fault, &config, (&user_home, now, out));
         let home = match crate::notify::watcher(&config.notify, out) {
             Some(watcher) => home.watched_by(watcher),
             None => home,

@@ -31,7 +31,7 @@ pub fn watch(out: Output) {
             interrupt::raise();
             std::thread::sleep(GRACE);
             interrupt::end(|| {
-                crate::process::kill_all();
+                ::process::kill_all();
                 report(out, &error());
                 remove_temporary();
                 std::process::exit(Exit::Interrupted as i32);

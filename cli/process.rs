@@ -1,40 +1,15 @@
-//! [`Order`]: a command of the user's, run within bounds: time, output, memory, and with all that it started gone
-//! at the end.
-//!
-//! The command gets a process group of its own, which is killed when the command ends or breaks a bound. A watch inside
-//! the group ends it some seconds after its time even if skillhub itself was killed. A process that leaves the group
-//! is out of reach: this bounds mistakes, and is no sandbox.
+//! [`Order`]: a command of the user's, run by the system's shell within the bounds of [`::process::run`].
 
-use std::{
-    ffi::OsString,
-    io::{self, Read, Write},
-    path::Path,
-    process::{Child, Command, Stdio},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::{ffi::OsString, io, path::Path, process::Command, time::Duration};
 
+use ::process::child;
 use evolve::evals::Ended;
-use library::{child, interrupt};
+use library::interrupt;
 
 use crate::print::shell_word;
 
 /// What a scrubbed environment keeps, beside what the order names.
 const KEPT: [&str; 4] = ["PATH", "LANG", "LC_ALL", "SYSTEMROOT"];
-
-/// How long the output of a command that ended is waited for, when something else still holds its end.
-const DRAIN: Duration = Duration::from_millis(500);
-
-/// The shell's part: the bound of memory in KiB (0 for none), the watch in seconds, the command.
-#[cfg(unix)]
-const WRAPPER: &str = r#"[ "$1" = 0 ] || ulimit -d "$1" 2>/dev/null
-(sleep "$2"; kill -9 0) </dev/null >/dev/null 2>&1 &
-shift 2
-exec sh -c "$1""#;
 
 /// A command and its bounds.
 #[derive(Debug)]
@@ -75,13 +50,6 @@ pub struct Done {
     pub took: Duration,
 }
 
-/// One stream of a command, read while it runs and never beyond its limit.
-struct Stream {
-    bytes: Arc<Mutex<Vec<u8>>>,
-    over: Arc<AtomicBool>,
-    open: Arc<AtomicUsize>,
-}
-
 /// A command with the files that it names from here (`./run.sh`) named in full, since it is run elsewhere. Only words
 /// that begin with `./` or `../` and lead to a file are changed.
 pub fn from_here(command: &str, here: &Path) -> String {
@@ -96,54 +64,22 @@ pub fn from_here(command: &str, here: &Path) -> String {
 /// Runs it to its end, or to a bound.
 ///
 /// # Errors
-/// It cannot be started.
+/// It cannot be started, or the process was asked to stop.
 pub fn run(order: &Order<'_>) -> io::Result<Done> {
-    let mut command = shell(order);
-    command.current_dir(order.folder).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut command = ::process::shell(order.command, order.memory_mib, order.time);
+    command.current_dir(order.folder);
     environment(&mut command, order);
     interrupted_if_raised()?;
-    let started = Instant::now();
-    let mut child = command.spawn()?;
-    let _listed = Running::list(&child);
-    let mut children = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    let input = order.input.clone();
-    if let Some(mut pipe) = children.0.take() {
-        // A command that has seen enough closes its end; one that never reads is killed with its group.
-        thread::spawn(move || drop(pipe.write_all(&input)));
-    }
-    let open = Arc::new(AtomicUsize::new(0));
-    let stdout = Stream::read(children.1.take(), order.output_bytes, &open);
-    let stderr = Stream::read(children.2.take(), order.output_bytes, &open);
-    let ended = wait(&mut child, started + order.time, &[&stdout, &stderr]);
-    kill_group(&mut child);
-    let status = child.wait()?;
+    let Order { time, output_bytes, .. } = *order;
+    let bounded = ::process::Order { command, input: order.input.clone(), time, output_bytes };
+    let ::process::Done { exit, ended, stdout, stderr, took } = ::process::run(bounded, interrupt::is_raised)?;
     interrupted_if_raised()?;
-    let took = started.elapsed();
-    let drained = Instant::now() + DRAIN;
-    while open.load(Ordering::Acquire) > 0 && Instant::now() < drained {
-        thread::sleep(Duration::from_millis(1));
-    }
-    // What was printed in the last moment counts as well.
-    let is_over = stdout.over.load(Ordering::Acquire) || stderr.over.load(Ordering::Acquire);
-    let ended = if is_over && ended == Ended::Exited { Ended::TooMuchOutput } else { ended };
-    Ok(Done { exit: status.code(), ended, stdout: stdout.take(), stderr: stderr.take(), took })
-}
-
-#[cfg(unix)]
-fn shell(order: &Order<'_>) -> Command {
-    use std::os::unix::process::CommandExt;
-    let mut command = child::command("sh");
-    let kib = order.memory_mib.map_or(0, |mib| mib * 1024);
-    let watch = order.time.as_secs() + 5;
-    command.args(["-c", WRAPPER, "sh", &kib.to_string(), &watch.to_string(), order.command]).process_group(0);
-    command
-}
-
-#[cfg(not(unix))]
-fn shell(order: &Order<'_>) -> Command {
-    let mut command = child::command("cmd");
-    command.args(["/C", order.command]);
-    command
+    let ended = match ended {
+        ::process::Ended::Exited | ::process::Ended::Stopped => Ended::Exited,
+        ::process::Ended::TimedOut => Ended::TimedOut,
+        ::process::Ended::TooMuchOutput => Ended::TooMuchOutput,
+    };
+    Ok(Done { exit, ended, stdout, stderr, took })
 }
 
 fn environment(command: &mut Command, order: &Order<'_>) {
@@ -159,105 +95,8 @@ fn environment(command: &mut Command, order: &Order<'_>) {
     command.envs(order.variables.iter().map(|(name, value)| (name, value)));
 }
 
-/// Waits until the command ends, its time is over, or a stream is.
-fn wait(child: &mut Child, deadline: Instant, streams: &[&Stream]) -> Ended {
-    let mut pause = Duration::from_micros(500);
-    loop {
-        if let Ok(Some(_)) = child.try_wait() {
-            return Ended::Exited;
-        }
-        if interrupt::is_raised() {
-            return Ended::Exited;
-        }
-        if streams.iter().any(|stream| stream.over.load(Ordering::Acquire)) {
-            return Ended::TooMuchOutput;
-        }
-        if Instant::now() >= deadline {
-            return Ended::TimedOut;
-        }
-        thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(20));
-    }
-}
-
-/// The groups of commands that run now, by the id of their first process.
-static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
-
-/// A command that runs, until it is dropped.
-struct Running(u32);
-
-impl Running {
-    fn list(child: &Child) -> Self {
-        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).push(child.id());
-        Self(child.id())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        RUNNING.lock().unwrap_or_else(PoisonError::into_inner).retain(|id| *id != self.0);
-    }
-}
-
-/// Ends all commands that run, with all that they started.
-#[cfg(unix)]
-pub fn kill_all() {
-    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    running.into_iter().for_each(kill_group_of);
-}
-
 fn interrupted_if_raised() -> io::Result<()> {
     interrupt::check().map_err(|interrupted| io::Error::new(io::ErrorKind::Interrupted, interrupted))
-}
-
-#[cfg(unix)]
-fn kill_group(child: &mut Child) {
-    kill_group_of(child.id());
-}
-
-#[cfg(unix)]
-fn kill_group_of(first: u32) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    // The watch keeps the group's number taken while anything of it lives; a group that is gone is no failure.
-    if let Some(group) = i32::try_from(first).ok().and_then(Pid::from_raw) {
-        let _gone = kill_process_group(group, Signal::KILL);
-    }
-}
-
-#[cfg(not(unix))]
-fn kill_group(child: &mut Child) {
-    let _gone = child.kill();
-}
-
-impl Stream {
-    fn read(from: Option<impl Read + Send + 'static>, limit: usize, open: &Arc<AtomicUsize>) -> Self {
-        let stream = Self {
-            bytes: Arc::new(Mutex::new(Vec::new())),
-            over: Arc::new(AtomicBool::new(false)),
-            open: Arc::clone(open),
-        };
-        let Some(mut from) = from else { return stream };
-        let (bytes, over, open) = (Arc::clone(&stream.bytes), Arc::clone(&stream.over), Arc::clone(&stream.open));
-        open.fetch_add(1, Ordering::AcqRel);
-        thread::spawn(move || {
-            let mut piece = [0; 16 * 1024];
-            while let Ok(count @ 1..) = from.read(&mut piece) {
-                let mut bytes = bytes.lock().unwrap_or_else(PoisonError::into_inner);
-                let fits = count.min(limit - bytes.len().min(limit));
-                bytes.extend_from_slice(piece.get(..fits).unwrap_or_default());
-                if fits < count {
-                    over.store(true, Ordering::Release);
-                    break;
-                }
-            }
-            open.fetch_sub(1, Ordering::AcqRel);
-        });
-        stream
-    }
-
-    fn take(&self) -> Vec<u8> {
-        std::mem::take(&mut self.bytes.lock().unwrap_or_else(PoisonError::into_inner))
-    }
 }
 
 #[cfg(test)]
@@ -295,22 +134,5 @@ mod tests {
         let elsewhere = tempfile::tempdir().unwrap();
         let done = run(&order(&command, elsewhere.path())).unwrap();
         assert_eq!(done.stdout, b"ran ./not-there\n", "{command}");
-    }
-
-    #[test]
-    fn a_bound_ends_the_command_and_all_that_it_started() {
-        let folder = tempfile::tempdir().unwrap();
-        let mark = folder.path().join("late");
-        let hang = "(trap '' TERM; sleep 2; echo x > late) & sleep 60";
-        let started = Instant::now();
-        let done = run(&Order { time: Duration::from_millis(300), ..order(hang, folder.path()) }).unwrap();
-        assert_eq!(done.ended, Ended::TimedOut);
-        let done = run(&order("yes", folder.path())).unwrap();
-        assert_eq!((done.ended, done.stdout.len()), (Ended::TooMuchOutput, 1000));
-        let done = run(&order("(sleep 2; echo x > late) & exit 0", folder.path())).unwrap();
-        assert_eq!(done.ended, Ended::Exited);
-        assert!(started.elapsed() < Duration::from_secs(9), "{:?}", started.elapsed());
-        thread::sleep(Duration::from_millis(2500));
-        assert!(!mark.exists(), "something outlived its command");
     }
 }

@@ -5,10 +5,13 @@ use std::path::Path;
 use client::PolicyFile;
 use jiff::Timestamp;
 use library::Home;
-use scan::{Scanner, Settings};
+use scan::{JudgeSettings, Scanner, Settings};
 
 use super::{Context, acting::SYSTEM_POLICY};
-use crate::exit::{CliError, failed};
+use crate::{
+    exit::{CliError, failed},
+    print::Output,
+};
 
 impl Context {
     /// The scanner with a further folder of rules.
@@ -22,15 +25,19 @@ impl Context {
     }
 }
 
-/// The home with its scanner. Where settings or rules cannot be read or understood, that is a fault, beside an earlier
+/// The home with its scanner and judge. Where settings or rules cannot be read or understood, that is a fault, beside an earlier
 /// one.
 pub fn with_scanner(
     home: Home,
     fault: Option<CliError>,
     config: &client::Config,
-    (user_home, now): (&Path, Timestamp),
+    (user_home, now, out): (&Path, Timestamp, Output),
 ) -> (Home, Option<CliError>) {
-    let scanner = settings(config, &home, user_home, now).and_then(|all| client::scanner(&all).map_err(failed));
+    let judged = |scanner, judge: &JudgeSettings| library::judged(scanner, judge, &home, move |why| out.note(why));
+    let scanner = settings(config, &home, user_home, now).and_then(|all| {
+        let scanner = client::scanner(&all).map_err(failed)?;
+        Ok(all.judge.as_ref().map_or(scanner, |judge| judged(scanner, judge)))
+    });
     match scanner {
         Ok(scanner) => (home.scanned_by(scanner), fault),
         Err(error) => (home, fault.or(Some(error))),

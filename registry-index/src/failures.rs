@@ -100,7 +100,7 @@ impl Fails for AppendError {
     fn failure(&self) -> Failure {
         match self {
             Self::Name(_) | Self::NotThisSkill { .. } => Failure::new(FailureKind::Invalid, "invalid_skill"),
-            Self::Blocked { .. } => Failure::new(FailureKind::Blocked, "scan_blocked"),
+            Self::Blocked { .. } | Self::Unjudged => Failure::new(FailureKind::Blocked, "scan_blocked"),
             Self::Archive { .. } | Self::Damaged { .. } => {
                 Failure::new(FailureKind::Integrity, "damaged_index").hint("see all faults: skillhub index verify")
             }

@@ -73,6 +73,9 @@ pub enum AppendError {
         /// The file.
         path: String,
     },
+    /// The bundle was only looked at.
+    #[error("the judge of [scan.judge] was not asked about the bundle")]
+    Unjudged,
     /// The archive is not what packing the cleared bundle gives.
     #[error("the archive is not the packed form of the bundle: expected {expected}, found {found}")]
     Archive {
@@ -213,6 +216,9 @@ impl Index {
         self.store.check_writable()?;
         let path = shard::skill_file(&release.name).ok_or_else(|| AppendError::Name(release.name.clone()))?;
         check_archive(cleared, archive)?;
+        if cleared.is_unjudged() {
+            return Err(AppendError::Unjudged);
+        }
         let key = key_of(release, cleared)?;
         let entry = Entry::new(fields_of(release, cleared, archive)?)?;
         let place = match self.config.place_of(&entry.digest) {

@@ -7,14 +7,15 @@ use super::tree::{Fault, Tree};
 /// Each package and what it may import from the workspace. Imports run downwards, so the order is
 /// one of the layers, lowest first. Packages that do not exist yet have their place as well.
 const LAYERS: &[(&str, &[&str])] = &[
+    ("process", &[]),
     ("skill", &[]),
     ("flow", &["skill"]),
     ("scan", &["skill", "flow"]),
-    ("library", &["skill", "scan"]),
+    ("library", &["process", "skill", "scan"]),
     ("registry-index", &["skill", "scan"]),
     ("skill_manage", &["skill", "scan", "library"]),
     ("agent", &["skill", "scan", "library"]),
-    ("compose", &["skill", "scan", "library", "agent"]),
+    ("compose", &["process", "skill", "scan", "library", "agent"]),
     ("client", &["skill", "scan", "library", "registry-index"]),
     ("evolve", &["skill", "scan", "library", "skill_manage"]),
     ("server", &["skill", "scan", "library", "registry-index", "skill_manage", "agent", "compose", "client", "evolve"]),
@@ -22,6 +23,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "skillhub",
         &[
+            "process",
             "skill",
             "scan",
             "library",

@@ -19,7 +19,7 @@ const YAML_HOME: &str = "crates/skill/src/frontmatter";
 const YAML_NAMES: [&str; 2] = ["serde_yaml", "yaml_serde"];
 
 /// The file in which programs are started, without the secrets of this process.
-const CHILDREN: &str = "crates/library/src/child.rs";
+const CHILDREN: &str = "crates/process/src/child.rs";
 
 /// Programs that are started past the one function that keeps secrets from them, tests aside.
 pub fn loose_children(tree: &Tree) -> Vec<Fault> {
@@ -36,7 +36,7 @@ pub fn loose_children(tree: &Tree) -> Vec<Fault> {
             source.reads(*at, &["Command", ":", ":", "new"]) && !source.is_test_line(source.tokens[*at].line)
         });
         faults.extend(starts.map(|at| {
-            let message = "start programs with `library::child::command`, which keeps tokens from them";
+            let message = "start programs with `process::child::command`, which keeps tokens from them";
             Fault::new(&source.path, source.tokens[at].line, message)
         }));
     }

@@ -41,7 +41,7 @@ pub fn run(context: &Context, args: &MirrorArgs) -> Result<Exit, CliError> {
     let mut releases: Vec<Vetted> = Vec::new();
     for spec in &specs {
         working.at("checking", releases.len(), specs.len());
-        releases.push(vetted(&registries, spec).map_err(failed)?);
+        releases.push(vetted(&registries, spec, context.home.scanner()).map_err(failed)?);
     }
     let data = data_folder(context, args.data.as_deref());
     let mut done = Vec::new();

@@ -75,7 +75,7 @@ impl Catalogue {
                 catalogue.notes.push(format!("{} is left out: no skill's folder can have this name", path.display()));
                 continue;
             };
-            let blocked = scan::clear_by(files.clone(), Baseline::None, &scanner).err().map(|found| found.to_string());
+            let blocked = scan::clear_by(files.clone(), Baseline::None, &scanner.reading()).err().map(|found| found.to_string());
             let listed = of_builtin(Builtin { name, files, qualified: None });
             let fault = blocked.or(listed.fault);
             catalogue.add(Listed { scope, group, path: Some(path), fault, ..listed });
@@ -240,7 +240,7 @@ impl Catalogue {
         match library.folder_state(&listed.name)? {
             FolderState::Modified(cleared) => Ok(cleared.bundle().clone()),
             FolderState::Blocked(HandEditFault::Invalid { bundle, .. }) => {
-                match library.clear(&listed.name, bundle, Baseline::None)? {
+                match library.clear_by(&listed.name, bundle, Baseline::None, &library.scanner().reading())? {
                     Ok(cleared) => Ok(cleared.bundle().clone()),
                     Err(blocked) => Err(unusable(blocked.to_string())),
                 }

@@ -18,7 +18,7 @@ const FILES: usize = 64;
 /// Bytes of a file of rules.
 const FILE_BYTES: u64 = 256 << 10;
 
-/// What a file says of the scanner: its folders as absolute paths, and without what it accepted up to now.
+/// What a file says of the scanner: its folders and its judge as absolute paths, and without what it accepted up to now.
 ///
 /// # Errors
 /// [`ConfigError::Scan`] where an end is no day.
@@ -26,6 +26,14 @@ pub fn of_file(mut settings: Settings, file: &Path, user_home: &Path, now: Times
     let folder = file.parent().unwrap_or(file);
     for rules in &mut settings.rules {
         *rules = folder.join(paths::expanded(rules, Some(user_home))).display().to_string();
+    }
+    if let Some(judge) = &mut settings.judge {
+        judge.check()?;
+        judge.folder = folder.display().to_string();
+        // A bare name is found on the search path.
+        for program in judge.command.iter_mut().take(1).filter(|program| program.contains('/')) {
+            *program = folder.join(paths::expanded(program, Some(user_home))).display().to_string();
+        }
     }
     let today = now.to_zoned(TimeZone::UTC).date();
     let mut accepted = Vec::new();

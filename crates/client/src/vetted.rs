@@ -1,7 +1,7 @@
 //! [`vetted`]: a release of a registry, held to its index, its owner's keys and the scanner, for another registry.
 
 use registry_index::{Entry, FetchError, OwnerKey, PublicKey};
-use scan::{Baseline, Cleared};
+use scan::{Baseline, Cleared, Scanner};
 use skill::{Limits, archive};
 
 use crate::{
@@ -32,7 +32,7 @@ pub struct Vetted {
 /// # Errors
 /// [`InstallError`]: no such release, one that was withdrawn or that its owner did not sign, other bytes than the index
 /// says, no skill, or a block by the scanner.
-pub fn vetted(registries: &Registries, spec: &Spec) -> Result<Vetted, InstallError> {
+pub fn vetted(registries: &Registries, spec: &Spec, scanner: Scanner) -> Result<Vetted, InstallError> {
     let Resolved { registry, name, entry } = resolve::resolve(registries, spec)?;
     entry.check_open()?;
     let signer = signer_of(registries, &registry, &entry)?;
@@ -55,7 +55,7 @@ pub fn vetted(registries: &Registries, spec: &Spec) -> Result<Vetted, InstallErr
     Ok(Vetted {
         registry: registry.location().to_owned(),
         keys: owner.keys().iter().filter(is_signing).map(|key| key.key).collect(),
-        cleared: scan::clear_by(files, Baseline::None, &registries.scanner())?,
+        cleared: scan::clear_by(files, Baseline::None, &scanner)?,
         signer,
         entry,
     })

@@ -55,7 +55,7 @@ impl Fails for StorageError {
                 "`skillhub doctor` names what is damaged, `skillhub doctor --fix` mends what can be; the folders are \
                  not touched",
             ),
-            Self::Uncleared(_) => Failure::new(FailureKind::Blocked, "scan_blocked"),
+            Self::Uncleared(_) | Self::Unjudged(_) => Failure::new(FailureKind::Blocked, "scan_blocked"),
             Self::Git(_) | Self::Io(_) => refused(),
         }
     }

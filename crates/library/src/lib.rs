@@ -28,7 +28,6 @@
 mod agents;
 mod boot;
 mod checkout;
-pub mod child;
 mod disk;
 mod edit_policy;
 mod events;
@@ -37,6 +36,7 @@ pub mod folder;
 mod home;
 pub mod interrupt;
 mod journal;
+mod judge;
 mod library;
 mod links;
 mod location;
@@ -77,6 +77,7 @@ pub use library::{
     Snapshot, SnapshotError, Standing, StateMend, TakeOver, TakenBack, TemporaryKind, look_at_places, make_private,
     relocate, return_reason,
 };
+pub use judge::judged;
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use location::{Scope, resolve};
 pub use lock::{LibraryLock, LockError};
@@ -87,6 +88,7 @@ pub use outcomes::{
 pub use place::{AgentDir, PlaceLinkError, Placed};
 pub use place_error::PlaceError;
 pub use private::{make_dir_private, make_file_private};
+pub use process::child;
 pub use proposal_id::{ProposalId, ProposalIdError};
 pub use proposals::{
     DamagedProposal, Decided, Evidence, EvidenceError, EvidenceKind, HeldChange, Kept, Proposal, ProposalChange,

@@ -443,6 +443,12 @@ impl NewRevision {
         Self { origin, ..self }
     }
 
+    /// Whether a judge should have been asked about what it stores.
+    pub(crate) fn is_unjudged(&self) -> bool {
+        let own = matches!(&self.content, Content::Cleared(cleared) if cleared.is_unjudged());
+        own || self.upstream.as_ref().is_some_and(|upstream| upstream.files.is_unjudged())
+    }
+
     /// The files that it stores: its own, and those of a release that was merged in.
     pub(crate) fn bundles(&self) -> impl Iterator<Item = Bundle> {
         let release = self.upstream.as_ref().map(|upstream| upstream.files.bundle().clone());

@@ -87,6 +87,9 @@ pub enum StorageError {
     /// A revision that was to stand at the head, but that nobody cleared.
     #[error("a blocked hand edit of {0} can be kept, but not be what the skill is")]
     Uncleared(SkillName),
+    /// A revision that was only looked at, so that no judge was asked.
+    #[error("{0} cannot be written: the judge of [scan.judge] was not asked about it")]
+    Unjudged(SkillName),
     /// The git library or the system refused.
     #[error("the history cannot be used: {0}")]
     Git(git2::Error),

@@ -12,7 +12,7 @@ use std::{
 
 use cap_std::fs::Dir;
 use scan::{Finding, Report, Reports, Scanner, can_be_waived};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use skill::Bundle;
 
 use crate::{
@@ -58,7 +58,8 @@ impl Verdicts {
     #[must_use]
     pub fn of(home: &Home, program: &str) -> Self {
         let made_by = format!("{} {program}", home.scanner().ruleset());
-        let known = read(home).filter(|content| content.made_by == made_by).map(|content| content.findings);
+        let known: Option<Content> = read_private(home, KIND, FILE);
+        let known = known.filter(|content| content.made_by == made_by).map(|content| content.findings);
         Self { made_by, scanner: home.scanner(), known: known.unwrap_or_default(), seen: Mutex::default() }
     }
 
@@ -110,15 +111,15 @@ impl Verdicts {
                 findings.entry(digest).or_insert(known);
             }
         }
-        let content = Content { made_by: self.made_by, findings };
-        let written = home.ensure().and_then(|_| ensure_dir(&home.cache()));
-        if let (Ok(dir), Ok(text)) = (written, serde_json::to_vec(&content)) {
-            let _best_effort = KIND.write(&dir, FILE, &text).and_then(|()| make_private(&dir));
-        }
+        write_private(home, KIND, FILE, &Content { made_by: self.made_by, findings });
     }
 }
 
 impl Reports for Verdicts {
+    fn scanner(&self) -> Scanner {
+        self.scanner
+    }
+
     fn report(&self, bundle: &Bundle) -> Report {
         self.report_or(bundle, |bundle| self.scanner.scan(bundle))
     }
@@ -129,13 +130,22 @@ fn bare(finding: Finding) -> Finding {
     Finding { new: true, waived: false, waiver: None, ..finding }
 }
 
-fn read(home: &Home) -> Option<Content> {
+/// What a file of the cache says that nobody else can read or write.
+pub(crate) fn read_private<T: DeserializeOwned>(home: &Home, kind: Projection, file: &str) -> Option<T> {
     let dir = open_dir(&home.cache()).ok()??;
-    let found = dir.symlink_metadata(FILE).ok()?;
+    let found = dir.symlink_metadata(file).ok()?;
     if !found.is_file() || found.len() > FILE_BYTES || !is_our_own(&found) {
         return None;
     }
-    serde_json::from_slice(KIND.read(&dir, FILE)?.bytes()).ok()
+    serde_json::from_slice(kind.read(&dir, file)?.bytes()).ok()
+}
+
+/// Writes such a file, if it can be written.
+pub(crate) fn write_private(home: &Home, kind: Projection, file: &str, content: &impl Serialize) {
+    let written = home.ensure().and_then(|_| ensure_dir(&home.cache()));
+    if let (Ok(dir), Ok(text)) = (written, serde_json::to_vec(content)) {
+        let _best_effort = kind.write(&dir, file, &text).and_then(|()| make_private(&dir, file));
+    }
 }
 
 #[cfg(unix)]
@@ -145,9 +155,9 @@ fn is_our_own(found: &cap_std::fs::Metadata) -> bool {
 }
 
 #[cfg(unix)]
-fn make_private(dir: &Dir) -> std::io::Result<()> {
+fn make_private(dir: &Dir, file: &str) -> std::io::Result<()> {
     use cap_std::fs::PermissionsExt;
-    dir.set_permissions(FILE, cap_std::fs::Permissions::from_mode(0o600))
+    dir.set_permissions(file, cap_std::fs::Permissions::from_mode(0o600))
 }
 
 #[cfg(not(unix))]
@@ -156,7 +166,7 @@ fn is_our_own(_found: &cap_std::fs::Metadata) -> bool {
 }
 
 #[cfg(not(unix))]
-fn make_private(_dir: &Dir) -> std::io::Result<()> {
+fn make_private(_dir: &Dir, _file: &str) -> std::io::Result<()> {
     Ok(())
 }
 

@@ -21,6 +21,9 @@ pub enum Baseline<'a> {
 /// Reports on files that were scanned before, by their digest. Who makes one vouches that it is asked for the ruleset
 /// and the program of today alone, and that nobody else could have written it.
 pub trait Reports {
+    /// What scans, and with what judge.
+    fn scanner(&self) -> Scanner;
+
     /// What [`Scanner::scan`] says of these very files.
     fn report(&self, bundle: &Bundle) -> Report;
 }
@@ -32,6 +35,7 @@ pub struct Cleared {
     bundle: Bundle,
     digest: Digest,
     report: Report,
+    is_unjudged: bool,
 }
 
 /// A skill that is kept as it is, with its verdict, although nobody cleared it: a hand edit that a
@@ -49,13 +53,14 @@ pub struct Captured {
 /// ```compile_fail,E0451
 /// let bundle = skill::Bundle::default();
 /// let report = scan::scan(&bundle);
-/// let blocked = scan::Blocked { bundle, report };
+/// let blocked = scan::Blocked { bundle, report, is_unjudged: false };
 /// ```
 #[derive(Debug, Clone, Error)]
 #[error("{}", blocked_message(report))]
 pub struct Blocked {
     bundle: Bundle,
     report: Report,
+    is_unjudged: bool,
 }
 
 /// Scans a candidate by our rules and mints it as cleared unless a new finding blocks.
@@ -63,6 +68,9 @@ pub struct Blocked {
 /// A finding is old, and never blocks, when the base is a cleared one and has the same finding (rule, severity, path,
 /// excerpt and message) as often. In a file that has changed it is old only if that file is a text and the excerpt names
 /// no variable.
+///
+/// A [`Scanner`] with a judge asks it about each candidate that differs from its base, also about one that is blocked,
+/// since a person may waive the block.
 ///
 /// # Errors
 /// [`Blocked`] with the candidate and the report when a new finding is high or critical.
@@ -76,13 +84,16 @@ pub fn clear(candidate: Bundle, base: Baseline<'_>) -> Result<Cleared, Box<Block
 /// [`Blocked`] with the candidate and the report when a new finding is high or critical.
 pub fn clear_by(candidate: Bundle, base: Baseline<'_>, reports: &dyn Reports) -> Result<Cleared, Box<Blocked>> {
     let mut report = reports.report(&candidate);
+    let mut is_known = false;
     if let Baseline::Cleared(base) = base {
+        is_known = candidate == *base;
         mark_old(&mut report, &candidate, base, reports);
     }
+    let is_unjudged = !is_known && reports.scanner().opine(&mut report, &candidate);
     if report.verdict() == Verdict::Block {
-        return Err(Box::new(Blocked { bundle: candidate, report }));
+        return Err(Box::new(Blocked { bundle: candidate, report, is_unjudged }));
     }
-    Ok(Cleared { digest: candidate.digest(), bundle: candidate, report })
+    Ok(Cleared { digest: candidate.digest(), bundle: candidate, report, is_unjudged })
 }
 
 /// Judges what [`clear`] said again, without the findings that a person accepted. They stay in the
@@ -97,13 +108,13 @@ pub fn waive(judged: Result<Cleared, Box<Blocked>>, waivers: &Waivers) -> Result
             Ok(cleared)
         }
         Err(mut blocked) => {
-            let Blocked { bundle, report } = blocked.as_mut();
+            let Blocked { bundle, report, .. } = blocked.as_mut();
             report.waive(bundle, waivers);
             if report.verdict() == Verdict::Block {
                 return Err(blocked);
             }
-            let Blocked { bundle, report } = *blocked;
-            Ok(Cleared { digest: bundle.digest(), bundle, report })
+            let Blocked { bundle, report, is_unjudged } = *blocked;
+            Ok(Cleared { digest: bundle.digest(), bundle, report, is_unjudged })
         }
     }
 }
@@ -143,6 +154,12 @@ impl Cleared {
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         self.report.verdict()
+    }
+
+    /// Whether there is a judge that was not asked, since this is only looked at: it must not be written.
+    #[must_use]
+    pub fn is_unjudged(&self) -> bool {
+        self.is_unjudged
     }
 
     /// The files, their identity and the report.

@@ -14,8 +14,8 @@ use std::{
 use skill::{Bundle, Digest, File, Limits, SkillPath};
 
 use crate::{
-    Acceptance, Evidence, Finding, Report, Reports, Rule, Settings, SettingsError, Severity, capabilities::host_of,
-    engine::Engine, scanner::scan_with,
+    Acceptance, Answer, Evidence, Finding, JudgeSettings, Question, Report, Reports, Rule, Settings, SettingsError,
+    Severity, capabilities::host_of, engine::Engine, judge::Judge, scanner::scan_with,
 };
 
 /// Hexadecimal digits that tell local rules and settings from others.
@@ -23,7 +23,12 @@ const DIGITS: usize = 12;
 
 /// Scans by our rules, and by what a user or a company adds to them. The default adds nothing.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Scanner(Option<&'static Local>);
+pub struct Scanner {
+    local: Option<&'static Local>,
+    judge: Option<&'static Judge>,
+    /// Whether what is cleared is only looked at.
+    is_reading: bool,
+}
 
 /// What is added.
 pub(crate) struct Local {
@@ -49,7 +54,7 @@ impl Scanner {
     /// [`SettingsError`] with the file and the rule, or the key.
     pub fn new(settings: &Settings, files: &[(String, String)]) -> Result<Self, SettingsError> {
         static KNOWN: Mutex<BTreeMap<String, &'static Local>> = Mutex::new(BTreeMap::new());
-        let settings = Settings { rules: Vec::new(), ..settings.clone() };
+        let settings = Settings { rules: Vec::new(), judge: None, ..settings.clone() };
         if settings == Settings::default() && files.is_empty() {
             return Ok(Self::default());
         }
@@ -58,11 +63,37 @@ impl Scanner {
         let ruleset = format!("{}+{}", crate::ruleset(), digest.get(..DIGITS).unwrap_or(&digest));
         let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(local) = known.get(&ruleset) {
-            return Ok(Self(Some(local)));
+            return Ok(Self { local: Some(local), ..Self::default() });
         }
         let local: &'static Local = Box::leak(Box::new(Local::new(ruleset.clone(), &settings, files)?));
         known.insert(ruleset, local);
-        Ok(Self(Some(local)))
+        Ok(Self { local: Some(local), ..Self::default() })
+    }
+
+    /// The same, with a judge: all that is cleared to be written is shown to `ask` first.
+    #[must_use]
+    pub fn judged_by(
+        self,
+        settings: JudgeSettings,
+        ask: impl Fn(&Question<'_>) -> Result<Answer, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { judge: Some(Box::leak(Box::new(Judge::new(settings, Box::new(ask))))), ..self }
+    }
+
+    /// The same for those who only look at skills: no judge is asked, and where there is one, what is cleared cannot be
+    /// written.
+    #[must_use]
+    pub fn reading(self) -> Self {
+        Self { is_reading: true, ..self }
+    }
+
+    /// Asks the judge. Says whether there is one that was not asked.
+    pub(crate) fn opine(self, report: &mut Report, bundle: &Bundle) -> bool {
+        match self.judge {
+            Some(judge) if !self.is_reading => judge.opine(report, bundle),
+            judge => return judge.is_some(),
+        }
+        false
     }
 
     /// Scans a skill. All findings are new; [`crate::clear`] tells new from old.
@@ -79,18 +110,18 @@ impl Scanner {
     /// The version of the rules, and of what is added to them.
     #[must_use]
     pub fn ruleset(self) -> &'static str {
-        self.0.map_or(crate::ruleset(), |local| &local.ruleset)
+        self.local.map_or(crate::ruleset(), |local| &local.ruleset)
     }
 
     /// All rules, those that were added last.
     pub fn rules(self) -> impl Iterator<Item = &'static Rule> {
-        crate::rules().iter().chain(self.0.map_or(&[][..], |local| local.rules))
+        crate::rules().iter().chain(self.local.map_or(&[][..], |local| local.rules))
     }
 
     /// The rule with an id.
     #[must_use]
     pub fn rule(self, id: &str) -> Option<&'static Rule> {
-        crate::rule(id).or_else(|| self.0?.rules.iter().find(|rule| rule.id == id))
+        crate::rule(id).or_else(|| self.local?.rules.iter().find(|rule| rule.id == id))
     }
 
     /// The severity of a rule's findings in its own place; `None` where it is off.
@@ -103,7 +134,7 @@ impl Scanner {
     pub fn accept(self, report: &mut Report, bundle: &Bundle) {
         for finding in &mut report.findings {
             let by_person = finding.waiver.take().filter(|accepted| !accepted.is_of_configuration());
-            finding.waiver = by_person.or_else(|| self.0?.acceptance(finding, bundle));
+            finding.waiver = by_person.or_else(|| self.local?.acceptance(finding, bundle));
             finding.waived = finding.waiver.is_some();
         }
     }
@@ -111,7 +142,7 @@ impl Scanner {
     /// The first added rule that is silent on a harmful example of its own, or fires on a harmless one, and which.
     #[must_use]
     pub fn wrong_example(self) -> Option<(&'static Rule, &'static str)> {
-        let rules = self.0.map_or(&[][..], |local| local.rules);
+        let rules = self.local.map_or(&[][..], |local| local.rules);
         rules.iter().find_map(|rule| {
             let fires = |(path, text): &(&str, &str)| self.fires(rule, path, text);
             let wrong = rule.harmful.iter().find(|example| !fires(example));
@@ -128,12 +159,16 @@ impl Scanner {
 
     /// Does some work of a scan under these rules.
     pub(crate) fn during<T>(self, work: impl FnOnce() -> T) -> T {
-        let _back = Back(CURRENT.replace(self.0));
+        let _back = Back(CURRENT.replace(self.local));
         work()
     }
 }
 
 impl Reports for Scanner {
+    fn scanner(&self) -> Scanner {
+        *self
+    }
+
     fn report(&self, bundle: &Bundle) -> Report {
         self.scan(bundle)
     }
@@ -149,7 +184,7 @@ impl Local {
         for (key, id) in named.chain(settings.accepted.iter().map(|accepted| ("accepted", &accepted.rule))) {
             let message = match is_rule(id) {
                 true if crate::can_be_waived(id) => continue,
-                true => format!("{id}: that the scan did not see everything stays"),
+                true => format!("{id}: it can be neither accepted nor switched off"),
                 false => format!("there is no rule {id:?}"),
             };
             return Err(SettingsError::Value { key: key.to_owned(), message });

@@ -95,7 +95,12 @@ impl Report {
         Self { ruleset: crate::ruleset().to_owned(), findings }
     }
 
-    /// Marks the findings in a bundle that a person accepted; those that a configuration accepts stay marked.
+    pub(crate) fn add(&mut self, finding: Finding) {
+        self.findings.push(finding);
+        self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    }
+
+    /// Marks the findings in a bundle that a person accepted; those that a configuration or its judge accepts stay marked.
     pub fn waive(&mut self, bundle: &Bundle, waivers: &Waivers) {
         for finding in &mut self.findings {
             let waiver = waivers.cover(finding, bundle).map(|waiver| waiver.acceptance.clone());

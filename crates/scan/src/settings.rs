@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::{LevelError, Severity};
+use crate::{JudgeSettings, LevelError, Severity};
 
 /// What a user or a company adds to the rules of the scanner. No file of a project or a skill is ever read as this.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -25,6 +25,8 @@ pub struct Settings {
     pub severities: BTreeMap<String, Weight>,
     /// Findings that are accepted.
     pub accepted: Vec<Accepted>,
+    /// Who is asked for a second opinion.
+    pub judge: Option<JudgeSettings>,
 }
 
 /// How much a rule's findings weigh: a severity, or nothing, since it is `off`.
@@ -99,7 +101,7 @@ impl TryFrom<String> for Weight {
 }
 
 impl Settings {
-    /// Both together. Of two weights of one rule the graver holds.
+    /// Both together. Of two weights of one rule the graver holds, of two judges the other one.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.rules.extend(other.rules);
@@ -108,6 +110,7 @@ impl Settings {
         self.own_packages.extend(other.own_packages);
         self.own_installers.extend(other.own_installers);
         self.accepted.extend(other.accepted);
+        self.judge = other.judge.or(self.judge);
         for (rule, weight) in other.severities {
             let known = self.severities.entry(rule).or_insert(weight);
             *known = weight.max(*known);

@@ -40,15 +40,23 @@ impl Acceptance {
     /// Who accepts what no person decided, but `[scan]` of a configuration.
     const CONFIGURATION: &str = "configuration";
 
+    /// Who settles a warning where `[scan.judge]` allows that.
+    const JUDGE: &str = "judge";
+
     /// By a configuration.
     pub(crate) fn of_configuration(reason: &str, until: Option<&str>) -> Self {
         let (by, until) = (Self::CONFIGURATION.to_owned(), until.unwrap_or_default().to_owned());
         Self { id: String::new(), by, reason: reason.to_owned(), until }
     }
 
-    /// Whether a configuration accepted it.
+    /// By the judge.
+    pub(crate) fn of_judge(reason: &str) -> Self {
+        Self { by: Self::JUDGE.to_owned(), reason: reason.to_owned(), ..Self::default() }
+    }
+
+    /// Whether no person accepted it, but a configuration or its judge.
     pub(crate) fn is_of_configuration(&self) -> bool {
-        self.by == Self::CONFIGURATION
+        self.by == Self::CONFIGURATION || self.by == Self::JUDGE
     }
 }
 
@@ -89,8 +97,9 @@ impl Waiver {
     }
 }
 
-/// Whether a person can accept what a rule finds: not that the scan did not see all.
+/// Whether a person can accept what a rule finds: not that the scan did not see all, nor what the judge says, which is
+/// about the whole skill and may be otherwise next time.
 #[must_use]
 pub fn can_be_waived(rule: &str) -> bool {
-    rule != rules::SCANNER_FAILURE.id && rule != rules::SCAN_BUDGET.id
+    ![rules::SCANNER_FAILURE.id, rules::SCAN_BUDGET.id, rules::JUDGE.id].contains(&rule)
 }

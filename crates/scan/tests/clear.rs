@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 
 use scan::{
-    Acceptance, Baseline, Blocked, Cleared, Report, Reports, Severity, Verdict, Waiver, Waivers, can_be_waived,
+    Acceptance, Baseline, Blocked, Cleared, Report, Reports, Scanner, Severity, Verdict, Waiver, Waivers, can_be_waived,
     capture, clear, clear_by, waive,
 };
 use skill::{Bundle, Digest, File, Limits, SkillPath};
@@ -48,6 +48,10 @@ fn an_old_finding_in_an_unchanged_file_never_blocks() {
 struct Asked(RefCell<Vec<Digest>>);
 
 impl Reports for Asked {
+    fn scanner(&self) -> Scanner {
+        Scanner::default()
+    }
+
     fn report(&self, bundle: &Bundle) -> Report {
         self.0.borrow_mut().push(bundle.digest());
         scan::scan(bundle)

@@ -192,7 +192,7 @@ fn restore_head(
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
     let skill = &rollback.skill;
-    let state = library.folder_state(skill)?;
+    let state = library.folder_state_to_write(skill)?;
     let checks_out_again = matches!(state, FolderState::Missing);
     let mut reason = "changed by hand".to_owned();
     let (hand_edit, message) = match state {

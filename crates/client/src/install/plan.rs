@@ -68,7 +68,7 @@ fn fresh(
     reports: &dyn Reports,
     (tombstone, stamp): (Option<Revision>, &Stamp),
 ) -> Result<Planned, InstallError> {
-    let state = library.folder_state(&candidate.name)?;
+    let state = library.folder_state_to_write(&candidate.name)?;
     let in_place = !matches!(state, FolderState::Absent | FolderState::Missing);
     let name = candidate.name.clone();
     let cleared = library.clear_by(&name, candidate.bundle.clone(), Baseline::None, reports)??;

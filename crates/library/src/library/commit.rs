@@ -360,6 +360,9 @@ impl Library {
         let mut known: Vec<Bundle> = before.iter().map(|(_, bundle)| bundle.clone()).collect();
         let (mut last, mut accepted) = (None, None);
         for new in commit.revisions {
+            if new.is_unjudged() {
+                return Err(StorageError::Unjudged(commit.skill).into());
+            }
             let prepared = storage.prepare(before.as_ref().map(|(revision, bundle)| (revision, bundle)), &new)?;
             let event = Event::applied(operation, commit.skill.as_str(), &prepared.revision);
             record.events.push(Event { before: new.before.clone(), ..event });

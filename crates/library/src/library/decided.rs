@@ -116,7 +116,7 @@ impl Library {
     }
 
     /// Scans a candidate of a skill and mints it as cleared unless a new finding blocks that no waiver
-    /// in force covers.
+    /// in force covers. A judge is asked: to only look at files, clear them by [`Scanner::reading`].
     ///
     /// # Errors
     /// [`Blocked`] with the candidate, as the inner result; the state is damaged or cannot be read.
@@ -174,7 +174,7 @@ impl Library {
         if !has_lapsed && self.condemned_files(skill, files)?.is_empty() {
             return Ok(None);
         }
-        Ok(self.clear(skill, files.clone(), Baseline::Cleared(files))?.err())
+        Ok(self.clear_by(skill, files.clone(), Baseline::Cleared(files), &self.scanner.reading())?.err())
     }
 
     /// Judges what the scanner said of a skill by the waivers in force.

@@ -240,7 +240,7 @@ impl Library {
         let is_new = |((_, known), seen): &&Looked| known.head.is_none() && !seen.is_same(known);
         let names: Vec<_> = part.iter().map(|looked| Some(looked).filter(is_new).map(|((name, _), _)| name)).collect();
         let foreseen = match self.root()? {
-            Some(root) => Foreseen::all(&root, &names, (self.scanner, self.limits())),
+            Some(root) => Foreseen::all(&root, &names, (self.scanner.reading(), self.limits())),
             None => names.iter().map(|_| None).collect(),
         };
         Ok(part.into_iter().zip(foreseen).collect())
@@ -323,7 +323,7 @@ impl Library {
         let (cleared, valid) = match self.folder_state_foreseen(name, judged)? {
             FolderState::Modified(cleared) => (*cleared, true),
             FolderState::Blocked(HandEditFault::Invalid { bundle, .. }) => {
-                match self.clear(name, bundle, Baseline::None)? {
+                match self.clear_by(name, bundle, Baseline::None, &self.scanner.reading())? {
                     Ok(cleared) => (cleared, false),
                     Err(found) => return Ok(Some(blocked(found.bundle(), found.to_string()))),
                 }

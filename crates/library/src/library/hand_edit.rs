@@ -1,6 +1,6 @@
 //! What stands in a skill's folder against what the history says, and taking it over.
 
-use scan::{Baseline, Blocked, Cleared};
+use scan::{Baseline, Blocked, Cleared, Scanner};
 use skill::{Bundle, Digest, Problem, SkillName, Strictness, validate::validate_bundle};
 use thiserror::Error;
 
@@ -261,6 +261,14 @@ impl Library {
         Ok(self.look(skill, None)?.state)
     }
 
+    /// The same for an operation that will write what it finds there.
+    ///
+    /// # Errors
+    /// As [`Library::folder_state`].
+    pub fn folder_state_to_write(&self, skill: &SkillName) -> Result<FolderState, LibraryError> {
+        Ok(self.look_to_write(skill)?.state)
+    }
+
     /// The same, where somebody judged the files already that may stand there.
     pub(super) fn folder_state_foreseen(
         &self,
@@ -284,7 +292,7 @@ impl Library {
     ) -> Result<Snapshot, SnapshotError> {
         let mut left = ATTEMPTS;
         loop {
-            let look = self.look(skill, None)?;
+            let look = self.look_to_write(skill)?;
             left = left.saturating_sub(1);
             let is_settled = match look.state {
                 FolderState::Absent | FolderState::Clean => true,
@@ -320,7 +328,7 @@ impl Library {
         let look = match look {
             Some(look) if look.is_of(&now) => look,
             Some(_) => return Ok(None),
-            None => self.judge(skill, now, None)?,
+            None => self.judge(skill, now, None, self.scanner)?,
         };
         self.check_not_held(skill, &look, stamp)?;
         if take_over == TakeOver::Pretend {
@@ -349,13 +357,24 @@ impl Library {
         }
     }
 
-    /// Judges what stands in the folder.
+    /// Judges what stands in the folder, to be looked at.
     pub(super) fn look(&self, skill: &SkillName, foreseen: Option<Judged>) -> Result<Look, LibraryError> {
         let now = self.compare_settled(skill)?;
-        self.judge(skill, now, foreseen)
+        self.judge(skill, now, foreseen, self.scanner.reading())
     }
 
-    fn judge(&self, skill: &SkillName, comparison: Comparison, foreseen: Option<Judged>) -> Result<Look, LibraryError> {
+    fn look_to_write(&self, skill: &SkillName) -> Result<Look, LibraryError> {
+        let now = self.compare_settled(skill)?;
+        self.judge(skill, now, None, self.scanner)
+    }
+
+    fn judge(
+        &self,
+        skill: &SkillName,
+        comparison: Comparison,
+        foreseen: Option<Judged>,
+        scanner: Scanner,
+    ) -> Result<Look, LibraryError> {
         let Comparison { base, committed, found } = comparison;
         let state = match found {
             Found::Absent => FolderState::Absent,
@@ -367,7 +386,7 @@ impl Library {
                 Some(judged) if committed.is_empty() && *judged.bundle() == found => {
                     self.conclude(skill, found, judged)?
                 }
-                _ => self.judge_edit(skill, base.as_ref(), &committed, found)?,
+                _ => self.judge_edit(skill, (base.as_ref(), &committed), found, scanner)?,
             },
         };
         Ok(Look { base, committed, state })
@@ -385,9 +404,9 @@ impl Library {
     fn judge_edit(
         &self,
         skill: &SkillName,
-        head: Option<&Revision>,
-        committed: &Bundle,
+        (head, committed): (Option<&Revision>, &Bundle),
         found: Bundle,
+        scanner: Scanner,
     ) -> Result<FolderState, LibraryError> {
         let check =
             |bundle: &Bundle| validate_bundle(bundle, Some(skill.as_str()), Strictness::Standard, self.limits());
@@ -400,7 +419,7 @@ impl Library {
         };
         if let Some(revision) = self.earlier_with(skill, head, &found)? {
             let digest = found.digest();
-            return Ok(match self.clear(skill, self.bundle(&revision.id)?, baseline)? {
+            return Ok(match self.clear_by(skill, self.bundle(&revision.id)?, baseline, &scanner)? {
                 Ok(cleared) => {
                     FolderState::Earlier { revision: Box::new(revision), cleared: Box::new(cleared), found: digest }
                 }
@@ -410,7 +429,7 @@ impl Library {
         if !problems.is_empty() {
             return Ok(FolderState::Blocked(HandEditFault::Invalid { bundle: found, problems }));
         }
-        Ok(self.clear(skill, found, baseline)?.into())
+        Ok(self.clear_by(skill, found, baseline, &scanner)?.into())
     }
 }
 

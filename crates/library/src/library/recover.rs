@@ -162,7 +162,7 @@ impl Library {
             checkout::remove(&root, &skill, checkout::temporary_name_again(&head.skill))
         } else {
             let baseline = old.as_ref().map_or(Baseline::None, Baseline::Cleared);
-            let Ok(cleared) = self.clear(&skill, new, baseline)? else { return Ok(()) };
+            let Ok(cleared) = self.clear_by(&skill, new, baseline, &self.scanner.reading())? else { return Ok(()) };
             let name = checkout::temporary_name_again(&head.skill);
             checkout::stage(&root, &cleared, name).and_then(|staged| checkout::swap(&skill, staged))
         };

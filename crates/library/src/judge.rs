@@ -1,0 +1,87 @@
+//! [`judged`]: a scanner with the command of `[scan.judge]`, whose answers are kept in the cache of the home.
+//!
+//! The command is shown the skill as one JSON document, and is held to its time, to the size of its answer and to one
+//! document as the whole of it. A failure is no answer, and is not kept.
+
+use std::{path::Path, time::Duration};
+
+use process::{Ended, Order, child};
+use scan::{Answer, JudgeSettings, Question, Scanner};
+use serde::{Deserialize, Serialize};
+use skill::Digest;
+
+use crate::{
+    home::Home,
+    interrupt,
+    projection::Projection,
+    verdicts::{read_private, write_private},
+};
+
+const FILE: &str = "judge";
+const KIND: Projection = Projection { kind: "answers of a judge", format: 1 };
+
+/// Answers that are kept, the newest.
+const ANSWERS: usize = 1000;
+
+/// Bytes that the command may print.
+const ANSWER_BYTES: usize = 64 << 10;
+
+/// Answers by the digest of what was asked and of whom.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Answers(Vec<(String, Answer)>);
+
+/// The scanner with the judge of some settings. `note` tells a person why it gave no answer.
+pub fn judged(
+    scanner: Scanner,
+    settings: &JudgeSettings,
+    home: &Home,
+    note: impl Fn(&str) + Send + Sync + 'static,
+) -> Scanner {
+    let (of_command, home) = (settings.clone(), home.clone());
+    scanner.judged_by(settings.clone(), move |question| {
+        ask(&of_command, &home, question).inspect_err(|why| note(&format!("the judge gave no opinion: {why}")))
+    })
+}
+
+fn ask(settings: &JudgeSettings, home: &Home, question: &Question<'_>) -> Result<Answer, String> {
+    let mut document = serde_json::to_vec(question).map_err(|error| error.to_string())?;
+    document.push(b'\n');
+    let key = key(settings, &document)?;
+    let known = read_private::<Answers>(home, KIND, FILE).unwrap_or_default();
+    if let Some((_, answer)) = known.0.iter().find(|(known, _)| *known == key) {
+        return Ok(answer.clone());
+    }
+    let answer = run(settings, document)?;
+    // Another process may have added some meanwhile.
+    let Answers(mut all) = read_private(home, KIND, FILE).unwrap_or_default();
+    all.push((key, answer.clone()));
+    all.drain(..all.len().saturating_sub(ANSWERS));
+    write_private(home, KIND, FILE, &Answers(all));
+    Ok(answer)
+}
+
+fn key(settings: &JudgeSettings, document: &[u8]) -> Result<String, String> {
+    let of_command = serde_json::to_vec(&(&settings.command, &settings.folder)).map_err(|error| error.to_string())?;
+    Ok(Digest::of_bytes(&[&of_command, document].concat()).hex())
+}
+
+fn run(settings: &JudgeSettings, document: Vec<u8>) -> Result<Answer, String> {
+    let (program, arguments) = settings.command.split_first().ok_or("it names no program")?;
+    let mut command = child::command(program);
+    command.args(arguments);
+    if !settings.folder.is_empty() {
+        command.current_dir(Path::new(&settings.folder));
+    }
+    let time = Duration::from_secs(settings.timeout_seconds);
+    let order = Order { command, input: document, time, output_bytes: ANSWER_BYTES };
+    let done =
+        process::run(order, interrupt::is_raised).map_err(|error| format!("cannot run {program:?}: {error}"))?;
+    match (done.ended, done.exit) {
+        (Ended::Exited, Some(0)) => Answer::parse(&done.stdout),
+        (Ended::Exited, Some(code)) => Err(format!("it ended with exit code {code}")),
+        (Ended::Exited, None) => Err("a signal ended it".to_owned()),
+        (Ended::TimedOut, _) => Err(format!("it took longer than {} s", settings.timeout_seconds)),
+        (Ended::TooMuchOutput, _) => Err(format!("it printed more than {ANSWER_BYTES} bytes")),
+        (Ended::Stopped, _) => Err("interrupted".to_owned()),
+    }
+}

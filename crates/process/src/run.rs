@@ -1,0 +1,211 @@
+//! [`run`]: a program run within bounds of time and output, and with all that it started gone at the end.
+
+use std::{
+    io::{self, Write},
+    process::{Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{child, group::Group, stream::Stream};
+
+/// How long the output of a program that ended is waited for, when something else still holds its end.
+const DRAIN: Duration = Duration::from_millis(500);
+
+/// The shell's part: the bound of memory in KiB (0 for none), the watch in seconds, the command.
+#[cfg(unix)]
+const WRAPPER: &str = r#"[ "$1" = 0 ] || ulimit -d "$1" 2>/dev/null
+(sleep "$2"; kill -9 0) </dev/null >/dev/null 2>&1 &
+shift 2
+exec sh -c "$1""#;
+
+/// A program and its bounds.
+#[derive(Debug)]
+pub struct Order {
+    /// The program, with its arguments, folder and environment; see [`child::command`] and [`shell`].
+    pub command: Command,
+    /// What it reads on standard input.
+    pub input: Vec<u8>,
+    /// How long it may take.
+    pub time: Duration,
+    /// How many bytes it may print, as output and as errors each.
+    pub output_bytes: usize,
+}
+
+/// What became of it.
+#[derive(Debug)]
+pub struct Done {
+    /// Its exit code; `None` when a signal ended it.
+    pub exit: Option<i32>,
+    /// How it ended.
+    pub ended: Ended,
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// What it printed as errors.
+    pub stderr: Vec<u8>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// How a program came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself.
+    Exited,
+    /// It took too long and was killed.
+    TimedOut,
+    /// It printed too much and was killed.
+    TooMuchOutput,
+    /// Whoever ran it wanted it no more, and it was killed.
+    Stopped,
+}
+
+/// Runs it to its end, to a bound, or until `is_stopped` says so.
+///
+/// # Errors
+/// It cannot be started.
+pub fn run(order: Order, is_stopped: impl Fn() -> bool) -> io::Result<Done> {
+    let Order { mut command, input, time, output_bytes } = order;
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let started = Instant::now();
+    let mut group = Group::start(&mut command)?;
+    let stdin = group.child.stdin.take();
+    // A program that has seen enough closes its end; one that never reads is killed with its group.
+    thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(&input)));
+    let open = Arc::new(AtomicUsize::new(0));
+    let stdout = Stream::read(group.child.stdout.take(), output_bytes, &open);
+    let stderr = Stream::read(group.child.stderr.take(), output_bytes, &open);
+    let ended = wait(&mut group, started.checked_add(time), [&stdout, &stderr], is_stopped);
+    let status = group.end()?;
+    let took = started.elapsed();
+    let drained = Instant::now() + DRAIN;
+    while open.load(Ordering::Acquire) > 0 && Instant::now() < drained {
+        thread::sleep(Duration::from_millis(1));
+    }
+    // What was printed in the last moment counts as well.
+    let is_over = stdout.is_over() || stderr.is_over();
+    let ended = if is_over && ended == Ended::Exited { Ended::TooMuchOutput } else { ended };
+    Ok(Done { exit: status.code(), ended, stdout: stdout.take(), stderr: stderr.take(), took })
+}
+
+/// A command for the system's shell. Each of its processes may fill so much memory, where the system can hold it to that.
+/// A watch inside its group ends it some seconds after its time even if skillhub itself was killed.
+#[cfg(unix)]
+#[must_use]
+pub fn shell(line: &str, memory_mib: Option<u64>, time: Duration) -> Command {
+    let mut command = child::command("sh");
+    let kib = memory_mib.map_or(0, |mib| mib * 1024);
+    let watch = time.as_secs() + 5;
+    command.args(["-c", WRAPPER, "sh", &kib.to_string(), &watch.to_string(), line]);
+    command
+}
+
+/// A command for the system's shell.
+#[cfg(not(unix))]
+#[must_use]
+pub fn shell(line: &str, _memory_mib: Option<u64>, _time: Duration) -> Command {
+    let mut command = child::command("cmd");
+    command.args(["/C", line]);
+    command
+}
+
+/// Waits until the program ends, its time is over, or a stream is. Without a deadline its time is never over.
+fn wait(
+    group: &mut Group,
+    deadline: Option<Instant>,
+    streams: [&Stream; 2],
+    is_stopped: impl Fn() -> bool,
+) -> Ended {
+    let mut pause = Duration::from_micros(500);
+    loop {
+        if group.has_gone() {
+            return Ended::Exited;
+        }
+        if is_stopped() {
+            return Ended::Stopped;
+        }
+        if streams.iter().any(|stream| stream.is_over()) {
+            return Ended::TooMuchOutput;
+        }
+        if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Ended::TimedOut;
+        }
+        thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::{path::Path, sync::atomic::AtomicBool};
+
+    use super::*;
+
+    fn order(line: &str, folder: &Path, time: Duration) -> Order {
+        let mut command = shell(line, Some(256), time);
+        command.current_dir(folder);
+        Order { command, input: b"given".to_vec(), time, output_bytes: 1000 }
+    }
+
+    fn done(line: &str, folder: &Path, time: Duration) -> Done {
+        run(order(line, folder, time), || false).unwrap()
+    }
+
+    #[test]
+    fn program_reads_its_input_and_its_streams_are_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let done = done("cat; echo bad >&2; exit 3", folder.path(), Duration::from_secs(10));
+        assert_eq!((done.exit, done.ended), (Some(3), Ended::Exited));
+        assert_eq!((done.stdout, done.stderr), (b"given".to_vec(), b"bad\n".to_vec()));
+    }
+
+    #[test]
+    fn input_and_output_larger_than_pipes_do_not_block() {
+        let mut command = child::command("cat");
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+        let input = vec![b'x'; 4 << 20];
+        let order = Order { command, input: input.clone(), time: Duration::from_secs(60), output_bytes: 4 << 20 };
+        assert_eq!(run(order, || false).unwrap().stdout, input);
+    }
+
+    #[test]
+    fn bound_ends_the_program_and_all_that_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let mark = folder.path().join("late");
+        let (soon, later) = (Duration::from_millis(300), Duration::from_secs(10));
+        let started = Instant::now();
+        let hang = "(trap '' TERM; sleep 2; echo x > late) & sleep 60";
+        assert_eq!(done(hang, folder.path(), soon).ended, Ended::TimedOut);
+        let flood = done("yes", folder.path(), later);
+        assert_eq!((flood.ended, flood.stdout.len()), (Ended::TooMuchOutput, 1000));
+        assert_eq!(done("yes >&2", folder.path(), later).ended, Ended::TooMuchOutput);
+        assert_eq!(done("(sleep 2; echo x > late) & exit 0", folder.path(), later).ended, Ended::Exited);
+        assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
+        thread::sleep(Duration::from_millis(2500));
+        assert!(!mark.exists(), "something outlived its program");
+    }
+
+    #[test]
+    fn program_that_nobody_wants_is_stopped() {
+        let folder = tempfile::tempdir().unwrap();
+        let asked = AtomicBool::new(false);
+        let order = order("sleep 60", folder.path(), Duration::from_secs(50));
+        let done = run(order, || asked.swap(true, Ordering::Relaxed)).unwrap();
+        assert_eq!((done.ended, done.exit), (Ended::Stopped, None));
+    }
+
+    #[test]
+    fn missing_program_is_an_error() {
+        let order = Order {
+            command: child::command("/nowhere/at/all"),
+            input: Vec::new(),
+            time: Duration::from_secs(1),
+            output_bytes: 1,
+        };
+        assert_eq!(run(order, || false).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}
