@@ -39,6 +39,8 @@ mod installing;
 #[cfg(target_os = "linux")]
 mod interrupting;
 mod journey;
+#[cfg(unix)]
+mod judging;
 mod lineage;
 mod lookalikes;
 mod main_job;

@@ -14,7 +14,7 @@ use skill::{Bundle, Digest, File, Limits, SkillPath};
 const GOOD: &str = "#!/bin/sh\nls\n";
 
 fn warning() -> String {
-    ["echo '", "* * * * * /usr/bin/true' | crontab -\n"].concat()
+    ["sudo chattr ", "+i ~/.claude/settings.json ~/.bashrc\n"].concat()
 }
 
 fn blocking() -> String {
