@@ -27,7 +27,8 @@ fn unjudged(script: &str) -> Sandbox {
 fn judge(sandbox: &Sandbox, script: &str, more: &str) {
     let program = sandbox.path("judge.sh");
     let place = |name: &str| sandbox.path(name).display().to_string();
-    let script = script.replace("ASKED", &place("asked")).replace("RUNS", &place("runs")).replace("LATE", &place("late"));
+    let script =
+        script.replace("ASKED", &place("asked")).replace("RUNS", &place("runs")).replace("LATE", &place("late"));
     fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let config = format!("format = 1\n[scan.judge]\ncommand = [{:?}]\n{more}", program.to_str().unwrap());
@@ -85,9 +86,16 @@ fn reading_asks_no_judge() {
     judge(&sandbox, BLOCK, "");
     fs::write(sandbox.user_skill("one").join("scripts/a.sh"), "ls -a\n").unwrap();
     sandbox.skill("two", "Paints. Use in tests.", &[]);
-    for reading in
-        [&["list"][..], &["status"], &["scan", "./two"], &["show", "one"], &["read", "one"], &["diff", "one"], &["doctor"], &["prompt"]]
-    {
+    for reading in [
+        &["list"][..],
+        &["status"],
+        &["scan", "./two"],
+        &["show", "one"],
+        &["read", "one"],
+        &["diff", "one"],
+        &["doctor"],
+        &["prompt"],
+    ] {
         sandbox.ask(reading);
     }
     assert_eq!(runs(&sandbox), 0);
@@ -207,7 +215,8 @@ fn example_quotes_what_speaks_to_it() {
     let sandbox = unjudged("ls\n");
     let config = |more: &str| {
         let program = example();
-        let config = format!("format = 1\n[scan.judge]\ncommand = [\"python3\", {:?}{more}]\n", program.to_str().unwrap());
+        let config =
+            format!("format = 1\n[scan.judge]\ncommand = [\"python3\", {:?}{more}]\n", program.to_str().unwrap());
         write_files(&sandbox.skillhub_home(), &[("config.toml", config.as_bytes(), false)]);
     };
     config("");

@@ -75,7 +75,8 @@ impl Catalogue {
                 catalogue.notes.push(format!("{} is left out: no skill's folder can have this name", path.display()));
                 continue;
             };
-            let blocked = scan::clear_by(files.clone(), Baseline::None, &scanner.reading()).err().map(|found| found.to_string());
+            let blocked =
+                scan::clear_by(files.clone(), Baseline::None, &scanner.reading()).err().map(|found| found.to_string());
             let listed = of_builtin(Builtin { name, files, qualified: None });
             let fault = blocked.or(listed.fault);
             catalogue.add(Listed { scope, group, path: Some(path), fault, ..listed });

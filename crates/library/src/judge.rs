@@ -74,8 +74,7 @@ fn run(settings: &JudgeSettings, document: Vec<u8>) -> Result<Answer, String> {
     }
     let time = Duration::from_secs(settings.timeout_seconds);
     let order = Order { command, input: document, time, output_bytes: ANSWER_BYTES };
-    let done =
-        process::run(order, interrupt::is_raised).map_err(|error| format!("cannot run {program:?}: {error}"))?;
+    let done = process::run(order, interrupt::is_raised).map_err(|error| format!("cannot run {program:?}: {error}"))?;
     match (done.ended, done.exit) {
         (Ended::Exited, Some(0)) => Answer::parse(&done.stdout),
         (Ended::Exited, Some(code)) => Err(format!("it ended with exit code {code}")),

@@ -114,12 +114,7 @@ pub fn shell(line: &str, _memory_mib: Option<u64>, _time: Duration) -> Command {
 }
 
 /// Waits until the program ends, its time is over, or a stream is. Without a deadline its time is never over.
-fn wait(
-    group: &mut Group,
-    deadline: Option<Instant>,
-    streams: [&Stream; 2],
-    is_stopped: impl Fn() -> bool,
-) -> Ended {
+fn wait(group: &mut Group, deadline: Option<Instant>, streams: [&Stream; 2], is_stopped: impl Fn() -> bool) -> Ended {
     let mut pause = Duration::from_micros(500);
     loop {
         if group.has_gone() {

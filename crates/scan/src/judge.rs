@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 use skill::{Bundle, Digest, Limits, frontmatter};
 
 use crate::{
-    Acceptance, Capabilities, Finding, Report, SettingsError, Severity, Verdict, capabilities, characters::is_invisible,
-    rules::JUDGE,
+    Acceptance, Capabilities, Finding, Report, SettingsError, Severity, Verdict, capabilities,
+    characters::is_invisible, rules::JUDGE,
 };
 
 /// Characters of a reason that are kept.
@@ -151,7 +151,8 @@ impl Answer {
     /// # Errors
     /// What is wrong with it.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
-        let answer: Self = serde_json::from_slice(bytes).map_err(|error| format!("its answer cannot be read: {error}"))?;
+        let answer: Self =
+            serde_json::from_slice(bytes).map_err(|error| format!("its answer cannot be read: {error}"))?;
         Ok(Self { reason: tame(&answer.reason), ..answer })
     }
 }

@@ -5,8 +5,8 @@
 use std::cell::RefCell;
 
 use scan::{
-    Acceptance, Baseline, Blocked, Cleared, Report, Reports, Scanner, Severity, Verdict, Waiver, Waivers, can_be_waived,
-    capture, clear, clear_by, waive,
+    Acceptance, Baseline, Blocked, Cleared, Report, Reports, Scanner, Severity, Verdict, Waiver, Waivers,
+    can_be_waived, capture, clear, clear_by, waive,
 };
 use skill::{Bundle, Digest, File, Limits, SkillPath};
 
