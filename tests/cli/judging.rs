@@ -73,7 +73,7 @@ fn block_of_a_judge_holds_for_every_way_in() {
     refused(&["adopt", "./two"]);
     refused(&["install", "./two"]);
     fs::write(mine.join("scripts/a.sh"), "ls -a\n").unwrap();
-    let error = sandbox.ask(&["commit", "one"]);
+    let error = sandbox.ask(&["commit", "one", "--reason", "x"]);
     assert!(error.to_string().contains("it lies"), "{error}");
     assert!(runs(&sandbox) >= 6);
 }
@@ -96,7 +96,7 @@ fn reading_asks_no_judge() {
         &["doctor"],
         &["prompt"],
     ] {
-        sandbox.ask(reading);
+        sandbox.command(reading).output().unwrap();
     }
     assert_eq!(runs(&sandbox), 0);
 }

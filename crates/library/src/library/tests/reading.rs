@@ -271,3 +271,25 @@ fn a_files_history_is_read_newest_first_also_where_it_is_missing() {
     assert_eq!(texts("references"), [None, None, None], "a folder is no file");
     assert!(library.file_history(&RevisionId::new("0".repeat(40)), &SkillPath::skill_md()).next().unwrap().is_err());
 }
+
+#[test]
+fn what_no_judge_was_asked_about_is_not_written() {
+    let place = Place::new();
+    let mut library = place.open();
+    let settings = scan::JudgeSettings {
+        command: Vec::new(),
+        timeout_seconds: 1,
+        may_settle_warnings: false,
+        required: false,
+        folder: String::new(),
+    };
+    let judged = Scanner::default().judged_by(settings, |_| Err("asked".to_owned()));
+    let commit = |scanner: Scanner| {
+        let cleared = scan::clear_by(bundle("pdf", "Body", &[]), Baseline::None, &scanner).unwrap();
+        let revision = NewRevision::new(Content::Cleared(cleared), Action::Create, stamp());
+        Commit { skill: name("pdf"), base: None, revisions: vec![revision] }
+    };
+    let refused = library.commit(vec![commit(judged.reading())]).unwrap_err();
+    assert!(refused.to_string().contains("was not asked"), "{refused}");
+    library.commit(vec![commit(judged)]).unwrap();
+}
