@@ -75,7 +75,7 @@ fn block_of_a_judge_holds_for_every_way_in() {
     fs::write(mine.join("scripts/a.sh"), "ls -a\n").unwrap();
     let error = sandbox.ask(&["commit", "one", "--reason", "x"]);
     assert!(error.to_string().contains("it lies"), "{error}");
-    assert!(runs(&sandbox) >= 6);
+    assert!(runs(&sandbox) > 3, "each has files of its own");
 }
 
 #[test]
