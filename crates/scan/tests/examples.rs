@@ -18,8 +18,15 @@ fn severity_of(rule: &Rule, (path, text): (&str, &str)) -> Option<Severity> {
 
 /// Rules that are only about the scan itself, or about files that are no text or large, have no example.
 fn is_about_files(rule: &Rule) -> bool {
-    const OTHERS: &[&str] =
-        &["judge", "scanner-failure", "scan-budget", "flow-too-deep", "flow-too-much", "encoded-too-large", "encrypted-archive"];
+    const OTHERS: &[&str] = &[
+        "judge",
+        "scanner-failure",
+        "scan-budget",
+        "flow-too-deep",
+        "flow-too-much",
+        "encoded-too-large",
+        "encrypted-archive",
+    ];
     !OTHERS.contains(&rule.id)
 }
 
