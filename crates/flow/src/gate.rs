@@ -5,6 +5,7 @@ use std::{ops::Range, sync::LazyLock};
 use crate::literals::Literals;
 
 use super::{
+    lexical_words::LEXICAL_WORDS,
     marks::KEYS,
     names::{CLIENTS, SECRET_WORDS},
     parse::Language,
@@ -15,12 +16,36 @@ use super::{
     },
 };
 
-/// The ends of flows that a text has words for: of a shell in the upper half, else in the lower.
+/// The ends of flows that a text has words for, in the words of each of three kinds of languages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Ends(u32);
+pub struct Ends(u64);
 
+/// The bits for one kind of languages; those of Python and JavaScript are the lowest.
+const KIND: u32 = 16;
 /// Where the bits of a shell begin.
-const SHELL: u32 = 16;
+const SHELL: u32 = KIND;
+/// Where those of languages begin that are read without a grammar.
+const LEXICAL: u32 = 2 * KIND;
+
+/// The ends that are told in the words of one kind of languages.
+fn of_kind(ends: u64, shift: u32) -> u32 {
+    (ends >> shift) as u32 & ((1 << KIND) - 1)
+}
+
+/// Where the bits of a language begin.
+fn shift_of(language: Language) -> u32 {
+    match language {
+        Language::Shell => SHELL,
+        Language::Python | Language::JavaScript | Language::TypeScript => 0,
+        _ => LEXICAL,
+    }
+}
+
+/// The same ends in the words of all kinds.
+fn in_all(ends: u32) -> u64 {
+    let ends = u64::from(ends);
+    ends | ends << SHELL | ends << LEXICAL
+}
 
 /// Which sets of ends make a flow.
 const FLOWS: &[u32] = &[
@@ -64,27 +89,44 @@ impl Ends {
     /// programs may hold a script of the other kind.
     #[must_use]
     pub fn may_flow(self, far: Self, language: Language) -> bool {
-        let of_language = |ends: Self| {
-            let (shell, other) = (ends.0 >> SHELL, ends.0 & ((1 << SHELL) - 1));
-            let (own, foreign) = if language == Language::Shell { (shell, other) } else { (other, shell) };
-            if own & LAUNCH == 0 { own } else { own | foreign }
-        };
-        let (here, all) = (of_language(self), of_language(self.and(far)));
+        let launches = self.launches(language);
+        let of_language = |ends: Self| ends.told(language, launches);
+        let (here, there) = (of_language(self), far.told(language, true));
+        let all = here | of_language(far) & FAR;
         FLOWS.iter().any(|flow| here & flow != 0 && all & flow == *flow)
+            || here & KEPT == KEPT && there & LAUNCH != 0
+            || launches && there & KEPT == KEPT
+    }
+
+    /// The ends that the words of a language tell of, with those of others where it may hold their scripts.
+    fn told(self, language: Language, holds_others: bool) -> u32 {
+        let own = of_kind(self.0, shift_of(language));
+        if holds_others { own | of_kind(self.0, 0) | of_kind(self.0, SHELL) } else { own }
+    }
+
+    fn launches(self, language: Language) -> bool {
+        of_kind(self.0, shift_of(language)) & LAUNCH != 0
     }
 
     /// Those of paths of secrets.
     #[must_use]
     pub fn secrets(self) -> Self {
-        Self(self.0 & SECRET)
+        Self(self.0 & in_all(SECRET))
     }
 
-    /// The ends that count also where the other one is in another file.
+    /// The ends of a file that count also where the other one is in another file, which may be of another kind.
     #[must_use]
-    pub fn far(self) -> Self {
-        Self(self.0 & (SECRET | WHOLE | SEND | FETCH | EVAL))
+    pub fn far(self, language: Language) -> Self {
+        let own = self.told(language, self.launches(language));
+        Self(in_all(own & (FAR | LAUNCH | if own & KEPT == KEPT { STORE } else { 0 })))
     }
 }
+
+/// The ends of flows that go over files of any kind.
+const FAR: u32 = SECRET | WHOLE | SEND | FETCH | EVAL;
+
+/// What is fetched and kept, so that another file may start it.
+const KEPT: u32 = FETCH | STORE;
 
 /// Finds the words of all languages.
 struct Finder {
@@ -95,7 +137,7 @@ struct Finder {
 impl Finder {
     fn new() -> Self {
         let of_end =
-            |(ends, words): (u32, &'static [&'static str])| words.iter().map(move |text| Word::new(ends, text));
+            |(ends, words): (u64, &'static [&'static str])| words.iter().map(move |text| Word::new(ends, text));
         let words: Vec<Word> = words().flat_map(of_end).collect();
         Self { literals: Literals::new(words.iter().map(|word| word.text)), words }
     }
@@ -103,7 +145,7 @@ impl Finder {
 
 /// A word and the ends that it tells of.
 struct Word {
-    ends: u32,
+    ends: u64,
     text: &'static str,
     /// What the analysis compares in any case: variables of the environment, clients, interpreters; and options,
     /// some letters of which may be in one word.
@@ -119,9 +161,11 @@ struct Word {
 }
 
 impl Word {
-    fn new(ends: u32, text: &'static str) -> Self {
-        let (shell, all) = (ends >> SHELL, ends >> SHELL | ends & ((1 << SHELL) - 1));
-        let is_hint = HINTS.contains(&text);
+    fn new(ends: u64, text: &'static str) -> Self {
+        let shell = of_kind(ends, SHELL);
+        let is_lexical = of_kind(ends, LEXICAL) != 0;
+        let all = shell | of_kind(ends, 0) | of_kind(ends, LEXICAL);
+        let is_hint = HINTS.contains(&text) || is_lexical;
         let is_client = CLIENTS.contains(&text.trim_end_matches(['(', '.']));
         let is_compared_so = all & ENVIRONMENT != 0 || shell & (EVAL | LAUNCH) != 0 || text.starts_with('-');
         let begins = text.starts_with(|c: char| c.is_ascii_alphabetic());
@@ -228,9 +272,11 @@ fn may_be_secret(text: &[u8]) -> bool {
 }
 
 /// The words of all languages with their bits.
-fn words() -> impl Iterator<Item = (u32, &'static [&'static str])> {
-    let shell = SHELL_WORDS.iter().map(|(end, words)| (end << SHELL, *words));
-    WORDS.iter().copied().chain(shell)
+fn words() -> impl Iterator<Item = (u64, &'static [&'static str])> {
+    let of = |words: &'static [(u32, &'static [&'static str])], shift: u32| {
+        words.iter().map(move |(ends, words)| (u64::from(*ends) << shift, *words))
+    };
+    of(WORDS, 0).chain(of(SHELL_WORDS, SHELL)).chain(of(LEXICAL_WORDS, LEXICAL))
 }
 
 #[cfg(test)]
@@ -262,10 +308,10 @@ mod tests {
         &["concatenation", "cookies", "DirSync", "dirSync", "env", "home", "startup", "TarFile", "elegram"];
 
     /// What only variables tell that hold secrets.
-    const VARIABLES: u32 = ENVIRONMENT | ENVIRONMENT << SHELL;
+    const VARIABLES: u64 = ENVIRONMENT as u64 | (ENVIRONMENT as u64) << SHELL;
 
     /// The ends of all words that stand in a text in any case and inside any name.
-    fn loosely(text: &str) -> u32 {
+    fn loosely(text: &str) -> u64 {
         let finder = Finder::new();
         let mut all = 0;
         finder.literals.find(text.as_bytes(), |place, _| all |= finder.words[place].ends);
@@ -274,12 +320,12 @@ mod tests {
 
     #[test]
     fn what_the_analysis_knows_by_name_is_told_wherever_it_stands() {
-        let of = |sources: &[&'static str], ends: u32| -> Vec<(&str, u32)> {
+        let of = |sources: &[&'static str], ends: u64| -> Vec<(&str, u64)> {
             let texts = sources.iter().flat_map(|source| source.split('"').skip(1).step_by(2));
             texts.filter(|text| !text.contains('\n')).map(|text| (text, ends)).collect()
         };
         let mut wrong = Vec::new();
-        for (text, ends) in [of(NAMES, (1 << SHELL) - 1), of(PROGRAMS, u32::MAX)].concat() {
+        for (text, ends) in [of(NAMES, (1 << SHELL) - 1), of(PROGRAMS, u64::from(u32::MAX))].concat() {
             let is_known = NO_WORDS.iter().any(|known| text.contains(known));
             for (before, after) in [("", ""), ("'", "'"), ("\n", "\n"), ("${", "}")] {
                 let text = format!("{before}{text}{after}");
@@ -309,7 +355,7 @@ mod tests {
             ["retrieval(x)", "CHROME extension", "process.env.NAME", "review", ".env.example", "stripe_charge(x)"]
         {
             assert_ne!(loosely(text), 0, "{text}");
-            assert_eq!(Ends::of(text), Ends::default(), "{text}");
+            assert_eq!(Ends::of(text).0 & u64::from(u32::MAX), 0, "{text}");
         }
     }
 }

@@ -120,6 +120,9 @@ fn bind(to: &mut Builder<'_>, pattern: Node<'_>, given: &Expr) {
         "member_expression" => {
             let name = to.text_of(pattern).trim_start_matches("this.").to_owned();
             let base = name.split('.').next().unwrap_or(&name).to_owned();
+            if let ("module.exports", Expr::Record(parts)) = (name.as_str(), given) {
+                parts.iter().for_each(|(key, part)| to.set(vec![format!("{name}.{key}")], part.clone()));
+            }
             match to.text_of(pattern).starts_with("this.") {
                 true => to.set_shared(vec![name, base], given.clone()),
                 false => to.set(vec![name, base], given.clone()),

@@ -13,6 +13,9 @@ pub(super) enum Sink {
     Remove,
 }
 
+/// A function that reads a file or asks an address.
+pub(super) const OPEN_ANY: &str = "open_uri";
+
 const VERBS: &[&str] = &["post", "put", "patch", "request", "get", "delete", "head", "stream", "options", "query"];
 
 /// Modules and things whose verbs are those of HTTP, by the first part of their names in lower case.

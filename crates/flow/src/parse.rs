@@ -6,6 +6,7 @@ use tree_sitter::{ParseOptions, Parser, Tree};
 
 use super::{
     javascript,
+    lexical::{self, Dialect},
     program::{Builder, Expr, Program},
     python, shell,
 };
@@ -26,6 +27,18 @@ pub enum Language {
     TypeScript,
     /// A shell of Unix.
     Shell,
+    /// Ruby.
+    Ruby,
+    /// Go.
+    Go,
+    /// PHP.
+    Php,
+    /// Perl.
+    Perl,
+    /// PowerShell.
+    PowerShell,
+    /// Lua.
+    Lua,
 }
 
 impl Language {
@@ -50,6 +63,12 @@ impl Language {
             "sh" | "bash" | "zsh" | "ksh" | "dash" | "command" | "shell" | "console" | "shell-session" => {
                 Some(Self::Shell)
             }
+            "rb" | "ruby" => Some(Self::Ruby),
+            "go" | "golang" => Some(Self::Go),
+            "php" => Some(Self::Php),
+            "pl" | "pm" | "perl" => Some(Self::Perl),
+            "ps1" | "psm1" | "powershell" | "pwsh" => Some(Self::PowerShell),
+            "lua" | "luajit" => Some(Self::Lua),
             _ => None,
         }
     }
@@ -57,18 +76,41 @@ impl Language {
     /// Parses a text that begins on a line of its file; `None` when that is too much work.
     #[must_use]
     pub fn parse(self, text: &str, first_line: usize) -> Option<Program> {
-        let tree = self.tree(text)?;
         let mut builder = Builder::new(text, first_line);
+        if let Some(dialect) = self.dialect() {
+            lexical::lower(&mut builder, dialect);
+            return Some(builder.program);
+        }
+        let tree = self.tree(text)?;
         match self {
             Self::Python => python::lower(&mut builder, tree.root_node()),
-            Self::JavaScript | Self::TypeScript => javascript::lower(&mut builder, tree.root_node()),
             Self::Shell => shell::lower(&mut builder, tree.root_node()),
+            _ => javascript::lower(&mut builder, tree.root_node()),
         }
         Some(builder.program)
     }
 
+    /// How a language is written that is read without a grammar.
+    pub(crate) fn dialect(self) -> Option<&'static Dialect> {
+        match self {
+            Self::Ruby => Some(&Dialect::RUBY),
+            Self::Go => Some(&Dialect::GO),
+            Self::Php => Some(&Dialect::PHP),
+            Self::Perl => Some(&Dialect::PERL),
+            Self::PowerShell => Some(&Dialect::POWERSHELL),
+            Self::Lua => Some(&Dialect::LUA),
+            Self::Python | Self::JavaScript | Self::TypeScript | Self::Shell => None,
+        }
+    }
+
     /// A script that stands in another one as a text; the value is what it puts out.
     pub(crate) fn embed(self, to: &mut Builder<'_>, text: &str, line: usize) -> Expr {
+        if let Some(dialect) = self.dialect() {
+            return to.inside(text, line, |inner| {
+                lexical::lower(inner, dialect);
+                Expr::nothing()
+            });
+        }
         let Some(tree) = self.tree(text) else {
             to.program.cut = true;
             return Expr::nothing();
@@ -78,11 +120,11 @@ impl Language {
                 python::lower(inner, tree.root_node());
                 Expr::nothing()
             }
-            Self::JavaScript | Self::TypeScript => {
+            Self::Shell => shell::output(inner, tree.root_node()),
+            _ => {
                 javascript::lower(inner, tree.root_node());
                 Expr::nothing()
             }
-            Self::Shell => shell::output(inner, tree.root_node()),
         })
     }
 
@@ -93,6 +135,7 @@ impl Language {
             Self::JavaScript => tree_sitter_javascript::LANGUAGE,
             Self::TypeScript => tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
             Self::Shell => tree_sitter_bash::LANGUAGE,
+            _ => return None,
         };
         parser.set_language(&language.into()).ok()?;
         let mut left = FIRST_REPORTS + text.len() / BYTES_PER_REPORT;

@@ -19,6 +19,8 @@ pub struct Program {
     pub cut: bool,
     /// Parts of all statements.
     pub size: usize,
+    /// The path of the file of which it is the whole, so that others find what is set there.
+    pub path: String,
 }
 
 /// The body of a function; the first is that of the file itself.
@@ -94,6 +96,8 @@ pub(crate) struct Builder<'t> {
     pub own: Option<String>,
     /// The classes so far.
     pub classes: HashSet<String>,
+    /// The functions so far, in a language in which a name alone calls one.
+    pub functions: HashSet<String>,
 }
 
 /// Bytes of scripts inside scripts that are read for each byte of the whole: as many as nest in one another.
@@ -121,6 +125,7 @@ impl<'t> Builder<'t> {
             room: text.len() * NESTED,
             own: None,
             classes: HashSet::new(),
+            functions: HashSet::new(),
         }
     }
 
@@ -140,6 +145,7 @@ impl<'t> Builder<'t> {
             room,
             own: None,
             classes: HashSet::new(),
+            functions: HashSet::new(),
         };
         let value = inner.deeper(work);
         (self.program, self.known, self.room) = (inner.program, inner.known, inner.room);
@@ -249,26 +255,79 @@ impl<'t> Builder<'t> {
 
     /// Does some work inside a new function, whose scope it gives back.
     pub fn within(&mut self, name: String, params: Vec<String>, work: impl FnOnce(&mut Self)) -> usize {
+        let outer = self.enter(name, params);
+        let inner = self.scope;
+        work(self);
+        self.leave(outer);
+        inner
+    }
+
+    /// Begins a new function inside the scope at hand, which it gives back.
+    pub fn enter(&mut self, name: String, params: Vec<String>) -> usize {
         let outer = self.scope;
         self.program.scopes.push(Scope { name, params, parent: Some(outer) });
-        let inner = self.program.scopes.len() - 1;
-        self.scope = inner;
-        work(self);
+        self.scope = self.program.scopes.len() - 1;
+        outer
+    }
+
+    /// Goes back to the scope around a function.
+    pub fn leave(&mut self, outer: usize) {
         self.scope = outer;
-        inner
+    }
+
+    pub fn scope(&self) -> usize {
+        self.scope
+    }
+
+    /// The function at hand is given something more.
+    pub fn takes(&mut self, params: Vec<String>) {
+        let function = self.program.scopes.get_mut(self.scope).filter(|scope| scope.parent.is_some());
+        function.into_iter().for_each(|function| function.params.extend_from_slice(&params));
+    }
+
+    /// The function at hand gives back the value of its last statement.
+    pub fn give_last(&mut self) {
+        if let Some(Step { scope, act }) = self.program.steps.last_mut()
+            && *scope == self.scope
+            && let Act::Run(value) = act
+        {
+            *act = Act::Return(std::mem::take(value));
+        }
+    }
+
+    /// The value of the last statement, under a name that then stands for it there as well.
+    pub fn last_value(&mut self) -> Option<Expr> {
+        let value = match &mut self.program.steps.last_mut()?.act {
+            Act::Run(value) => std::mem::take(value),
+            Act::Set(names, _) => return names.first().cloned().map(Expr::Name),
+            Act::Change(name, _) => return Some(Expr::Name(name.clone())),
+            Act::Return(_) => return None,
+        };
+        Some(Expr::Name(format!("${}", self.variable_for(value))))
     }
 
     /// Does some work one level deeper, unless that is too deep.
     pub fn deeper<T: Default>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
-        if self.depth >= DEPTH {
-            self.program.cut = true;
+        if !self.sink() {
             return T::default();
         }
-        self.depth += 1;
-        self.program.size = self.program.size.saturating_add(1);
         let done = work(self);
-        self.depth -= 1;
+        self.rise();
         done
+    }
+
+    /// Goes one level deeper, unless that is too deep.
+    pub fn sink(&mut self) -> bool {
+        let fits = self.depth < DEPTH;
+        self.program.cut |= !fits;
+        self.depth += usize::from(fits);
+        self.program.size = self.program.size.saturating_add(usize::from(fits));
+        fits
+    }
+
+    /// Ends what [`Builder::sink`] began.
+    pub fn rise(&mut self) {
+        self.depth -= 1;
     }
 
     /// The text of a node.

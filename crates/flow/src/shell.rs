@@ -259,17 +259,33 @@ pub(super) fn called(to: &mut Builder<'_>, mut words: Vec<Expr>, input: Option<E
     while words.len() > 1 && is_text(words.first(), &|text| WRAPPERS.contains(&text)) {
         let takes_input = is_text(words.first(), &|text| text == "xargs");
         words.remove(0);
+        let mut hole = None;
         let is_option =
             |text: &str| text.starts_with('-') || text.starts_with(|c: char| c.is_ascii_digit()) || text.contains('=');
         while words.len() > 1 && is_text(words.first(), &is_option) {
-            words.remove(0);
+            let Expr::Text(option) = words.remove(0) else { continue };
+            if !takes_input || words.len() < 2 {
+                continue;
+            }
+            match option.strip_prefix("-I").or_else(|| option.strip_prefix("--replace=")) {
+                Some("") => hole = Some(words.remove(0)),
+                Some(own) => hole = Some(Expr::Text(own.to_owned())),
+                None if matches!(option.as_str(), "-d" | "-E" | "-a") => drop(words.remove(0)),
+                None => {}
+            }
         }
-        words.extend(input.clone().filter(|_| takes_input));
+        match (input.clone().filter(|_| takes_input), hole) {
+            (Some(given), Some(Expr::Text(hole))) => {
+                let given = Expr::Name(format!("${}", to.variable_for(given)));
+                words.iter_mut().for_each(|word| *word = filled(word, &hole, &given));
+            }
+            (given, _) => words.extend(given),
+        }
     }
     if words.is_empty() {
         return Expr::nothing();
     }
-    let script = script(to, &words, input.as_ref(), line);
+    let script = script(to, &words, input.as_ref(), line).or_else(|| contained(to, &words, line));
     let callee = match words.remove(0) {
         Expr::Text(text) if !text.starts_with(['.', '/', '~']) || text.contains("/bin/") => {
             Expr::Name(format!("{PROGRAM}{}", text.rsplit('/').next().unwrap_or(&text)))
@@ -284,6 +300,54 @@ pub(super) fn called(to: &mut Builder<'_>, mut words: Vec<Expr>, input: Option<E
         None => call,
     }
 }
+
+/// A word with a value in place of a mark.
+fn filled(word: &Expr, hole: &str, given: &Expr) -> Expr {
+    match word {
+        Expr::Text(text) if text.contains(hole) && !hole.is_empty() => {
+            let parts = text.split(hole).map(|part| Expr::Text(part.to_owned()));
+            let parts: Vec<Expr> = parts.flat_map(|part| [part, given.clone()]).collect();
+            let kept = parts.len().saturating_sub(1);
+            let full = parts.into_iter().take(kept).filter(|part| !matches!(part, Expr::Text(text) if text.is_empty()));
+            Expr::Join(full.collect(), "")
+        }
+        Expr::Join(parts, between) => Expr::Join(parts.iter().map(|part| filled(part, hole, given)).collect(), between),
+        other => other.clone(),
+    }
+}
+
+/// Options of a container behind which no value stands.
+const BARE_OPTIONS: &[&str] =
+    &["--rm", "-it", "-ti", "-i", "-t", "-d", "--privileged", "--init", "--interactive", "--tty", "-dit"];
+
+/// What a program does in a container to the folders that it is given from outside.
+fn contained(to: &mut Builder<'_>, words: &[Expr], line: usize) -> Option<Expr> {
+    let texts: Vec<String> =
+        words.iter().take(SCRIPT_WORDS).map(|word| to.script_of(word).unwrap_or_default()).collect();
+    let [program, verb, rest @ ..] = texts.as_slice() else { return None };
+    (matches!(program.as_str(), "docker" | "podman" | "nerdctl") && verb == "run").then_some(())?;
+    let (mut at, mut folders) = (0, Vec::new());
+    while let Some(option) = rest.get(at).filter(|option| option.starts_with('-')) {
+        let (name, own) = option.split_once('=').map_or((option.as_str(), None), |(name, own)| (name, Some(own)));
+        let value = own.or_else(|| rest.get(at + 1).map(String::as_str)).unwrap_or("");
+        if matches!(name, "-v" | "--volume") {
+            let mut parts = value.trim_matches('"').split(':');
+            folders.extend(
+                parts.next().zip(parts.next()).map(|(from, inner)| (inner.to_owned(), from.replace("$HOME", "~"))),
+            );
+        }
+        at += if own.is_some() || BARE_OPTIONS.contains(&name) { 1 } else { 2 };
+    }
+    let image = rest.get(at)?;
+    let given = rest.get(at + 1..).filter(|_| !folders.is_empty())?;
+    let own = image.contains("curl").then(|| "curl".to_owned());
+    let outside = |word: String| folders.iter().fold(word, |word, (inner, from)| word.replace(inner, from));
+    let words: Vec<Expr> = own.into_iter().chain(given.iter().cloned()).map(|word| Expr::Text(outside(word))).collect();
+    (!words.is_empty()).then(|| to.deeper(|to| called(to, words, None, line)))
+}
+
+/// Words of a command in a container that are looked at.
+const SCRIPT_WORDS: usize = 64;
 
 /// What a script does that an interpreter is given as an argument or as its input, and what is read into
 /// variables.

@@ -90,7 +90,7 @@ pub(super) const SHELL_WORDS: &[(u32, &[&str])] = &[
             "git clone",
         ],
     ),
-    (DECODE, &["base64", "xxd", "openssl", "gunzip", "rev"]),
+    (DECODE, &["base64", "base32", "basenc", "uudecode", "xxd", "openssl", "gunzip", "rev"]),
     (
         SEND,
         &[
@@ -198,9 +198,16 @@ pub(super) const SHELL_WORDS: &[(u32, &[&str])] = &[
             "CMD [",
             "./",
             "perl ",
+            "make ",
+            "npm ",
+            "cargo ",
         ],
     ),
-    (STORE, &["-o ", "--output", "-O ", ">", "-qO", "-so", "-Lo", "-LO", "-sO", "tar ", "unzip", "bsdtar"]),
+    (FETCH | STORE | LAUNCH, &["github:", "gh:", "git+http", "go run "]),
+    (
+        STORE,
+        &["git clone", "-o ", "--output", "-O ", ">", "-qO", "-so", "-Lo", "-LO", "-sO", "tar ", "unzip", "bsdtar"],
+    ),
     (WRITE, &["sed -i", ">", "tee ", "cp ", "mv ", "install ", "ln "]),
     (STEERING, STEERS),
     (

@@ -34,8 +34,26 @@ pub use value::{Kind, Taint};
 const ROUNDS: usize = 12;
 
 /// What is done with a whole environment; every other part of it is a variable.
-const IS_METHOD: &[&str] =
-    &["items", "copy", "keys", "values", "get", "pop", "toObject", "setdefault", "__getitem__", "map", "filter"];
+const IS_METHOD: &[&str] = &[
+    "items",
+    "copy",
+    "keys",
+    "values",
+    "get",
+    "pop",
+    "toObject",
+    "setdefault",
+    "__getitem__",
+    "map",
+    "filter",
+    "each",
+    "to_h",
+    "to_a",
+    "to_s",
+    "to_json",
+    "inspect",
+    "sort",
+];
 
 /// Functions of one name that are told apart.
 const SAME_NAME: usize = 32;
@@ -122,6 +140,9 @@ pub struct Hosts {
     pub is_unchecked: fn(&str) -> bool,
 }
 
+/// What begins the origin of code that lies in a repository at a forge, or is built out of one.
+pub const CLONED: &str = "the repository ";
+
 /// What is given by a call or a program that packs the whole folder in which it runs.
 pub const PACKED: &str = "an archive of all files";
 
@@ -131,6 +152,12 @@ pub struct Analysis<'p> {
     hosts: Hosts,
     /// The functions of a name, by program and scope.
     functions: HashMap<&'p str, Rc<[(usize, usize)]>>,
+    /// The programs of files, by their names without folders and endings.
+    modules: HashMap<&'p str, Vec<usize>>,
+    /// The files whose names a program of a shell takes over, by program.
+    sourced: BTreeMap<usize, BTreeSet<usize>>,
+    /// The repository in whose folder the program at hand works.
+    inside: Option<Value>,
     /// By program, scope and name.
     names: Vec<Vec<HashMap<String, Value>>>,
     /// What the names of called functions mean.
@@ -167,9 +194,16 @@ impl<'p> Analysis<'p> {
         }
         let cut = functions.values().flat_map(|places| places.iter().skip(SAME_NAME)).map(|(at, _)| *at).collect();
         functions.values_mut().for_each(|places| places.truncate(SAME_NAME));
+        let mut modules: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (at, program) in programs.iter().enumerate().filter(|(_, program)| !program.path.is_empty()) {
+            modules.entry(known::stem(&program.path)).or_default().push(at);
+        }
         Self {
             programs,
             hosts,
+            modules,
+            sourced: BTreeMap::new(),
+            inside: None,
             functions: functions.into_iter().map(|(name, places)| (name, places.into())).collect(),
             names: programs.iter().map(|program| vec![HashMap::new(); program.scopes.len()]).collect(),
             meanings: HashMap::new(),
@@ -221,6 +255,7 @@ impl<'p> Analysis<'p> {
         let programs = self.programs;
         for (at, program) in programs.iter().enumerate() {
             self.program = at;
+            self.inside = None;
             for (place, step) in program.steps.iter().enumerate() {
                 if !self.clock.begins(at, place) {
                     continue;
@@ -299,7 +334,7 @@ impl<'p> Analysis<'p> {
 
     fn attribute(&self, base: &Value, name: &str) -> Value {
         let full = value::part_name(base.name.as_deref(), name);
-        match self.look_up(&full) {
+        match self.look_up(&full).or_else(|| self.imported(&full)) {
             Some(value) => value.clone(),
             None if base.has_variable(name) && !IS_METHOD.contains(&name) => Value::of(Kind::Variable, name),
             None => {
@@ -316,7 +351,7 @@ impl<'p> Analysis<'p> {
     }
 
     fn name(&mut self, name: &str) -> Value {
-        match self.look_up(name) {
+        match self.look_up(name).or_else(|| self.imported(name)) {
             Some(value) => value.clone(),
             None => Value::named(name),
         }
@@ -337,7 +372,12 @@ impl<'p> Analysis<'p> {
             Expr::Name(name) if self.functions.contains_key(name.as_str()) => Some(name.clone()),
             _ => None,
         };
-        let name = own.or_else(|| callee.name.clone()).or_else(|| callee.text.clone()).unwrap_or_default();
+        let mut name = own.or_else(|| callee.name.clone()).or_else(|| callee.text.clone()).unwrap_or_default();
+        if name == names::OPEN_ANY {
+            let is_address =
+                args.iter().take(1).any(|arg| arg.text.as_deref().is_some_and(|text| text.contains("://")));
+            name = if is_address { "urlopen" } else { "open" }.to_owned();
+        }
         if let Some(program) = name.strip_prefix(PROGRAM) {
             let program = program.to_owned();
             return self.shell_call(&program, &args, &named, call.line);

@@ -85,11 +85,12 @@ fn ends_of(source: &Source<'_>) -> Option<Ends> {
 /// What a file brings to flows of others: a script all of it, configuration what it hands to a shell, data the
 /// paths of secrets that it names.
 fn far(source: &Source<'_>, ends: Ends) -> Ends {
-    if ends.far() == Ends::default() || is_script(source) {
-        return ends.far();
+    let language = Language::of_file(extension_of(source.path), &source.text).unwrap_or(Language::Python);
+    if ends == Ends::default() || is_script(source) {
+        return ends.far(language);
     }
-    let commands = source.commands().map(|script| Ends::of(script).far()).unwrap_or_default();
-    let secrets = ends.far().secrets();
+    let commands = source.commands().map(|script| Ends::of(script).far(Language::Shell)).unwrap_or_default();
+    let secrets = ends.far(language).secrets();
     let is_told = secrets != Ends::default() && is_data(source) && names_secret(&source.text);
     if is_told { commands.and(secrets) } else { commands }
 }
@@ -176,7 +177,10 @@ fn place<'s, 'a>(
     places: &mut Vec<Place<'s, 'a>>,
 ) -> Result<(), SearchError> {
     finder.charge(text.len().saturating_mul(PARSE))?;
-    let program = language.parse(text, line).ok_or(SearchError::Exhausted)?;
+    let mut program = language.parse(text, line).ok_or(SearchError::Exhausted)?;
+    if !source.kind().reads {
+        source.path.clone_into(&mut program.path);
+    }
     if program.cut {
         finder.add_file(&rules::FLOW_TOO_DEEP, rules::FLOW_TOO_DEEP.evidence, source.path);
     }

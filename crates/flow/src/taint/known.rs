@@ -4,7 +4,35 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Analysis, FILES, NAMES, value::Value};
 
+/// The name of a file or module without its folders and ending.
+pub(super) fn stem(path: &str) -> &str {
+    const ENDINGS: &[&str] =
+        &[".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".sh", ".bash", ".rb", ".php", ".lua"];
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let name = ENDINGS.iter().find_map(|ending| file.strip_suffix(ending)).unwrap_or(file);
+    name.rsplit('.').next().unwrap_or(name)
+}
+
 impl Analysis<'_> {
+    /// What another file of the skill sets a name to: `config.URL`, or a variable of a script that was read in.
+    pub(super) fn imported(&self, full: &str) -> Option<&Value> {
+        let of_file = |at: &usize, name: &str| self.names.get(*at).and_then(|scopes| scopes.first()?.get(name));
+        if full.starts_with('$') {
+            return self.sourced.get(&self.program)?.iter().find_map(|at| of_file(at, full));
+        }
+        let (module, name) = full.rsplit_once('.')?;
+        let others = self.modules.get(stem(module))?.iter().filter(|at| **at != self.program);
+        let names = [name.to_owned(), format!("module.exports.{name}"), format!("exports.{name}")];
+        names.iter().for_each(|name| self.clock.sees(name));
+        others.flat_map(|at| names.iter().filter_map(move |name| of_file(at, name))).next()
+    }
+
+    /// A shell reads in another script of the skill, with what is set there.
+    pub(super) fn read_in(&mut self, path: &str) {
+        let others = self.modules.get(stem(path)).into_iter().flatten().copied();
+        self.sourced.entry(self.program).or_default().extend(others);
+    }
+
     fn note_news(&mut self, name: &str, is_news: bool) {
         if is_news {
             self.changed.insert(self.program);

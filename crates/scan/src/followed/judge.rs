@@ -1,11 +1,11 @@
 //! [`judge`]: what a flow means, by what flows, where to, and what the skill says that it is for.
 
-use flow::{End, Flow, Kind, PACKED, Taint, is_secret, is_secret_name, steers};
+use flow::{CLONED, End, Flow, Kind, PACKED, Taint, is_secret, is_secret_name, steers};
 use skill::Bundle;
 
 use crate::{
     Evidence, Rule,
-    conditions::remote_code::from_known_host,
+    conditions::{hosts::is_unknown_forge, remote_code::from_known_host},
     hosts::{Trust, homes_of_key, is_home_of_file, is_near, is_within, trust_of},
     local::is_own_host,
     rules,
@@ -79,7 +79,8 @@ pub(super) fn judge(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
 
 fn run(flow: &Flow) -> Option<Judgement> {
     let is_foreign = |what: &str| !from_known_host(what) && !is_placeholder(what);
-    let remote = flow.taints.iter().find(|taint| taint.kind == Kind::Remote && is_foreign(&taint.what));
+    let mut remotes = flow.taints.iter().filter(|taint| taint.kind == Kind::Remote && is_foreign(&taint.what));
+    let remote = remotes.clone().find(|taint| !taint.what.starts_with(CLONED)).or_else(|| remotes.next());
     let decoded = flow.taints.iter().find(|taint| taint.kind == Kind::Decoded);
     let (rule, why) = match (remote, decoded) {
         (Some(taint), _) if taint.what.is_empty() => {
@@ -89,7 +90,13 @@ fn run(flow: &Flow) -> Option<Judgement> {
         (None, Some(taint)) => (&rules::FLOW_DECODED_RUN, format!("the result of {}", taint.what)),
         (None, None) => return None,
     };
-    Some(Judgement { rule, evidence: rule.evidence, why })
+    // Tools are often built out of their repositories; a person sees whose these are.
+    let evidence = match remote.and_then(|taint| taint.what.strip_prefix(CLONED)) {
+        Some(address) if is_unknown_forge(address) => Evidence::Strong,
+        Some(_) => Evidence::Weak,
+        None => rule.evidence,
+    };
+    Some(Judgement { rule, evidence, why })
 }
 
 fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
