@@ -288,6 +288,7 @@ mod tests {
         include_str!("names.rs"),
         include_str!("embedded.rs"),
         include_str!("taint.rs"),
+        include_str!("taint/bind.rs"),
         include_str!("taint/fold.rs"),
         include_str!("taint/store.rs"),
     ];
@@ -298,6 +299,7 @@ mod tests {
         include_str!("marks.rs"),
         include_str!("shell.rs"),
         include_str!("taint/command.rs"),
+        include_str!("taint/packages.rs"),
         include_str!("taint/tellers.rs"),
         include_str!("taint/transfer.rs"),
         include_str!("taint/value.rs"),

@@ -4,6 +4,7 @@
 mod call;
 mod dialect;
 mod names;
+mod pieces;
 mod tokens;
 mod value;
 

@@ -3,11 +3,13 @@
 //! Every name holds all that is ever set to it. The statements are gone through until nothing new comes,
 //! within a bound; what reaches a call that sends or runs is a [`Flow`].
 
+mod bind;
 mod clock;
 mod command;
 mod fold;
 mod known;
 mod note;
+mod packages;
 mod store;
 mod tellers;
 mod transfer;
@@ -403,35 +405,6 @@ impl<'p> Analysis<'p> {
         value.or(&told.unwrap_or_default())
     }
 
-    /// What a function of the skill tells that is named like a program and hands its arguments to it: the
-    /// arguments are known where it is called, and not where the program is.
-    fn told_by_wrapper(&self, name: &str, args: &[Value]) -> Option<Value> {
-        let is_own = self.functions.contains_key(name) && args.iter().any(|arg| arg.text.is_some());
-        let line = || [&[Value::of_text(name)], args].concat();
-        is_own.then(|| tellers::told(&line())).flatten()
-    }
-
-    /// What of its arguments a call hands to the program that it starts: no functions, and of options not the
-    /// environment, which a program is given and does not run.
-    fn given_to_program(&mut self, args: &[Expr], values: &[Value]) -> Vec<Value> {
-        let mut given = Vec::new();
-        for (arg, value) in args.iter().zip(values) {
-            match arg {
-                Expr::Inside(..) => {}
-                Expr::Record(pairs) => {
-                    let mut options = Value::default();
-                    for (key, part) in pairs.iter().filter(|(key, _)| key != "env") {
-                        let part = self.eval(part);
-                        options.put(key, &part);
-                    }
-                    given.push(options);
-                }
-                _ => given.push(value.clone()),
-            }
-        }
-        given
-    }
-
     /// What the name of a function means; a name is looked at once.
     fn meaning(&mut self, name: &str) -> Meaning {
         if let Some(known) = self.meanings.get(name) {
@@ -454,32 +427,6 @@ impl<'p> Analysis<'p> {
             value.text = Some(format!("\0{variable}\0"));
         }
         value
-    }
-
-    /// Hands what a list holds to a function that is named for each of its values.
-    fn bind_each(&mut self, name: &str, call: &Call, receiver: &Value) {
-        let last = name.rsplit('.').next().unwrap_or(name);
-        if let ("map" | "forEach" | "filter" | "flatMap" | "some" | "every" | "then", [Expr::Name(function)]) =
-            (last, call.args.as_slice())
-        {
-            self.bind_params(function, std::slice::from_ref(receiver));
-        }
-    }
-
-    /// Hands arguments to the parameters of all functions with that name.
-    fn bind_params(&mut self, name: &str, args: &[Value]) {
-        let last = name.rsplit('.').next().unwrap_or(name);
-        let Some(functions) = self.functions.get(last).map(Rc::clone) else { return };
-        let programs = self.programs;
-        for (at, scope) in functions.iter() {
-            let function = programs.get(*at).and_then(|program| program.scopes.get(*scope));
-            let params = function.map_or(&[][..], |function| &function.params);
-            for (param, arg) in params.iter().zip(args) {
-                for param in param.split(',') {
-                    self.set(*at, *scope, param, arg);
-                }
-            }
-        }
     }
 
     fn result(&mut self, meaning: Meaning, called: &Called<'_>) -> Value {

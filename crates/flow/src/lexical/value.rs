@@ -323,7 +323,7 @@ impl<'t> Reader<'_, '_, 't> {
             self.to.give_last();
         }
         self.to.leave(around);
-        Expr::Inside(scope, Box::new(Expr::nothing()))
+        Expr::Inside(scope, Box::default())
     }
 
     /// The statements up to the word that ends a function of Lua.

@@ -11,7 +11,7 @@ use super::{
 };
 
 /// Programs that run what they are given.
-const INTERPRETERS: &[&str] = &[
+pub(super) const INTERPRETERS: &[&str] = &[
     "sh",
     "bash",
     "zsh",
@@ -37,14 +37,10 @@ const READERS: &[&str] =
     &["jq", "cat", "less", "head", "tail", "grep", "wc", "sort", "file", "diff", "open", "xdg-open", "yq", "csvlook"];
 
 /// Programs that install and run packages.
-const INSTALLERS: &[&str] = &["npm", "npx", "pnpm", "yarn", "bunx", "pip", "pip3", "pipx", "uvx", "gem"];
+pub(super) const INSTALLERS: &[&str] = &["npm", "npx", "pnpm", "yarn", "bunx", "pip", "pip3", "pipx", "uvx", "gem"];
 
 /// Stands for the repository that was added last, among files.
 const REMOTE: &str = "\0remote";
-
-/// Programs that install the packages that their arguments name.
-const PACKAGES: &[&str] =
-    &["dpkg", "rpm", "apt", "apt-get", "dnf", "yum", "installer", "msiexec", "apk", "pip", "pip3", "gem"];
 
 /// Programs that put what they are given into a file among their arguments.
 const WRITERS: &[&str] =
@@ -54,81 +50,7 @@ const WRITERS: &[&str] =
 const LEFT_OUT: &[&str] =
     &["--exclude", "--exclude-from", "-x", "--ignore", "-not", "!", "-prune", "-i", "-e", "--rsh"];
 
-/// Of those that run a package, what follows it is given to the package.
-const RUNNERS: &[&str] = &["npx", "bunx", "uvx", "pipx"];
-
-/// Options of theirs behind which stands a package.
-const NAMING: &[&str] = &["-p", "--package", "--from", "--spec", "--with"];
-
-/// The address of a package among the arguments of a program that installs some.
-fn package_address<'a>(manager: &str, args: &'a [Value]) -> Option<&'a str> {
-    let mut texts = args.iter().filter_map(|arg| arg.text.as_deref());
-    let is_address = |text: &&str| text.contains("://");
-    if !RUNNERS.contains(&manager) {
-        return texts.find(is_address);
-    }
-    let mut named = false;
-    for text in texts {
-        let is_package = named || !(text.starts_with('-') || matches!(text, "run" | "install"));
-        if is_package || text.contains('=') {
-            match is_address(&text) {
-                true => return Some(text),
-                false if is_package && !named => return None,
-                false => {}
-            }
-        }
-        named = NAMING.contains(&text);
-    }
-    None
-}
-
-/// The address of the repository out of which a program builds another one and runs it, if it is at no registry.
-fn built_from(program: &str, args: &[Value]) -> Option<String> {
-    let texts: Vec<&str> = args.iter().filter_map(|arg| arg.text.as_deref()).collect();
-    let runs = match program {
-        "nix" | "go" => texts.first() == Some(&"run"),
-        other => RUNNERS.contains(&other),
-    };
-    let name = |text: &&str| {
-        let of_go = program == "go"
-            && !text.starts_with(['.', '-', '/'])
-            && text.split_once('/').is_some_and(|(host, _)| host.contains('.'));
-        let at_forge =
-            text.strip_prefix("github:").or_else(|| text.strip_prefix("gh:")).map(|path| format!("github.com/{path}"));
-        let by_git = text.strip_prefix("git+https://").map(str::to_owned);
-        at_forge.or(by_git).or_else(|| of_go.then(|| (*text).to_owned()))
-    };
-    let found = texts.iter().filter(|_| runs).find_map(name)?;
-    Some(format!("https://{}", found.split(['@', '#']).next().unwrap_or("")))
-}
-
-/// Whether a program builds or runs what lies in the folder in which it is called.
-fn runs_here(program: &str, args: &[Value]) -> bool {
-    let first = args.first().and_then(|arg| arg.text.as_deref()).unwrap_or("");
-    let is_near = |path: &str| !path.is_empty() && !path.starts_with(['/', '~', '-', '$']);
-    match program {
-        "make" | "gmake" | "just" | "rake" | "gradle" | "mvn" => true,
-        "npm" | "pnpm" | "yarn" | "bun" => matches!(first, "" | "install" | "i" | "ci" | "run" | "start"),
-        "pip" | "pip3" | "pipx" | "uv" => args.iter().any(|arg| matches!(arg.text.as_deref(), Some("." | "./"))),
-        "cargo" | "go" => matches!(first, "run" | "install"),
-        other => other.starts_with("./") || INTERPRETERS.contains(&other) && is_near(first),
-    }
-}
-
 impl Analysis<'_> {
-    /// Goes into a folder; what is built or run there is that of the repository that it holds.
-    fn change_folder(&mut self, args: &[Value]) {
-        let path = args.first().and_then(|arg| arg.text.as_deref()).unwrap_or("");
-        let path = path.trim_end_matches('/');
-        let is_below = !path.is_empty() && !path.starts_with(['/', '~', '.', '-', '$']);
-        match self.files().get(path).filter(|held| held.taints.iter().any(|taint| taint.kind == Kind::Remote)).cloned()
-        {
-            Some(held) => self.inside = Some(held),
-            None if is_below => {}
-            None => self.inside = None,
-        }
-    }
-
     /// A command line that a script hands to the system, as one text or as a list of words.
     pub(super) fn command(&mut self, all: &Value, args: &[Value], line: usize) {
         let text = args.first().and_then(|arg| arg.text.as_deref()).unwrap_or("");
@@ -191,16 +113,7 @@ impl Analysis<'_> {
             return known;
         }
         self.note_packages(program, args, line);
-        match program {
-            "cd" | "pushd" => self.change_folder(args),
-            "." | "source" => {
-                args.iter().take(1).filter_map(|arg| arg.text.clone()).for_each(|path| self.read_in(&path))
-            }
-            _ => {}
-        }
-        if let Some(held) = self.inside.clone().filter(|_| runs_here(program, args)) {
-            self.note(line, End::Run, &held, String::new());
-        }
+        self.work_in_folder(program, args, line);
         if INTERPRETERS.contains(&program) {
             self.interpret(program, args, &given, &input, line);
         } else if matches!(program, "ssh" | "logger") || program == "openssl" && has_word(args, "s_client") {
@@ -245,26 +158,6 @@ impl Analysis<'_> {
         handed.resize(PARAMS, Value::default());
         handed.push(input.clone());
         self.bind_params(function, &handed);
-    }
-
-    /// Notes packages that are installed from an address, or out of a download.
-    fn note_packages(&mut self, program: &str, args: &[Value], line: usize) {
-        let manager = if program.starts_with("python") && has_word(args, "pip") { "pip" } else { program };
-        if let Some(address) = built_from(program, args) {
-            self.note(line, End::Run, &Value::of(Kind::Remote, &format!("{CLONED}{address}")), String::new());
-        }
-        if INSTALLERS.contains(&manager)
-            && let Some(address) = package_address(manager, args)
-            && (self.hosts.is_no_registry)(address)
-            && ["install", "i", "add", "exec", "dlx", "-y", "--yes", "run"].iter().any(|word| has_word(args, word))
-        {
-            self.note(line, End::Run, &Value::of(Kind::Remote, address), String::new());
-        }
-        if PACKAGES.contains(&program) {
-            let files: Vec<Value> =
-                args.iter().filter_map(|arg| self.files().get(arg.text.as_deref()?)).cloned().collect();
-            self.note(line, End::Run, &Value::any_of(&files), String::new());
-        }
     }
 
     /// What is in the file that is called by this name.
@@ -493,7 +386,7 @@ fn printed(program: &str, args: &[Value], input: &Value) -> Option<String> {
     }
 }
 
-fn has_word(args: &[Value], word: &str) -> bool {
+pub(super) fn has_word(args: &[Value], word: &str) -> bool {
     args.iter().any(|arg| arg.text.as_deref() == Some(word))
 }
 

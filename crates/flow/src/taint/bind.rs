@@ -1,0 +1,66 @@
+//! What calls hand to functions and programs, for [`Analysis`].
+
+use std::rc::Rc;
+
+use super::{
+    super::program::{Call, Expr},
+    Analysis, tellers,
+    value::Value,
+};
+
+impl Analysis<'_> {
+    /// What a function of the skill tells that is named like a program and hands its arguments to it: the
+    /// arguments are known where it is called, and not where the program is.
+    pub(super) fn told_by_wrapper(&self, name: &str, args: &[Value]) -> Option<Value> {
+        let is_own = self.functions.contains_key(name) && args.iter().any(|arg| arg.text.is_some());
+        let line = || [&[Value::of_text(name)], args].concat();
+        is_own.then(|| tellers::told(&line())).flatten()
+    }
+
+    /// What of its arguments a call hands to the program that it starts: no functions, and of options not the
+    /// environment, which a program is given and does not run.
+    pub(super) fn given_to_program(&mut self, args: &[Expr], values: &[Value]) -> Vec<Value> {
+        let mut given = Vec::new();
+        for (arg, value) in args.iter().zip(values) {
+            match arg {
+                Expr::Inside(..) => {}
+                Expr::Record(pairs) => {
+                    let mut options = Value::default();
+                    for (key, part) in pairs.iter().filter(|(key, _)| key != "env") {
+                        let part = self.eval(part);
+                        options.put(key, &part);
+                    }
+                    given.push(options);
+                }
+                _ => given.push(value.clone()),
+            }
+        }
+        given
+    }
+
+    /// Hands what a list holds to a function that is named for each of its values.
+    pub(super) fn bind_each(&mut self, name: &str, call: &Call, receiver: &Value) {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        if let ("map" | "forEach" | "filter" | "flatMap" | "some" | "every" | "then", [Expr::Name(function)]) =
+            (last, call.args.as_slice())
+        {
+            self.bind_params(function, std::slice::from_ref(receiver));
+        }
+    }
+
+    /// Hands arguments to the parameters of all functions with that name.
+    pub(super) fn bind_params(&mut self, name: &str, args: &[Value]) {
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let Some(functions) = self.functions.get(last).map(Rc::clone) else { return };
+        let programs = self.programs;
+        for (at, scope) in functions.iter() {
+            let function = programs.get(*at).and_then(|program| program.scopes.get(*scope));
+            let params = function.map_or(&[][..], |function| &function.params);
+            for (param, arg) in params.iter().zip(args) {
+                for param in param.split(',') {
+                    self.set(*at, *scope, param, arg);
+                }
+            }
+        }
+    }
+}
