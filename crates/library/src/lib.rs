@@ -70,6 +70,7 @@ pub use disk::{
 pub use edit_policy::{EditPolicy, EditRules, HandEdit};
 pub use events::{Event, EventStatus, operation_id};
 pub use home::Home;
+pub use judge::judged;
 pub use library::{
     Checkout, Closeness, Collected, Commit, CommitError, Committed, Ended, EventsMend, FindError, FolderEdit,
     FolderFiles, FolderState, Front, Glance, HandEditFault, Head, HeadFault, HistoryFault, JournalMend, JournalState,
@@ -77,7 +78,6 @@ pub use library::{
     Snapshot, SnapshotError, Standing, StateMend, TakeOver, TakenBack, TemporaryKind, look_at_places, make_private,
     relocate, return_reason,
 };
-pub use judge::judged;
 pub use links::{LinkChanges, LinkPlan, LinkTarget, Linker, LockLine, LockLines, Original};
 pub use location::{Scope, resolve};
 pub use lock::{LibraryLock, LockError};

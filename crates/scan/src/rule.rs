@@ -5,7 +5,7 @@ use crate::{Evidence, Severity, rules::ALL};
 /// What [`ruleset`] gives: a number of the engine, raised when code outside the rule data changes
 /// what is found, and the hash of the rules and the hosts. To hash them at run time would cost each process as
 /// much as to scan a skill; a test holds it to the rules and says what it has to be.
-const RULESET: &str = "23-589676bb6a6d";
+const RULESET: &str = "24-3ff386403b4d";
 
 /// One thing that the scanner looks for. A text rule has `literals` and a `pattern`; a rule without
 /// them is decided by code ([`crate::shape`], and hidden characters).
@@ -76,6 +76,9 @@ pub enum Role {
     Test,
     /// A sentence: talk also where it is quoted, or its passage speaks of attacks.
     Speech,
+    /// Words that pose as somebody else's, which an agent meets wherever they are read: talk only where they are shown
+    /// in a block, in quotation marks or among others, or where the passage speaks of attacks.
+    Planted,
 }
 
 impl Scope {
@@ -101,6 +104,7 @@ impl Role {
             Self::Command => "command",
             Self::Test => "test",
             Self::Speech => "speech",
+            Self::Planted => "planted",
         }
     }
 }
