@@ -116,7 +116,8 @@ fn sentences(source: &Source<'_>) -> String {
 /// Whether an address of a text stands in a command that sends or installs something.
 fn is_in_command(source: &Source<'_>, named: &Named) -> bool {
     let before = before_of(source, named.offset, named.line);
-    let line = [before, after_of(source, named.offset)].concat();
+    // A shell takes backslashes out of the words of a command.
+    let line = [before, after_of(source, named.offset)].concat().replace('\\', "");
     let is_code = source.is_fenced(named.line) || before.matches('`').count() % 2 == 1;
     is_code && reaches(&line) && HANDS_OVER.iter().any(|word| line.contains(word))
 }

@@ -1,44 +1,123 @@
-//! A normalised copy of the lines that could hide a phrase behind look-alike or invisible
-//! characters.
+//! A normalised copy of a file, for phrases that look-alike or invisible characters, references to letters, marks of
+//! emphasis or gaps between words keep from being read as they are meant.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeSet, ops::Range};
 
+use memchr::memmem;
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::{characters, source::Source};
 
-/// The lines of a source that read otherwise once normalised, and where each came from.
-pub(crate) struct Shadow {
-    /// The normalised lines.
-    pub text: String,
-    /// For each line of `text`, the index of its line in the source.
-    pub lines: Vec<usize>,
+/// A file with some of its lines normalised.
+pub(crate) struct Shadow<'a> {
+    /// The copy; each of its lines stands where it stands in the file.
+    pub source: Source<'a>,
+    /// The bytes of the copy that read otherwise in the file.
+    pub changed: Vec<Range<usize>>,
+    /// The lines whose letters are others.
+    pub hidden: BTreeSet<usize>,
 }
 
 /// The shadow of a source; `None` when no line has one.
-pub(crate) fn shadow(source: &Source<'_>) -> Option<Shadow> {
-    if source.text.is_ascii() {
-        return None;
-    }
-    let mut shadow = Shadow { text: String::new(), lines: Vec::new() };
+pub(crate) fn shadow<'a>(source: &Source<'a>) -> Option<Shadow<'a>> {
+    let reads = source.kind().reads;
+    let (mut text, mut changed, mut hidden) = (String::new(), Vec::new(), BTreeSet::new());
+    let mut copied = 0;
     for (index, line) in source.lines() {
-        if let Cow::Owned(folded) = fold(line) {
-            shadow.text.push_str(&folded);
-            shadow.text.push('\n');
-            shadow.lines.push(index);
+        let folded = fold(line);
+        if matches!(folded, Cow::Owned(_)) {
+            hidden.insert(index);
+        }
+        let plain = if reads && !source.is_fenced(index) { unmarked(&folded) } else { None };
+        let Some(new) = plain.or(match folded {
+            Cow::Owned(folded) => Some(folded),
+            Cow::Borrowed(_) => None,
+        }) else {
+            continue;
+        };
+        let start = source.line_start(index);
+        text.push_str(source.text.get(copied..start)?);
+        copied = start + line.len();
+        let begin = text.len();
+        text.push_str(&new);
+        match changed.last_mut() {
+            Some(Range { end, .. }) if *end + 1 == begin => *end = text.len(),
+            _ => changed.push(begin..text.len()),
         }
     }
-    (!shadow.lines.is_empty()).then_some(shadow)
+    text.push_str(source.text.get(copied..)?);
+    (!changed.is_empty()).then(|| Shadow { source: source.copy(text), changed, hidden })
 }
 
-/// A line in NFKC, without invisible characters, with tag characters and letters that pass for
-/// Latin ones as ASCII; borrowed when nothing in it could hide ASCII text.
+/// A line of prose without marks of emphasis around its words and without gaps that are wider than one space; `None`
+/// where it has neither.
+fn unmarked(line: &str) -> Option<String> {
+    let inner = line.trim();
+    if !inner.contains(['*', '_', '`', '\t']) && memmem::find(inner.as_bytes(), b"  ").is_none() {
+        return None;
+    }
+    let indent = line.len() - line.trim_start().len();
+    let words = inner.split([' ', '\t']).filter(|word| !word.is_empty()).map(without_marks);
+    let plain = words.collect::<Vec<_>>().join(" ");
+    (plain != inner).then(|| format!("{}{plain}", line.get(..indent).unwrap_or("")))
+}
+
+/// A word without the marks of emphasis around it. Those inside of a name, as in `_a_b`, stay.
+fn without_marks(word: &str) -> Cow<'_, str> {
+    const STRESS: [char; 2] = ['*', '_'];
+    let is_spoken = |core: &str| !core.is_empty() && core.chars().all(|c| c.is_alphabetic() || c == '\'' || c == '-');
+    let bare = word.trim_end_matches(['.', ',', ':', ';', '!', '?', ')']);
+    let end = word.get(bare.len()..).unwrap_or("");
+    let code = bare.strip_prefix('`').and_then(|bare| bare.strip_suffix('`'));
+    // Emphasis may also stand around the mark that ends a sentence.
+    let stressed = bare.trim_matches(STRESS).trim_end_matches(['.', ',', ':', ';', '!', '?']);
+    match code.unwrap_or(stressed) {
+        core if core.len() == bare.len() || !is_spoken(core) => Cow::Borrowed(word),
+        core if code.is_some() => Cow::Owned(format!("{core}{end}")),
+        _ => Cow::Owned(format!("{}{end}", bare.trim_matches(STRESS))),
+    }
+}
+
+/// A line in NFKC, without invisible characters, with tag characters, letters that pass for
+/// Latin ones and references to letters as ASCII; borrowed when nothing in it could hide ASCII text.
 fn fold(line: &str) -> Cow<'_, str> {
-    if line.is_ascii() || !line.chars().any(hides_ascii) {
+    let named = referred(line);
+    if named.is_ascii() || !named.chars().any(hides_ascii) {
+        return named;
+    }
+    let folded = named.chars().filter_map(reveal).nfkc().filter_map(reveal);
+    Cow::Owned(folded.map(|c| if c == '\n' || c == '\r' { ' ' } else { c }).collect())
+}
+
+/// A line with what references such as `&#115;` and `&#x73;` stand for, as far as that is ASCII.
+fn referred(line: &str) -> Cow<'_, str> {
+    if memmem::find(line.as_bytes(), b"&#").is_none() {
         return Cow::Borrowed(line);
     }
-    let folded = line.chars().filter_map(reveal).nfkc().filter_map(reveal);
-    Cow::Owned(folded.map(|c| if c == '\n' || c == '\r' { ' ' } else { c }).collect())
+    let mut parts = line.split("&#");
+    let mut text = parts.next().unwrap_or("").to_owned();
+    let mut is_other = false;
+    for part in parts {
+        let letter = part.split_once(';').and_then(|(number, rest)| Some((letter_of(number)?, rest)));
+        match letter {
+            Some((letter, rest)) => {
+                is_other = true;
+                text.push(letter);
+                text.push_str(rest);
+            }
+            None => text.extend(["&#", part]),
+        }
+    }
+    if is_other { Cow::Owned(text) } else { Cow::Borrowed(line) }
+}
+
+/// The printed character of ASCII that a reference's number means.
+fn letter_of(number: &str) -> Option<char> {
+    let code = match number.strip_prefix(['x', 'X']) {
+        Some(hex) => u32::from_str_radix(hex, 16),
+        None => number.parse(),
+    };
+    char::from_u32(code.ok()?).filter(|letter| matches!(letter, ' '..='~'))
 }
 
 /// Whether a character may stand for an ASCII one, or for none.
@@ -46,10 +125,10 @@ fn hides_ascii(c: char) -> bool {
     !c.is_ascii() && (reveal(c) != Some(c) || wide(c))
 }
 
-/// Full-width, circled and mathematical letters: what NFKC turns into ASCII letters and digits.
+/// Full-width, circled and mathematical letters, and spaces of other widths: what NFKC turns into ASCII.
 fn wide(c: char) -> bool {
     matches!(c, '\u{FF10}'..='\u{FF5A}' | '\u{1D400}'..='\u{1D7FF}' | '\u{2460}'..='\u{24E9}' | '\u{2100}'..='\u{214F}')
-        || matches!(c, '\u{1F110}'..='\u{1F189}')
+        || matches!(c, '\u{1F110}'..='\u{1F189}' | '\u{A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}')
 }
 
 /// The character that a reader sees: none for an invisible one, ASCII for a tag or a look-alike.
@@ -72,6 +151,21 @@ mod tests {
         assert_eq!(fold("ignоre"), "ignore", "a Cyrillic o");
         assert_eq!(fold("x\u{E0049}\u{E0047}"), "xIG");
         assert_eq!(fold("𝐢𝐠𝐧𝐨𝐫𝐞"), "ignore");
+        assert_eq!(fold("&#105;&#x67;n&#0111;re all\u{a0}of it"), "ignore all of it");
+    }
+
+    #[test]
+    fn stressed_words_read_as_the_same_words() {
+        for (line, plain) in [
+            ("  do **not** tell  _them_\t`about` it.", "  do not tell them about it."),
+            ("**Never** ask, **ever.**", "Never ask, ever."),
+            ("**Do not ask.**", "Do not ask."),
+        ] {
+            assert_eq!(unmarked(line).unwrap(), plain);
+        }
+        for line in ["- a `b c` d", "* see a_b and _x_y", "    indented", "2 * 3 * 4", "| `a_b` | **1** |"] {
+            assert_eq!(unmarked(line), None, "{line}");
+        }
     }
 
     #[test]

@@ -15,7 +15,8 @@ use crate::{
     excerpt::Excerpt,
     followed, hidden,
     judgement::{self, Signal},
-    local, normal,
+    local,
+    normal::{self, Shadow},
     opened::Opened,
     prose, purpose, role, rules, shape,
     source::{Source, is_looked_up, is_test_data},
@@ -163,7 +164,8 @@ fn search_directly<'a>(
     let with_text = |text: String| Source::with_kind(source.path, text.into(), source.kind());
     let copy = with_text(direct.text);
     for changed in direct.changed {
-        for hit in finder.hits_within(&copy.text, changed.clone())? {
+        let lines = copy.lines_around(&changed);
+        for hit in finder.hits_within(&copy.text, lines)? {
             finder.add_direct(&hit, &copy);
         }
         encoded::check(&copy, changed, finder)?;
@@ -175,15 +177,17 @@ fn search(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
     for hit in finder.hits(&source.text)? {
         finder.add_hit(&hit, source);
     }
-    if let Some(shadow) = normal::shadow(source) {
-        let folded = Source::with_kind(source.path, shadow.text.into(), source.kind());
-        for hit in finder.hits(&folded.text)? {
-            let line = shadow.lines.get(folded.line_at(hit.range.start)).copied().unwrap_or(0);
-            finder.add_shadow(&hit, source, line);
+    let shadow = normal::shadow(source);
+    if let Some(shadow) = &shadow {
+        for changed in shadow.changed.iter().cloned() {
+            for hit in finder.hits_within(&shadow.source.text, changed)? {
+                finder.add_shadow(&hit, source, shadow);
+            }
         }
     }
     search_values(source, finder)?;
-    prose::check(source, finder)?;
+    let folded = shadow.as_ref().filter(|shadow| !shadow.hidden.is_empty());
+    prose::check(folded.map_or(source, |shadow| &shadow.source), finder)?;
     encoded::check(source, 0..source.text.len(), finder)
 }
 
@@ -325,13 +329,17 @@ impl Finder {
     }
 
     /// Adds what only the normalised copy of a line shows.
-    fn add_shadow(&mut self, hit: &Hit, source: &Source<'_>, line: usize) {
-        let there = self.places.contains(&(hit.rule.id, line));
-        if !there {
-            let evidence = role::evidence_in(hit.rule, source, line);
-            let message = format!("{}, hidden by look-alike or invisible characters", hit.rule.message);
-            self.push(hit.rule, evidence, source.path, line, Excerpt::plain(source.line(line)), message);
+    fn add_shadow(&mut self, hit: &Hit, source: &Source<'_>, shadow: &Shadow<'_>) {
+        let (line, start) = place_of(hit, &shadow.source);
+        if self.places.contains(&(hit.rule.id, line)) {
+            return;
         }
+        let (evidence, how) = match shadow.hidden.contains(&line) {
+            true => (role::evidence_in(hit.rule, source, line), "hidden by look-alike or invisible characters"),
+            false => (role::evidence(hit.rule, &shadow.source, line, start), "between marks or gaps"),
+        };
+        let message = format!("{}, {how}", hit.rule.message);
+        self.push(hit.rule, evidence, source.path, line, Excerpt::plain(source.line(line)), message);
     }
 
     /// Adds what only the values of a file show. An address whose owner a text says it is about is no stranger's.

@@ -1,6 +1,6 @@
 //! [`Source`]: one file as text, with its lines and what it is used for.
 
-use std::{borrow::Cow, cell::OnceCell};
+use std::{borrow::Cow, cell::OnceCell, ops::Range};
 
 use flow::Format;
 use memchr::{memchr, memchr_iter, memmem};
@@ -61,6 +61,12 @@ impl<'a> Source<'a> {
         Self { path, text, kind, binary, is_test_data, is_looked_up, starts, fenced, commands, defence }
     }
 
+    /// The same file with another text.
+    pub fn copy(&self, text: String) -> Self {
+        let (is_test_data, is_looked_up) = (self.is_test_data, self.is_looked_up);
+        Self { is_test_data, is_looked_up, binary: self.binary, ..Self::with_kind(self.path, text.into(), self.kind) }
+    }
+
     /// The index, from 0, of the line that holds a byte.
     pub fn line_at(&self, offset: usize) -> usize {
         self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
@@ -76,6 +82,11 @@ impl<'a> Source<'a> {
     /// Where a line starts, in bytes.
     pub fn line_start(&self, index: usize) -> usize {
         self.starts.get(index).copied().unwrap_or(self.text.len())
+    }
+
+    /// The bytes of the whole lines that a part of the text touches.
+    pub fn lines_around(&self, part: &Range<usize>) -> Range<usize> {
+        self.line_start(self.line_at(part.start))..self.line_start(self.line_at(part.end) + 1)
     }
 
     /// All lines with their index.
