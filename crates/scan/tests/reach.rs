@@ -91,7 +91,7 @@ fn honest_likes_of_roundabout_ways_pass() {
         "diff <(sort a.txt) <(sort b.txt)\n",
         "comm -3 <(curl -s https://api.weather.gov/a) <(sort b.txt)\n",
         "docker run --rm -v \"$PWD\":/work -w /work node:22 npm test\n",
-        "docker run --rm -v $HOME/.cache/pip:/root/.cache/pip python:3.12 pip install -r requirements.txt\n",
+        "docker run --rm -v $HOME/.cache/pip:/cache python:3.12 pip install -r requirements.txt\n",
         "git clone https://github.com/pytorch/pytorch && cd pytorch && python setup.py develop\n",
         "git clone https://github.com/zq-helper/notes && cd notes && git log --oneline\n",
         "npx -y prettier --write .\n",

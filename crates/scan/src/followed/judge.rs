@@ -5,7 +5,7 @@ use skill::Bundle;
 
 use crate::{
     Evidence, Rule,
-    conditions::{hosts::is_unknown_forge, remote_code::from_known_host},
+    conditions::remote_code::from_known_host,
     hosts::{Trust, homes_of_key, is_home_of_file, is_near, is_within, trust_of},
     local::is_own_host,
     rules,
@@ -90,12 +90,9 @@ fn run(flow: &Flow) -> Option<Judgement> {
         (None, Some(taint)) => (&rules::FLOW_DECODED_RUN, format!("the result of {}", taint.what)),
         (None, None) => return None,
     };
-    // Tools are often built out of their repositories; a person sees whose these are.
-    let evidence = match remote.and_then(|taint| taint.what.strip_prefix(CLONED)) {
-        Some(address) if is_unknown_forge(address) => Evidence::Strong,
-        Some(_) => Evidence::Weak,
-        None => rule.evidence,
-    };
+    // Honest skills often build tools out of their repositories.
+    let is_built = remote.is_some_and(|taint| taint.what.starts_with(CLONED));
+    let evidence = if is_built { Evidence::Weak } else { rule.evidence };
     Some(Judgement { rule, evidence, why })
 }
 
