@@ -42,7 +42,7 @@ pub struct UpdateArgs {
     #[arg(long, value_name = "SHA256:…")]
     accept_key: Vec<String>,
     /// Show what would change, and change nothing
-    #[arg(long)]
+    #[arg(long, alias = "check")]
     dry_run: bool,
     #[command(flatten)]
     accept: AcceptArgs,

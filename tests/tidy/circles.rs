@@ -8,10 +8,13 @@ use super::{
 };
 
 /// The crates that may have none.
-const ROOTS: [&str; 6] = [
+const ROOTS: [&str; 9] = [
     "crates/agent/src",
+    "crates/client/src",
     "crates/compose/src",
+    "crates/library/src",
     "crates/mcp/src",
+    "crates/process/src",
     "crates/skill/src",
     "crates/skill_manage/src",
     "registry-index/src",

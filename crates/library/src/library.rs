@@ -5,6 +5,7 @@ mod commit;
 mod comparison;
 mod decided;
 mod displaced;
+mod error;
 mod folder_edit;
 mod foreseen;
 mod gc;
@@ -45,6 +46,7 @@ use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use thiserror::Error;
 
 pub use commit::{Checkout, Commit, CommitError, Committed};
+pub use error::LibraryError;
 pub use folder_edit::{FolderEdit, FolderFiles};
 pub use gc::{Collected, Sizes};
 pub use glance::{Closeness, Glance};
@@ -74,11 +76,10 @@ use crate::{
     journal::Journal,
     links::Linker,
     location::Scope,
-    lock::{LibraryLock, LockError},
+    lock::LibraryLock,
     ownership,
     place_error::PlaceError,
     revision::{Revision, RevisionId, RevisionSpec},
-    state::StateError,
     storage::{self, Storage, StorageError},
     watcher::Watcher,
 };
@@ -114,40 +115,6 @@ pub struct Library {
     untold: Vec<Event>,
     limits: Limits,
     scanner: Scanner,
-}
-
-/// Why a library cannot be opened or read.
-#[derive(Debug, Error)]
-pub enum LibraryError {
-    /// One of its folders.
-    #[error(transparent)]
-    Place(#[from] PlaceError),
-    /// Its history.
-    #[error(transparent)]
-    Storage(#[from] StorageError),
-    /// Its state.
-    #[error(transparent)]
-    State(#[from] StateError),
-    /// Its lock.
-    #[error(transparent)]
-    Lock(#[from] LockError),
-    /// A skill that only people may change.
-    #[error("{0} is pinned: only people may change it")]
-    Pinned(SkillName),
-    /// A skill that a person disabled or hid from an agent.
-    #[error("a person disabled {0}, and only a person can enable it")]
-    DisabledByPerson(SkillName),
-    /// Content that a person took back.
-    #[error(transparent)]
-    TakenBack(#[from] Box<TakenBack>),
-    /// The system refused.
-    #[error("cannot use {path:?}: {source}")]
-    Io {
-        /// Where.
-        path: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
 }
 
 /// Why a text does not name a revision of a skill.
