@@ -35,7 +35,7 @@ pub fn second_views(tree: &Tree) -> Vec<Fault> {
 
 fn is_home(path: &str) -> bool {
     let is_in = |home: &&str| path.strip_prefix(*home).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'));
-    path.starts_with(PLACES) || HOMES.iter().any(|home| is_in(home))
+    path.starts_with(PLACES) || HOMES.iter().any(is_in)
 }
 
 #[test]

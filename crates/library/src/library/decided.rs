@@ -116,7 +116,7 @@ impl Library {
     }
 
     /// Scans a candidate of a skill and mints it as cleared unless a new finding blocks that no waiver
-    /// in force covers. A judge is asked: to only look at files, clear them by [`Scanner::reading`].
+    /// in force covers. A judge is asked: to only look at files, clear them by [`scan::Scanner::reading`].
     ///
     /// # Errors
     /// [`Blocked`] with the candidate, as the inner result; the state is damaged or cannot be read.

@@ -87,7 +87,7 @@ fn with_long_flags(text: &str) -> String {
 const HOMES: &[&str] = &["$HOME/.", "${HOME}/.", "\"$HOME\"/.", "/home/$USER/.", "~root/.", "$(echo ~)/."];
 
 fn with_other_quotes(text: &str, number: usize) -> String {
-    let marks: &[(char, char)] = if number % 2 == 0 { &[('"', '\'')] } else { &[('\'', '"')] };
+    let marks: &[(char, char)] = if number.is_multiple_of(2) { &[('"', '\'')] } else { &[('\'', '"')] };
     let change = |line: &str| {
         let plain = !line.contains(['$', '\\', '`']) && marks.iter().all(|(_, new)| !line.contains(*new));
         if plain {

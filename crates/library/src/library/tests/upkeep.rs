@@ -316,7 +316,7 @@ fn a_state_that_is_gone_is_never_empty_and_the_log_gives_it_back() {
     let library = inspect(&place);
     let agent = Actor::new(ActorKind::Agent, "a");
     for gone in [library.state().map(drop), library.check_pinned(&name("pdf"), &agent)] {
-        assert!(matches!(gone, Err(LibraryError::State(StateError::Gone))), "{gone:?}");
+        assert!(matches!(gone, Err(LibraryError::State(crate::state::StateError::Gone))), "{gone:?}");
     }
     assert!(library.set_state(&name("pdf"), &stamp(), "unpin", |state| state.pinned = false).is_err());
     let mend = library.mend_state(time()).unwrap();
