@@ -83,7 +83,8 @@ fn low_line<'r>(rules: impl Iterator<Item = &'r str>) -> Option<String> {
     let of_rule = |(rule, count): (&str, usize)| if count == 1 { rule.to_owned() } else { format!("{rule} {count}") };
     let rules: Vec<String> = counts.into_iter().map(of_rule).collect();
     let word = if all == 1 { "finding" } else { "findings" };
-    (all > 0).then(|| format!("{FAINT}low{FAINT:#} {all} {word} ({}), listed by --json", rules.join(", ")))
+    (all > 0)
+        .then(|| format!("{FAINT}low{FAINT:#} {all} {word} ({}); --json lists each with its line", rules.join(", ")))
 }
 
 /// A finding: where and what, the text found, what to do, and where else.

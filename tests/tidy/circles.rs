@@ -8,10 +8,11 @@ use super::{
 };
 
 /// The crates that may have none.
-const ROOTS: [&str; 9] = [
+const ROOTS: [&str; 10] = [
     "crates/agent/src",
     "crates/client/src",
     "crates/compose/src",
+    "crates/evolve/src",
     "crates/library/src",
     "crates/mcp/src",
     "crates/process/src",

@@ -1,6 +1,6 @@
 //! What `skillhub scan` tells about its rules.
 
-use scan::{Role, Rule, Scanner, Scope, Severity};
+use scan::{Evidence, Role, Rule, Scanner, Scope, Severity};
 use serde_json::{Value, json};
 
 use crate::{
@@ -63,11 +63,25 @@ fn role_words(role: Role) -> &'static str {
     }
 }
 
-/// Lines about the evidence of a rule, its places and its names in public lists.
-fn weight_lines(rule: &Rule, scanner: Scanner) -> [String; 3] {
+/// What a match of this evidence does to the verdict on its file.
+fn evidence_words(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::Note => "worth knowing, and never counted",
+        Evidence::Weak => "common in honest skills; three such rules in a file warn",
+        Evidence::Strong => "rare in honest skills, and warns; two such rules in a file block",
+        Evidence::Hard => "a whole chain of an attack, which blocks by itself",
+        Evidence::Conclusive => "harmful in any reading, which blocks by itself",
+    }
+}
+
+/// Lines about the severity of a rule, what it counts for and its names in public lists.
+fn weight_lines(rule: &Rule, scanner: Scanner) -> [String; 4] {
+    let others = if rule.scope == Scope::Any { "" } else { "in other files, and " };
+    let (severity, lower) = (severity_word(rule, scanner), rule.elsewhere().severity());
     [
-        format!("Evidence: {}; {} {}", rule.evidence, severity_word(rule, scanner), scope_words(rule.scope)),
-        format!("Elsewhere: {}; also {}", rule.elsewhere().severity(), role_words(rule.role)),
+        format!("Severity: {severity} {}", scope_words(rule.scope)),
+        format!("Lowered to {lower} {others}{}", role_words(rule.role)),
+        format!("Evidence: {}, {}", rule.evidence, evidence_words(rule.evidence)),
         format!("Known as: {} (MITRE), {} (OWASP Agentic Skills Top 10)", rule.technique, rule.risk),
     ]
 }

@@ -149,7 +149,7 @@ fn state_is_kept_and_noted_once() {
     let (events, unreadable) = again.events().unwrap();
     assert_eq!((events.len(), unreadable, events[0].status), (1, 0, EventStatus::Set));
     fs::write(place.own().join("state.toml"), "damaged").unwrap();
-    assert!(matches!(again.state(), Err(LibraryError::State(StateError::Damaged(_)))));
+    assert!(matches!(again.state(), Err(LibraryError::State(crate::state::StateError::Damaged(_)))));
 }
 
 #[test]
