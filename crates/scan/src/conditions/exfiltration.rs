@@ -44,7 +44,9 @@ pub(crate) fn is_no_mail_service(matched: &str) -> bool {
 /// Whether the later step has a body, and a key that the first one reads is neither that of the service which gets
 /// it, nor only shown to it to sign in.
 pub(crate) fn sends_what_was_read(matched: &str) -> bool {
-    let lower = matched.to_ascii_lowercase();
+    // What follows the block of the steps is none of them.
+    let steps = matched.split("\n```").next().unwrap_or(matched);
+    let lower = steps.to_ascii_lowercase();
     let (before, sent) = lower.rsplit_once("://").unwrap_or(("", &lower));
     let has_body =
         ["body", "payload", "data", "content", "json", "params", "text", "value"].iter().any(|key| sent.contains(key));
@@ -53,7 +55,7 @@ pub(crate) fn sends_what_was_read(matched: &str) -> bool {
     let signs_in = sent.contains("authorization") || sent.contains("api-key");
     has_body
         && addresses(&lower).any(|address| !is_near(&address.host))
-        && (is_file || !signs_in && !names_its_service(matched, host))
+        && (is_file || !signs_in && !names_its_service(steps, host))
 }
 
 /// Whether the first word of a key, as `ACME` in `ACME_TOKEN`, stands in the name of a host.
