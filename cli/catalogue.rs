@@ -132,7 +132,7 @@ pub fn skill_called(context: &Context, text: &str) -> Result<SkillName, CliError
     catalogue.called(text, |_| true).map_err(failed)?.map_or(parsed, Ok)
 }
 
-/// Whether a text can only be a path or an address.
+/// Tests for a text that can only be a path or an address.
 fn is_place(text: &str) -> bool {
     ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start)) || text.contains("://")
 }

@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, io, path::Path, process::Command, time::Duration};
 
+pub use ::process::Done;
 use ::process::child;
 use evolve::evals::Ended;
 use library::interrupt;
@@ -35,21 +36,6 @@ pub struct Order<'a> {
     pub memory_mib: Option<u64>,
 }
 
-/// What became of it.
-#[derive(Debug)]
-pub struct Done {
-    /// Its exit code; `None` when a signal ended it.
-    pub exit: Option<i32>,
-    /// How it ended.
-    pub ended: Ended,
-    /// What it printed.
-    pub stdout: Vec<u8>,
-    /// What it printed as errors.
-    pub stderr: Vec<u8>,
-    /// How long it took.
-    pub took: Duration,
-}
-
 /// A command with the files that it names from here (`./run.sh`) named in full, since it is run elsewhere. Only words
 /// that begin with `./` or `../` and lead to a file are changed.
 pub fn from_here(command: &str, here: &Path) -> String {
@@ -72,14 +58,18 @@ pub fn run(order: &Order<'_>) -> io::Result<Done> {
     interrupted_if_raised()?;
     let Order { time, output_bytes, .. } = *order;
     let bounded = ::process::Order { command, input: order.input.clone(), time, output_bytes };
-    let ::process::Done { exit, ended, stdout, stderr, took } = ::process::run(bounded, interrupt::is_raised)?;
+    let done = ::process::run(bounded, interrupt::is_raised)?;
     interrupted_if_raised()?;
-    let ended = match ended {
+    Ok(done)
+}
+
+/// The end of a command as evals record it. One that was stopped is none: [`run`] fails then.
+pub fn ended(end: ::process::Ended) -> Ended {
+    match end {
         ::process::Ended::Exited | ::process::Ended::Stopped => Ended::Exited,
         ::process::Ended::TimedOut => Ended::TimedOut,
         ::process::Ended::TooMuchOutput => Ended::TooMuchOutput,
-    };
-    Ok(Done { exit, ended, stdout, stderr, took })
+    }
 }
 
 fn environment(command: &mut Command, order: &Order<'_>) {
@@ -122,7 +112,7 @@ mod tests {
     fn a_command_reads_its_input_and_has_nothing_of_our_environment() {
         let folder = tempfile::tempdir().unwrap();
         let done = run(&order("cat; env | grep -c CARGO; echo bad >&2; exit 3", folder.path())).unwrap();
-        assert_eq!((done.exit, done.ended), (Some(3), Ended::Exited));
+        assert_eq!((done.exit, ended(done.ended)), (Some(3), Ended::Exited));
         assert_eq!((done.stdout, done.stderr), (b"given0\n".to_vec(), b"bad\n".to_vec()));
     }
 

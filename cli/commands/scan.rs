@@ -92,7 +92,7 @@ struct Scanned {
     note: Option<&'static str>,
     result: Result<Report, CliError>,
     capabilities: Option<Capabilities>,
-    /// How they differ from those of the skill's head, where it is installed.
+    /// Their difference to those of the skill's head, where it is installed.
     delta: Option<CapabilityDelta>,
 }
 

@@ -39,14 +39,14 @@ pub fn capability_lines(capabilities: &Capabilities) -> Vec<String> {
     lines
 }
 
-/// What a change lets a skill touch besides, a line each as `+ network api.example.com`; none where it adds nothing.
+/// The capabilities that a change adds, a line each as `+ network api.example.com`; none where it adds nothing.
 pub fn delta_lines(delta: &CapabilityDelta) -> Vec<String> {
     let line = |one: &Capability| Capability { what: cut(&one.what), ..one.clone() }.to_string();
-    let mut told: Vec<String> = delta.added.iter().take(ADDED).map(line).collect();
-    let more = delta.added.len() - told.len();
-    told.extend((more > 0).then(|| format!("{more} more")));
-    told.extend((!delta.complete).then(|| "perhaps more: there is too much text to sum up all of it".to_owned()));
-    told.iter().map(|one| format!("{WARN}+{WARN:#} {one}")).collect()
+    let mut lines: Vec<String> = delta.added.iter().take(ADDED).map(line).collect();
+    let more = delta.added.len() - lines.len();
+    lines.extend((more > 0).then(|| format!("{more} more")));
+    lines.extend((!delta.complete).then(|| "perhaps more: there is too much text to sum up all of it".to_owned()));
+    lines.iter().map(|one| format!("{WARN}+{WARN:#} {one}")).collect()
 }
 
 /// Everything, one row each.

@@ -167,7 +167,12 @@ fn seconds(time: Duration) -> f64 {
 
 fn observed(done: &Done) -> Observed {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Observed { exit: done.exit, ended: done.ended, stdout: text(&done.stdout), stderr: text(&done.stderr) }
+    Observed {
+        exit: done.exit,
+        ended: process::ended(done.ended),
+        stdout: text(&done.stdout),
+        stderr: text(&done.stderr),
+    }
 }
 
 /// The folders of one run; gone when dropped.
@@ -274,7 +279,9 @@ impl Witness for Seen<'_> {
         match run() {
             Ok(done) => {
                 let told = String::from_utf8_lossy(&[done.stdout, done.stderr].concat()).trim().to_owned();
-                let code = done.exit.map_or_else(|| done.ended.words().to_owned(), |exit| format!("exit code {exit}"));
+                let code = done
+                    .exit
+                    .map_or_else(|| process::ended(done.ended).words().to_owned(), |exit| format!("exit code {exit}"));
                 Judgement { passed: Some(done.exit == Some(0)), evidence: format!("{code}; {told}") }
             }
             Err(error) => undecided(format!("{path} cannot be run: {}", error.message)),

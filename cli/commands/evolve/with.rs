@@ -101,7 +101,7 @@ impl OptimiserArgs {
 
 fn answer_of(done: Done, limits: &OptimiserLimits) -> Result<Vec<u8>, CliError> {
     let bad = |message: String| CliError::new("optimiser_failed", Exit::Failed, message);
-    match (done.ended, done.exit) {
+    match (process::ended(done.ended), done.exit) {
         (Ended::Exited, Some(0)) => Ok(done.stdout),
         (Ended::TimedOut, _) => Err(bad(format!("the optimiser took longer than {} s and was killed", limits.seconds))
             .hint("give it longer: --time-limit")),

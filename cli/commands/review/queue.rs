@@ -52,8 +52,8 @@ pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         table.write(out)?;
         entries.iter().zip(&deltas).try_for_each(|(entry, delta)| {
             let (ProposalEntry::Whole(proposal), Some(delta)) = (entry, delta) else { return Ok(()) };
-            let told = |line| writeln!(out, "{FAINT}{}{FAINT:#} {line}", proposal.id);
-            delta_lines(delta).into_iter().try_for_each(told)
+            let print = |line| writeln!(out, "{FAINT}{}{FAINT:#} {line}", proposal.id);
+            delta_lines(delta).into_iter().try_for_each(print)
         })
     })?;
     Ok(Exit::Done)

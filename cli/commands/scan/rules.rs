@@ -63,7 +63,7 @@ fn role_words(role: Role) -> &'static str {
     }
 }
 
-/// What a match of this evidence does to the verdict on its file.
+/// The part of a match of this evidence in the verdict on its file.
 fn evidence_words(evidence: Evidence) -> &'static str {
     match evidence {
         Evidence::Note => "worth knowing, and never counted",

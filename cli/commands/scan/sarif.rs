@@ -45,7 +45,7 @@ pub(super) fn document(scanned: &[Scanned], scanner: Scanner, root: &Path) -> Va
     document
 }
 
-/// What a skill that is installed would touch besides, against its newest revision.
+/// The capabilities that an installed skill has beyond those of its newest revision.
 fn delta(skill: &Scanned, root: &Path) -> Option<Value> {
     let mut delta = json!(skill.delta.as_ref()?);
     delta["location"] = location(&skill.target.path, root);

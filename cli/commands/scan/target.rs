@@ -110,7 +110,7 @@ pub(super) fn skills_around(context: &Context, arguments: &[PathBuf]) -> Result<
     Ok(folders.chain(packed).collect())
 }
 
-/// What a library knows of a target that stands in it.
+/// The record that a library has of a target in it.
 #[derive(Default)]
 pub(super) struct Known {
     /// The waivers that hold for it.
@@ -119,7 +119,7 @@ pub(super) struct Known {
     pub head: Option<Bundle>,
 }
 
-/// What is known of each target, the heads only where they are asked for.
+/// The records of all targets, with their heads only where they are asked for.
 ///
 /// A library that cannot be opened waives nothing, and is told.
 pub(super) fn known(context: &Context, targets: &[Target], with_heads: bool) -> Vec<Known> {

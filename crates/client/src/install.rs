@@ -334,7 +334,9 @@ impl Installer<'_> {
     ) -> Result<Vec<Installed>, InstallError> {
         // What follows from the commit belongs to it.
         let _whole = Section::enter()?;
-        let _written_with_those_of_this_commit = write_pending_lines(self.library);
+        if !request.frozen {
+            let _written_with_those_of_this_commit = write_pending_lines(self.library);
+        }
         let lock = LockFile::read(self.lock_path)?;
         let Prepared { commits, proposals, plans, mut linked } = self.prepare(&mut planned, &lock, linking, request);
         plans.lock_lines.iter().try_for_each(|lines| lock.check_room(lines))?;

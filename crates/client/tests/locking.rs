@@ -5,7 +5,7 @@ use std::fs;
 
 use client::{InstallError, InstallRequest, InstallStatus, LockFile, LockFileError};
 use git2::{IndexEntry, IndexTime, Repository};
-use library::Action;
+use library::{Action, LockLine, LockLines};
 use skill::failure::{Fails, FailureKind};
 
 use crate::support::{World, name, request, skill_md, write};
@@ -70,6 +70,22 @@ fn frozen_refuses_a_folder_that_the_lock_file_does_not_know() {
     assert!(matches!(error, InstallError::LockDiffers { .. }), "{error}");
     assert_eq!(error.failure().kind, FailureKind::Integrity);
     assert!(world.library().head(&name("pdf")).unwrap().is_none(), "nothing was written");
+}
+
+#[test]
+fn frozen_leaves_pending_lines_to_the_next_install() {
+    let world = World::new();
+    for skill in ["pdf", "csv"] {
+        world.release(skill, "1.0.0", "One.");
+        world.install_one(&format!("acme/{skill}"));
+    }
+    let gone = LockLine { name: "acme/csv".to_owned(), text: None };
+    world.library().keep_lock_lines(&LockLines { path: world.lock_path(), entries: vec![gone] }).unwrap();
+    let lock = world.lock_text();
+    world.install_with(&frozen(&[])).unwrap();
+    assert_eq!(world.lock_text(), lock);
+    assert_eq!(world.install_one("acme/pdf").status, InstallStatus::Unchanged);
+    assert!(!world.lock_text().contains("acme/csv"), "a killed process had committed the removal");
 }
 
 #[test]

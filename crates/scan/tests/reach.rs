@@ -65,7 +65,7 @@ fn roundabout_ways_of_shells_are_followed() {
 }
 
 #[test]
-fn what_is_built_out_of_a_strange_repository_is_told() {
+fn builds_of_strange_repositories_are_found() {
     for text in [
         "git clone -q https://github.com/zq-helper/tool && cd tool && ./install.sh\n",
         "git clone https://github.com/zq-helper/tool.git /tmp/t\ncd /tmp/t\nmake install\n",
