@@ -250,15 +250,15 @@ pub(crate) fn change(
     let context = Context { actor: work.actor.clone(), time: work.now, policy, elsewhere: &elsewhere };
     let report = run(&mut library, &context).map_err(told)?;
     let mut document = json!(report);
-    if report.status == Status::Applied {
-        if let Ok(skill) = SkillName::parse(&report.name)
-            && let Some(warning) = work.place.note_change(&library, &skill)
-        {
-            let said = if report.message.is_empty() { warning } else { format!("{}; {warning}", report.message) };
-            document["message"] = Value::String(said);
-        }
-        work.live.reload();
+    if report.status == Status::Applied
+        && let Ok(skill) = SkillName::parse(&report.name)
+        && let Some(warning) = work.place.note_change(&library, &skill)
+    {
+        let said = if report.message.is_empty() { warning } else { format!("{}; {warning}", report.message) };
+        document["message"] = Value::String(said);
     }
+    // A folder that was made a moment ago is seen in what is told of the skill, held or applied.
+    work.live.reload();
     Ok(document)
 }
 
