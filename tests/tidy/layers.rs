@@ -4,8 +4,11 @@ use toml::{Table, Value};
 
 use super::tree::{Fault, Tree};
 
-/// Each package and what it may import from the workspace. Imports run downwards, so the order is
-/// one of the layers, lowest first. Packages that do not exist yet have their place as well.
+/// The beginning of each library package's name.
+const PREFIX: &str = "skillhub-";
+
+/// Each package, without the prefix `skillhub-`, and what it may import from the workspace. Imports run downwards, so
+/// the order is one of the layers, lowest first.
 const LAYERS: &[(&str, &[&str])] = &[
     ("process", &[]),
     ("skill", &[]),
@@ -13,13 +16,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("scan", &["skill", "flow"]),
     ("library", &["process", "skill", "scan"]),
     ("registry-index", &["skill", "scan"]),
-    ("skill_manage", &["skill", "scan", "library"]),
+    ("skill-manage", &["skill", "scan", "library"]),
     ("agent", &["skill", "scan", "library"]),
     ("compose", &["process", "skill", "scan", "library", "agent"]),
     ("client", &["skill", "scan", "library", "registry-index"]),
-    ("evolve", &["skill", "scan", "library", "skill_manage"]),
-    ("server", &["skill", "scan", "library", "registry-index", "skill_manage", "agent", "compose", "client", "evolve"]),
-    ("mcp", &["skill", "scan", "library", "registry-index", "skill_manage", "agent", "compose", "client", "evolve"]),
+    ("evolve", &["skill", "scan", "library", "skill-manage"]),
+    ("server", &["skill", "scan", "library", "registry-index", "skill-manage", "agent", "compose", "client", "evolve"]),
+    ("mcp", &["skill", "scan", "library", "registry-index", "skill-manage", "agent", "compose", "client", "evolve"]),
     (
         "skillhub",
         &[
@@ -28,7 +31,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "scan",
             "library",
             "registry-index",
-            "skill_manage",
+            "skill-manage",
             "agent",
             "compose",
             "client",
@@ -92,7 +95,7 @@ const PURE_MAY_USE: &[&str] = &[
 
 /// One line of a manifest's dependencies.
 struct Dependency {
-    /// The name of the package, whatever it is called here.
+    /// The package's name without the prefix `skillhub-`, whatever the importing code calls it.
     package: String,
     /// The line in the manifest, from 1.
     line: usize,
@@ -103,15 +106,21 @@ struct Dependency {
 /// One package of the workspace.
 struct Member {
     path: String,
+    /// Without the prefix `skillhub-`.
     name: String,
+    has_prefix: bool,
     dependencies: Vec<Dependency>,
 }
 
-/// Packages that the table does not know, and imports of the workspace that it does not allow.
+/// Packages without the prefix, packages that the table does not know, and imports of the workspace that it does not
+/// allow.
 pub fn upward_imports(tree: &Tree) -> Vec<Fault> {
     let members = members(tree);
     let mut faults = Vec::new();
     for member in &members {
+        if !member.has_prefix {
+            faults.push(Fault::new(&member.path, 1, format!("`{}` must be called `skillhub-{0}`", member.name)));
+        }
         let Some((_, allowed)) = LAYERS.iter().find(|(name, _)| *name == member.name) else {
             faults.push(Fault::new(&member.path, 1, format!("`{}` has no place in the layer table", member.name)));
             continue;
@@ -203,16 +212,21 @@ fn member(tree: &Tree, path: &str, shared: &Table) -> Member {
     let targets = table(&manifest, &["target"]);
     let owners = std::iter::once(&manifest).chain(targets.values().filter_map(Value::as_table));
     let dependencies = owners.flat_map(|owner| dependencies(owner, shared, text)).collect();
-    Member { path: path.to_owned(), name, dependencies }
+    let has_prefix = name == "skillhub" || name.starts_with(PREFIX);
+    Member { path: path.to_owned(), name: short(&name).to_owned(), has_prefix, dependencies }
+}
+
+fn short(package: &str) -> &str {
+    package.strip_prefix(PREFIX).unwrap_or(package)
 }
 
 fn dependencies(owner: &Table, shared: &Table, text: &str) -> Vec<Dependency> {
     let mut found = Vec::new();
     for kind in ["dependencies", "build-dependencies", "dev-dependencies"] {
         for (key, value) in &table(owner, &[kind]) {
-            let package = renamed(value).or_else(|| renamed(shared.get(key)?)).unwrap_or(key).to_owned();
+            let package = renamed(value).or_else(|| renamed(shared.get(key)?)).unwrap_or(key);
             found.push(Dependency {
-                package,
+                package: short(package).to_owned(),
                 line: line_of_key(text, kind, key),
                 for_tests: kind == "dev-dependencies",
             });
@@ -238,8 +252,8 @@ fn line_of_key(text: &str, kind: &str, key: &str) -> usize {
 fn sample(scan: &str, extra: &[(&str, &str)]) -> Tree {
     let root = "[workspace]\nmembers = [\"crates/*\", \"registry-index\"]\n[workspace.dependencies]\n\
                 yaml = { package = \"yaml_serde\" }\n[package]\nname = \"skillhub\"\n[dependencies]\nclap = \"4\"\n";
-    let scan = format!("[package]\nname = \"scan\"\n[dependencies]\n{scan}");
-    let skill = "[package]\nname = \"skill\"\n[dependencies]\nserde = \"1\"\nyaml.workspace = true\n";
+    let scan = format!("[package]\nname = \"skillhub-scan\"\n[dependencies]\n{scan}");
+    let skill = "[package]\nname = \"skillhub-skill\"\n[dependencies]\nserde = \"1\"\nyaml.workspace = true\n";
     let mut files = vec![("Cargo.toml", root), ("crates/scan/Cargo.toml", &scan), ("crates/skill/Cargo.toml", skill)];
     files.extend(extra);
     Tree::of(&files)
@@ -253,8 +267,12 @@ fn upward_and_unknown_packages_are_found() {
     assert_eq!(upward_imports(&upward), [expected]);
     let renamed = sample("other = { package = \"skillhub\", path = \"../..\" }", &[]);
     assert_eq!(upward_imports(&renamed).len(), 1);
-    let unknown = sample("", &[("crates/utils/Cargo.toml", "[package]\nname = \"utils\""), ("seed/x/Cargo.toml", "")]);
+    let unknown =
+        sample("", &[("crates/utils/Cargo.toml", "[package]\nname = \"skillhub-utils\""), ("seed/x/Cargo.toml", "")]);
     assert_eq!(upward_imports(&unknown).len(), 1);
+    let short = sample("", &[("crates/agent/Cargo.toml", "[package]\nname = \"agent\"")]);
+    let expected = Fault::new("crates/agent/Cargo.toml", 1, "`agent` must be called `skillhub-agent`");
+    assert_eq!(upward_imports(&short), [expected]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! [`main`]: prints how the gate and four others do on simulated courses, as tables for `docs/GATE.md`.
 //!
-//! `cargo run -p evolve --example gate_suite [COURSES [SEED]]`
+//! `cargo run -p skillhub-evolve --example gate_suite [COURSES [SEED]]`
 
 use std::io::{self, Write};
 

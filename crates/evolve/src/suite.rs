@@ -1,7 +1,7 @@
 //! [`Family`]: simulated courses of runs, and the gates that are held to them.
 //!
 //! Everything follows from a seed. The gates that others use are made anew here from what they are said to do,
-//! so that all see the same courses. `cargo run -p evolve --example gate_suite` prints the tables of `docs/GATE.md`.
+//! so that all see the same courses. `cargo run -p skillhub-evolve --example gate_suite` prints the tables of `docs/GATE.md`.
 
 use library::Arm;
 

@@ -1,6 +1,6 @@
 //! [`Inventor`]: trials of a revision that is worse, while an agent invents successes for it.
 //!
-//! `cargo test -p evolve --test invented -- --nocapture` prints the table of `docs/GATE.md`.
+//! `cargo test -p skillhub-evolve --test invented -- --nocapture` prints the table of `docs/GATE.md`.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 

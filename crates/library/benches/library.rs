@@ -1,4 +1,4 @@
-//! What a library costs in a process that runs: `cargo bench -p library`. Its folders are below
+//! What a library costs in a process that runs: `cargo bench -p skillhub-library`. Its folders are below
 //! `target`, on whatever disk that is.
 #![expect(clippy::unwrap_used, reason = "a benchmark for the desk, not for users")]
 

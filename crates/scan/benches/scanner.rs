@@ -1,4 +1,4 @@
-//! What a scan costs: `cargo bench -p scan`. The first one of a process is measured in processes of its
+//! What a scan costs: `cargo bench -p skillhub-scan`. The first one of a process is measured in processes of its
 //! own, since what it needs of the rules is made ready once.
 #![expect(clippy::unwrap_used, reason = "a benchmark for the desk, not for users")]
 

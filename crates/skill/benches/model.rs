@@ -1,4 +1,4 @@
-//! What the model of a skill costs: `cargo bench -p skill`. No disk is touched.
+//! What the model of a skill costs: `cargo bench -p skillhub-skill`. No disk is touched.
 #![expect(clippy::unwrap_used, reason = "a benchmark for the desk, not for users")]
 
 use std::hint::black_box;
