@@ -80,7 +80,7 @@ use crate::{
     ownership,
     place_error::PlaceError,
     revision::{Revision, RevisionId, RevisionSpec},
-    storage::{self, Storage, StorageError},
+    storage::{self, GitStorage, StorageError},
     watcher::Watcher,
 };
 
@@ -102,7 +102,7 @@ pub struct Library {
     scope: Scope,
     own: PathBuf,
     storage_kind: String,
-    storage: OnceCell<Box<dyn Storage>>,
+    storage: OnceCell<GitStorage>,
     /// The revision whose files were read last: an operation looks at its base more than once.
     last_read: RefCell<Option<(RevisionId, Bundle)>>,
     /// A batch asks for the state again and again.
@@ -446,23 +446,23 @@ impl Library {
     }
 
     /// The history; `None` while nobody has made one.
-    fn storage(&self) -> Result<Option<&dyn Storage>, StorageError> {
+    fn storage(&self) -> Result<Option<&GitStorage>, StorageError> {
         self.storage_or(false)
     }
 
     /// The history for writing, created when there is none; the caller holds the lock.
-    fn writable_storage(&self) -> Result<&dyn Storage, LibraryError> {
+    fn writable_storage(&self) -> Result<&GitStorage, LibraryError> {
         let missing = || StorageError::Damaged("it could not be created".to_owned());
         Ok(self.storage_or(true)?.ok_or_else(missing)?)
     }
 
-    fn storage_or(&self, create: bool) -> Result<Option<&dyn Storage>, StorageError> {
+    fn storage_or(&self, create: bool) -> Result<Option<&GitStorage>, StorageError> {
         if self.storage.get().is_none()
             && let Some(opened) = storage::open(&self.storage_kind, &self.own.join(HISTORY), create)?
         {
-            return Ok(Some(self.storage.get_or_init(|| opened).as_ref()));
+            return Ok(Some(self.storage.get_or_init(|| opened)));
         }
-        Ok(self.storage.get().map(AsRef::as_ref))
+        Ok(self.storage.get())
     }
 
     fn journal(&self, own: &Dir) -> Result<Journal, LibraryError> {

@@ -1,8 +1,8 @@
-//! [`Storage`]: where revisions are kept, behind one narrow trait.
+//! [`GitStorage`]: where revisions are kept.
 //!
-//! The library decides what is committed and when it is durable; a storage turns revisions into
-//! objects, keeps them, and gives them back. The configuration names one ([`open`]); `git` is the
-//! one there is.
+//! The library decides what is committed and when it is durable; the storage turns revisions into
+//! objects, keeps them, and gives them back. The configuration names its kind ([`open`]); `git` is the
+//! only one.
 
 mod git;
 mod message;
@@ -10,10 +10,12 @@ mod message;
 use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
-use skill::{Bundle, File, SkillName, SkillPath};
+use skill::SkillName;
 use thiserror::Error;
 
-use crate::revision::{NewRevision, Revision, RevisionId};
+pub use git::GitStorage;
+
+use crate::revision::{Revision, RevisionId};
 
 /// A piece of what a storage keeps, with its id: what the journal holds until it is settled.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -109,122 +111,14 @@ impl From<git2::Error> for StorageError {
     }
 }
 
-/// Keeps revisions and gives them back.
-pub trait Storage: Send {
-    /// The newest revision of every skill that has one, deleted ones included, sorted.
-    ///
-    /// # Errors
-    /// [`StorageError`]
-    fn heads(&self) -> Result<Vec<(SkillName, RevisionId)>, StorageError>;
-
-    /// The same; `None` stands for the head of a skill that cannot be read, which ends nothing.
-    ///
-    /// # Errors
-    /// [`StorageError`]
-    fn heads_found(&self) -> Result<Vec<(SkillName, Option<RevisionId>)>, StorageError>;
-
-    /// A skill's newest revision.
-    ///
-    /// # Errors
-    /// [`StorageError`]
-    fn head(&self, skill: &SkillName) -> Result<Option<Revision>, StorageError>;
-
-    /// The id that stands as a skill's newest revision, which may be damaged.
-    ///
-    /// # Errors
-    /// [`StorageError`]
-    fn head_id(&self, skill: &SkillName) -> Result<Option<RevisionId>, StorageError>;
-
-    /// A file as the object that keeps its content.
-    ///
-    /// # Errors
-    /// [`StorageError`]
-    fn object_of(&self, file: &File) -> Result<Object, StorageError>;
-
-    /// The revision of an id.
-    ///
-    /// # Errors
-    /// [`StorageError::UnknownRevision`] and others.
-    fn revision(&self, id: &RevisionId) -> Result<Revision, StorageError>;
-
-    /// The files of a revision; empty for a tombstone.
-    ///
-    /// # Errors
-    /// [`StorageError::UnknownRevision`] and others.
-    fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError>;
-
-    /// One file of a revision, without reading the others; `None` where it has none of that path.
-    ///
-    /// # Errors
-    /// [`StorageError::UnknownRevision`] and others.
-    fn file(&self, id: &RevisionId, path: &SkillPath) -> Result<Option<File>, StorageError>;
-
-    /// Turns a revision into objects. `before` is the parent and its files.
-    ///
-    /// # Errors
-    /// [`StorageError`]
-    fn prepare(&self, before: Option<(&Revision, &Bundle)>, new: &NewRevision) -> Result<Prepared, StorageError>;
-
-    /// Writes the files of bundles durably. No commit names them yet, and none need come.
-    ///
-    /// # Errors
-    /// [`StorageError`]
-    fn write_ahead(&self, bundles: &[&Bundle]) -> Result<(), StorageError>;
-
-    /// Writes objects and moves heads, not synced. `again` replaces what is there already, because
-    /// a crash may have left it empty or cut.
-    ///
-    /// # Errors
-    /// [`StorageError`]
-    fn write(&self, objects: &[Object], heads: &[HeadChange], again: bool) -> Result<(), StorageError>;
-
-    /// Reads a revision and all before it, down to every object, and says which are damaged. It goes
-    /// down to the first, or to one in `checked`. `progress` is called for each revision.
-    ///
-    /// # Errors
-    /// [`StorageError`] of the storage as a whole.
-    fn check(
-        &self,
-        from: &RevisionId,
-        checked: &mut Checked,
-        progress: &mut dyn FnMut(),
-    ) -> Result<Vec<Damage>, StorageError>;
-
-    /// The names of packs of which the index is missing, so that nothing in them can be read, and whether
-    /// each was so for long: a process may be at work in one that is new.
-    ///
-    /// # Errors
-    /// [`StorageError`]
-    fn lone_packs(&self) -> Result<Vec<(String, bool)>, StorageError>;
-
-    /// Makes the index of such a pack again. The caller is the only one who writes.
-    ///
-    /// # Errors
-    /// [`StorageError`]; the pack is not whole, and stays as it is.
-    fn index_pack(&self, name: &str) -> Result<(), StorageError>;
-
-    /// Makes objects and heads that were written durable.
-    ///
-    /// # Errors
-    /// [`StorageError`]
-    fn settle(&self, objects: &[Object], heads: &[HeadChange]) -> Result<(), StorageError>;
-
-    /// Takes as little room as it can for all that it keeps, and removes what dead processes left. The
-    /// caller is the only one who writes.
-    ///
-    /// # Errors
-    /// [`StorageError`]; everything is kept then.
-    fn compact(&self) -> Result<(), StorageError>;
-}
-
 /// Opens the storage of a kind in a folder; `create` makes it when it is missing, else the answer
 /// is `None`.
 ///
 /// # Errors
 /// [`StorageError::UnknownKind`] and others.
-pub fn open(kind: &str, folder: &Path, create: bool) -> Result<Option<Box<dyn Storage>>, StorageError> {
+pub fn open(kind: &str, folder: &Path, create: bool) -> Result<Option<GitStorage>, StorageError> {
     match kind {
-        "git" => Ok(git::GitStorage::open(folder, create)?.map(|git| Box::new(git) as Box<dyn Storage>)),
+        "git" => GitStorage::open(folder, create),
         other => Err(StorageError::UnknownKind(other.to_owned())),
     }
 }

@@ -21,7 +21,7 @@ use crate::{
     disk::open_dir,
     folder::{self, Signature},
     revision::{Revision, RevisionId},
-    storage::{Storage, StorageError},
+    storage::{GitStorage, StorageError},
 };
 
 /// A skill of a library as a list needs it.
@@ -192,7 +192,7 @@ impl Library {
 
     /// The heads of all skills in the history, sorted by name; `None` for one that cannot be read.
     fn head_ids(&self) -> Result<HeadIds, StorageError> {
-        self.storage()?.map_or(Ok(Vec::new()), Storage::heads_found)
+        self.storage()?.map_or(Ok(Vec::new()), GitStorage::heads_found)
     }
 
     /// What is known of these heads, deleted skills included, and what is damaged of others.

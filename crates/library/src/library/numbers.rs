@@ -14,7 +14,7 @@ use skill::SkillName;
 use crate::{
     projection::Projection,
     revision::{Revision, RevisionId},
-    storage::{self, Storage, StorageError},
+    storage::{self, GitStorage, StorageError},
 };
 
 /// The folder of these files.
@@ -45,7 +45,7 @@ impl Numbers {
     /// The history cannot be read, or its numbers have gaps.
     pub fn of(
         own: Option<&Dir>,
-        storage: &dyn Storage,
+        storage: &GitStorage,
         skill: &SkillName,
         head: &Revision,
     ) -> Result<Self, StorageError> {
@@ -114,7 +114,7 @@ fn read(own: &Dir, name: &str) -> Vec<Id> {
 }
 
 /// The ids from the head back to the first that is known, which is left out, newest first.
-fn walk(storage: &dyn Storage, known: &[Id], head: &Revision) -> Result<Vec<Id>, StorageError> {
+fn walk(storage: &GitStorage, known: &[Id], head: &Revision) -> Result<Vec<Id>, StorageError> {
     let mut missing = Vec::new();
     let (mut id, mut number) = (head.id.clone(), head.number);
     loop {

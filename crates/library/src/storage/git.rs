@@ -8,22 +8,24 @@ mod loose;
 mod objects;
 mod packs;
 mod refs;
+mod writer;
 
 use std::{
     cell::{OnceCell, RefCell},
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     io,
     path::{Path, PathBuf},
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use git2::{ObjectType, Odb, OdbLookupFlags, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
+use git2::{ObjectType, Odb, Oid, Repository, RepositoryInitOptions, RepositoryOpenFlags};
 use jiff::Timestamp;
 use skill::{Bundle, Digest, File, Limits, SkillName, SkillPath};
 
 use objects::{Commit, Entry, EntryKind};
+use writer::{ObjectWriter, changed_paths, commit_text};
 
-use super::{Checked, Damage, HeadChange, Object, Prepared, Storage, StorageError, message::Trailers};
+use super::{Checked, Damage, HeadChange, Object, Prepared, StorageError, message::Trailers};
 use crate::{
     disk::sync_folder,
     revision::{Action, Content, NewRevision, Revision, RevisionId, Stamp, Upstream},
@@ -44,7 +46,7 @@ const EXECUTABLE_MODE: i32 = 0o100_755;
 const PARTS: [&str; 3] = ["HEAD", "objects", "refs"];
 
 /// A bare repository in the home, with `refs/skills/<name>` for each skill.
-pub(super) struct GitStorage {
+pub struct GitStorage {
     path: PathBuf,
     dir: Dir,
     /// The objects; `None` where the path is not UTF-8.
@@ -137,17 +139,29 @@ impl GitStorage {
     }
 }
 
-impl Storage for GitStorage {
-    fn heads(&self) -> Result<Vec<(SkillName, RevisionId)>, StorageError> {
+impl GitStorage {
+    /// The newest revision of every skill that has one, deleted ones included, sorted.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub fn heads(&self) -> Result<Vec<(SkillName, RevisionId)>, StorageError> {
         Ok(self.all_heads()?.into_iter().map(|(name, id)| (name, RevisionId::new(skill::hex(id.as_bytes())))).collect())
     }
 
-    fn heads_found(&self) -> Result<Vec<(SkillName, Option<RevisionId>)>, StorageError> {
+    /// The same; `None` stands for the head of a skill that cannot be read, which ends nothing.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub fn heads_found(&self) -> Result<Vec<(SkillName, Option<RevisionId>)>, StorageError> {
         let id = |id: Oid| RevisionId::new(id.to_string());
-        Ok(Self::heads_found(self)?.into_iter().map(|(name, found)| (name, found.map(id))).collect())
+        Ok(self.found_heads()?.into_iter().map(|(name, found)| (name, found.map(id))).collect())
     }
 
-    fn head(&self, skill: &SkillName) -> Result<Option<Revision>, StorageError> {
+    /// A skill's newest revision.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub fn head(&self, skill: &SkillName) -> Result<Option<Revision>, StorageError> {
         let Some(id) = self.head_id(skill)? else { return Ok(None) };
         self.revision(&id).map(Some).map_err(|error| match error {
             StorageError::UnknownRevision(id) => {
@@ -157,16 +171,28 @@ impl Storage for GitStorage {
         })
     }
 
-    fn head_id(&self, skill: &SkillName) -> Result<Option<RevisionId>, StorageError> {
+    /// The id that stands as a skill's newest revision, which may be damaged.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub fn head_id(&self, skill: &SkillName) -> Result<Option<RevisionId>, StorageError> {
         Ok(self.head_of(skill)?.map(|id| RevisionId::new(id.to_string())))
     }
 
-    fn object_of(&self, file: &File) -> Result<Object, StorageError> {
+    /// A file as the object that keeps its content.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub fn object_of(&self, file: &File) -> Result<Object, StorageError> {
         let id = Oid::hash_object(ObjectType::Blob, &file.bytes)?.to_string();
         Ok(Object { id, kind: ObjectType::Blob.str().to_owned(), bytes: file.bytes.to_vec() })
     }
 
-    fn revision(&self, id: &RevisionId) -> Result<Revision, StorageError> {
+    /// The revision of an id.
+    ///
+    /// # Errors
+    /// [`StorageError::UnknownRevision`] and others.
+    pub fn revision(&self, id: &RevisionId) -> Result<Revision, StorageError> {
         if let Some((revision, _)) = self.read.borrow().get(id) {
             return Ok(revision.clone());
         }
@@ -180,13 +206,21 @@ impl Storage for GitStorage {
         Ok(revision)
     }
 
-    fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError> {
+    /// The files of a revision; empty for a tombstone.
+    ///
+    /// # Errors
+    /// [`StorageError::UnknownRevision`] and others.
+    pub fn bundle(&self, id: &RevisionId) -> Result<Bundle, StorageError> {
         let mut files = Vec::new();
         self.read_tree(self.tree_of(id)?, "", &mut files)?;
         Bundle::from_files(files, &Limits::default()).map_err(|error| StorageError::Damaged(error.to_string()))
     }
 
-    fn file(&self, id: &RevisionId, path: &SkillPath) -> Result<Option<File>, StorageError> {
+    /// One file of a revision, without reading the others; `None` where it has none of that path.
+    ///
+    /// # Errors
+    /// [`StorageError::UnknownRevision`] and others.
+    pub fn file(&self, id: &RevisionId, path: &SkillPath) -> Result<Option<File>, StorageError> {
         let mut tree = self.tree_of(id)?;
         let mut segments = path.segments().peekable();
         while let Some(segment) = segments.next() {
@@ -203,8 +237,12 @@ impl Storage for GitStorage {
         Ok(None)
     }
 
-    fn prepare(&self, before: Option<(&Revision, &Bundle)>, new: &NewRevision) -> Result<Prepared, StorageError> {
-        let mut writer = ObjectWriter { storage: self, objects: BTreeMap::new() };
+    /// Turns a revision into objects. `before` is the parent and its files.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub fn prepare(&self, before: Option<(&Revision, &Bundle)>, new: &NewRevision) -> Result<Prepared, StorageError> {
+        let mut writer = ObjectWriter::new(self);
         let bundle = new.content.bundle();
         let tree = writer.tree(&bundle)?;
         let empty = Bundle::default();
@@ -227,14 +265,23 @@ impl Storage for GitStorage {
         let parts = Parts { id, parent: parent.cloned(), upstream, time: whole_seconds(new.stamp.time)? };
         let tombstone = bundle.is_empty();
         let revision = revision_of(parts, trailers, tombstone)?;
-        Ok(Prepared { revision, objects: writer.objects.into_values().collect() })
+        Ok(Prepared { revision, objects: writer.objects() })
     }
 
-    fn write_ahead(&self, bundles: &[&Bundle]) -> Result<(), StorageError> {
+    /// Writes the files of bundles durably. No commit names them yet, and none need come.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub fn write_ahead(&self, bundles: &[&Bundle]) -> Result<(), StorageError> {
         self.pack_files(bundles)
     }
 
-    fn write(&self, objects: &[Object], heads: &[HeadChange], again: bool) -> Result<(), StorageError> {
+    /// Writes objects and moves heads, not synced. `again` replaces what is there already, because
+    /// a crash may have left it empty or cut.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub fn write(&self, objects: &[Object], heads: &[HeadChange], again: bool) -> Result<(), StorageError> {
         if again {
             objects.iter().for_each(|object| self.forget_loose(&object.id));
         }
@@ -242,7 +289,12 @@ impl Storage for GitStorage {
         heads.iter().try_for_each(|head| self.move_head(head, false))
     }
 
-    fn check(
+    /// Reads a revision and all before it, down to every object, and says which are damaged. It goes
+    /// down to the first, or to one in `checked`. `progress` is called for each revision.
+    ///
+    /// # Errors
+    /// [`StorageError`] of the storage as a whole.
+    pub fn check(
         &self,
         from: &RevisionId,
         checked: &mut Checked,
@@ -251,15 +303,28 @@ impl Storage for GitStorage {
         check::check(self, from, checked, progress)
     }
 
-    fn lone_packs(&self) -> Result<Vec<(String, bool)>, StorageError> {
+    /// The names of packs of which the index is missing, so that nothing in them can be read, and whether
+    /// each was so for long: a process may be at work in one that is new.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub fn lone_packs(&self) -> Result<Vec<(String, bool)>, StorageError> {
         lone::packs(&self.dir)
     }
 
-    fn index_pack(&self, name: &str) -> Result<(), StorageError> {
+    /// Makes the index of such a pack again. The caller is the only one who writes.
+    ///
+    /// # Errors
+    /// [`StorageError`]; the pack is not whole, and stays as it is.
+    pub fn index_pack(&self, name: &str) -> Result<(), StorageError> {
         lone::index(self.repository()?, &self.dir, name)
     }
 
-    fn settle(&self, objects: &[Object], heads: &[HeadChange]) -> Result<(), StorageError> {
+    /// Makes objects and heads that were written durable.
+    ///
+    /// # Errors
+    /// [`StorageError`]
+    pub fn settle(&self, objects: &[Object], heads: &[HeadChange]) -> Result<(), StorageError> {
         self.write_pack(objects)?;
         heads.iter().try_for_each(|head| self.move_head(head, heads.len() < MANY_HEADS))?;
         if self.loose_heads()?.len() < MANY_HEADS || !self.pack_heads()? {
@@ -281,7 +346,12 @@ impl Storage for GitStorage {
         Ok(())
     }
 
-    fn compact(&self) -> Result<(), StorageError> {
+    /// Takes as little room as it can for all that it keeps, and removes what dead processes left. The
+    /// caller is the only one who writes.
+    ///
+    /// # Errors
+    /// [`StorageError`]; everything is kept then.
+    pub fn compact(&self) -> Result<(), StorageError> {
         self.repack()?;
         self.forget_old_locks()?;
         self.pack_heads().map(drop)
@@ -336,73 +406,6 @@ fn whole_seconds(time: Timestamp) -> Result<Timestamp, StorageError> {
 
 fn object_type(kind: &str) -> Result<ObjectType, StorageError> {
     ObjectType::from_str(kind).ok_or_else(|| StorageError::Damaged(format!("there is no kind of object {kind:?}")))
-}
-
-fn changed_paths(before: &Bundle, after: &Bundle) -> Vec<String> {
-    let removed = before.paths().filter(|path| after.get(path).is_none());
-    let written = after.files().filter(|(path, file)| before.get(path) != Some(file)).map(|(path, _)| path);
-    written.chain(removed).map(ToString::to_string).collect()
-}
-
-/// Collects the objects of one revision that the repository lacks.
-struct ObjectWriter<'a> {
-    storage: &'a GitStorage,
-    objects: BTreeMap<Oid, Object>,
-}
-
-impl ObjectWriter<'_> {
-    fn add(&mut self, kind: ObjectType, bytes: Vec<u8>) -> Result<Oid, StorageError> {
-        let id = Oid::hash_object(kind, &bytes)?;
-        // One that another process packed a moment ago may be written once more.
-        if !self.storage.with_odb(|odb| Ok(odb.exists_ext(id, OdbLookupFlags::NO_REFRESH)))? {
-            self.objects.insert(id, Object { id: id.to_string(), kind: kind.str().to_owned(), bytes });
-        }
-        Ok(id)
-    }
-
-    /// Takes over objects that were made for the same revision.
-    fn take(&mut self, objects: Vec<Object>) {
-        let by_id = |object: Object| Some((Oid::from_str(&object.id).ok()?, object));
-        self.objects.extend(objects.into_iter().filter_map(by_id));
-    }
-
-    fn tree(&mut self, bundle: &Bundle) -> Result<Oid, StorageError> {
-        let files: Vec<(Vec<&str>, &File)> =
-            bundle.files().map(|(path, file)| (path.segments().collect(), file)).collect();
-        let files: Vec<(&[&str], &File)> = files.iter().map(|(path, file)| (path.as_slice(), *file)).collect();
-        self.folder(&files)
-    }
-
-    /// Adds the tree of files that share a folder; each comes with the rest of its path.
-    fn folder(&mut self, files: &[(&[&str], &File)]) -> Result<Oid, StorageError> {
-        let mut children: BTreeMap<&str, Vec<(&[&str], &File)>> = BTreeMap::new();
-        for (path, file) in files {
-            if let [first, rest @ ..] = path {
-                children.entry(first).or_default().push((rest, file));
-            }
-        }
-        let mut entries: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-        for (name, below) in children {
-            let (mode, id, key) = match below.as_slice() {
-                [([], file)] => {
-                    let mode = if file.executable { EXECUTABLE_MODE } else { FILE_MODE };
-                    (mode, self.add(ObjectType::Blob, file.bytes.to_vec())?, name.as_bytes().to_vec())
-                }
-                below => (0o40_000, self.folder(below)?, [name.as_bytes(), b"/"].concat()),
-            };
-            let entry = [format!("{mode:o} {name}\0").as_bytes(), id.as_bytes()].concat();
-            entries.push((key, entry));
-        }
-        entries.sort();
-        self.add(ObjectType::Tree, entries.into_iter().flat_map(|(_, entry)| entry).collect())
-    }
-}
-
-fn commit_text<'a>(tree: Oid, parents: impl Iterator<Item = &'a RevisionId>, stamp: &Stamp, message: &str) -> String {
-    let parents: String = parents.map(|id| format!("parent {id}\n")).collect();
-    let name: String = stamp.actor.to_string().chars().filter(|c| !c.is_control() && !matches!(c, '<' | '>')).collect();
-    let who = format!("{name} <{}@skillhub.invalid> {} +0000", stamp.actor.kind.as_str(), stamp.time.as_second());
-    format!("tree {tree}\n{parents}author {who}\ncommitter {who}\n\n{message}")
 }
 
 struct Parts {

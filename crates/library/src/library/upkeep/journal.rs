@@ -11,7 +11,7 @@ use crate::{
     journal::{Journal, Piece, Record},
     lock::LibraryLock,
     revision::RevisionId,
-    storage::{Checked, HeadChange, Storage},
+    storage::{Checked, GitStorage, HeadChange},
 };
 
 /// The journal as it stands, looked at while nobody commits.
@@ -128,7 +128,7 @@ impl Library {
 
 /// Chooses the records that can be applied one after the other.
 struct Fitting<'a> {
-    storage: &'a dyn Storage,
+    storage: &'a GitStorage,
     /// The heads after the records that were taken.
     heads: BTreeMap<String, RevisionId>,
     checked: Checked,
@@ -193,7 +193,7 @@ fn sync_everything() {}
 impl Library {
     /// A head change to a revision that the stored head is beyond: the record of a later one was damaged
     /// at the journal's end, where that cannot be told from one that was cut off. The head stays.
-    pub(in crate::library) fn never_back(&self, head: HeadChange, storage: &dyn Storage) -> HeadChange {
+    pub(in crate::library) fn never_back(&self, head: HeadChange, storage: &GitStorage) -> HeadChange {
         let beyond = || -> Option<RevisionId> {
             let skill = skill::SkillName::parse(&head.skill).ok()?;
             let (stored, new) = (storage.head(&skill).ok()??, storage.revision(&head.new).ok()?);

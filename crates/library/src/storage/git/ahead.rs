@@ -13,7 +13,7 @@ use super::{
     concat::{Whole, pack_of},
     packs::{FOLDER, place},
 };
-use crate::storage::{Storage, StorageError};
+use crate::storage::StorageError;
 
 impl GitStorage {
     /// Writes the files that the repository lacks as one pack, durably. More than a pack can hold are left to the commit.

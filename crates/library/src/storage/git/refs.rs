@@ -67,11 +67,11 @@ impl GitStorage {
     /// All heads, sorted. Files of their own go before the packed ones, and are read before them: what
     /// is packed meanwhile is then found there.
     pub(super) fn all_heads(&self) -> Result<Vec<(SkillName, Oid)>, StorageError> {
-        self.heads_found()?.into_iter().map(readable).collect()
+        self.found_heads()?.into_iter().map(readable).collect()
     }
 
     /// As [`GitStorage::all_heads`]; `None` stands for a head that cannot be read.
-    pub(super) fn heads_found(&self) -> Result<Vec<(SkillName, Option<Oid>)>, StorageError> {
+    pub(super) fn found_heads(&self) -> Result<Vec<(SkillName, Option<Oid>)>, StorageError> {
         let mut heads = self.loose_heads_found()?;
         heads.extend(self.packed()?.lines().filter_map(packed_head).map(|(name, id)| (name, Some(id))));
         // The one that was read first stays first.
