@@ -4,21 +4,12 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::{commands, print::Color};
+use crate::{commands, help, print::Color};
 
 /// skillhub: publish, find, install and safely evolve Agent Skills.
 #[derive(Debug, Parser)]
 #[command(name = "skillhub", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Examples:
-  skillhub setup                                 manage the skills that your agents already have
-  skillhub tour                                  see the main job done, leaving nothing behind
-  skillhub search pdf                            find a skill
-  skillhub install skillhub/skillhub-writing-skills
-  skillhub manage patch my-skill --find old --replace new --reason \"the flag was renamed\"
-  skillhub diff my-skill                         what the last change did
-  skillhub rollback my-skill                     take it back
-
-`skillhub <command> --help` has examples for each command.")]
+#[command(disable_help_subcommand = true)]
 pub struct Cli {
     /// Flags that every command takes.
     #[command(flatten)]
@@ -76,54 +67,60 @@ pub struct Global {
 /// What skillhub does.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Find the skills and agents here, manage the skills, connect the agents
+    /// Find skills and agents on this machine, and connect them
     Setup(commands::setup::SetupArgs),
-    /// Start a new skill in a folder
+    /// Start a skill in a folder
+    #[command(alias = "init")]
     New(commands::new::NewArgs),
     /// Check skills against the Agent Skills standard
     Validate(commands::validate::ValidateArgs),
-    /// Look for what is dangerous in skills
+    /// Look for dangerous content in skills
     Scan(commands::scan::ScanArgs),
-    /// Pack a skill into a .skill file: same files, same bytes
+    /// Pack a skill into a .skill file
     Pack(commands::pack::PackArgs),
     /// Unpack a .skill file into a folder
     Unpack(commands::pack::UnpackArgs),
     /// Publish a skill to a registry
     Publish(commands::publish::PublishArgs),
     /// Find skills in a registry
+    #[command(alias = "find")]
     Search(commands::search::SearchArgs),
     /// Show the releases of a skill
     Info(commands::info::InfoArgs),
-    /// Keep a release from being chosen by new installs
+    /// Keep new installs from choosing a release
     Yank(commands::yank::YankArgs),
-    /// Keep a token for a registry on a server
+    /// Store the token for a registry on a server
     Login(commands::login::LoginArgs),
-    /// Forget the token for a registry on a server
+    /// Remove the token for a registry on a server
     Logout(commands::login::LogoutArgs),
-    /// Show, add or retire the keys with which an owner signs
+    /// List, add or retire the keys that sign an owner's releases
     #[command(subcommand)]
     Key(commands::key::KeyCommand),
-    /// Install skills from a registry, folder, .skill file or git repository
+    /// Install skills from a registry, folder, archive or git repository
+    #[command(alias = "add")]
     Install(commands::install::InstallArgs),
-    /// Take over skill folders as they are
+    /// Manage existing skill folders
     Adopt(commands::adopt::AdoptArgs),
-    /// Take over what `npx skills` or ClawHub installed, with where it came from
+    /// Manage what `npx skills` or ClawHub installed
     Import(commands::import::ImportArgs),
-    /// Bring installed skills to newer releases, keeping what was changed here
+    /// Merge newer releases of skills with local changes
+    #[command(alias = "upgrade")]
     Update(commands::update::UpdateArgs),
     /// List installed skills that have newer releases
     Outdated(commands::outdated::OutdatedArgs),
     /// Remove installed skills
+    #[command(aliases = ["remove", "rm"])]
     Uninstall(commands::uninstall::UninstallArgs),
-    /// Take back the last install, update, uninstall, adopt, import, edit or disable
+    /// Reverse the last operation
     Undo(commands::undo::UndoArgs),
-    /// Hold every installed file to the lock file
+    /// Check installed files against the lock file
     Verify(commands::verify::VerifyArgs),
     /// List skills
+    #[command(alias = "ls")]
     List(commands::list::ListArgs),
     /// Change a skill: create, edit, patch, delete, write_file, remove_file
     Manage(commands::manage::ManageArgs),
-    /// Record edits of skills' folders as revisions
+    /// Record hand edits of skill folders as revisions
     Commit(commands::commit::CommitArgs),
     /// List the revisions of a skill
     History(commands::history::HistoryArgs),
@@ -131,37 +128,37 @@ pub enum Command {
     Show(commands::show::ShowArgs),
     /// Show what changed between two revisions
     Diff(commands::diff::DiffArgs),
-    /// Show who wrote each line of a file, in which revision
+    /// Show the author and revision of each line of a file
     Blame(commands::blame::BlameArgs),
-    /// Show what a skill was made from, took in, and became part of
+    /// Show which skills a skill was made from or became part of
     Lineage(commands::lineage::LineageArgs),
-    /// Bring back an earlier revision of a whole skill
+    /// Restore an earlier revision of a skill
     Rollback(commands::rollback::RollbackArgs),
-    /// Compare the folders with the history
+    /// Compare the skill folders with the history
     Status(commands::status::StatusArgs),
     /// Keep agents from changing a skill
     Pin(commands::pin::PinArgs),
-    /// Let agents change a skill again; for people
+    /// Let agents change a skill again (people only)
     Unpin(commands::pin::UnpinArgs),
-    /// Accept what the scanner finds in a file; for people
+    /// Accept a scanner finding in one file (people only)
     Waive(commands::waive::WaiveArgs),
-    /// Look at held changes, and accept or reject them
+    /// Show changes that wait for a decision; accept or reject them
     #[command(subcommand)]
     Review(commands::review::ReviewCommand),
-    /// See and steer how skills get better
+    /// Try a revision on a share of the runs; show what the gate decides
     #[command(subcommand)]
     Evolve(commands::evolve::EvolveCommand),
-    /// Try skills on their cases, and changes against what there is
+    /// Run a skill on its test cases and compare revisions
     #[command(subcommand)]
     Eval(commands::eval::EvalCommand),
-    /// Show who may change what here, and which file says so
+    /// Show who may change what, and which file says so
     Policy(commands::policy::PolicyArgs),
-    /// Make, list or revoke tokens by which a person decides without a terminal
+    /// Manage the tokens with which a person decides without a terminal
     #[command(subcommand)]
     Reviewer(commands::reviewer::ReviewerCommand),
-    /// Tell how a run with a skill went
+    /// Record how a run with a skill went
     Record(commands::record::RecordArgs),
-    /// Show how the revisions of a skill did
+    /// Show how the revisions of a skill performed
     Stats(commands::stats::StatsArgs),
     /// List everything that was done or refused
     Log(commands::log::LogArgs),
@@ -175,33 +172,35 @@ pub enum Command {
     ReadProperties(commands::skills_ref::ReadPropertiesArgs),
     /// Print a skill's instructions as an agent reads them
     Read(commands::read::ReadArgs),
-    /// Show what an agent sees here, what is hidden from it, and why
+    /// Show what an agent sees, what is hidden from it, and why
     Debug(commands::debug::DebugArgs),
-    /// Compile skills to tools, run these, and show which tools skills leave to an agent
+    /// Compile skills to tools, call and trace them
     #[command(subcommand)]
     Tools(commands::tools::ToolsCommand),
-    /// Let agents see a skill again
+    /// Show a skill to agents again
     Enable(commands::enable::EnableArgs),
-    /// Hide a skill from agents; nothing is deleted
+    /// Hide a skill from agents
     Disable(commands::enable::EnableArgs),
     /// Serve skills to agents over the Model Context Protocol
     Mcp(commands::mcp::McpArgs),
-    /// Serve a registry over HTTP: a marketplace for a team or the public
+    /// Serve a registry or a library over HTTP
     Serve(commands::serve::ServeArgs),
     /// Create, check or export a registry's index
     #[command(subcommand)]
     Index(commands::index::IndexCommand),
-    /// Print where everything is
+    /// Print where skillhub stores everything
     Where(commands::place::WhereArgs),
-    /// Look for what is wrong with the library, and mend it
+    /// Find and repair damage
     Doctor(commands::doctor::DoctorArgs),
-    /// Say what upkeep the skills need, and archive those that nobody uses
+    /// Find upkeep work; archive skills that nobody uses
     #[command(subcommand)]
     Curate(commands::curate::CurateCommand),
-    /// Make what the library keeps small, losing nothing
+    /// Compact the stored history
     Gc(commands::gc::GcArgs),
     /// Print completions for a shell
     Completions(commands::completions::CompletionsArgs),
-    /// See the main job done in a temporary place
+    /// Show the main workflow in a temporary folder
     Tour(commands::tour::TourArgs),
+    /// Show the commands, the options or the page of a command
+    Help(help::HelpArgs),
 }

@@ -20,7 +20,10 @@ mod views;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches, error::ErrorKind};
+use clap::{
+    CommandFactory, FromArgMatches,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 use crate::{
     access::Asked,
@@ -52,6 +55,7 @@ fn main() -> ExitCode {
     }
     let result = match &cli.command {
         Command::Completions(args) => commands::completions::run(args),
+        Command::Help(args) => help::run(args),
         Command::Doctor(args) => {
             Context::to_inspect(&cli.global).and_then(|context| commands::doctor::run(&context, args))
         }
@@ -140,6 +144,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Gc(args) => commands::gc::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(args),
+        Command::Help(args) => help::run(args),
         Command::Mcp(args) => commands::mcp::run(context, global, args),
         Command::Login(args) => commands::login::login(context, global, args),
         Command::Logout(args) => commands::login::logout(context, global, args),
@@ -173,6 +178,12 @@ fn help_fitted(error: clap::Error) -> clap::Error {
 /// Shows help or a usage error, as JSON where that was asked for.
 fn usage(error: &clap::Error) -> ExitCode {
     let wants_json = std::env::args_os().any(|arg| arg == "--json");
+    if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && let Some(command) = help::meant(word)
+    {
+        let out = Output { json: wants_json, quiet: false, color: Color::Auto };
+        return out.fail(&help::unknown(word, Some(command))).into();
+    }
     if wants_json && error.use_stderr() {
         let text = error.render().to_string();
         let paragraph: Vec<&str> = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect();

@@ -6,12 +6,11 @@ use crate::support::{Answer, Sandbox, tree};
 
 const ESCAPE: u8 = 0x1b;
 
-/// The names of all commands, as the help lists them.
+/// The names of all commands, as `help --all` lists them.
 fn commands(sandbox: &Sandbox) -> BTreeSet<String> {
-    let help = sandbox.run(&["--help"]).exits(0).text();
-    let list = help.split_once("Commands:\n").unwrap().1.split("\n\n").next().unwrap().to_owned();
-    let names = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
-    names.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).filter(|name| name != "help").collect()
+    let help = sandbox.run(&["help", "--all"]).exits(0).text();
+    let names = help.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    names.filter_map(|line| line.split_whitespace().next().map(str::to_owned)).collect()
 }
 
 #[test]
@@ -25,13 +24,43 @@ fn every_command_has_help_with_examples() {
     for name in &commands {
         let help = sandbox.run(&[name, "--help"]).exits(0).text();
         pages.push_str(&help);
-        assert!(help.contains("Examples:\n  "), "{name} has no examples:\n{help}");
+        let (examples, options) = (help.find("Examples:\n  "), help.find("\nOptions:"));
+        assert!(examples.is_some() && examples < options, "{name} does not begin with examples:\n{help}");
+        assert_eq!(help, sandbox.run(&["help", name]).exits(0).text());
         assert!(help.contains(&format!("skillhub {name}")), "the examples of {name} show something else:\n{help}");
     }
     for line in pages.lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }
     assert!(tree(&sandbox.home()).is_empty(), "help makes nothing");
+}
+
+#[test]
+fn first_screen_leads_to_the_others() {
+    let sandbox = Sandbox::new();
+    let first = sandbox.run(&["help"]).exits(0).text();
+    assert_eq!(first, sandbox.run(&["--help"]).exits(0).text());
+    for text in ["Start here:\n", "  setup ", "skillhub help --all", "skillhub help options"] {
+        assert!(first.contains(text), "{first}");
+    }
+    assert!(!first.contains("--accept-rewrite") && !first.contains("  gc "), "{first}");
+    assert!(sandbox.run(&["help", "options"]).exits(0).text().contains("--accept-rewrite"));
+    assert!(sandbox.run(&["help", "review", "accept"]).exits(0).text().contains("skillhub review accept"));
+    let error = sandbox.run(&["help", "review", "grow"]).exits(2);
+    assert!(error.stderr.contains("there is no command `review grow`"), "{error}");
+}
+
+#[test]
+fn words_of_other_tools_lead_to_our_commands() {
+    let sandbox = Sandbox::new();
+    for (word, command) in [("delete", "uninstall"), ("revert", "rollback"), ("approve", "review")] {
+        let error = sandbox.run(&[word, "demo"]).exits(2);
+        assert!(error.stderr.contains(&format!("skillhub help {command}")), "{error}");
+        assert_eq!(sandbox.run(&["help", word]).exits(2).stderr, error.stderr);
+    }
+    for (alias, command) in [("ls", "list"), ("rm", "uninstall"), ("add", "install"), ("find", "search")] {
+        assert_eq!(sandbox.run(&[alias, "--help"]).exits(0).text(), sandbox.run(&[command, "-h"]).exits(0).text());
+    }
 }
 
 /// The command table of the README names each command once.

@@ -125,6 +125,7 @@ pub const COMMANDS: &[Operation] = &[
     skills("gc", Act::Nothing, &[]),
     skills("completions", Act::Nothing, &[]),
     skills("tour", Act::Nothing, &[]),
+    skills("help", Act::Nothing, &[]),
 ];
 
 /// The gateway's routes, with the parts of the path, or of the body, that name skills.
