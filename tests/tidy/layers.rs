@@ -10,6 +10,7 @@ const PREFIX: &str = "skillhub-";
 /// Each package, without the prefix `skillhub-`, and what it may import from the workspace. Imports run downwards, so
 /// the order is one of the layers, lowest first.
 const LAYERS: &[(&str, &[&str])] = &[
+    (FOR_TESTS, &[]),
     ("process", &[]),
     ("skill", &[]),
     ("flow", &["skill"]),
@@ -41,6 +42,9 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
 ];
+
+/// The package of fixtures, which any other may use in tests, and none outside them.
+const FOR_TESTS: &str = "testkit";
 
 /// Crates that decide how a package is built or what it can reach, and the packages that may use
 /// them. A name covers its family: `tokio` means `tokio-util` too.
@@ -74,6 +78,7 @@ const PURE_MAY_USE: &[&str] = &[
     "flate2",
     "infer",
     "memchr",
+    "percent-encoding",
     "regex-automata",
     "semver",
     "serde",
@@ -126,7 +131,8 @@ pub fn upward_imports(tree: &Tree) -> Vec<Fault> {
             continue;
         };
         let is_upward = |d: &&Dependency| {
-            members.iter().any(|other| other.name == d.package) && !allowed.contains(&d.package.as_str())
+            let is_fixture = d.package == FOR_TESTS && d.for_tests;
+            !is_fixture && members.iter().any(|other| other.name == d.package) && !allowed.contains(&d.package.as_str())
         };
         faults.extend(member.dependencies.iter().filter(is_upward).map(|dependency| {
             let message = format!("`{}` must not import `{}`", member.name, dependency.package);

@@ -34,7 +34,7 @@ pub(super) fn document(scanned: &[Scanned], scanner: Scanner, root: &Path) -> Va
             }],
             "columnKind": "unicodeCodePoints",
             "taxonomies": taxa::taxonomies(scanner.rules()),
-            "originalUriBaseIds": {ROOT: {"uri": format!("file://{}/", escaped(&root.display().to_string()))}},
+            "originalUriBaseIds": {ROOT: {"uri": format!("file://{}/", skill::uri::path(&root.display().to_string()))}},
             "results": results,
         }],
     });
@@ -147,23 +147,12 @@ fn notification(skill: &Scanned, root: &Path) -> Option<Value> {
 /// their copy of a repository.
 fn location(path: &Path, root: &Path) -> Value {
     match path.strip_prefix(root) {
-        Ok(below) => json!({"uri": escaped(&below.display().to_string()), "uriBaseId": ROOT}),
-        Err(_) if path.is_absolute() => json!({"uri": format!("file://{}", escaped(&path.display().to_string()))}),
+        Ok(below) => json!({"uri": skill::uri::path(&below.display().to_string()), "uriBaseId": ROOT}),
+        Err(_) if path.is_absolute() => {
+            json!({"uri": format!("file://{}", skill::uri::path(&path.display().to_string()))})
+        }
         Err(_) => json!({"uri": "stdin"}),
     }
-}
-
-/// A path as part of a URI, everything but plain characters as percent escapes.
-fn escaped(path: &str) -> String {
-    let mut uri = String::new();
-    for byte in path.bytes() {
-        match byte {
-            b'/' | b'-' | b'_' | b'.' | b'~' => uri.push(byte.into()),
-            byte if byte.is_ascii_alphanumeric() => uri.push(byte.into()),
-            byte => uri.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    uri
 }
 
 #[cfg(test)]

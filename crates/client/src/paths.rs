@@ -18,22 +18,10 @@ pub(crate) fn of_file_url(url: &str) -> Option<PathBuf> {
     if !rest.starts_with('/') {
         return None;
     }
-    let mut bytes = Vec::with_capacity(rest.len());
-    let mut left = rest.as_bytes();
-    while let Some((&byte, after)) = left.split_first() {
-        let hex = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok());
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(decoded) if byte == b'%' => {
-                bytes.push(decoded);
-                left = after.get(2..).unwrap_or_default();
-            }
-            _ => {
-                bytes.push(byte);
-                left = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok().filter(|path| !path.contains('\0')).map(PathBuf::from)
+    String::from_utf8(skill::uri::decoded(rest.as_bytes()).into_owned())
+        .ok()
+        .filter(|path| !path.contains('\0'))
+        .map(PathBuf::from)
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use rmcp::{
         SkillResources,
     },
 };
-use skill::{Bundle, Limits, SkillName, SkillPath, frontmatter};
+use skill::{Bundle, Limits, SkillName, SkillPath, frontmatter, uri};
 
 use crate::{refusal::Refusal, tool::Call};
 
@@ -44,8 +44,8 @@ impl SkillUri {
     }
 
     fn text(&self) -> String {
-        let below: Vec<String> = self.below.split('/').map(encoded).collect();
-        format!("skill://{}/{}/{}", encoded(&self.owner), self.name, below.join("/"))
+        let below: Vec<String> = self.below.split('/').map(uri::component).collect();
+        format!("skill://{}/{}/{}", uri::component(&self.owner), self.name, below.join("/"))
     }
 }
 
@@ -59,31 +59,8 @@ fn owner(listed: &Listed) -> String {
     }
 }
 
-/// One segment of a path as a URI has it.
-fn encoded(segment: &str) -> String {
-    let mut text = String::with_capacity(segment.len());
-    for byte in segment.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => text.push(char::from(byte)),
-            _ => text.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    text
-}
-
 fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
-            let value = digit(rest.next())? * 16 + digit(rest.next())?;
-            bytes.push(u8::try_from(value).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
+    String::from_utf8(uri::decoded(text.as_bytes()).into_owned()).ok()
 }
 
 /// The error of what is not there, whatever the reason.

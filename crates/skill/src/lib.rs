@@ -22,6 +22,7 @@ mod path;
 mod problem;
 mod shell;
 pub mod template;
+pub mod uri;
 pub mod validate;
 
 pub use bundle::{Bundle, BundleError, File, check_collisions};

@@ -184,7 +184,7 @@ fn check_dots(path: &str, segment: &str) -> Result<(), PathError> {
 fn check_decoded(path: &str, segment: &str) -> Result<(), PathError> {
     let mut now = segment.as_bytes().to_vec();
     loop {
-        let next = percent_decoded(&now);
+        let next = crate::uri::decoded(&now).into_owned();
         if next.len() == now.len() {
             return Ok(());
         }
@@ -198,26 +198,6 @@ fn check_decoded(path: &str, segment: &str) -> Result<(), PathError> {
         }
         now = next;
     }
-}
-
-/// The bytes with each `%` and two hexadecimal digits made one.
-fn percent_decoded(bytes: &[u8]) -> Vec<u8> {
-    let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
-    let mut decoded = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        match (byte, digit(at + 1), digit(at + 2)) {
-            (b'%', Some(high), Some(low)) => {
-                decoded.extend(u8::try_from(high * 16 + low));
-                at += 3;
-            }
-            _ => {
-                decoded.push(*byte);
-                at += 1;
-            }
-        }
-    }
-    decoded
 }
 
 /// What git, skillhub or Windows keeps for itself, in any case.

@@ -167,7 +167,7 @@ impl Web {
 
     /// Asks the server for skills.
     pub fn search(&self, query: &str, limit: usize, registry: &str) -> Result<Vec<SearchResult>, RegistryError> {
-        let path = format!("/v1/skills?q={}&limit={}", encoded(query), limit.clamp(1, 100));
+        let path = format!("/v1/skills?q={}&limit={}", skill::uri::component(query), limit.clamp(1, 100));
         let answer = self.ask(&path, &Ask::default())?;
         if answer.status != 200 {
             return Err(self.refused(&answer));
@@ -185,13 +185,17 @@ impl Web {
 
     /// Sends an archive to become a release, and gives its line.
     pub fn publish(&self, index: &Index, release: &NewRelease, archive: &[u8]) -> Result<Appended, RegistryError> {
-        let mut path =
-            format!("/v1/skills/{}/{}?changelog={}", release.name, release.version, encoded(&release.changelog));
+        let mut path = format!(
+            "/v1/skills/{}/{}?changelog={}",
+            release.name,
+            release.version,
+            skill::uri::component(&release.changelog)
+        );
         if let Some(signature) = &release.signature {
             path.push_str(&format!("&signature={}", URL_SAFE_NO_PAD.encode(signature)));
         }
         if let Some(Ok(from)) = release.forked_from.as_ref().map(serde_json::to_string) {
-            path.push_str(&format!("&forked_from={}", encoded(&from)));
+            path.push_str(&format!("&forked_from={}", skill::uri::component(&from)));
         }
         let answer =
             self.ask(&path, &Ask { method: "PUT", body: Some(("application/zip", archive)), ..Ask::default() })?;
@@ -212,7 +216,7 @@ impl Web {
         (yanked, reason): (bool, Option<&str>),
     ) -> Result<Entry, RegistryError> {
         let method = if yanked { "PUT" } else { "DELETE" };
-        let reason = reason.map(|reason| format!("?reason={}", encoded(reason))).unwrap_or_default();
+        let reason = reason.map(|reason| format!("?reason={}", skill::uri::component(reason))).unwrap_or_default();
         self.set_flag(index, name, version, method, &format!("yank{reason}"))
     }
 
@@ -227,8 +231,9 @@ impl Web {
         let Some(Deprecation { replacement, reason }) = deprecation else {
             return self.set_flag(index, name, version, "DELETE", "deprecation");
         };
-        let replacement = replacement.as_ref().map(|name| format!("&use={}", encoded(name))).unwrap_or_default();
-        let flag = format!("deprecation?reason={}{replacement}", encoded(reason));
+        let replacement =
+            replacement.as_ref().map(|name| format!("&use={}", skill::uri::component(name))).unwrap_or_default();
+        let flag = format!("deprecation?reason={}{replacement}", skill::uri::component(reason));
         self.set_flag(index, name, version, "PUT", &flag)
     }
 
@@ -355,16 +360,4 @@ fn is_ours_to_say(error: &RegistryError) -> bool {
 fn is_ours(answer: &Answer) -> bool {
     let document: Value = serde_json::from_slice(&answer.bytes).unwrap_or_default();
     document.get("ok") == Some(&Value::Bool(false)) && document.pointer("/error/code").is_some()
-}
-
-/// A text as it stands in a URL's query.
-fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => out.push(char::from(byte)),
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
 }

@@ -48,7 +48,8 @@ pub(super) fn search(
             .hint("name one with `url` under [tools.search] in config.toml")
     })?;
     let count = wanted.count.unwrap_or(USUAL).clamp(1, MOST);
-    let url = settings.url.replace("{count}", &count.to_string()).replace("{query}", &encoded(&wanted.query));
+    let url =
+        settings.url.replace("{count}", &count.to_string()).replace("{query}", &skill::uri::component(&wanted.query));
     let mut headers = vec![("accept".to_owned(), "application/json".to_owned())];
     if let (Some(name), Some(variable)) = (&settings.header, &settings.header_from) {
         let value = std::env::var(variable).map_err(|_| {
@@ -88,16 +89,4 @@ pub(super) fn search(
         .collect();
     let first = results.first().map(|first| (first["url"].clone(), first["snippet"].clone())).unwrap_or_default();
     Ok(json!({"query": wanted.query, "url": first.0, "content": first.1, "results": results}))
-}
-
-/// A text as a part of an address.
-fn encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(char::from(byte)),
-            _ => encoded.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    encoded
 }

@@ -1,0 +1,100 @@
+//! What tests share: numbers that look random, and real skills, those in `registry-index/seed`, or a larger collection.
+//!
+//! `SKILLHUB_TEST_DATA` names the folder of a collection: `skills/` holds skill folders, `honest-dev.tar.gz` honest
+//! skills by repository and `honest-dev.tsv` their list. Tests that need such a folder are ignored, and
+//! `cargo test -- --include-ignored` runs them.
+
+#![expect(clippy::expect_used, clippy::disallowed_methods, reason = "used by tests only")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// The variable that names the folder of a collection.
+const VARIABLE: &str = "SKILLHUB_TEST_DATA";
+
+/// The folder of the collection.
+///
+/// # Panics
+/// The variable is not set.
+pub fn collection() -> PathBuf {
+    chosen().expect("SKILLHUB_TEST_DATA names the folder of a collection of skills")
+}
+
+/// Skill folders in the order of their names: the collection's, or those of the tree without one.
+///
+/// # Panics
+/// The folder cannot be read or holds none.
+pub fn skills() -> Vec<PathBuf> {
+    let seed = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../registry-index/seed");
+    let folder = chosen().map_or_else(seed, |data| data.join("skills"));
+    let entries = fs::read_dir(&folder).expect("the folder of skills can be read");
+    let mut skills: Vec<_> =
+        entries.map(|entry| entry.expect("an entry").path()).filter(|path| path.is_dir()).collect();
+    assert!(!skills.is_empty(), "{} holds no skill", folder.display());
+    skills.sort();
+    skills
+}
+
+/// The files below a folder, each with its path from there.
+///
+/// # Panics
+/// One cannot be read, or its name is not UTF-8.
+pub fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
+    let mut files = Vec::new();
+    read(folder, "", &mut files);
+    files
+}
+
+/// Numbers that look random and follow from a seed (SplitMix64).
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    /// Those of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// The next one.
+    pub fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// The next one, at least 0 and below 1.
+    pub fn draw(&mut self) -> f64 {
+        (self.word() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// The next one, below `end`.
+    pub fn below(&mut self, end: usize) -> usize {
+        (self.word() % end as u64) as usize
+    }
+
+    /// Whether something of this chance happens.
+    pub fn happens(&mut self, chance: f64) -> bool {
+        self.draw() < chance
+    }
+}
+
+fn chosen() -> Option<PathBuf> {
+    std::env::var_os(VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+fn read(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) {
+    for entry in fs::read_dir(folder).expect("a folder that can be read") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().and_then(|name| name.to_str()).expect("a name in UTF-8");
+        let name = format!("{prefix}{name}");
+        if path.is_dir() {
+            read(&path, &format!("{name}/"), files);
+        } else {
+            files.push((name, fs::read(&path).expect("a file that can be read")));
+        }
+    }
+}
