@@ -17,7 +17,6 @@ mod interrupted;
 mod observed;
 mod place;
 mod power;
-mod random;
 mod scenario;
 mod sweep;
 mod tally;

@@ -1,25 +1,14 @@
-//! Public skills of many authors, taken through everything; they are not part of the repository.
+//! Real skills, taken through everything.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use super::journey::Journey;
 use crate::support::{Sandbox, snapshot};
 
-/// The collection beside the checkout, as names and folders; `None` with a note when it is absent.
-fn collection() -> Option<Vec<(String, PathBuf)>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/skills");
-    let Ok(entries) = fs::read_dir(&folder) else {
-        println!("skipped: there is no collection of skills in {}", folder.display());
-        return None;
-    };
-    let skills = entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
-    let mut skills: Vec<_> =
-        skills.map(|path| (path.file_name().unwrap().to_str().unwrap().to_owned(), path)).collect();
-    skills.sort();
-    Some(skills)
+/// The skills as names and folders.
+fn named_skills() -> Vec<(String, PathBuf)> {
+    let name = |path: &Path| path.file_name().unwrap().to_str().unwrap().to_owned();
+    testkit::skills().into_iter().map(|path| (name(&path), path)).collect()
 }
 
 /// Does something with every skill, two at a time.
@@ -35,7 +24,7 @@ fn each(skills: &[(String, PathBuf)], work: impl Fn(&str, &Path) + Sync) {
 
 #[test]
 fn real_skills_are_valid_and_the_scanner_does_not_block_them() {
-    let Some(skills) = collection() else { return };
+    let skills = named_skills();
     let sandbox = Sandbox::new();
     let paths: Vec<&str> = skills.iter().map(|(_, path)| path.to_str().unwrap()).collect();
     let checked = sandbox.ask(&[&["validate"], &paths[..]].concat()).json();
@@ -50,7 +39,7 @@ fn real_skills_are_valid_and_the_scanner_does_not_block_them() {
 
 #[test]
 fn real_skills_are_packed_published_installed_changed_and_restored_byte_for_byte() {
-    let Some(skills) = collection() else { return };
+    let skills = named_skills();
     let sandbox = Sandbox::new();
     let job = Journey::new(&sandbox);
     each(&skills, |name, folder| {

@@ -11,9 +11,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use testkit::Random;
+
 use super::{
     boundaries::{Boundary, Effect},
-    random::Random,
     tracer::{Order, Watcher},
 };
 

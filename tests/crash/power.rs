@@ -2,10 +2,11 @@
 
 use std::{env, fs, time::Instant};
 
+use testkit::Random;
+
 use super::{
     disk::Disk,
     observed::own,
-    random::Random,
     scenario::SCENARIOS,
     tally::Tally,
     trial::{Outcome, Trial, is_skipped, run_all, said},
@@ -38,7 +39,7 @@ fn losses(trial: &Trial) -> Vec<Loss> {
 }
 
 fn run(trial: &Trial, loss: Loss) -> Tally {
-    let mut random = Random::of(loss.seed, loss.case);
+    let mut random = Random::new(loss.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(loss.case as u64));
     trial.place.restore();
     // One in five comes after the report, which is where nothing may be lost.
     let last = trial.boundaries.len() - 1;

@@ -304,15 +304,11 @@ fn of_several_that_install_at_once_none_is_lost_from_the_lock_file() {
 
 #[test]
 fn real_skills_are_published_and_installed_as_they_are() {
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/skills");
-    let Ok(folders) = fs::read_dir(&place) else {
-        return println!("skipped: {} is not there", place.display());
-    };
     let world = World::new();
     let by_acme = PublishOptions { owner: Some("acme".to_owned()), ..PublishOptions::default() };
     let mut published = std::collections::BTreeMap::new();
     let mut refused = Vec::new();
-    for folder in folders.map(|folder| folder.unwrap().path()).filter(|folder| folder.is_dir()) {
+    for folder in testkit::skills() {
         match world.publish_with(&folder, &by_acme) {
             Ok(release) => drop(published.insert(release.name.to_string(), release.digest)),
             Err(error) => refused.push(format!("{}: {error}", folder.display())),

@@ -31,7 +31,6 @@ mod record;
 pub mod runs;
 mod schema;
 mod stats;
-pub mod suite;
 mod when;
 
 pub use evaluate::{Evaluation, Noted, Replayed, evaluate, force, look, replay};

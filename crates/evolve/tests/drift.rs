@@ -2,9 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
-use evolve::{Case, Decision, GateConfig, SETTLED_RUNS, Standing, Verdict, decide, suite::Random};
+use evolve::{Case, Decision, GateConfig, SETTLED_RUNS, Standing, Verdict, decide};
 use jiff::{SignedDuration, Timestamp};
 use library::{Outcome, OutcomeKind, RevisionId, TrialTerms};
+use testkit::Random;
 
 /// Courses that are looked at.
 const COURSES: u64 = 120;

@@ -4,9 +4,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
-use evolve::{Case, GateConfig, Standing, Verdict, decide, suite::Random};
+use evolve::{Case, GateConfig, Standing, Verdict, decide};
 use jiff::{SignedDuration, Timestamp};
 use library::{Arm, Basis, Outcome, OutcomeKind, RevisionId, StoredTrial};
+use testkit::Random;
 
 const COURSES: u64 = 60;
 const DAYS: i64 = 14;

@@ -1,22 +1,16 @@
 //! Binaries are no text: noise says nothing, and text inside it is still read.
 
-#![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read the folder of real skills")]
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
-use std::{fs, path::Path};
+use std::path::Path;
 
 use scan::{Finding, Report, Severity, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
-/// Random bytes by SplitMix64.
+/// Random bytes that follow from a seed.
 fn noise(seed: u64, len: usize) -> Vec<u8> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let z = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    };
-    (0..len.div_ceil(8)).flat_map(|_| next().to_le_bytes()).take(len).collect()
+    let mut random = testkit::Random::new(seed);
+    (0..len.div_ceil(8)).flat_map(|_| random.word().to_le_bytes()).take(len).collect()
 }
 
 fn scan_bytes(path: &str, bytes: &[u8]) -> Report {
@@ -100,35 +94,19 @@ fn hidden_characters_are_found_in_a_text_with_a_bad_byte() {
     }
 }
 
-fn files_below(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
-    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        if path.is_dir() {
-            files_below(&path, found);
-        } else {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
+#[ignore = "needs SKILLHUB_TEST_DATA"]
 fn real_fonts_and_pictures_are_no_text() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/skills");
-    if !folder.is_dir() {
-        println!("skipped: no folder of real skills next to the checkout");
-        return;
-    }
-    let mut paths = Vec::new();
-    files_below(&folder, &mut paths);
     let mut seen = 0;
-    for path in paths {
-        let extension = path.extension().unwrap_or_default().to_str().unwrap();
+    for (name, bytes) in testkit::files(&testkit::collection().join("skills")) {
+        let extension = Path::new(&name).extension().unwrap_or_default().to_str().unwrap();
         if !matches!(extension, "ttf" | "otf" | "woff" | "woff2" | "png" | "jpg" | "pdf" | "gz") {
             continue;
         }
         seen += 1;
-        let report = scan_bytes(&format!("assets/a.{extension}"), &fs::read(&path).unwrap());
+        let report = scan_bytes(&format!("assets/a.{extension}"), &bytes);
         let rules: Vec<_> = above(&report, Severity::Low).iter().map(|finding| finding.rule.to_string()).collect();
-        assert!(rules.is_empty() || extension == "gz" && rules == ["nested-archive"], "{}: {rules:?}", path.display());
+        assert!(rules.is_empty() || extension == "gz" && rules == ["nested-archive"], "{name}: {rules:?}");
     }
     assert!(seen > 0, "the folder holds binaries");
 }

@@ -3,7 +3,7 @@
 
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read the folder of real skills")]
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs};
 
 use scan::{Finding, Report, Severity, Verdict, scan};
 use skill::{Bundle, File, Limits, SkillPath};
@@ -21,15 +21,13 @@ const AUTHORS: &str = include_str!("data/authors.tsv");
 /// Short passages that were written for the weights to be learned from.
 const TAUGHT: &str = include_str!("data/taught.tsv");
 
-/// A skill for machines that have no real ones.
+/// A short skill beside the real ones.
 const PLAIN: &str =
     "---\nname: notes\ndescription: Keeps notes.\n---\n\n# Notes\n\nRead the notes.\n\n## Use\n\nSay what you want.\n";
 
 /// The good skills that sentences are put into.
 fn hosts() -> Vec<String> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/skills");
-    let mut skills: Vec<_> = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
-    skills.sort();
+    let skills = testkit::skills();
     let texts = skills.iter().filter_map(|skill| fs::read_to_string(skill.join("SKILL.md")).ok());
     texts.chain([PLAIN.to_owned()]).collect()
 }

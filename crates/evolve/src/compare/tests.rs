@@ -1,29 +1,18 @@
 //! That comparisons decide as their rules say, and how often they are wrong.
 
+use testkit::Random;
+
 use super::*;
 
-/// A generator with a seed, for streams that are the same each time.
-struct Chance(u64);
-
-impl Chance {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn marks(&mut self, rates: &[f64]) -> Marks {
-        rates.iter().map(|rate| Some(self.next() < *rate)).collect()
-    }
+fn marks(random: &mut Random, rates: &[f64]) -> Marks {
+    rates.iter().map(|rate| Some(random.happens(*rate))).collect()
 }
 
-fn runs(chance: &mut Chance, base: &[Vec<f64>], candidate: &[Vec<f64>], repeat: usize) -> Vec<CaseRuns> {
+fn runs(chance: &mut Random, base: &[Vec<f64>], candidate: &[Vec<f64>], repeat: usize) -> Vec<CaseRuns> {
     let case = |(index, (base, candidate)): (usize, (&Vec<f64>, &Vec<f64>))| CaseRuns {
         id: index.to_string(),
-        trial: (0..2).map(|_| chance.marks(base)).collect(),
-        pairs: (0..repeat).map(|_| (chance.marks(base), chance.marks(candidate))).collect(),
+        trial: (0..2).map(|_| marks(chance, base)).collect(),
+        pairs: (0..repeat).map(|_| (marks(chance, base), marks(chance, candidate))).collect(),
     };
     base.iter().zip(candidate).enumerate().map(case).collect()
 }
@@ -32,7 +21,7 @@ fn steady(base: &[&[bool]], candidate: &[&[bool]], repeat: usize) -> Comparison 
     let rates = |side: &[&[bool]]| {
         side.iter().map(|case| case.iter().map(|m| f64::from(u8::from(*m))).collect()).collect::<Vec<Vec<f64>>>()
     };
-    compare(&runs(&mut Chance(1), &rates(base), &rates(candidate), repeat), Rules::default())
+    compare(&runs(&mut Random::new(1), &rates(base), &rates(candidate), repeat), Rules::default())
 }
 
 #[test]
@@ -85,10 +74,10 @@ fn a_gain_that_the_held_out_cases_lose_again_is_none() {
 
 #[test]
 fn equal_sides_are_promoted_and_called_worse_no_oftener_than_the_rules_say() {
-    let mut chance = Chance(20_261);
+    let mut chance = Random::new(20_261);
     let (mut better, mut worse, rounds) = (0, 0, 4_000);
     for _ in 0..rounds {
-        let rates: Vec<Vec<f64>> = (0..6).map(|_| (0..3).map(|_| 0.5 + chance.next() / 2.0).collect()).collect();
+        let rates: Vec<Vec<f64>> = (0..6).map(|_| (0..3).map(|_| 0.5 + chance.draw() / 2.0).collect()).collect();
         match compare(&runs(&mut chance, &rates, &rates, 8), Rules::default()).decision {
             Decision::Better => better += 1,
             Decision::Worse => worse += 1,
@@ -102,7 +91,7 @@ fn equal_sides_are_promoted_and_called_worse_no_oftener_than_the_rules_say() {
 
 #[test]
 fn a_real_loss_is_found_under_noise() {
-    let mut chance = Chance(7);
+    let mut chance = Random::new(7);
     let base: Vec<Vec<f64>> = (0..8).map(|_| vec![0.95; 3]).collect();
     let candidate: Vec<Vec<f64>> = (0..8).map(|_| vec![0.95, 0.95, 0.5]).collect();
     let found = (0..200)

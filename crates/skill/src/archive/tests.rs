@@ -1,10 +1,6 @@
 //! Archives that are taken, and hostile ones, built byte by byte, that are not.
-#![expect(clippy::disallowed_methods, reason = "tests read real skills and scratch folders")]
 
-use std::{
-    io::{Cursor, Write as _},
-    path::Path,
-};
+use std::io::{Cursor, Write as _};
 
 use proptest::prelude::*;
 use zip::{CompressionMethod, ZipArchive, ZipWriter, write::SimpleFileOptions};
@@ -544,30 +540,11 @@ fn a_second_skill_md_is_refused_outside_evals() {
 
 #[test]
 fn the_public_skills_come_back_as_they_were() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/skills");
-    let Ok(skills) = std::fs::read_dir(&root) else {
-        return eprintln!("skipped: the folder of public skills is absent");
-    };
-    let mut read = 0;
-    for folder in skills.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
-        let mut files = Vec::new();
-        collect(&folder, &folder, &mut files);
+    for folder in testkit::skills() {
+        let files = testkit::files(&folder).into_iter();
+        let files = files.map(|(name, bytes)| (path(&name), File { bytes: bytes.into(), executable: false }));
         let bundle = Bundle::from_files(files, &Limits::default()).unwrap();
         assert_eq!(open(&pack(&bundle)).as_ref(), Ok(&bundle), "{}", folder.display());
-        read += 1;
-    }
-    assert!(read > 0);
-}
-
-fn collect(root: &Path, folder: &Path, files: &mut Vec<(SkillPath, File)>) {
-    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        if entry.is_dir() {
-            collect(root, &entry, files);
-        } else {
-            let name = entry.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-            let bytes = std::fs::read(&entry).unwrap().into();
-            files.push((path(&name), File { bytes, executable: false }));
-        }
     }
 }
 

@@ -1,11 +1,10 @@
-//! Proposals on public skills, replayed on heads that have moved: how many merge, and that none of them
+//! Proposals on real skills, replayed on heads that have moved: how many merge, and that none of them
 //! ends in a wrong place.
 //!
 //! Every change is a range of bytes of the base and what stands there instead, so that the right result
 //! is known without any merge: all changes made to the base at once.
-#![expect(clippy::disallowed_methods, reason = "tests read real skills")]
 
-use std::{collections::BTreeMap, ops::Range, path::Path};
+use std::{collections::BTreeMap, ops::Range, path::PathBuf};
 
 use super::*;
 use crate::frontmatter;
@@ -13,18 +12,11 @@ use crate::frontmatter;
 /// Set to a number, replays so many proposals instead of the few of an ordinary run.
 const COUNT: &str = "SKILLHUB_MERGE_REPLAYS";
 
-/// The public skills by path, without those that are too short to be changed in many places.
+/// Skills that are long enough to be changed in many places, by path.
 pub(super) fn skills() -> Vec<Bundle> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/skills");
-    let Ok(folders) = std::fs::read_dir(&root) else {
-        eprintln!("skipped: the folder of public skills is absent");
-        return Vec::new();
-    };
-    let mut folders: Vec<_> = folders.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect();
-    folders.sort();
-    let read = |folder: &std::path::PathBuf| {
-        let mut files = Vec::new();
-        collect(folder, folder, &mut files);
+    let read = |folder: PathBuf| {
+        let files = testkit::files(&folder).into_iter();
+        let files = files.map(|(name, bytes)| (path(&name), File { bytes: bytes.into(), executable: false }));
         Bundle::from_files(files, &Limits::default()).unwrap()
     };
     let long = |skill: &Bundle| {
@@ -32,18 +24,7 @@ pub(super) fn skills() -> Vec<Bundle> {
             .skill_md()
             .is_some_and(|text| frontmatter::split(text).is_ok_and(|split| split.body.lines().count() >= 40))
     };
-    folders.iter().map(read).filter(long).collect()
-}
-
-fn collect(root: &Path, folder: &Path, files: &mut Vec<(SkillPath, File)>) {
-    for entry in std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
-        if entry.is_dir() {
-            collect(root, &entry, files);
-        } else {
-            let name = entry.strip_prefix(root).unwrap().to_str().unwrap().replace('\\', "/");
-            files.push((path(&name), File { bytes: std::fs::read(&entry).unwrap().into(), executable: false }));
-        }
-    }
+    testkit::skills().into_iter().map(read).filter(long).collect()
 }
 
 /// Numbers that look random and are the same in every run.
@@ -243,10 +224,7 @@ pub(super) fn draw_side(skill: &Bundle, random: &mut Random, count: usize, mark:
 #[test]
 fn no_replayed_proposal_ends_in_a_wrong_place() {
     let skills = skills();
-    if skills.is_empty() {
-        return;
-    }
-    let count = std::env::var(COUNT).map_or(60, |count| count.parse().unwrap());
+    let count = std::env::var(COUNT).map_or(200, |count| count.parse().unwrap());
     let mut random = Random(0x5eed);
     let mut tally: BTreeMap<Near, [usize; 2]> = BTreeMap::new();
     for number in 0..count {

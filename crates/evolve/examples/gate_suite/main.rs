@@ -4,7 +4,9 @@
 
 use std::io::{self, Write};
 
-use evolve::suite::{Family, Gate, HORIZON, PairGate, pair_delays, score, wald_bound};
+mod suite;
+
+use suite::{Family, Gate, HORIZON, PairGate, pair_delays, score, wald_bound};
 
 fn main() -> io::Result<()> {
     let mut numbers = std::env::args().skip(1).filter_map(|word| word.parse::<u64>().ok());

@@ -3,41 +3,16 @@
 //! Everything follows from a seed. The gates that others use are made anew here from what they are said to do,
 //! so that all see the same courses. `cargo run -p skillhub-evolve --example gate_suite` prints the tables of `docs/GATE.md`.
 
-use library::Arm;
-
-use crate::{
+use evolve::{
+    KNOWN_RATE_ALPHA, UNKNOWN_RATE_ALPHA,
     eprocess::{EProcess, against_rate, of_pair, wilson},
-    gate::pairs,
-    policy::{KNOWN_RATE_ALPHA, UNKNOWN_RATE_ALPHA},
+    pairs,
 };
+use library::Arm;
+use testkit::Random;
 
 /// Runs after which a gate that has not fired is said not to.
 pub const HORIZON: usize = 200;
-
-/// Numbers that follow from a seed (SplitMix64).
-#[derive(Debug, Clone)]
-pub struct Random(u64);
-
-impl Random {
-    /// Those of a seed.
-    #[must_use]
-    pub fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// The next one, at least 0 and below 1.
-    pub fn draw(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
-
-    fn is(&mut self, chance: f64) -> bool {
-        self.draw() < chance
-    }
-}
 
 /// One run of a course as it is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -158,19 +133,19 @@ impl Family {
         let runs = 0..HORIZON;
         match self {
             Self::Stable(rate) | Self::Worse(_, rate) | Self::Timed(rate, _) => {
-                runs.map(|_| told(random.is(rate))).collect()
+                runs.map(|_| told(random.happens(rate))).collect()
             }
             Self::Drift(from, to) => {
                 let at = |run: usize| from + (to - from) * run as f64 / HORIZON as f64;
-                runs.map(|run| told(random.is(at(run)))).collect()
+                runs.map(|run| told(random.happens(at(run)))).collect()
             }
             Self::Late(before, after, at) => {
-                runs.map(|run| told(random.is(if run < at { before } else { after }))).collect()
+                runs.map(|run| told(random.happens(if run < at { before } else { after }))).collect()
             }
             Self::Missing(rate, share) => runs.map(|_| missing(random, rate, share)).collect(),
             Self::Doubled(rate) => runs
                 .flat_map(|_| {
-                    let one = told(random.is(rate));
+                    let one = told(random.happens(rate));
                     [one, Told { double: true, ..one }]
                 })
                 .collect(),
@@ -179,7 +154,7 @@ impl Family {
                 let mut success = true;
                 runs.map(|run| {
                     if run % times == 0 {
-                        success = random.is(rate);
+                        success = random.happens(rate);
                     }
                     Told { same_task: run % times != 0, ..told(success) }
                 })
@@ -191,15 +166,15 @@ impl Family {
 }
 
 fn missing(random: &mut Random, rate: f64, share: f64) -> Told {
-    let success = random.is(rate);
-    let is_missing = random.is(if success { share / 2.0 } else { share });
+    let success = random.happens(rate);
+    let is_missing = random.happens(if success { share / 2.0 } else { share });
     Told { success: (!is_missing).then_some(success), double: false, same_task: false }
 }
 
 /// Results told in the order of their run and a chance delay.
 fn delayed(random: &mut Random, rate: f64, most: usize) -> Vec<Told> {
     let mut all: Vec<(f64, bool)> =
-        (0..HORIZON).map(|run| (run as f64 + random.draw() * most as f64, random.is(rate))).collect();
+        (0..HORIZON).map(|run| (run as f64 + random.draw() * most as f64, random.happens(rate))).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     all.into_iter().map(|(_, success)| Told { success: Some(success), double: false, same_task: false }).collect()
 }
@@ -208,11 +183,11 @@ fn delayed(random: &mut Random, rate: f64, most: usize) -> Vec<Told> {
 fn bursty(random: &mut Random, rate: f64, length: f64) -> Vec<Told> {
     let end = 1.0 / length;
     let begin = end * (1.0 - rate) / rate;
-    let mut fails = random.is(1.0 - rate);
+    let mut fails = random.happens(1.0 - rate);
     (0..HORIZON)
         .map(|_| {
             let success = !fails;
-            fails = if fails { !random.is(end) } else { random.is(begin) };
+            fails = if fails { !random.happens(end) } else { random.happens(begin) };
             Told { success: Some(success), double: false, same_task: false }
         })
         .collect()
@@ -338,7 +313,8 @@ pub fn pair_delays(gate: PairGate, rates: (f64, f64), most: usize, courses: usiz
     let mut random = Random::new(seed);
     let mut delays: Vec<Option<usize>> = (0..courses)
         .map(|_| {
-            let course: Vec<(bool, bool)> = (0..most).map(|_| (random.is(rates.0), random.is(rates.1))).collect();
+            let course: Vec<(bool, bool)> =
+                (0..most).map(|_| (random.happens(rates.0), random.happens(rates.1))).collect();
             match gate {
                 PairGate::Bayes => bayes(&course),
                 PairGate::Evidence => evidence(&course),
