@@ -1,8 +1,8 @@
-//! [`Accept`]: a person accepts what blocks a skill, while the operation that brings it waits.
+//! [`Accept`]: a callback through which a person accepts the findings that block a skill, while the operation waits.
 //!
-//! What they accept becomes waivers, which are stored before the skill is committed: the commit, and every later look at
-//! the skill, judge it by the same waivers. A commit that fails leaves waivers for content that is not there, which have
-//! no effect.
+//! The accepted findings become waivers, which are stored before the skill is committed, so that the commit and every
+//! later scan use the same waivers. If the commit fails, the stored waivers refer to content that the library does not
+//! have. Such waivers have no effect.
 
 use library::{Actor, Library, LibraryError, Stamp, StoredWaiver};
 use scan::Blocked;
@@ -13,16 +13,17 @@ use crate::lock_file::LockedWaiver;
 /// A skill that the scan blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockedSkill<'a> {
-    /// Name under which it would be managed.
+    /// Name that the skill would have in the library.
     pub name: &'a SkillName,
-    /// The files and what was found in them.
+    /// Scanned files and the findings in them.
     pub blocked: &'a Blocked,
-    /// What the lock file says that somebody accepted; each home decides for itself.
+    /// Waivers that the lock file lists because somebody accepted them. They are shown but not applied: each home
+    /// decides for itself.
     pub told: &'a [LockedWaiver],
 }
 
-/// Chooses the waivers under which blocked skills pass: a list for each, in their order. An empty or missing list
-/// leaves its skill blocked. Called once for all skills of an operation.
+/// Chooses the waivers under which blocked skills pass: one list for each skill, in the same order. An empty or missing
+/// list leaves its skill blocked. Called once for all skills of an operation.
 pub type Accept<'a> = dyn Fn(&[BlockedSkill<'_>]) -> Vec<Vec<StoredWaiver>> + 'a;
 
 /// An [`Accept`] for callers without a person: every blocked skill stays blocked.
@@ -31,7 +32,8 @@ pub fn accept_nothing(_: &[BlockedSkill<'_>]) -> Vec<Vec<StoredWaiver>> {
     Vec::new()
 }
 
-/// Stores waivers of one skill, in place of earlier ones for the same findings, and logs them as part of the operation.
+/// Stores waivers of one skill and logs them as part of the operation. A waiver replaces an earlier one for the same
+/// finding.
 ///
 /// # Errors
 /// The state is damaged or cannot be written.

@@ -1,4 +1,4 @@
-//! [`adopt`]: skill folders that are there already become managed as they are.
+//! [`adopt`]: manages skill folders that already exist, without changing their files.
 
 mod accepting;
 mod folders;
@@ -34,25 +34,25 @@ use crate::{
     tracked::TrackedFolders,
 };
 
-/// How taking over one folder ended.
+/// Outcome of adopting one folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdoptStatus {
-    /// It is revision 1 of a skill of the library.
+    /// The folder became the first revision of a skill of the library.
     Adopted,
-    /// The library has it already.
+    /// The library already has the skill with these files.
     Unchanged,
-    /// It would be taken over.
+    /// The folder would be adopted; nothing was written.
     DryRun,
-    /// The scan blocks it.
+    /// The scan blocks the skill.
     Blocked,
-    /// It is a link, and links of its folder are not followed.
+    /// The folder is a link, and links below the requested path are not followed.
     PassedOver,
-    /// It was not taken over for another reason.
+    /// Adopting failed for another reason, given in [`Adopted::error`].
     Failed,
 }
 
 impl AdoptStatus {
-    /// The status in JSON.
+    /// Returns the word for the status in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -66,95 +66,96 @@ impl AdoptStatus {
     }
 }
 
-/// What became of one folder.
+/// Result of adopting one folder.
 #[derive(Debug)]
 pub struct Adopted {
-    /// The folder as it was found.
+    /// Path of the folder as it was found, with links in its last component kept.
     pub source: PathBuf,
-    /// The skill's name, where it came to be known.
+    /// Name of the skill; `None` if reading failed before the name was known.
     pub name: Option<SkillName>,
-    /// The skill's folder in the library.
+    /// Path of the skill's folder in the library.
     pub path: Option<PathBuf>,
-    /// How it ended.
+    /// Outcome for this folder.
     pub status: AdoptStatus,
-    /// The skill's head.
+    /// Head of the skill after the commit.
     pub revision: Option<RevisionId>,
-    /// The digest of its files.
+    /// Digest of the skill's files.
     pub digest: Option<Digest>,
-    /// The agents in whose folder the original was found.
+    /// Ids of the agents in whose folder the original was found.
     pub agents: Vec<&'static str>,
-    /// Whether the files were copied and the original stays where it was.
+    /// True if the files were copied into the library and the original was left unchanged.
     pub copied: bool,
-    /// Links and copies that show the skill in agents' folders; of a dry run, those that would.
+    /// Links and copies in agents' folders through which agents see the skill. A dry run lists those that it would
+    /// create.
     pub links: Vec<PathBuf>,
-    /// Originals that links replaced; `undo` brings them back.
+    /// Originals that were replaced with links. `undo` restores them.
     pub originals: Vec<PathBuf>,
     /// Warnings for the user, one sentence each.
     pub warnings: Vec<String>,
-    /// What the scanner found.
+    /// Scan report, if the skill was scanned.
     pub report: Option<Report>,
-    /// What departs from the standard and was passed over.
+    /// Deviations from the Agent Skills standard that do not prevent adopting.
     pub problems: Vec<Problem>,
-    /// Why the folder does not show the revision yet.
+    /// Reason why the folder does not have the files of the revision yet.
     pub checkout_pending: Option<String>,
-    /// Why it was not taken over.
+    /// Reason why the folder was not adopted.
     pub error: Option<AdoptError>,
 }
 
-/// Why a folder, or everything, was not taken over.
+/// Reasons why a folder, or the whole batch, was not adopted.
 #[derive(Debug, Error)]
 pub enum AdoptError {
     /// The folder cannot be opened.
     #[error("cannot open {}: {source}", path.display())]
     Open {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// No skill in it.
+    /// The folder has no `SKILL.md`.
     #[error("there is no skill in {}", path.display())]
     NoSkill {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
     /// The folder cannot be read as a skill.
     #[error("{} cannot be read: {source}", path.display())]
     Folder {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// What stands in it.
+        /// Error found in its content.
         source: FolderError,
     },
-    /// The skill cannot be used.
+    /// The skill has problems that prevent its use.
     #[error("{} is not a usable skill: {}", path.display(), problems.first().map_or("", |p| p.message.as_str()))]
     Invalid {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// All problems.
+        /// All problems, also those that alone would not prevent its use.
         problems: Vec<Problem>,
     },
-    /// Neither the frontmatter nor the folder has a name that a skill can have.
+    /// Neither the folder's name nor the frontmatter's is valid for a skill.
     #[error("{name:?} cannot be the name of a skill's folder: {source}")]
     Name {
-        /// The name.
+        /// Name of the folder.
         name: String,
-        /// The rule that it breaks.
+        /// Rule that the name breaks.
         source: NameError,
     },
-    /// The scan blocks.
+    /// The scan blocks the skill.
     #[error(transparent)]
     Blocked(#[from] Box<Blocked>),
-    /// The policy refuses.
+    /// The policy denies the change.
     #[error(transparent)]
     Denied(#[from] Denied),
     /// The library has another skill of this name.
     #[error("the library has another skill called {0}")]
     Exists(SkillName),
-    /// The library.
+    /// The library cannot be read or written.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// The commit.
+    /// Committing the batch failed.
     #[error(transparent)]
     Commit(#[from] CommitError),
 }
@@ -194,7 +195,7 @@ impl Fails for AdoptError {
 }
 
 impl AdoptError {
-    /// What the scanner found, when that is the reason.
+    /// Returns the scan report if the scan blocks the skill.
     #[must_use]
     pub fn report(&self) -> Option<&Report> {
         match self {
@@ -203,7 +204,7 @@ impl AdoptError {
         }
     }
 
-    /// What is wrong with the skill, when that is the reason.
+    /// Returns the problems of the skill if it is invalid, otherwise an empty slice.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         match self {
@@ -213,29 +214,29 @@ impl AdoptError {
     }
 }
 
-/// Skill folders that are to be managed, and how.
+/// Skill folders to manage, and options.
 #[derive(Debug)]
 pub struct AdoptRequest<'a> {
-    /// Skill folders, links to such, and folders of these.
+    /// Skill folders, links to skill folders, or folders that contain them.
     pub paths: &'a [PathBuf],
-    /// The folders of the agents in use, where every skill is linked.
+    /// Folders of the agents in use. Every adopted skill is linked in each.
     pub in_use: &'a [AgentFolder],
-    /// The folders of all agents, of the project and of the user.
+    /// Folders of all agents, of the project and of the user.
     pub known: &'a [AgentFolders],
-    /// The paths whose links to skills elsewhere are followed.
+    /// Paths below which links to skills outside the library are followed.
     pub follows_links: &'a [PathBuf],
-    /// Whether folders that git tracks are replaced with links.
+    /// True if folders that git tracks are replaced with links.
     pub replaces_tracked: bool,
-    /// Do everything but change something.
+    /// Check and report, but change nothing.
     pub dry_run: bool,
 }
 
-/// Manages skill folders, and the children of folders that hold skills. A folder inside the library gets a history;
-/// one elsewhere is copied into the library. Agents in use get links, also in place of the originals in their
-/// folders, which are moved aside and kept.
+/// Manages skill folders, and the children of folders that hold skills. A folder inside the library gets a history; one
+/// outside is copied into the library. Agents in use get links. These also replace the originals in agents' folders,
+/// which are moved aside and kept.
 ///
 /// # Errors
-/// [`AdoptError`] when the commit fails; then nothing was adopted. Faults of one folder are in its own result.
+/// [`AdoptError`] when the commit fails; then nothing was adopted. Errors of one folder are in its own result.
 pub fn adopt(
     library: &mut Library,
     request: &AdoptRequest<'_>,
@@ -270,7 +271,7 @@ pub fn adopt(
         for result in results.iter_mut().filter(|result| result.name.as_ref().is_some_and(|n| accepted.contains(n))) {
             request.plan_links(library, result, &mut plans, &mut tracked);
         }
-        // What follows from the commit belongs to it.
+        // The links that follow the commit are part of the same uninterruptible section.
         let _whole = Section::enter().map_err(CommitError::from)?;
         let committed = commit_all(library, commits, &plans, stamp)?;
         follow_all(library, &mut results, (committed, plans), stamp);
@@ -278,7 +279,7 @@ pub fn adopt(
     Ok(results)
 }
 
-/// Takes an error into the result, and a refusal by the policy into the log.
+/// Stores an error in the result, and logs a denial by the policy unless this is a dry run.
 fn refuse(library: &Library, result: &mut Adopted, error: AdoptError, (stamp, dry_run): (&Stamp, bool)) {
     if let (AdoptError::Denied(denied), false) = (&error, dry_run) {
         let (skill, code) = (denied.skill.as_str(), denied.failure().code);
@@ -306,7 +307,7 @@ fn commit_all(
     Ok(library.commit_planned(commits.collect(), Vec::new(), Plans { links, lock_lines: None })?)
 }
 
-/// Takes the outcome into the results. Skills that the library had already are linked without a commit.
+/// Copies the outcome into the results. Skills that the library already had are linked without a commit.
 fn follow_all(
     library: &Library,
     results: &mut [Adopted],
@@ -330,7 +331,7 @@ fn follow_all(
 }
 
 impl AdoptRequest<'_> {
-    /// The skill folders at and below the paths.
+    /// Finds the skill folders at and below the requested paths.
     fn expand(&self, library: &Library) -> Expanded {
         let mut all = Expanded::default();
         for path in self.paths {
@@ -341,7 +342,8 @@ impl AdoptRequest<'_> {
         all
     }
 
-    /// The agents' folder in which a path stands, also one that a host only reads.
+    /// Returns the agents' folder that directly contains a path, including folders that a host reads but skillhub does
+    /// not write.
     fn folder_of(&self, path: &Path) -> Option<AgentFolder> {
         self.known.iter().flat_map(|known| known.all_read()).find(|folder| path.parent() == Some(&folder.path))
     }
@@ -374,7 +376,7 @@ impl AdoptRequest<'_> {
     }
 }
 
-/// A skill that passed, with the tombstone that its history may end in.
+/// A cleared skill: name, tombstone that ends its history if any, files, and whether its folder is in the library.
 type Passed = (SkillName, Option<RevisionId>, Cleared, bool);
 
 fn permit_adopting(name: &SkillName, (files, verdict): (&Bundle, Verdict), permit: &Permit<'_>) -> Result<(), Denied> {
@@ -388,13 +390,13 @@ fn permit_adopting(name: &SkillName, (files, verdict): (&Bundle, Verdict), permi
     })
 }
 
-/// Whether another skill of the batch has the name.
+/// Returns whether the batch has another skill with the same name and different content.
 fn is_other(commits: &[Passed], commit: &Passed) -> bool {
     let same_name = commits.iter().find(|(skill, ..)| *skill == commit.0);
     same_name.is_some_and(|known| !known.2.bundle().same_but_line_ends(commit.2.bundle()))
 }
 
-/// What to commit for a folder; `None` when the library has it already.
+/// Builds the commit for a folder; `None` if the library already has the skill.
 fn look_at(
     library: &Library,
     path: &Path,
@@ -410,7 +412,7 @@ fn look_at(
     result.copied = !in_library;
     let head = library.head(&name)?;
     if let Some(head) = head.as_ref().filter(|head| !head.tombstone) {
-        // A skill that is hidden from an agent answers as a free name does.
+        // The policy decides first, so that a skill hidden from an agent gets the same answer as an unused name.
         permit_adopting(&name, (&bundle, Verdict::Allow), permit)?;
         result.revision = Some(head.id.clone());
         let is_known = in_library || library.former_contents(&name).any(|former| former.same_but_line_ends(&bundle));
@@ -435,7 +437,7 @@ fn read(path: &Path) -> Result<Bundle, AdoptError> {
         .map_err(|source| AdoptError::Folder { path: path.to_owned(), source })
 }
 
-/// The folder's name, which is the skill's identity; where no skill can have that, the frontmatter's.
+/// Returns the folder's name, which identifies the skill. If it is not a valid skill name, returns the frontmatter's.
 fn name_of(path: &Path, bundle: &Bundle, result: &mut Adopted) -> Result<SkillName, AdoptError> {
     let folder = path.file_name().unwrap_or_default().to_string_lossy();
     let skill_md = bundle.get(&SkillPath::skill_md()).map(|file| file.bytes.to_vec()).unwrap_or_default();
@@ -474,7 +476,7 @@ impl Adopted {
         self.error = Some(error);
     }
 
-    /// The skill as a person is asked about it, where the scan blocks it.
+    /// Returns the skill in the form in which a person is asked about it, if the scan blocks it.
     fn as_blocked(&self) -> Option<BlockedSkill<'_>> {
         match (&self.error, &self.name) {
             (Some(AdoptError::Blocked(blocked)), Some(name)) => Some(BlockedSkill { name, blocked, told: &[] }),

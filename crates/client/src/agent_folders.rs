@@ -1,4 +1,4 @@
-//! [`AgentFolders`]: where the agents of one project, or of one user, look for skills.
+//! [`AgentFolders`]: the folders in which the agents of a project, or of a user, look for skills.
 
 use std::path::{Path, PathBuf};
 
@@ -8,57 +8,57 @@ use thiserror::Error;
 
 use crate::search;
 
-/// One folder in which agents look for skills.
+/// A folder in which one or more agents look for skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentFolder {
-    /// The ids of the agents that look there.
+    /// Ids of the agents that read it.
     pub ids: Vec<&'static str>,
-    /// The folder, absolute, links resolved; it need not exist.
+    /// Absolute path with links resolved. The folder need not exist.
     pub path: PathBuf,
-    /// Whether something of these agents is there already, so that they are taken to be in use.
+    /// True if files of these agents exist already, so that the agents count as in use.
     pub in_use: bool,
-    /// Whether it gets copies, since the hosts that read it do not follow links.
+    /// True if skills are copied into it, because its hosts do not follow links.
     pub copy: bool,
 }
 
 impl AgentFolder {
-    /// The folder as a place for links; `replaces` says whether originals are moved aside for them.
+    /// Returns the folder as a link target. `replaces` is true if originals are moved aside for links.
     #[must_use]
     pub fn target(&self, replaces: bool) -> LinkTarget {
         LinkTarget { folder: self.path.clone(), copy: self.copy, replaces }
     }
 }
 
-/// The folders of all agents.
+/// Skill folders of all agents, for one project or one user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentFolders {
     folders: Vec<AgentFolder>,
     outside: Vec<AgentFolder>,
-    /// Every folder that an agent's host reads, by the agent's id.
+    /// Every folder that an agent's host reads, with the agent's id.
     read: Vec<(&'static str, PathBuf)>,
     detects: bool,
 }
 
-/// An agent that cannot be served.
+/// Reasons why skills cannot be linked for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AgentError {
-    /// Nobody has this id.
+    /// No agent has this id.
     #[error("there is no agent {id:?}")]
     Unknown {
-        /// The id as given.
+        /// Id as the user gave it.
         id: String,
-        /// The nearest id that there is.
+        /// Most similar known id, if any is close enough.
         nearest: Option<&'static str>,
     },
     /// The agent has no skills folder for users.
     #[error("the agent {0} has no skills folder of the user")]
     NoFolder(String),
-    /// A link in the project, which may have come with a clone, leads the agent's folder out of it.
+    /// A link in the project leads the agent's folder out of the project. It may have come with a clone.
     #[error("the skills folder of the agent {id} is a link that leads out of the project, to {}", path.display())]
     Outside {
-        /// The agent.
+        /// Id of the agent.
         id: String,
-        /// Where it leads.
+        /// Target of the link, resolved.
         path: PathBuf,
     },
 }
@@ -79,8 +79,8 @@ impl Fails for AgentError {
 }
 
 impl AgentFolders {
-    /// The folders in a project. An agent is in use when its own hidden folder is there, `.claude` for
-    /// `.claude/skills`. A folder that a link leads out of the project is none of them.
+    /// Returns the folders in a project. An agent is in use if its own hidden folder exists, such as `.claude` for
+    /// `.claude/skills`. Folders that a link leads out of the project are excluded.
     #[must_use]
     pub fn of_project(root: &Path) -> Self {
         let folders = agents().iter().map(|agent| {
@@ -96,8 +96,8 @@ impl AgentFolders {
         Self { folders, outside, read, ..all }
     }
 
-    /// The folders of a user; `variable` looks up the environment. An agent is in use when the folder
-    /// that holds its skills folder is there.
+    /// Returns the folders of a user. `variable` looks up the environment. An agent is in use if the parent of its
+    /// skills folder exists and is not the user's home.
     #[must_use]
     pub fn of_user(home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Self {
         let folders = agents().iter().filter_map(|agent| {
@@ -110,7 +110,7 @@ impl AgentFolders {
         Self::collect(folders, read)
     }
 
-    /// The same with agents that the user's configuration names as in use.
+    /// Marks the agents that the user's configuration names as in use, besides the detected ones.
     #[must_use]
     pub fn with_in_use(mut self, ids: &[String]) -> Self {
         for folder in &mut self.folders {
@@ -119,19 +119,20 @@ impl AgentFolders {
         self
     }
 
-    /// The same, but only agents that are named get anything.
+    /// Disables detection, so that only agents named explicitly get links.
     #[must_use]
     pub fn without_detection(self) -> Self {
         Self { detects: false, ..self }
     }
 
-    /// All folders.
+    /// Returns the folders that skillhub can write links to.
     #[must_use]
     pub fn all(&self) -> &[AgentFolder] {
         &self.folders
     }
 
-    /// All folders, and those besides that hosts read and in which nothing is placed, with the agents that read them.
+    /// Returns all folders, followed by those that hosts read but skillhub does not write, each with the agents that
+    /// read it.
     #[must_use]
     pub fn all_read(&self) -> Vec<AgentFolder> {
         let mut all = self.folders.clone();
@@ -145,8 +146,8 @@ impl AgentFolders {
         all
     }
 
-    /// The folders of the named agents or, when none is named, of those in use. Agents whose hosts read the library
-    /// itself need none.
+    /// Returns the folders of the named agents or, if none is named, of those in use. Agents whose hosts read the
+    /// library directly need no links and are left out.
     ///
     /// # Errors
     /// [`AgentError`]
@@ -163,13 +164,13 @@ impl AgentFolders {
         Ok(chosen.map(|folder| self.for_agents(folder, is_named)).collect())
     }
 
-    /// Whether an agent's host reads a folder.
+    /// Returns whether an agent's host reads a folder.
     #[must_use]
     pub fn reads(&self, id: &str, folder: &Path) -> bool {
         self.read.iter().any(|(reader, path)| *reader == id && path == folder)
     }
 
-    /// A folder as these agents need it: with copies where one of their hosts follows no links.
+    /// Returns a folder configured for these agents: with copies if the host of one of them does not follow links.
     fn for_agents(&self, folder: &AgentFolder, is_meant: impl Fn(&&str) -> bool) -> AgentFolder {
         let mut meant = folder.ids.iter().filter(|id| is_meant(id)).filter_map(|id| find_agent(id)).peekable();
         let copy = if meant.peek().is_some() { meant.any(|agent| !agent.follows_links) } else { folder.copy };

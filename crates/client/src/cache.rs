@@ -1,4 +1,4 @@
-//! [`Cache`]: archives that were fetched once, by their hash.
+//! [`Cache`]: downloaded archives, addressed by their hash.
 
 use std::{
     io::{self, Read},
@@ -12,52 +12,52 @@ use skill::failure::{Fails, Failure};
 use skill::{Digest, Limits};
 use thiserror::Error;
 
-/// `cache/` of the home. It can be thrown away at any time.
+/// The cache, `cache/` in the home. It can be deleted at any time.
 #[derive(Debug, Clone)]
 pub struct Cache {
     home: Home,
     path: PathBuf,
 }
 
-/// Bytes of archives that the cache may keep.
+/// Size limit of the cache, in bytes.
 pub const CACHE_BYTES: u64 = 256 << 20;
 
-/// What the names of temporary folders begin with.
+/// Prefix of temporary folders' names.
 const FETCH: &str = "fetch-";
 
-/// How long a fetch may take before its folder counts as left behind.
+/// Age from which a temporary folder counts as left behind by a stopped fetch.
 const LONGEST_FETCH: Duration = Duration::from_secs(24 * 3600);
 
-/// The bytes of the cache before and after it was trimmed.
+/// Size of the cache before and after trimming, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Trimmed {
-    /// Before.
+    /// Bytes before trimming.
     pub before: u64,
-    /// After.
+    /// Bytes after trimming.
     pub after: u64,
 }
 
-/// What a look at every archive of the cache found.
+/// Result of verifying every archive in the cache.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CacheCheck {
-    /// Archives looked at.
+    /// Number of archives verified.
     pub archives: usize,
-    /// Files whose bytes do not have the hash that they are named by.
+    /// Sorted paths of files whose content does not match the hash in their name.
     pub wrong: Vec<PathBuf>,
 }
 
-/// Why the cache cannot be used.
+/// Reasons why the cache cannot be used.
 #[derive(Debug, Error)]
 pub enum CacheError {
-    /// Its folder.
+    /// The folder of the cache or home is unusable.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// The system refused.
+    /// An I/O operation failed.
     #[error("cannot use the cache {}: {source}", path.display())]
     Io {
-        /// Where.
+        /// Folder of the cache.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
@@ -72,13 +72,13 @@ impl Fails for CacheError {
 }
 
 impl Cache {
-    /// The cache of a home.
+    /// Returns the cache of a home; nothing is created.
     #[must_use]
     pub fn of(home: &Home) -> Self {
         Self { home: home.clone(), path: home.cache() }
     }
 
-    /// The archive of a hash, if it is there. One whose bytes no longer have the hash is removed.
+    /// Returns the archive with this hash, if cached. An archive whose content no longer matches the hash is deleted.
     ///
     /// # Errors
     /// [`CacheError`]
@@ -96,7 +96,7 @@ impl Cache {
         }
     }
 
-    /// Keeps an archive and returns its hash.
+    /// Stores an archive and returns its hash.
     ///
     /// # Errors
     /// [`CacheError`]
@@ -110,7 +110,7 @@ impl Cache {
         Ok(archive)
     }
 
-    /// A new temporary folder, gone when it is dropped.
+    /// Creates a temporary folder, deleted on drop.
     ///
     /// # Errors
     /// [`CacheError`]
@@ -120,8 +120,8 @@ impl Cache {
         folder.inspect(|folder| interrupt::note_temporary(folder.path())).map_err(|source| self.io(source))
     }
 
-    /// Removes the archives that were fetched first when there are more than `limit` bytes of them,
-    /// until half of that is left, and folders of fetches that were stopped.
+    /// Evicts the oldest archives when the cache exceeds `limit` bytes, until half of `limit` is left. Also deletes
+    /// folders of stopped fetches.
     ///
     /// # Errors
     /// [`CacheError`]
@@ -141,7 +141,7 @@ impl Cache {
         Ok(Trimmed { before, after })
     }
 
-    /// Compares every archive with its name.
+    /// Verifies that the content of every archive has the hash in its name.
     ///
     /// # Errors
     /// [`CacheError`]
@@ -197,7 +197,7 @@ struct Archive {
     made: std::time::SystemTime,
 }
 
-/// What is in the cache; folders of fetches that nobody can be at any more are removed on the way.
+/// Lists the archives in the cache. Deletes temporary folders too old to be in use.
 fn archives(dir: &Dir) -> io::Result<Vec<Archive>> {
     let mut archives = Vec::new();
     for folder in dir.entries()? {
@@ -220,7 +220,7 @@ fn archives(dir: &Dir) -> io::Result<Vec<Archive>> {
     Ok(archives)
 }
 
-/// `<first two digits>/<64 digits>.skill`.
+/// Returns the path within the cache: `<first two digits>/<64 digits>.skill`.
 fn file_of(archive: &Digest) -> String {
     let hex = archive.hex();
     format!("{}/{hex}.skill", hex.get(..2).unwrap_or_default())

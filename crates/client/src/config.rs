@@ -1,4 +1,4 @@
-//! [`Config`]: what the user's `config.toml` says.
+//! [`Config`]: the user's `config.toml`.
 
 pub(crate) mod error;
 mod skills;
@@ -21,25 +21,25 @@ pub use skills::{SkillsConfig, public_and_custom};
 
 const FILE: &str = "config.toml";
 
-/// `config.toml` of the home; every part has a default, so that the file need not exist.
+/// `config.toml` of the home. Every part has a default, so that the file need not exist.
 ///
 /// ```toml
 /// format = 1
-/// owner = "acme"                 # who publishes
-/// require_signatures = ["acme"]  # owners of whom nothing is installed without their signature; "*" for all
+/// owner = "acme"                 # owner to publish under
+/// require_signatures = ["acme"]  # owners whose releases are installed only if signed; "*" for all
 /// policy = "balanced"            # what agents may change: open, balanced or strict
 ///
-/// [[rules]]                      # what goes before the preset, the first that fits; see docs/guides/policy.md
+/// [[rules]]                      # checked before the preset, first match wins; see docs/guides/policy.md
 /// decision = "hold"
 /// changes = ["scripts"]
 ///
 /// [registries.team]              # for --registry team, and for the owners it may serve
 /// location = "git@host:team/skills.git"   # a git URL or a folder
-/// require_signatures = true      # nothing from there without its owner's signature
+/// require_signatures = true      # installs only releases signed by their owner
 /// owners = ["acme"]              # one registry may have "*"
 ///
 /// [signing]
-/// key = "~/.ssh/id_ed25519"      # with which `publish --sign` signs
+/// key = "~/.ssh/id_ed25519"      # key that `publish --sign` uses
 ///
 /// [library]
 /// storage = "git"
@@ -47,85 +47,85 @@ const FILE: &str = "config.toml";
 /// [skills]
 /// use = "local"                  # or "registry": its skills are listed as public ones
 /// path = "~/deer-flow/skills"    # the library's folder, or the registry as --registry takes it
-/// container_path = "/mnt/skills" # where agents in a container see them
-/// uploads = "~/deer-flow/threads"  # installs over HTTP that name a thread and a path read from there
+/// container_path = "/mnt/skills" # path under which agents in a container see the skills
+/// uploads = "~/deer-flow/threads"  # folder for installs over HTTP that name a thread and a path
 ///
 /// [agents]
 /// in_use = ["claude-code"]       # agents that get every skill, besides those with a folder in the project
 ///
-/// [scan]                         # what is added to the rules of the scanner; see docs/guides/scan-rules.md
+/// [scan]                         # additions to the scanner's rules; see docs/guides/scan-rules.md
 /// own_hosts = ["acme.example"]
 ///
-/// [notify]                       # told what becomes of proposals: one JSON document on standard input
+/// [notify]                       # command that gets each event of a proposal as JSON on standard input
 /// command = ["notify-send.sh"]
 /// ```
 ///
-/// `[agent]`, `[skill_evolution]`, `[agents.ID]` and `[[permissions]]` say what agents see, `[gate]` how revisions
-/// are tried out, `[tools]` and `[mcp_servers.NAME]` what the steps of composed tools may call; what may stand in
-/// them is known where they are used.
+/// `[agent]`, `[skill_evolution]`, `[agents.ID]` and `[[permissions]]` configure what agents see, `[gate]` configures
+/// trials of revisions, `[tools]` and `[mcp_servers.NAME]` restrict what the steps of composed tools may call. The code
+/// that uses these tables validates them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
     #[serde(default = "format")]
     format: u32,
-    /// The owner to publish under when none is named.
+    /// Owner to publish under when the command names none.
     #[serde(default)]
     pub owner: Option<String>,
     /// Owners whose releases must be signed; `*` for all.
     #[serde(default)]
     pub require_signatures: Vec<String>,
-    /// How releases are signed.
+    /// Settings for signing releases.
     #[serde(default)]
     pub signing: SigningConfig,
-    /// How much agents may change without a person: open, balanced (what stands without it) or strict.
+    /// Policy preset for changes by agents: open, balanced (the default) or strict.
     #[serde(default)]
     pub policy: Option<String>,
-    /// Rules that go before it.
+    /// Policy rules, checked before the preset.
     #[serde(default)]
     rules: Vec<Table>,
     /// Registries by name.
     #[serde(default)]
     pub registries: BTreeMap<String, RegistryConfig>,
-    /// How libraries are kept.
+    /// Settings for the storage of libraries.
     #[serde(default)]
     pub library: LibraryConfig,
-    /// The source of skills.
+    /// Source of the skills.
     #[serde(default)]
     pub skills: SkillsConfig,
-    /// Who is told what becomes of proposals.
+    /// Command that is notified about proposals.
     #[serde(default)]
     pub notify: NotifyConfig,
-    /// For all agents.
+    /// Settings for all agents.
     #[serde(default)]
     pub agent: Table,
-    /// Whether agents are told when to change skills.
+    /// Settings for when agents are instructed to change skills.
     #[serde(default)]
     pub skill_evolution: Table,
-    /// How revisions are tried out.
+    /// Settings for trials of new revisions.
     #[serde(default)]
     pub gate: Table,
-    /// Agents in use, and settings for one agent each.
+    /// Agents in use, and settings for individual agents.
     #[serde(default)]
     pub agents: AgentsConfig,
-    /// Which agent may see and use what.
+    /// Permissions: the skills that each agent may see and use.
     #[serde(default)]
     pub permissions: Vec<Table>,
-    /// What is added to the rules of the scanner.
+    /// Additions to the scanner's rules.
     #[serde(default)]
     pub scan: scan::Settings,
-    /// What the tools that steps call may reach.
+    /// Limits of the tools that steps of composed tools call.
     #[serde(default)]
     pub tools: Table,
-    /// Servers whose tools steps may call, by name.
+    /// MCP servers whose tools steps may call, by name.
     #[serde(default)]
     pub mcp_servers: BTreeMap<String, Table>,
 }
 
-/// The table `[agents]`.
+/// The table `[agents]` of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(try_from = "Table")]
 pub struct AgentsConfig {
-    /// Agents in use besides those that have a folder of their own in the project, by their ids.
+    /// Ids of agents in use besides those detected by their own folder in the project.
     pub in_use: Vec<String>,
     /// The tables `[agents.ID]`, by the agent's id.
     pub tables: BTreeMap<String, Table>,
@@ -150,41 +150,41 @@ impl TryFrom<Table> for AgentsConfig {
     }
 }
 
-/// One registry.
+/// The table `[registries.NAME]`: one registry.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RegistryConfig {
-    /// A folder, relative to the home, or a git URL.
+    /// Folder, relative to the home, or git URL.
     pub location: String,
-    /// The owners whose skills are asked for here and nowhere else; `*` for all that no other
-    /// registry names. With none the registry is used only when it is named.
+    /// Owners whose skills are looked up only in this registry; `*` for all that no other registry lists. If empty, the
+    /// registry is used only when a command names it.
     #[serde(default)]
     pub owners: Vec<String>,
-    /// Whether nothing is taken from there without its owner's signature.
+    /// True if only releases signed by their owner are accepted from this registry.
     #[serde(default)]
     pub require_signatures: bool,
 }
 
-/// How releases are signed.
+/// The table `[signing]` of the configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SigningConfig {
-    /// The file of the key.
+    /// Path of the private key file.
     #[serde(default)]
     pub key: Option<String>,
 }
 
-/// A command that is told what becomes of proposals.
+/// The table `[notify]`: a command that is notified about proposals.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotifyConfig {
-    /// The program and its arguments; none for nobody.
+    /// Program and its arguments; empty to disable notifications.
     #[serde(default)]
     pub command: Vec<String>,
-    /// What it is told: `proposed`, `accepted` and others, as the log names them; empty for all.
+    /// Events to send, as named in the log, such as `proposed` or `accepted`; empty for all.
     #[serde(default)]
     pub events: Vec<String>,
-    /// Seconds that it may take.
+    /// Timeout of the command, in seconds.
     #[serde(default = "notify_seconds")]
     pub timeout_seconds: u64,
 }
@@ -199,11 +199,11 @@ fn notify_seconds() -> u64 {
     10
 }
 
-/// How libraries are kept.
+/// The table `[library]` of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LibraryConfig {
-    /// The kind of storage for histories; there is `git`.
+    /// Storage backend for histories. The only one is `git`.
     #[serde(default = "git")]
     pub storage: String,
 }
@@ -248,7 +248,7 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Reads the home's `config.toml`; the defaults when there is none.
+    /// Reads the home's `config.toml`. Returns the defaults if it does not exist.
     ///
     /// # Errors
     /// [`ConfigError`]
@@ -265,7 +265,7 @@ impl Config {
         }
     }
 
-    /// Reads the text of a `config.toml`; `path` is for messages.
+    /// Parses the text of a `config.toml`. `path` appears in error messages only.
     ///
     /// # Errors
     /// [`ConfigError`]
@@ -281,7 +281,7 @@ impl Config {
         Ok(config)
     }
 
-    /// What the user's `config.toml` says about changes.
+    /// Returns the policy part of the user's `config.toml`.
     #[must_use]
     pub fn policy_file(&self, home: &Home) -> PolicyFile {
         PolicyFile::new(home.config(), self.policy.clone(), self.rules.clone())
@@ -307,7 +307,7 @@ impl Config {
         Ok(())
     }
 
-    /// The name of the registry that serves an owner: the one that names it, else the one with `*`.
+    /// Returns the name of the registry that serves an owner: the one that lists it, otherwise the one with `*`.
     #[must_use]
     pub fn registry_of(&self, owner: &str) -> Option<&str> {
         let serving = |wanted: &str| {

@@ -1,10 +1,10 @@
-//! [`details`]: what the errors of this crate give a program.
+//! [`details`]: structured error details for JSON output.
 
 use scan::Report;
 use serde_json::{Value, json};
 use skill::Problem;
 
-/// What the scanner found and what is wrong with the skill, as far as either is the reason.
+/// Returns the scan findings and the problems of the skill, as far as either caused the error.
 pub(crate) fn details(report: Option<&Report>, problems: &[Problem]) -> Value {
     let mut details = json!({});
     if let Some(report) = report {

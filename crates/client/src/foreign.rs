@@ -1,8 +1,8 @@
-//! [`ForeignLock`]: the lock file of another tool, read and never changed.
+//! [`ForeignLock`]: the lock file of another tool, which is read and never changed.
 //!
-//! Such a file may have come with a clone, so that nothing in it is believed further than that somebody says so:
-//! names become [`SkillName`]s, sources are read as those of a command line are, and a hash only says whether the
-//! files that stand here are the ones that the other tool wrote.
+//! Such a file may have come with a clone, so its content is untrusted. Names are parsed as [`SkillName`]s, and sources
+//! are parsed like those of a command line. A hash only shows whether the files on disk are the ones that the other
+//! tool wrote.
 
 mod clawhub;
 mod npx;
@@ -25,120 +25,120 @@ pub(crate) use recorded::Recorded;
 
 use crate::spec::{GitSpec, SpecError};
 
-/// Which tool writes a lock file.
+/// The tool that writes a lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForeignTool {
-    /// `npx skills` in a project.
+    /// `npx skills`, in a project.
     SkillsOfProject,
-    /// `npx skills` for a user.
+    /// `npx skills`, for a user.
     SkillsOfUser,
-    /// `clawhub`.
+    /// `clawhub`, in a project or for a user.
     ClawHub,
 }
 
-/// A lock file of another tool.
+/// A parsed lock file of another tool.
 #[derive(Debug, Clone)]
 pub struct ForeignLock {
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Whose it is.
+    /// Tool that wrote it.
     pub tool: ForeignTool,
-    /// The folder that its skills are below.
+    /// Folder that contains the tool's skills, at any depth.
     pub(crate) root: PathBuf,
-    /// What it names, sorted by key.
+    /// Its entries, sorted by key.
     pub(crate) entries: Vec<ForeignEntry>,
 }
 
-/// One skill of such a file.
+/// One skill in such a file.
 #[derive(Debug, Clone)]
 pub(crate) struct ForeignEntry {
-    /// What it is called there.
+    /// Key of the entry in the file.
     pub key: String,
-    /// The folder that the tool gives it.
+    /// Name of the folder in which the tool installs it.
     pub folder: String,
-    /// Where it came from.
+    /// Source that it was installed from.
     pub source: ForeignSource,
-    /// What the tool noted of its files.
+    /// Hash that the tool recorded for its files.
     pub recorded: Recorded,
-    /// The version, where the tool knows one.
+    /// Version, if the tool recorded one.
     pub version: Option<String>,
-    /// What is worth telling.
+    /// Notes for the user, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Where a skill came from.
+/// The source of a skill.
 #[derive(Debug, Clone)]
 pub(crate) enum ForeignSource {
-    /// A repository.
+    /// A folder in a git repository.
     Git(Box<GitSpec>),
-    /// A folder.
+    /// A folder on this machine.
     Folder(PathBuf),
-    /// What this version fetches nothing from.
+    /// A kind of source that this version cannot fetch from.
     Other {
-        /// What it is called in an [`library::Origin`].
+        /// Kind of source, as in an [`library::Origin`].
         kind: String,
-        /// Where.
+        /// Address within that source.
         place: String,
     },
 }
 
-/// Why a lock file of another tool cannot be read.
+/// Reasons why a lock file of another tool cannot be read.
 #[derive(Debug, Error)]
 pub enum ForeignError {
-    /// None of the places has one.
+    /// No lock file was found.
     #[error("there is no lock file of another tool: looked for {}", list(looked))]
     None {
-        /// The places.
+        /// Paths that were tried.
         looked: Vec<PathBuf>,
     },
-    /// No tool that is known writes a file of this name.
+    /// The file has a name that no known tool uses.
     #[error("{} is no lock file that this version knows", path.display())]
     Unknown {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The system refused.
+    /// Reading the file failed.
     #[error("cannot read {}: {source}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// A merge that was not finished.
+    /// The file has the conflict markers of an unfinished merge.
     #[error("{} has conflict markers of a merge in line {line}", path.display())]
     ConflictMarkers {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The first such line, from 1.
+        /// Line of the first marker, from 1.
         line: usize,
     },
-    /// Not what its tool writes.
+    /// The file does not have the structure that its tool writes.
     #[error("{} is damaged: {message}", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the problem.
         message: String,
     },
-    /// Of a format that is not known.
+    /// The file has an unknown format version.
     #[error("{} has the format version {found}; this version reads {known}", path.display())]
     Version {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The version found.
+        /// Version found in the file.
         found: String,
-        /// Those that are read.
+        /// Supported versions, as text.
         known: &'static str,
     },
-    /// A source that cannot be used.
+    /// The source of an entry is unusable.
     #[error("{}: the source of {key:?} cannot be used: {source}", path.display())]
     Source {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The entry.
+        /// Key of the entry.
         key: String,
-        /// What is wrong.
+        /// Problem with the source.
         source: SpecError,
     },
 }
@@ -170,7 +170,7 @@ impl Fails for ForeignError {
 }
 
 impl ForeignTool {
-    /// The tool as people call it.
+    /// Returns the tool's name as users know it.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -179,7 +179,7 @@ impl ForeignTool {
         }
     }
 
-    /// The tool that writes a file of this name, with the folder that its skills are below.
+    /// Detects the tool from the path of a lock file. Also returns the folder that contains its skills.
     fn of(path: &Path) -> Option<(Self, PathBuf)> {
         let name = path.file_name()?.to_str()?;
         let folder = path.parent()?;
@@ -195,14 +195,14 @@ impl ForeignTool {
 }
 
 impl ForeignLock {
-    /// The places of a project's files.
+    /// Returns the paths at which a project's lock files may be.
     #[must_use]
     pub fn places_of_project(root: &Path) -> Vec<PathBuf> {
         let of_clawhub = clawhub::FOLDERS.iter().map(|folder| root.join(folder).join("lock.json"));
         std::iter::once(root.join(npx::OF_PROJECT)).chain(of_clawhub).collect()
     }
 
-    /// The places of a user's files; `state_home` is what `XDG_STATE_HOME` says.
+    /// Returns the paths at which a user's lock files may be. `state_home` is the value of `XDG_STATE_HOME`.
     #[must_use]
     pub fn places_of_user(home: &Path, state_home: Option<&Path>) -> Vec<PathBuf> {
         let of_npx = match state_home {
@@ -213,10 +213,10 @@ impl ForeignLock {
         std::iter::once(of_npx).chain(of_clawhub).collect()
     }
 
-    /// Reads those of the places that there are.
+    /// Reads all lock files that exist at the given paths.
     ///
     /// # Errors
-    /// [`ForeignError`], and none where there is no file at all.
+    /// [`ForeignError`], also if none of the files exists.
     pub fn find(places: &[PathBuf]) -> Result<Vec<Self>, ForeignError> {
         let mut found = Vec::new();
         for place in places {
@@ -229,7 +229,7 @@ impl ForeignLock {
         if found.is_empty() { Err(ForeignError::None { looked: places.to_vec() }) } else { Ok(found) }
     }
 
-    /// Reads one.
+    /// Reads and parses one lock file.
     ///
     /// # Errors
     /// [`ForeignError`]
@@ -244,13 +244,13 @@ impl ForeignLock {
         Ok(Self { path: path.to_owned(), tool, root, entries })
     }
 
-    /// How many skills it names.
+    /// Returns the number of skills in the file.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether it names none.
+    /// Returns whether the file lists no skills.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
@@ -258,20 +258,20 @@ impl ForeignLock {
 }
 
 impl ForeignEntry {
-    /// The name of its folder, as one that a skill can have.
+    /// Parses the folder's name as the name of a skill.
     pub fn name(&self) -> Result<SkillName, skill::NameError> {
         SkillName::parse(&self.folder)
     }
 }
 
 impl ForeignSource {
-    /// Whether a skill of the library came from here.
+    /// Returns whether a skill of the library has this source as its origin.
     pub fn is_of(&self, origin: &Origin) -> bool {
         let (kind, source) = self.as_in_origin();
         (kind, &source) == (origin.kind.as_str(), &origin.source)
     }
 
-    /// The kind of source and its place, as an origin has them.
+    /// Returns the kind of source and its address, in the form used by [`Origin`].
     pub fn as_in_origin(&self) -> (&str, String) {
         match self {
             Self::Git(spec) => ("git", spec.url()),
@@ -283,7 +283,7 @@ impl ForeignSource {
         }
     }
 
-    /// Where, for people.
+    /// Returns the address in the form shown to people.
     pub fn describe(&self) -> String {
         match self {
             Self::Git(spec) => spec.to_string(),
@@ -307,7 +307,7 @@ fn read_text(path: &Path) -> Result<String, ForeignError> {
     }
 }
 
-/// The file's content, if its version is one of those known.
+/// Parses the file's content if its version is supported.
 fn parse<T: DeserializeOwned>(
     path: &Path,
     text: &str,

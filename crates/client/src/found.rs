@@ -1,4 +1,4 @@
-//! [`Found`]: the skills in a source that may hold several, and which of them are meant.
+//! [`Found`]: discovery and selection of the skills in a source that may contain several.
 
 use cap_std::fs::Dir;
 use library::folder::{self, FolderError, SKIPPED};
@@ -6,58 +6,58 @@ use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Limits, SkillPath, validate};
 use thiserror::Error;
 
-/// How deep below a source's top a skill is looked for.
+/// Maximum depth below the source's root at which skills are searched for.
 pub(crate) const DEEPEST: usize = 5;
 
-/// Folders that are looked into at most, so that a whole disk is not searched by mistake.
+/// Maximum number of folders searched, so that a whole disk is not searched by mistake.
 const MOST_FOLDERS: usize = 10_000;
 
-/// Where sources keep their skills, the best place first.
+/// Folders in which sources usually keep their skills, by preference.
 const PLACES: [&str; 3] = ["skills/", ".claude/skills/", ".agents/skills/"];
 
-/// A folder with a `SKILL.md`.
+/// A folder that contains a `SKILL.md`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
-    /// Its place below the source's top; empty for the top itself.
+    /// Path below the source's root; empty for the root itself.
     pub folder: String,
-    /// The frontmatter's name, else the folder's; empty for a top without one.
+    /// Name from the frontmatter, otherwise the folder's name; empty for a root without a name in its frontmatter.
     pub name: String,
 }
 
-/// Which of a source's skills are wanted.
+/// The user's selection among the skills of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Pick {
-    /// These, by name.
+    /// Names of the selected skills; empty if none was named.
     pub skills: Vec<String>,
-    /// All.
+    /// True to select every skill of the source.
     pub all: bool,
 }
 
-/// Why it is not clear which skills of a source are meant.
+/// Reasons why the selection of skills is empty or ambiguous.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PickError {
-    /// No `SKILL.md` anywhere.
+    /// The source does not contain a `SKILL.md`.
     #[error("there is no skill in {origin}")]
     None {
-        /// The source.
+        /// Source as shown to people.
         origin: String,
     },
-    /// Several, and nobody chose.
+    /// The source has several skills and none was selected.
     #[error("{origin} has {} skills: {}", names.len(), names.join(", "))]
     Several {
-        /// The source.
+        /// Source as shown to people.
         origin: String,
-        /// Their names.
+        /// Names of the skills found.
         names: Vec<String>,
     },
-    /// Not the one that was asked for.
+    /// The source does not have the selected skill.
     #[error("{origin} has no skill {wanted}; it has {}", names.join(", "))]
     Missing {
-        /// The source.
+        /// Source as shown to people.
         origin: String,
-        /// The name asked for.
+        /// Name that was selected.
         wanted: String,
-        /// Those that there are.
+        /// Names of the skills found.
         names: Vec<String>,
     },
 }
@@ -76,7 +76,7 @@ impl Fails for PickError {
 }
 
 impl Found {
-    /// The skill whose `SKILL.md` has these bytes.
+    /// Creates an entry for a folder whose `SKILL.md` has this content.
     pub fn new(folder: String, skill_md: &[u8]) -> Self {
         let last = folder.rsplit('/').next().unwrap_or_default().to_owned();
         let loaded = validate::load(skill_md, &last, &Limits::default()).ok();
@@ -88,11 +88,11 @@ impl Found {
     }
 }
 
-/// The skills of a source that are meant.
+/// Selects skills of a source.
 ///
-/// A `SKILL.md` at the top is the skill, unless others are asked for by name. Else those in the usual
-/// places count, and only without any those that are nested elsewhere. Of two with one name the first
-/// counts.
+/// A `SKILL.md` at the root is the skill, unless others are selected by name. Otherwise, if the usual folders contain
+/// skills, only those count. Skills nested in another skill are dropped. Of two with the same name, the first in the
+/// order of preference is kept.
 pub(crate) fn choose(mut found: Vec<Found>, top: &str, pick: &Pick, origin: &str) -> Result<Vec<Found>, PickError> {
     let rank = |skill: &Found| {
         let below = relative(top, &skill.folder);
@@ -145,8 +145,8 @@ fn is_inside(folder: &str, other: &str) -> bool {
     folder.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The skills in and below an open folder, each with its place; none inside another. Links are not
-/// followed.
+/// Finds the skills in and below an open folder, with their paths. A skill's own subfolders are not searched, and links
+/// are not followed.
 pub(crate) fn in_folder(top: &Dir) -> Result<Vec<Found>, FolderError> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), top.try_clone().map_err(|source| io(".", source))?)];
@@ -178,7 +178,7 @@ pub(crate) fn in_folder(top: &Dir) -> Result<Vec<Found>, FolderError> {
     Ok(found)
 }
 
-/// The bytes of the `SKILL.md` in a folder; `None` without a regular one.
+/// Reads the `SKILL.md` in a folder; `None` if there is no regular file of this name.
 pub(crate) fn skill_md_of(dir: &Dir) -> Result<Option<Vec<u8>>, FolderError> {
     let limit = Limits::default().text_file_bytes;
     folder::read_file(dir, SkillPath::SKILL_MD, limit).map_err(|source| io(SkillPath::SKILL_MD, source))

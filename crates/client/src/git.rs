@@ -1,7 +1,7 @@
-//! [`run`]: the system's `git` as a process, with fixed arguments, a time limit and a limit of size.
+//! [`run`]: runs the system's `git` as a child process, with fixed arguments, a timeout and a size limit.
 //!
-//! It asks nothing, runs no hook and uses only the transport that it was allowed. The user's own
-//! configuration stays in force for https and ssh, where credential helpers and keys are.
+//! It never prompts, runs no hooks and uses only the transport allowed by the caller. The user's own configuration
+//! stays in effect for https and ssh, because it has the credential helpers and keys.
 
 use std::{
     ffi::OsStr,
@@ -22,22 +22,22 @@ use thiserror::Error;
 
 use crate::{http::untrusted, transport::Transport};
 
-/// How long git may take for one command.
+/// Timeout for one git command.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
-/// How often a running git is looked at: soon at first, since most are done soon.
+/// Intervals at which a running git is polled: short at first, because most commands finish quickly.
 const PAUSES: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(20)];
 
-/// How many of the first looks come soon.
+/// Number of polls at the short interval.
 const SOON: u32 = 25;
 
-/// After how many looks the size of what it has fetched is added up.
+/// Number of polls between two measurements of the folder's size.
 const ROUNDS_BETWEEN_SIZES: u32 = 10;
 
-/// Bytes of what git prints that are read.
+/// Maximum number of bytes read of git's output.
 const MOST_WORDS: u64 = 64 << 10;
 
-/// What git reads from the environment and could be led astray by.
+/// Environment variables that could redirect git to other repositories, settings or programs. They are unset.
 const UNSET: [&str; 15] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -56,42 +56,42 @@ const UNSET: [&str; 15] = [
     "GIT_EXEC_PATH",
 ];
 
-/// What goes with every fetch.
+/// Arguments of every fetch: no submodules and no maintenance.
 pub(crate) const QUIET_FETCH: [&str; 3] =
     ["--no-recurse-submodules", "--no-write-commit-graph", "--no-auto-maintenance"];
 
-/// Why git did not do what it was told.
+/// Reasons why a git command failed.
 #[derive(Debug, Error)]
 pub enum ProgramError {
-    /// There is no `git`.
+    /// The program `git` was not found.
     #[error("the program git is not installed, or not on the path")]
     NoGit,
-    /// git took too long.
+    /// git exceeded the timeout and was killed.
     #[error("git took more than {seconds} seconds for {url}")]
     TooSlow {
-        /// The URL.
+        /// URL that git accessed.
         url: String,
-        /// The limit.
+        /// Timeout in seconds.
         seconds: u64,
     },
-    /// git fetched too much.
+    /// git fetched more than the size limit.
     #[error("git fetched more than {limit} bytes of {url}")]
     TooMuch {
-        /// The URL.
+        /// URL that git accessed.
         url: String,
-        /// The limit.
+        /// Size limit in bytes.
         limit: u64,
     },
-    /// The process was asked to stop.
+    /// A signal asked this process to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
-    /// git failed.
+    /// git exited with an error.
     #[error("{message}")]
     Failed {
-        /// What git said.
+        /// Error messages from git's output, without control characters.
         message: String,
     },
-    /// The system refused.
+    /// git cannot be started, or its output cannot be read.
     #[error("cannot run git: {0}")]
     Io(#[from] io::Error),
 }
@@ -111,7 +111,7 @@ impl Fails for ProgramError {
     }
 }
 
-/// A git that asks nothing, runs no hook, and may use no transport until one is allowed.
+/// Creates a git command that never prompts, runs no hooks and may not use any transport until [`allow`] is called.
 pub(crate) fn program(folder: &Path) -> Command {
     let mut command = child::command("git");
     Transport::chosen().apply_to_git(&mut command);
@@ -130,27 +130,27 @@ pub(crate) fn program(folder: &Path) -> Command {
         "maintenance.auto=false",
     ];
     set(&mut command, settings);
-    // A user's own `protocol.<name>.allow` would win over `protocol.allow`.
+    // A user's own `protocol.<name>.allow` has precedence over `protocol.allow`.
     let transports = ["file", "ext", "git", "http", "https", "ssh"];
     set(&mut command, transports.map(|name| format!("protocol.{name}.allow=never")));
     command.stdin(Stdio::null());
     command
 }
 
-/// Lets it use one transport.
+/// Allows git to use one transport.
 pub(crate) fn allow(command: &mut Command, transport: &str) {
     set(command, [format!("protocol.{transport}.allow=always")]);
 }
 
-/// Gives it settings, `key=value`, which win over those of files and over those that it was given before.
+/// Passes settings of the form `key=value`. They override those of files and those passed earlier.
 pub(crate) fn set(command: &mut Command, settings: impl IntoIterator<Item = impl AsRef<OsStr>>) {
     for setting in settings {
         command.arg("-c").arg(setting);
     }
 }
 
-/// Runs it and gives what it printed. It is stopped when it takes too long, or leaves more than `limit` bytes
-/// in its folder.
+/// Runs git and returns its standard output. git is killed when it exceeds the timeout or leaves more than `limit`
+/// bytes in `folder`.
 pub(crate) fn run(command: &mut Command, folder: &Path, url: &str, limit: u64) -> Result<String, ProgramError> {
     let (output, errors) = (tempfile::tempfile()?, tempfile::tempfile()?);
     command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(errors.try_clone()?));
@@ -179,18 +179,18 @@ fn read_words(mut file: std::fs::File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// How a git ended.
+/// Outcome of a git process.
 enum Ended {
     ByItself(ExitStatus),
-    /// It was stopped.
+    /// Killed because it exceeded the timeout.
     TooSlow,
-    /// It was stopped, or has left more than it may.
+    /// Killed, or ended by itself, with more bytes in its folder than allowed.
     TooMuch,
-    /// It was stopped with the whole process.
+    /// Stopped because this process is stopping.
     Interrupted,
 }
 
-/// Waits for a child, and stops it when it takes too long or writes too much into its folder.
+/// Waits for a child. Kills it when it exceeds the timeout or writes too much into its folder.
 fn wait(mut child: Child, folder: &Path, limit: u64) -> io::Result<Ended> {
     let deadline = Instant::now() + TIME_LIMIT;
     for round in 0u32.. {
@@ -217,7 +217,7 @@ fn wait(mut child: Child, folder: &Path, limit: u64) -> io::Result<Ended> {
     Ok(Ended::TooSlow)
 }
 
-/// The bytes of all files in a folder, as far as they can be seen.
+/// Returns the total size of the files below a folder in bytes. Unreadable files count as empty.
 pub(crate) fn bytes_in(folder: &Path) -> u64 {
     fn below(dir: &Dir) -> u64 {
         let entries = dir.entries().into_iter().flatten().flatten();
@@ -232,7 +232,7 @@ pub(crate) fn bytes_in(folder: &Path) -> u64 {
     Dir::open_ambient_dir(folder, ambient_authority()).map_or(0, |dir| below(&dir))
 }
 
-/// The lines that say what is wrong, without control characters.
+/// Returns the error lines of git's output, without control characters.
 fn last_words(text: &str) -> String {
     let says = |line: &&str| {
         let is_fault = ["fatal:", "error:", "remote:", "!"].iter().any(|start| line.starts_with(start));

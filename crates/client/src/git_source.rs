@@ -1,9 +1,8 @@
-//! [`Repository`]: what a git source holds, fetched by the system's `git` and read without a working
-//! copy.
+//! [`Repository`]: a git source, fetched by the system's `git` and read without a working copy.
 //!
-//! Only commits and trees come over: nothing is checked out, so that neither links, hooks, filters nor
-//! the repository's own configuration have any effect. The user's own configuration stays in force for
-//! https and ssh, where credential helpers and keys are.
+//! Only commits and trees are fetched and nothing is checked out. Links, hooks, filters and the repository's own
+//! configuration therefore have no effect. The user's own configuration stays in effect for https and ssh, because it
+//! has the credential helpers and keys.
 
 use std::{ffi::OsStr, path::Path};
 
@@ -20,60 +19,60 @@ use crate::{
     spec::GitSpec,
 };
 
-/// Files and folders of a repository that are looked at, so that a tree that holds itself over and over, a
-/// few bytes that stand for billions of folders, comes to an end.
+/// Maximum number of files and folders visited in a repository. It bounds a tree that contains itself repeatedly, in
+/// which a few bytes stand for billions of folders.
 const MOST_ENTRIES: usize = 200_000;
 
-/// A fetched commit.
+/// A fetched commit, in a temporary bare repository.
 pub(crate) struct Repository {
     repo: git2::Repository,
     commit: Oid,
     _folder: tempfile::TempDir,
 }
 
-/// Why a git source cannot be read.
+/// Reasons why a git source cannot be read.
 #[derive(Debug, Error)]
 pub enum GitError {
-    /// There is no git, or it was stopped.
+    /// git is missing or was stopped.
     #[error(transparent)]
     Program(ProgramError),
-    /// git failed.
+    /// git exited with an error.
     #[error("git cannot fetch {reference} of {url}: {message}")]
     Fetch {
-        /// The URL.
+        /// URL of the repository.
         url: String,
-        /// The branch, tag or commit; `HEAD` for the default branch.
+        /// Branch, tag or commit; `HEAD` for the default branch.
         reference: String,
-        /// What git said last.
+        /// Last error messages of git.
         message: String,
     },
-    /// What was fetched cannot be read.
+    /// The fetched objects cannot be read.
     #[error("cannot read what git fetched: {0}")]
     Read(#[from] git2::Error),
-    /// A link.
+    /// The folder contains a symbolic link.
     #[error("{0} is a link; skills hold regular files only")]
     Link(String),
-    /// A submodule.
+    /// The folder contains a submodule.
     #[error("{0} is a submodule; skills hold regular files only")]
     Submodule(String),
-    /// A mode that git does not give to files: of a device, or with the setuid bit.
+    /// A file has a mode that git does not write: that of a device, or one with the setuid bit.
     #[error("{path} has the mode {mode:o}; skills hold regular files only")]
     Mode {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Its mode.
+        /// Mode of the tree entry, printed in octal.
         mode: i32,
     },
-    /// A name that no skill's file can have.
+    /// A file has a path that is not allowed in a skill.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// A file name that is no UTF-8.
+    /// A file name is not valid UTF-8.
     #[error("a file name in {0:?} is not UTF-8")]
     NameEncoding(String),
-    /// Too many or too large files.
+    /// The files exceed the limits in number or size.
     #[error(transparent)]
     Bundle(#[from] BundleError),
-    /// The place for what is fetched.
+    /// The temporary folder for the fetch cannot be created.
     #[error(transparent)]
     Cache(#[from] CacheError),
 }
@@ -101,7 +100,7 @@ impl Fails for GitError {
 }
 
 impl Repository {
-    /// Fetches one commit: `commit` if given, else what the spec's reference stands at.
+    /// Fetches one commit: `commit` if given, otherwise the tip of the spec's reference.
     pub fn fetch(spec: &GitSpec, commit: Option<&str>, cache: &Cache) -> Result<Self, GitError> {
         let folder = cache.temporary()?;
         let url = spec.url();
@@ -127,12 +126,12 @@ impl Repository {
         Ok(Self { repo, commit, _folder: folder })
     }
 
-    /// The commit's whole id.
+    /// Returns the full id of the commit.
     pub fn commit(&self) -> String {
         self.commit.to_string()
     }
 
-    /// The skills in and below a folder, each with its place; none inside another.
+    /// Finds the skills in and below a folder, with their paths. Nested skills are included.
     pub fn skills(&self, below: Option<&SkillPath>) -> Result<Vec<Found>, GitError> {
         let Some(tree) = self.tree(below.map_or("", SkillPath::as_str))? else { return Ok(Vec::new()) };
         let base = below.map(ToString::to_string).unwrap_or_default();
@@ -163,7 +162,7 @@ impl Repository {
         Ok(found)
     }
 
-    /// The files of a folder; links and submodules are refused.
+    /// Reads the files of a folder. Links and submodules are errors.
     pub fn read(&self, folder: &str, limits: &Limits) -> Result<Bundle, GitError> {
         let Some(tree) = self.tree(folder)? else { return Ok(Bundle::default()) };
         let mut listed = Vec::new();
@@ -174,7 +173,8 @@ impl Repository {
                 return TreeWalkResult::Abort;
             }
             let name = entry.name().unwrap_or_default();
-            // No git puts a `.git` into a tree; its files are refused by their names.
+            // git itself never writes a `.git` into a tree. The files of such a folder are refused because of their
+            // names.
             if entry.kind() == Some(ObjectType::Tree) && name != ".git" && SKIPPED.contains(&name) {
                 return TreeWalkResult::Skip;
             }
@@ -216,7 +216,7 @@ impl Repository {
         Ok(Bundle::from_files(files, limits)?)
     }
 
-    /// The tree of a folder; `None` when there is no such folder.
+    /// Returns the tree of a folder; `None` if the folder does not exist.
     fn tree(&self, folder: &str) -> Result<Option<git2::Tree<'_>>, GitError> {
         let root = self.repo.find_commit(self.commit)?.tree()?;
         if folder.is_empty() {
@@ -231,13 +231,13 @@ impl Repository {
     }
 }
 
-/// Takes one from what is left; false when nothing was.
+/// Decrements the remaining budget. Returns false when it is used up.
 fn count_down(left: &mut usize) -> bool {
     *left = left.saturating_sub(1);
     *left > 0
 }
 
-/// What a walk came to, which fails by its own will when too much was met.
+/// Converts the result of a tree walk, which the callback aborts when the budget is used up.
 fn check_walk(walked: Result<(), git2::Error>, left: usize) -> Result<(), GitError> {
     match left {
         0 => Err(BundleError::TooManyFiles { files: MOST_ENTRIES, limit: MOST_ENTRIES }.into()),
@@ -245,16 +245,17 @@ fn check_walk(walked: Result<(), git2::Error>, left: usize) -> Result<(), GitErr
     }
 }
 
-/// A file of a tree; `None` for a folder and for what a system left behind.
+/// Checks an entry of a tree and returns its path, blob and executable bit; `None` for folders and for files left by
+/// operating systems.
 fn list(below: &str, entry: &git2::TreeEntry<'_>) -> Result<Option<(SkillPath, Oid, bool)>, GitError> {
     let name = entry.name().map_err(|_| GitError::NameEncoding(below.to_owned()))?;
     let path = format!("{below}{name}");
     match entry.filemode_raw() {
-        // The name of a folder is judged with those of its files.
+        // The name of a folder is checked as part of its files' paths.
         0o040_000 => Ok(None),
         0o120_000 => Err(GitError::Link(path)),
         0o160_000 => Err(GitError::Submodule(path)),
-        // 664 is what git made in its first months.
+        // Early versions of git wrote the mode 664.
         0o100_644 | 0o100_664 | 0o100_755 if is_left_behind(name) => Ok(None),
         mode @ (0o100_644 | 0o100_664 | 0o100_755) => {
             Ok(Some((SkillPath::parse(&path)?, entry.id(), mode & 0o100 != 0)))
@@ -263,7 +264,7 @@ fn list(below: &str, entry: &git2::TreeEntry<'_>) -> Result<Option<(SkillPath, O
     }
 }
 
-/// What systems leave in folders.
+/// Returns whether this is a file that operating systems leave in folders.
 fn is_left_behind(name: &str) -> bool {
     matches!(name, ".DS_Store" | "Thumbs.db" | "desktop.ini")
 }
@@ -276,7 +277,7 @@ fn join(base: &str, folder: &str) -> String {
     }
 }
 
-/// What git fetched last, peeled to a commit.
+/// Returns the commit in `FETCH_HEAD`, with tags peeled.
 fn fetched_commit(repo: &git2::Repository) -> Result<Oid, git2::Error> {
     Ok(repo.find_reference("FETCH_HEAD")?.peel_to_commit()?.id())
 }

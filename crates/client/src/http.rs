@@ -1,4 +1,4 @@
-//! [`get`]: one file over http or https, whole and in memory.
+//! [`get`]: downloads one file over http or https into memory.
 
 use std::{
     io::{ErrorKind, Read},
@@ -19,77 +19,77 @@ use ureq::{
 
 use crate::transport::{self, Transport, TrustError};
 
-/// How long one file may take, and how long it may take until there is a connection.
+/// Timeouts for a whole request and for establishing its connection.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 const CONNECT_LIMIT: Duration = Duration::from_secs(20);
 
-/// How often a server may send us on.
+/// Maximum number of redirects followed.
 const MOST_REDIRECTS: u32 = 5;
 
-/// Why a file was not fetched.
+/// Reasons why an HTTP request failed.
 #[derive(Debug, Error)]
 pub enum HttpError {
-    /// No connection, no answer, or one that broke off.
+    /// The connection failed, broke off, or never returned a response.
     #[error("cannot fetch {url}: {message}")]
     Unreached {
-        /// The URL.
+        /// URL of the request.
         url: String,
-        /// What went wrong.
+        /// Message of the HTTP client.
         message: String,
     },
-    /// Nothing listens there, as long as a server is still starting.
+    /// The connection was refused, as from a server that is still starting.
     #[error("cannot reach {url}: the connection was refused")]
     Refused {
-        /// The URL.
+        /// URL of the request.
         url: String,
     },
-    /// The server has no such file.
+    /// The server does not have the file.
     #[error("there is nothing at {url} (the server answers {status})")]
     NotFound {
-        /// The URL.
+        /// URL of the request.
         url: String,
-        /// The status of the answer.
+        /// HTTP status of the response.
         status: u16,
     },
-    /// The server answers something else.
+    /// The server responded with another status.
     #[error("cannot fetch {url}: the server answers {status}")]
     Status {
-        /// The URL.
+        /// URL of the request.
         url: String,
-        /// The status of the answer.
+        /// HTTP status of the response.
         status: u16,
     },
-    /// It is too large.
+    /// The body is larger than allowed.
     #[error("the file at {url} has more than {limit} bytes")]
     TooLarge {
-        /// The URL.
+        /// URL of the request.
         url: String,
-        /// The limit.
+        /// Limit in bytes.
         limit: u64,
     },
-    /// No authority that is trusted here signed the server's certificate, or it is not for this host.
+    /// The server's certificate is not signed by a trusted authority, or not issued for this host.
     #[error("cannot trust the certificate of {url}: {message}")]
     Untrusted {
-        /// The URL.
+        /// URL of the request.
         url: String,
-        /// What is wrong with it.
+        /// Problem with the certificate.
         message: String,
     },
-    /// The certificates to trust cannot be read.
+    /// The trusted root certificates cannot be read.
     #[error(transparent)]
     Trust(#[from] TrustError),
-    /// A token would travel unencrypted to another machine.
+    /// The token was not sent, because it would travel unencrypted to another machine.
     #[error("a token for {url} would travel unencrypted; nothing was sent")]
     PlainToken {
-        /// The URL.
+        /// URL of the request.
         url: String,
     },
-    /// The server sends us somewhere that we do not go.
+    /// The server redirects to a URL that is not followed.
     #[error("{url} sends on to {to:?}, which is not followed")]
     Redirect {
-        /// The URL.
+        /// URL that redirected.
         url: String,
-        /// Where to.
+        /// Target as given by the server.
         to: String,
     },
 }
@@ -114,7 +114,7 @@ impl Fails for HttpError {
     }
 }
 
-/// The failure of a server, or of its git, whose certificate nobody vouches for.
+/// Returns the failure for a server, or a git server, whose certificate is not trusted.
 pub(crate) fn untrusted() -> Failure {
     Failure::new(FailureKind::Unreachable, "untrusted_certificate").hint(
         "if it is your own CA, add --ca-file FILE with its certificate in PEM form, or set SSL_CERT_FILE; a CA's own \
@@ -122,7 +122,7 @@ pub(crate) fn untrusted() -> Failure {
     )
 }
 
-/// A client for one URL. What stays on this machine goes through no proxy, and needs no certificates without TLS.
+/// Creates a client for one URL. Loopback addresses bypass the proxy. Root certificates are loaded for https only.
 fn agent(url: &str) -> Result<Agent, TrustError> {
     let config = Agent::config_builder()
         .timeout_global(Some(TIME_LIMIT))
@@ -154,7 +154,7 @@ fn unreached(url: &str, error: &ureq::Error) -> HttpError {
     }
 }
 
-/// What is wrong with a certificate, in words.
+/// Describes the problem with a certificate.
 fn fault_of(fault: &CertificateError) -> String {
     match fault {
         CertificateError::UnknownIssuer => "its issuer is not trusted here".to_owned(),
@@ -169,8 +169,8 @@ fn fault_of(fault: &CertificateError) -> String {
     }
 }
 
-/// Fetches the file of an `http://` or `https://` URL, of at most `limit` bytes. Servers may send on to another URL of the
-/// same scheme.
+/// Downloads the file at an `http://` or `https://` URL, of at most `limit` bytes. Redirects are followed to URLs of
+/// the same scheme.
 pub(crate) fn get(url: &str, limit: u64) -> Result<Vec<u8>, HttpError> {
     let mut url = url.to_owned();
     for _ in 0..=MOST_REDIRECTS {
@@ -186,30 +186,31 @@ pub(crate) fn get(url: &str, limit: u64) -> Result<Vec<u8>, HttpError> {
     Err(HttpError::Redirect { to: "yet another place".to_owned(), url })
 }
 
-/// What a server is asked for, beside the URL.
+/// Parts of an HTTP request besides the URL.
 #[derive(Debug, Default)]
 pub(crate) struct Ask<'a> {
-    /// The method; `GET` when there is none.
+    /// HTTP method; empty for `GET`.
     pub method: &'a str,
-    /// The bearer token.
+    /// Bearer token, sent as the `Authorization` header.
     pub token: Option<&'a str>,
-    /// The ETag of what is here.
+    /// ETag of the local copy, for a conditional request.
     pub etag: Option<&'a str>,
-    /// The body, and of what kind it is.
+    /// Content type and bytes of the body.
     pub body: Option<(&'a str, &'a [u8])>,
 }
 
-/// What it answers.
+/// Response to a request.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// The status.
+    /// HTTP status of the response.
     pub status: u16,
-    /// The body.
+    /// Body, complete and within the limit.
     pub bytes: Vec<u8>,
 }
 
-/// Asks a server, and takes whatever it answers, of at most `limit` bytes. It is not followed to another place: the token
-/// is for this one. Unencrypted, a token goes to this machine alone.
+/// Sends a request and returns the response whatever its status, with a body of at most `limit` bytes. Redirects are
+/// not followed, because the token is meant for this URL. Without TLS, a token is sent only to loopback addresses,
+/// unless the chosen [`Transport`] allows more.
 pub(crate) fn ask(url: &str, ask: &Ask<'_>, limit: u64) -> Result<Answer, HttpError> {
     let invalid =
         |error: &dyn std::fmt::Display| HttpError::Unreached { url: url.to_owned(), message: error.to_string() };
@@ -231,7 +232,7 @@ pub(crate) fn ask(url: &str, ask: &Ask<'_>, limit: u64) -> Result<Answer, HttpEr
     Ok(Answer { status: answer.status().as_u16(), bytes: read(answer, url, limit)? })
 }
 
-/// Refuses a URL to which no token is sent.
+/// Checks that a token may be sent to a URL.
 ///
 /// # Errors
 /// [`HttpError::PlainToken`]
@@ -252,7 +253,7 @@ fn read(answer: Response<ureq::Body>, url: &str, limit: u64) -> Result<Vec<u8>, 
     }
 }
 
-/// Where an answer sends on to.
+/// Returns the target of a redirect, if it may be followed.
 fn next(url: &str, answer: &Response<ureq::Body>) -> Result<String, HttpError> {
     let to = answer.headers().get(LOCATION).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let refused = || HttpError::Redirect { url: url.to_owned(), to: to.to_owned() };
@@ -261,7 +262,7 @@ fn next(url: &str, answer: &Response<ureq::Body>) -> Result<String, HttpError> {
     if is_same { Ok(next) } else { Err(refused()) }
 }
 
-/// A reference as it is meant at a URL; `None` for one that is no path and no URL.
+/// Resolves a reference against a URL; `None` if it is neither a path nor a URL.
 fn joined(url: &str, to: &str) -> Option<String> {
     let to = to.split('#').next().unwrap_or_default();
     let origin = format!("{}://{}", scheme(url), authority(url));

@@ -1,8 +1,8 @@
-//! [`Imported`]: skills that another tool installed, taken over with where they came from.
+//! [`Imported`]: skills that another tool installed, imported with their origin.
 //!
-//! A folder that is there is taken over as it is. For a later update to merge into it, the release that it was
-//! installed from has to be known: by what the other tool noted of the files, or because the source still has them.
-//! Where neither tells, what is different from the next release is for a person to decide.
+//! An existing folder is imported with its files unchanged. A later update can merge into it only if the release that
+//! it was installed from is known. The release is known if the folder has the hash that the other tool recorded, or if
+//! the source still has the files. Otherwise a person decides about the differences to the next release.
 
 use std::path::{Path, PathBuf};
 
@@ -25,28 +25,28 @@ use crate::{
     spec::Spec,
 };
 
-/// Where `npx skills` keeps a project's skills.
+/// Folder in which `npx skills` installs a project's skills.
 const SKILLS_FOLDER: &str = ".agents/skills";
 
-/// How importing one entry ended.
+/// Outcome of importing one entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportStatus {
-    /// Its folder was taken over.
+    /// The existing folder was imported.
     Imported,
-    /// Its folder was not there, and it was installed from its source.
+    /// The folder was missing, and the skill was installed from its source.
     Installed,
-    /// The library had it already.
+    /// The library already had the skill from this source.
     Unchanged,
-    /// It would be imported or installed.
+    /// The skill would be imported or installed; nothing was written.
     DryRun,
-    /// Nothing was done.
+    /// The entry was skipped, for the reason in [`Imported::why`].
     Left,
-    /// It could not be.
+    /// Importing or installing the skill failed.
     Failed,
 }
 
 impl ImportStatus {
-    /// The status in JSON.
+    /// Returns the word for the status in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -60,42 +60,42 @@ impl ImportStatus {
     }
 }
 
-/// What became of one entry.
+/// Result of importing one entry.
 #[derive(Debug)]
 pub struct Imported {
-    /// What it is called in the other tool's file.
+    /// Key of the entry in the other tool's lock file.
     pub key: String,
-    /// The other tool.
+    /// Tool that installed the skill.
     pub tool: ForeignTool,
-    /// Its file.
+    /// Path of the other tool's lock file.
     pub file: PathBuf,
-    /// Where the skill came from.
+    /// Source of the skill, as shown to people.
     pub source: String,
-    /// The folder that was found.
+    /// Existing folder of the skill, if one was found.
     pub folder: Option<PathBuf>,
-    /// Whether it was changed since the other tool installed it.
+    /// True if the files were changed since the other tool installed them, or if that is unknown.
     pub is_changed: bool,
-    /// How it ended.
+    /// Outcome for this entry.
     pub status: ImportStatus,
-    /// Why nothing was done.
+    /// Reason why nothing was done.
     pub why: Option<String>,
-    /// What came of it in the library.
+    /// Result of the install, if one was attempted.
     pub installed: Option<Installed>,
 }
 
-/// What is to become of an entry.
+/// Planned action for an entry.
 enum Plan {
-    /// This.
+    /// Install this candidate.
     Take(Box<Candidate>),
-    /// Nothing, for this reason.
+    /// Skip the entry, for this reason.
     Leave(String),
-    /// Nothing, as the library has it from there.
+    /// Skip the entry, because the library already has the skill from this source.
     Have,
 }
 
 impl Installer<'_> {
-    /// Takes over what other tools installed here, and installs what their files name besides. The files of the other
-    /// tools stay as they are.
+    /// Imports skills that other tools installed, and installs the ones whose folders are missing. The other tools'
+    /// files are not changed.
     ///
     /// # Errors
     /// [`InstallError`] when the whole batch fails. Nothing has changed then.
@@ -185,8 +185,8 @@ impl Installer<'_> {
         Ok(Plan::Take(Box::new(Candidate { name, origin, warnings: notes, taken, ..release })))
     }
 
-    /// The folder that the other tool made of a skill: the library's own, or one of an agent. Only a folder is one; a
-    /// link may lead anywhere.
+    /// Finds the folder in which the other tool installed a skill: in the library, in the tool's own folder, or in an
+    /// agent's folder. Links do not count, because they may lead anywhere.
     fn folder_of(&self, lock: &ForeignLock, name: &SkillName) -> Option<PathBuf> {
         let of_tool = match lock.tool {
             ForeignTool::ClawHub => lock.root.join("skills"),
@@ -202,7 +202,7 @@ impl Installer<'_> {
             .find_map(|(is, place)| is.then(|| place.join(name.as_str())))
     }
 
-    /// What the source has now; nothing of one that nothing is fetched from.
+    /// Fetches the skill that the source has now; `None` for kinds of source that cannot be fetched.
     fn of_source(
         &self,
         entry: &ForeignEntry,
@@ -249,7 +249,8 @@ impl Installer<'_> {
         }
     }
 
-    /// The release as far as the folder itself tells: the files, if they are those that the other tool noted.
+    /// Builds a candidate from the folder alone. The flag is true if the files are known to be those that the other
+    /// tool installed, or if the source cannot be fetched.
     fn of_folder_alone(
         &self,
         entry: &ForeignEntry,
@@ -296,7 +297,7 @@ impl Installer<'_> {
     }
 }
 
-/// Of two entries with one folder the first counts.
+/// Rejects the second of two entries with the same folder.
 fn check_doubled(plan: Plan, entry: &ForeignEntry, taken: &mut Vec<(SkillName, String)>) -> Result<Plan, InstallError> {
     let Plan::Take(candidate) = &plan else { return Ok(plan) };
     if let Some((name, first)) = taken.iter().find(|(name, _)| *name == candidate.name) {
@@ -307,7 +308,7 @@ fn check_doubled(plan: Plan, entry: &ForeignEntry, taken: &mut Vec<(SkillName, S
     Ok(plan)
 }
 
-/// Whether a folder of this name with a `SKILL.md` is there, and no link.
+/// Returns whether the folder exists, is not a link and contains a `SKILL.md`.
 fn is_skill(place: &Path, name: &SkillName) -> bool {
     let Ok(dir) = Dir::open_ambient_dir(place, ambient_authority()) else { return false };
     let is_folder = dir.symlink_metadata(name.as_str()).is_ok_and(|metadata| metadata.is_dir());
@@ -315,7 +316,7 @@ fn is_skill(place: &Path, name: &SkillName) -> bool {
     is_folder && opened.is_ok_and(|dir| skill_md_of(&dir).is_ok_and(|found| found.is_some()))
 }
 
-/// The files of a folder; where they are copied from elsewhere, without what ClawHub keeps among them.
+/// Reads the files of a folder. Outside the library, files that ClawHub adds to its skills are left out.
 fn read(path: &Path, library: &Path) -> Result<Bundle, InstallError> {
     let dir = folder::open_resolved(path).map_err(|source| InstallError::Open { path: path.to_owned(), source })?;
     let unreadable = |source| InstallError::Folder { origin: path.display().to_string(), source };
@@ -356,14 +357,14 @@ impl Imported {
         }
     }
 
-    /// Why it could not be imported.
+    /// Returns the error of a failed import.
     #[must_use]
     pub fn error(&self) -> Option<&InstallError> {
         self.installed.as_ref()?.error.as_ref()
     }
 }
 
-/// What fetches from a source, of those that something is fetched from.
+/// Returns the order that fetches from a source, if its kind can be fetched.
 fn order_of(source: &ForeignSource) -> Option<Order> {
     match source {
         ForeignSource::Git(git) => Some(Order::Spec(Spec::Git((**git).clone()))),

@@ -1,7 +1,7 @@
-//! [`Installer`]: from specs, or a lock file, to skills in a library and in agents' folders.
+//! [`Installer`]: installs skills from specs, or from the lock file, into a library and agents' folders.
 //!
-//! Every skill is fetched, checked, validated and cleared first ([`source`], [`plan`]); what passes is
-//! then one commit of the library. Links, copies and the lock file follow from it ([`place`]).
+//! Every skill is first fetched, verified, validated and cleared ([`source`], [`plan`]). All skills that pass are
+//! committed to the library in one commit. The commit also updates links, copies and the lock file ([`place`]).
 
 mod accepting;
 mod ahead;
@@ -60,93 +60,93 @@ use crate::{
     spec::Spec,
 };
 
-/// What is to be installed, and how.
+/// Skills to install, and options.
 #[derive(Debug, Clone, Default)]
 pub struct InstallRequest {
-    /// What; with nothing the lock file is restored.
+    /// Skills to install; empty to restore the lock file.
     pub specs: Vec<Spec>,
-    /// Ids of the agents to place skills for; with none those that are in use.
+    /// Ids of the agents to link the skills for; empty for the agents in use.
     pub agents: Vec<String>,
-    /// Place copies in place of links.
+    /// Write copies into agents' folders in place of links.
     pub copy: bool,
     /// Replace folders that git tracks with links.
     pub replaces_tracked: bool,
-    /// Change nothing unless it is exactly what the lock file says.
+    /// Fail unless the result is exactly the lock file's.
     pub frozen: bool,
-    /// Use the cache and folders of this machine alone.
+    /// Use only the cache and folders on this machine.
     pub offline: bool,
-    /// Do everything but change something.
+    /// Check and report, but change nothing.
     pub dry_run: bool,
-    /// Which skills of a source with several.
+    /// Selection among the skills of a source with several.
     pub pick: Pick,
-    /// What becomes of a skill that was changed since.
+    /// Action for an installed skill that was changed since it was installed.
     pub evolved: Evolved,
-    /// Fingerprints of keys that are taken although their owners signed with others before.
+    /// Fingerprints of keys accepted although their owners signed with other keys before.
     pub accept_keys: Vec<String>,
 }
 
-/// What becomes of an installed skill that was changed here, when another release is to take its place.
+/// Action when another release would replace an installed skill that was changed here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Evolved {
-    /// It stays, and that is an error.
+    /// Keep the skill and fail.
     #[default]
     Refuse,
-    /// The release is merged in.
+    /// Merge the release into the skill.
     Merge(Choice),
 }
 
-/// Installs into one library.
+/// Installs skills into one library.
 pub struct Installer<'a> {
-    /// The library.
+    /// Library to install into.
     pub library: &'a mut Library,
-    /// The home, for the cache.
+    /// Home of skillhub, with the cache and the known keys.
     pub home: &'a Home,
-    /// The registries.
+    /// Configured registries that may be used.
     pub registries: &'a Registries,
-    /// Where agents look for skills.
+    /// Folders in which agents look for skills.
     pub agent_folders: &'a AgentFolders,
-    /// The lock file.
+    /// Path of the lock file.
     pub lock_path: &'a Path,
-    /// The user's own home, for a `~` in a spec.
+    /// Home directory of the user, to expand `~` in specs.
     pub user_home: Option<&'a Path>,
-    /// Who, when and why.
+    /// Actor, time and reason of the operation.
     pub stamp: &'a Stamp,
-    /// What the policy says.
+    /// Policy check for each change.
     pub permit: &'a Permit<'a>,
-    /// What is known of how uses of a revision went.
+    /// Lookup of the recorded outcomes of a revision.
     pub outcomes: &'a Outcomes<'a>,
-    /// Asks a person about what the scan blocks.
+    /// Asks a person about findings that block a skill.
     pub accept: &'a Accept<'a>,
-    /// Is told how far it is.
+    /// Callback that receives the progress.
     pub progress: &'a dyn Fn(Progress),
-    /// Tells this build of the program from others; without it no scan of an earlier time is believed.
+    /// Identifier of this build of the program. The verdict cache is keyed by it; without one, the cache is not used.
     pub program: Option<&'a str>,
-    /// What was fetched ahead; empty at first.
+    /// Prefetched downloads and repositories; empty at first.
     pub ahead: Ahead,
 }
 
-/// Skills from which on it pays to read what was scanned before.
+/// Minimum number of skills for which loading the verdict cache is worthwhile.
 const REMEMBERED: usize = 8;
 
-/// The skills of one request as they come, each with its turn, so that results keep the order.
+/// Skills of one request, each with a sequence number, so that results keep the order of the request.
 #[derive(Default)]
 pub(crate) struct Batch {
     planned: Vec<Planned>,
-    /// The origin of each of them.
+    /// Origin of each planned skill, by name.
     origins: BTreeMap<SkillName, Origin>,
     turns: Vec<usize>,
     settled: Vec<(usize, Installed)>,
-    /// Skills that the scan blocks, with their turns; each is settled as such.
+    /// Skills that the scan blocks, with their sequence numbers. Each also has an entry in `settled`.
     blocked: Vec<(usize, Candidate)>,
     next: usize,
     signers: Signers,
-    /// What the scanner said of files before it is their turn.
+    /// Scan reports computed in parallel before planning.
     reports: Verdicts,
 }
 
 impl Batch {
-    /// An empty one, with the keys of owners that are known here. What the lock file says counts for owners of whom
-    /// this machine has seen none.
+    /// Creates an empty batch with the known keys of owners. Keys in the lock file are used for owners of whom this
+    /// machine has not seen a key.
     pub fn of(home: &Home, lock: &LockFile) -> Result<Self, InstallError> {
         let signers = signer::known(home, lock)?;
         Ok(Self { signers, ..Self::default() })
@@ -164,7 +164,7 @@ impl Batch {
         self.planned.push(planned);
     }
 
-    /// Takes a skill of which nothing more is to become, and gives its turn.
+    /// Adds the final result of a skill and returns its sequence number.
     pub fn settle(&mut self, result: Installed) -> usize {
         let turn = self.turn();
         self.settled.push((turn, result));
@@ -177,11 +177,11 @@ impl Batch {
 }
 
 impl Installer<'_> {
-    /// Installs what passes, and says of everything what became of it.
+    /// Installs the skills that pass all checks and returns a result for every skill.
     ///
     /// # Errors
-    /// [`InstallError`] when the whole batch fails: an unreadable lock file, an unknown agent, a library
-    /// that cannot be written, and of a frozen one anything that differs. Nothing has changed then.
+    /// [`InstallError`] when the whole batch fails: the lock file is unreadable, an agent is unknown, the library
+    /// cannot be written, or, in frozen mode, anything differs. Nothing has changed then.
     pub fn install(&mut self, request: &InstallRequest) -> Result<Vec<Installed>, InstallError> {
         let folders = self.agent_folders.chosen(&request.agents, self.library.path())?;
         let lock = LockFile::read(self.lock_path)?;
@@ -222,7 +222,7 @@ impl Installer<'_> {
         self.finish(batch, request, &folders)
     }
 
-    /// What the scanner said of files before. For a few skills reading it would take longer than a scan.
+    /// Loads the verdict cache. For a few skills loading it would take longer than scanning, so the cache starts empty.
     fn reports(&self, skills: usize) -> Verdicts {
         match self.program.filter(|_| skills >= REMEMBERED) {
             Some(program) => Verdicts::of(self.home, program),
@@ -230,7 +230,7 @@ impl Installer<'_> {
         }
     }
 
-    /// What an item names, and what it is called when that cannot be had.
+    /// Fetches an item. Also returns a label for error messages.
     fn fetch_item(&self, item: Item, request: &InstallRequest) -> (String, Result<Vec<Candidate>, InstallError>) {
         match item {
             Item::Order(order) => (order.label(), source::fetch(self, &order, request)),
@@ -245,7 +245,7 @@ impl Installer<'_> {
         }
     }
 
-    /// Carries out what was planned, or says what it would come to.
+    /// Commits the planned skills. In a dry run, returns the results that a commit would have.
     pub(crate) fn finish(
         &mut self,
         mut batch: Batch,
@@ -283,7 +283,7 @@ impl Installer<'_> {
         Ok(settled.into_iter().map(|(_, result)| result).collect())
     }
 
-    /// The registries that a command may ask: those on this machine alone when it is `offline`.
+    /// Returns the registries that a command may use: only local ones if `offline` is set.
     pub(crate) fn registries(&self, offline: bool) -> Registries {
         if offline { self.registries.offline() } else { self.registries.clone() }
     }
@@ -314,7 +314,7 @@ impl Installer<'_> {
         }
     }
 
-    /// What a dry run says.
+    /// Returns the result of a planned skill in a dry run.
     fn pretend(&self, planned: Planned, linking: &Linking<'_>) -> Installed {
         let status = match planned.step {
             Step::Nothing(_) => InstallStatus::Unchanged,
@@ -325,14 +325,14 @@ impl Installer<'_> {
         Installed { links, ..self.result(&planned, status) }
     }
 
-    /// The one commit, with its links and its lines of the lock file.
+    /// Commits all planned skills at once, with their links and lock file lines.
     fn carry_out(
         &mut self,
         mut planned: Vec<Planned>,
         linking: &Linking<'_>,
         request: &InstallRequest,
     ) -> Result<Vec<Installed>, InstallError> {
-        // What follows from the commit belongs to it.
+        // The links and the lock file that follow the commit are part of the same uninterruptible section.
         let _whole = Section::enter()?;
         if !request.frozen {
             let _written_with_those_of_this_commit = write_pending_lines(self.library);
@@ -369,7 +369,7 @@ impl Installer<'_> {
         Ok(results)
     }
 
-    /// Links skills for which nothing was committed, in one step.
+    /// Links skills that need no commit, all in one step.
     fn link_uncommitted(
         &self,
         links: Vec<(&SkillName, &LinkPlan)>,
@@ -420,7 +420,7 @@ impl Installer<'_> {
         }
     }
 
-    /// Refusals by the scan, a pin and the policy are events; that they cannot be noted hides no error.
+    /// Logs refusals by the scan, a pin or the policy as events. A failure to log does not replace the error.
     fn record_refusals(&self, failed: &[(usize, Installed)]) {
         for (_, result) in failed {
             let Some(error) = &result.error else { continue };

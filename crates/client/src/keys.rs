@@ -1,4 +1,4 @@
-//! [`Keys`]: the keys of an owner in a registry, and how they change.
+//! [`Keys`]: listing, adding and retiring the signing keys of an owner in a registry.
 
 use jiff::Timestamp;
 use registry_index::{KeyChange, KeyChangeError, OwnerFile, OwnerKey, PublicKey, SignerError, Stamp, key_statement};
@@ -11,18 +11,18 @@ use crate::{
     signing::{SigningError, SigningKey},
 };
 
-/// The keys of an owner.
+/// Signing keys of one owner.
 #[derive(Debug, Clone)]
 pub struct Keys {
-    /// The owner.
+    /// Owner of the keys.
     pub owner: Owner,
-    /// Where the registry is.
+    /// Location of the registry.
     pub location: String,
-    /// The keys in the order in which they were added, retired ones too.
+    /// All keys in the order in which they were added, including retired ones.
     pub keys: Vec<OwnerKey>,
 }
 
-/// Why the keys of an owner cannot be read or changed.
+/// Reasons why the keys of an owner cannot be read or changed.
 #[derive(Debug, Error)]
 pub enum KeyError {
     /// The registry cannot be used.
@@ -34,7 +34,7 @@ pub enum KeyError {
     /// The owner's file cannot be changed.
     #[error(transparent)]
     Change(#[from] KeyChangeError),
-    /// The old key did not sign.
+    /// Signing with the voucher's key failed.
     #[error(transparent)]
     Signing(#[from] SigningError),
 }
@@ -50,7 +50,7 @@ impl Fails for KeyError {
     }
 }
 
-/// The keys of an owner in the registry that serves them.
+/// Returns the keys of an owner in the registry that serves the owner.
 ///
 /// # Errors
 /// [`KeyError`]
@@ -60,11 +60,11 @@ pub fn keys(registries: &Registries, owner: &Owner) -> Result<Keys, KeyError> {
     Ok(Keys::of(&registry, owner, &file))
 }
 
-/// Lets an owner sign with another key from now on. A `voucher` that the owner has already signs for it, so that clients
-/// which know the voucher accept the new key.
+/// Adds a key with which the owner can sign from now on. An optional `voucher`, an existing key of the owner, signs the
+/// new key. Clients that know the voucher then accept the new key.
 ///
 /// # Errors
-/// [`KeyError`]; the registry is then as it was.
+/// [`KeyError`]; the registry is then unchanged.
 pub fn add_key(
     registries: &Registries,
     owner: &Owner,
@@ -76,10 +76,10 @@ pub fn add_key(
     change(registries, owner, &KeyChange::Add { key, vouched_by }, now)
 }
 
-/// Lets the key with this fingerprint sign nothing new; what it signed stays signed.
+/// Retires the key with this fingerprint. It can no longer sign releases, but its existing signatures remain valid.
 ///
 /// # Errors
-/// [`KeyError`]; the registry is then as it was.
+/// [`KeyError`]; the registry is then unchanged.
 pub fn retire_key(registries: &Registries, owner: &Owner, key: &str, now: Timestamp) -> Result<Keys, KeyError> {
     change(registries, owner, &KeyChange::Retire(key.to_owned()), now)
 }

@@ -1,11 +1,10 @@
-//! Getting skills to people and back: sources, registries, install, publish.
+//! Distribution of skills: sources, registries, install and publish.
 //!
-//! The principal types are [`Installer`], which brings what a [`Spec`] names into a library, and
+//! The principal types are [`Installer`], which installs the skills that a [`Spec`] names into a library, and
 //! [`publish()`], which makes a release of a folder. Both work on [`Registries`].
 //!
-//! Nothing here renders, prompts or reads the environment: time, identity, the user's home and what
-//! stands in variables come in as arguments. Every error says through [`skill::failure::Fails`] which class it is of
-//! and what can be done.
+//! Nothing here renders output, prompts or reads the environment: time, identity, the user's home and the values of
+//! variables are arguments. Every error implements [`skill::failure::Fails`], which gives its class and a hint.
 
 mod accept;
 mod adopt;

@@ -1,4 +1,4 @@
-//! [`LockFile`]: `skillhub.lock`, which says exactly what is installed.
+//! [`LockFile`]: `skillhub.lock`, the exact list of installed releases.
 
 mod bounds;
 mod capabilities;
@@ -29,56 +29,56 @@ pub(crate) use lines::line_of;
 pub use lines::write_pending_lines;
 pub use waivers::LockedWaiver;
 
-/// The file's name in a project's root.
+/// Name of the file in a project's root.
 pub const LOCK_FILE: &str = "skillhub.lock";
 
 const FORMAT: i64 = 1;
 
-/// Bytes of the largest file of which a faulty line is shown.
+/// Size up to which an error message quotes the faulty line, in bytes.
 const SHOWN_BYTES: usize = 64 << 10;
 
-/// The kinds of sources. A later version may add some; what has one is refused whole and left as it is.
+/// Known kinds of sources. A file with any other kind, from a later version, is rejected as a whole and left unchanged.
 const KINDS: [&str; 6] = ["registry", "git", "folder", "archive", OTHER, "clawhub"];
 
-/// Kind of a source of another tool, from which nothing is fetched. Earlier versions wrote the tool's own word.
+/// Kind of a source of another tool that skillhub cannot fetch from. Earlier versions wrote the tool's own word.
 const OTHER: &str = "other";
-/// The kind of a source as the file names it.
+/// Returns the word that the file uses for a kind of source.
 pub(crate) fn kind_in_file(kind: &str) -> String {
     if KINDS.contains(&kind) { kind.to_owned() } else { OTHER.to_owned() }
 }
 
 const HEAD: &str = "# Written by skillhub: which skills are installed, exactly. Commit this file.\n";
 
-/// A lock file, read.
+/// A parsed lock file.
 ///
 /// ```toml
 /// format = 1
 ///
 /// [[skill]]
 /// name = "acme/pdf"             # the key: `owner/name`, or a bare name from other sources
-/// requested = "^1.2"            # as it was asked for
+/// requested = "^1.2"            # version request of the user
 /// version = "1.2.3"
 /// kind = "registry"             # or git, folder, archive
-/// source = "…"                  # the registry's place, the git URL, the path
-/// local = true                  # only this machine has the source
+/// source = "…"                  # location of the registry, git URL or path
+/// local = true                  # the source exists on this machine only
 /// commit = "…"                  # of a git source
 /// signer = "SHA256:…"           # the owner's key that signed the release
 /// archive = "sha256:…"          # of the packed release
 /// digest = "sha256:…"           # of the release's content
-/// content = "sha256:…"          # of the content now, which may have evolved
-/// agents = ["claude-code"]      # whose folders have it
-/// ruleset = "…"                 # the rules that cleared it
-/// requires = ["acme/forms@^2"]  # what the release requires
-/// dependency = true             # here only since others require it
-/// capabilities = [              # what the content would touch, one a line, so that a diff shows what is new
+/// content = "sha256:…"          # of the current content, which may have changed since
+/// agents = ["claude-code"]      # agents whose folders have it
+/// ruleset = "…"                 # version of the rules that cleared it
+/// requires = ["acme/forms@^2"]  # requirements of the release
+/// dependency = true             # installed only as a requirement of others
+/// capabilities = [              # of the current content, one a line, so that a diff shows new ones
 ///   "network api.example.com",
 /// ]
-/// waivers = [{ rule = "…", path = "…", by = "…", until = "…", reason = "…" }]  # what a person accepted here
+/// waivers = [{ rule = "…", path = "…", by = "…", until = "…", reason = "…" }]  # findings accepted here
 /// ```
 ///
-/// Skills are sorted by name, there is no time in it, and fields that are not known are kept. A file of a former format
-/// is written in this one by the first change, in place: it stands beside its project's history or the library's, which
-/// have what it was. One of a later format, or with a kind of source that is not known, is refused and left as it is.
+/// Skills are sorted by name, the file has no timestamps, and unknown fields are kept. The first change to a file of an
+/// older format rewrites the file in this format. The old file is not backed up, because the history of the project or
+/// library has it. A file of a later format, or with an unknown kind of source, is rejected and left unchanged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LockFile {
     path: PathBuf,
@@ -86,103 +86,103 @@ pub struct LockFile {
     skills: BTreeMap<String, LockedSkill>,
 }
 
-/// One skill of a lock file.
+/// One skill in a lock file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LockedSkill {
-    /// `owner/name`, or the bare name of a skill from another source.
+    /// Full name `owner/name`, or the bare name of a skill from another source.
     pub name: String,
-    /// What was asked for: a version or range (empty for the newest) of a registry's skill, else the
-    /// whole spec.
+    /// Request of the user. For a registry's skill, a version or range, empty for the newest; otherwise the whole spec.
     pub requested: String,
-    /// The version, where the source has one.
+    /// Version, if the source has one.
     pub version: Option<String>,
-    /// `registry`, `git`, `folder` or `archive`.
+    /// Kind of source: `registry`, `git`, `folder`, `archive`, or that of another tool.
     pub kind: String,
-    /// The registry's place, the git URL, or the path.
+    /// Location of the registry, git URL, or path.
     pub source: String,
-    /// Whether only this machine has the source.
+    /// True if the source exists on this machine only.
     pub local: bool,
-    /// The commit of a git source.
+    /// Commit id, for a git source.
     pub commit: Option<String>,
-    /// The fingerprint of the key of its owner that signed the release.
+    /// Fingerprint of the owner's key that signed the release.
     pub signer: Option<String>,
-    /// The hash of the packed release.
+    /// Hash of the packed release.
     pub archive: String,
-    /// The digest of the release.
+    /// Digest of the release.
     pub digest: String,
-    /// The digest of the skill's content in the library.
+    /// Digest of the skill's current content in the library.
     pub content: String,
-    /// Ids of the agents in whose folders it was placed, sorted.
+    /// Ids of the agents in whose folders it is linked, sorted.
     pub agents: Vec<String>,
-    /// The version of the rules that cleared it.
+    /// Version of the rules that cleared it.
     pub ruleset: String,
-    /// What the release requires: `owner/name`, or `owner/name@range`.
+    /// Requirements of the release: `owner/name`, or `owner/name@range`.
     pub requires: Vec<String>,
-    /// Whether it is here only since others require it.
+    /// True if it is installed only as a requirement of other skills.
     pub dependency: bool,
-    /// What the content would touch, for readers of a diff; empty in entries of former versions until the content changes.
+    /// Capabilities of the content, for readers of a diff. Empty in entries of older versions until the content
+    /// changes.
     pub capabilities: Vec<String>,
-    /// What a person accepted in the content as it is; told, and never taken for a decision.
+    /// Findings that a person accepted in the current content. They are shown, but never applied as waivers.
     pub waivers: Vec<LockedWaiver>,
     pub(crate) raw: Table,
 }
 
-/// Why a lock file cannot be used. It is then left as it is.
+/// Reasons why a lock file cannot be used. The file is then left unchanged.
 #[derive(Debug, Error)]
 pub enum LockFileError {
-    /// A merge that was not finished.
+    /// The file has the conflict markers of an unfinished merge.
     #[error("{} has conflict markers of a merge from line {line} on; {differences}", path.display())]
     ConflictMarkers {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The first such line, from 1.
+        /// Line of the first marker, from 1.
         line: usize,
-        /// How the two sides differ, as the end of a sentence.
+        /// Differences between the two sides, as the end of a sentence.
         differences: String,
     },
-    /// No TOML, or not that of a lock file.
+    /// The file is not TOML, or does not have the structure of a lock file.
     #[error("{} is damaged: {message}", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong, with the line where there is one.
+        /// Description of the problem, with the line if known.
         message: String,
     },
-    /// Of a later version.
+    /// The file has the format of a later version.
     #[error("{} was made by a newer skillhub: it has format {found}, this version reads {FORMAT}", path.display())]
     Newer {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The format found.
+        /// Format number in the file.
         found: i64,
     },
-    /// With a source of a kind that came after this version.
+    /// The file has a kind of source that a later version introduced.
     #[error("{} was made by a newer skillhub: it has {name} from a source of kind {kind:?}", path.display())]
     NewerKind {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The skill.
+        /// Name of the skill.
         name: String,
-        /// The kind of its source.
+        /// Kind of its source.
         kind: String,
     },
-    /// With what was to come in it could not be read again.
+    /// The file would become too large to be read again.
     #[error("{} cannot be written: {why}", path.display())]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What it would have, and the limit.
+        /// Resulting size and limit.
         why: String,
     },
     /// The library cannot be read, or is locked.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// The system refused.
+    /// Reading or writing the file failed.
     #[error("cannot use {}: {source}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
@@ -209,7 +209,7 @@ impl Fails for LockFileError {
 }
 
 impl LockFile {
-    /// Reads the file; empty when there is none.
+    /// Reads the lock file. A missing file is empty.
     ///
     /// # Errors
     /// [`LockFileError`]
@@ -232,7 +232,7 @@ impl LockFile {
         Self::parse(&String::from_utf8(bytes).map_err(damaged)?, path)
     }
 
-    /// Reads the text of a lock file.
+    /// Parses the text of a lock file. `path` appears in errors and is used to find git's version of a conflict.
     ///
     /// # Errors
     /// [`LockFileError`]
@@ -246,7 +246,7 @@ impl LockFile {
         let mut others: Table = text.parse().map_err(|error| damaged(told(&error, text)))?;
         match others.remove("format") {
             Some(Value::Integer(FORMAT)) => {}
-            // Former formats have less in them; what is missing is filled in when the file is written.
+            // Older formats have fewer fields. The missing ones are added when the file is written.
             Some(Value::Integer(0..FORMAT)) => {}
             Some(Value::Integer(found)) if found > FORMAT => {
                 return Err(LockFileError::Newer { path: path.to_owned(), found });
@@ -269,64 +269,64 @@ impl LockFile {
         Ok(Self { path: path.to_owned(), others, skills })
     }
 
-    /// Where it is.
+    /// Returns the path of the lock file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The skills, sorted by name.
+    /// Returns the skills, sorted by name.
     pub fn skills(&self) -> impl Iterator<Item = &LockedSkill> {
         self.skills.values()
     }
 
-    /// Whether it holds no skill.
+    /// Returns whether the file lists no skills.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.skills.is_empty()
     }
 
-    /// The skill of a full name.
+    /// Returns the entry with this full name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&LockedSkill> {
         self.skills.get(name)
     }
 
-    /// The skill whose folder has this name.
+    /// Returns the entry of the skill whose folder has this name.
     #[must_use]
     pub fn find(&self, name: &SkillName) -> Option<&LockedSkill> {
         self.skills.values().find(|skill| skill.bare_name() == name.as_str())
     }
 
-    /// The registry from which a skill of this full name was installed; `None` for other kinds of sources.
+    /// Returns the registry from which the skill with this full name was installed; `None` for other kinds of sources.
     pub(crate) fn release_source(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|skill| skill.kind == "registry").map(|skill| skill.source.as_str())
     }
 
-    /// The entry of the skill whose folder has this name, as the text of a lock file with nothing else.
+    /// Returns the entry of the skill whose folder has this name, as the text of a lock file with only this entry.
     #[must_use]
     pub(crate) fn entry_text(&self, name: &SkillName) -> Option<String> {
         self.find(name).map(Self::text_of)
     }
 
-    /// An entry as the text of a lock file with nothing else.
+    /// Returns the text of a lock file with only this entry.
     pub(crate) fn text_of(entry: &LockedSkill) -> String {
         let skills = BTreeMap::from([(entry.name.clone(), entry.clone())]);
         Self { path: PathBuf::new(), others: Table::new(), skills }.to_text()
     }
 
-    /// Adds or replaces a skill; fields of later versions that the old one had stay.
+    /// Adds or replaces an entry. Unknown fields of the replaced entry are kept.
     pub fn insert(&mut self, skill: LockedSkill) {
         let raw = self.skills.remove(&skill.name).map(|old| old.raw).unwrap_or_default();
         self.skills.insert(skill.name.clone(), LockedSkill { raw, ..skill });
     }
 
-    /// Takes a skill out; says whether it was there.
+    /// Removes an entry. Returns whether it existed.
     pub fn remove(&mut self, name: &str) -> bool {
         self.skills.remove(name).is_some()
     }
 
-    /// The text of the file.
+    /// Formats the whole file, also if it exceeds the limits.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut text = format!("{HEAD}format = {FORMAT}\n");
@@ -340,16 +340,16 @@ impl LockFile {
         text
     }
 
-    /// The text of the file, which can be read again.
+    /// Formats the file. Fails if the text would exceed the limits for reading it.
     fn readable_text(&self) -> Result<String, LockFileError> {
         bounds::readable(self.to_text(), &self.path)
     }
 
-    /// Reads the file, changes it, and writes it in one step, while no other skillhub does the same
-    /// for this library. Nothing is written when nothing changed.
+    /// Reads, changes and atomically rewrites the file, under the library's lock. Nothing is written if nothing
+    /// changed.
     ///
     /// # Errors
-    /// [`LockFileError`]; the file is then as it was.
+    /// [`LockFileError`]; the file is then unchanged.
     pub fn update(path: &Path, library: &Library, change: impl FnOnce(&mut Self)) -> Result<(), LockFileError> {
         let io = |source| LockFileError::Io { path: path.to_owned(), source };
         let _lock = library.lock()?;
@@ -364,14 +364,14 @@ impl LockFile {
         write_atomically(&dir, name, file.readable_text()?.as_bytes(), Durability::Whole).map_err(io)
     }
 
-    /// The entries by the names of their folders.
+    /// Returns the entries by the names of their folders.
     pub(crate) fn by_bare_name(&self) -> BTreeMap<&str, &LockedSkill> {
-        // The first one counts, as for `find`.
+        // The first entry wins, as in `find`.
         self.skills.values().rev().map(|skill| (skill.bare_name(), skill)).collect()
     }
 }
 
-/// Refuses an entry whose source this version does not know, before its other fields are read: they may differ too.
+/// Rejects an entry with an unknown kind of source, before its other fields are read: they may differ too.
 fn check_kind(entry: &Value, path: &Path) -> Result<(), LockFileError> {
     let text = |key: &str| entry.get(key).and_then(Value::as_str).map(str::to_owned);
     match text("kind") {
@@ -391,20 +391,20 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 impl LockedSkill {
-    /// Whether its content was changed since it was installed.
+    /// Returns whether the content was changed since it was installed.
     #[must_use]
     pub fn is_evolved(&self) -> bool {
         !self.content.is_empty() && self.content != self.digest
     }
 
-    /// The name without the owner.
+    /// Returns the name without the owner.
     #[must_use]
     pub fn bare_name(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)
     }
 
-    /// Whether the release is known that the skill was installed from. Of one that another tool installed and that was
-    /// changed since, it may not be.
+    /// Returns whether the release that the skill was installed from is known. It may be unknown if another tool
+    /// installed the skill and its files were changed since.
     pub(crate) fn names_release(&self) -> bool {
         self.digest.parse::<Digest>().is_ok()
     }
@@ -449,7 +449,7 @@ fn texts(value: Option<Value>) -> Vec<String> {
     values.into_iter().filter_map(|value| value.as_str().map(str::to_owned)).collect()
 }
 
-/// A fault of the file, with its line as it is unless that may be long.
+/// Formats a parser error. It quotes the faulty line unless the file is large, because the line may be long.
 fn told(error: &toml::de::Error, text: &str) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     match text.len() <= SHOWN_BYTES {

@@ -1,4 +1,4 @@
-//! [`Logins`]: the tokens of registries on servers, in a file of the home that only its user reads.
+//! [`Logins`]: tokens for registries on servers, in a file of the home that only its user can read.
 
 use std::{
     collections::BTreeMap,
@@ -19,11 +19,12 @@ use crate::http::{self, Answer, Ask, HttpError};
 const FILE: &str = "logins.toml";
 const FORMAT: u32 = 1;
 
-/// How long a server that refuses connections may take to start, and how often it is tried meanwhile.
+/// Time for which a refused connection is retried, since a server may still be starting, and the delay between
+/// attempts.
 const START_LIMIT: Duration = Duration::from_secs(5);
 const START_PAUSE: Duration = Duration::from_millis(50);
 
-/// Who is signed in where.
+/// Logins of a home, by the URL of the server.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Logins {
     format: u32,
@@ -31,28 +32,28 @@ pub struct Logins {
     servers: BTreeMap<String, Login>,
 }
 
-/// One login.
+/// A login at one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Login {
-    /// The account.
+    /// Name of the account.
     pub account: String,
-    /// The token.
+    /// Bearer token, stored in plain text.
     pub token: String,
 }
 
-/// Why a login was not made, read or dropped.
+/// Reasons why signing in, reading logins or signing out failed.
 #[derive(Debug, Error)]
 pub enum LoginError {
     /// The server cannot be reached.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// No skillhub server answers.
+    /// The URL does not belong to a skillhub server.
     #[error("{0} is no skillhub server")]
     NoServer(String),
-    /// The server does not know the token.
+    /// The server rejected the token.
     #[error("{0} does not know this token")]
     Unknown(String),
-    /// The file cannot be used.
+    /// The file with the logins cannot be used.
     #[error("{FILE} in the home cannot be used: {0}")]
     File(String),
 }
@@ -70,7 +71,8 @@ impl Fails for LoginError {
     }
 }
 
-/// Asks a server, and again for some seconds while nothing listens there: it may have been started just before.
+/// Sends a request. If the connection is refused, retries for some seconds: the server may have been started just
+/// before.
 fn ask_when_up(url: &str, asked: &Ask<'_>) -> Result<Answer, HttpError> {
     let until = Instant::now() + START_LIMIT;
     loop {
@@ -87,7 +89,7 @@ struct Who {
 }
 
 impl Logins {
-    /// Those of a home.
+    /// Reads the logins of a home.
     ///
     /// # Errors
     /// [`LoginError::File`]
@@ -106,16 +108,16 @@ impl Logins {
         }
     }
 
-    /// The login for the server at a URL.
+    /// Returns the login for the server at a URL.
     #[must_use]
     pub fn of(&self, url: &str) -> Option<&Login> {
         self.servers.get(url.trim_end_matches('/'))
     }
 
-    /// Asks a server whose a token is, and keeps it.
+    /// Verifies a token with the server and stores it. Returns the name of the account.
     ///
     /// # Errors
-    /// [`LoginError`]; nothing is kept then.
+    /// [`LoginError`]; nothing is stored then.
     pub fn sign_in(mut self, home: &Home, url: &str, token: &str) -> Result<String, LoginError> {
         let url = url.trim_end_matches('/').to_owned();
         let asked = Ask { token: Some(token), ..Ask::default() };
@@ -131,7 +133,7 @@ impl Logins {
         Ok(account)
     }
 
-    /// Forgets the login for a server; `false` when there was none. The token stays good until it is revoked.
+    /// Deletes the login for a server. Returns `false` if there was none. The token stays valid until it is revoked.
     ///
     /// # Errors
     /// [`LoginError::File`]
@@ -143,7 +145,7 @@ impl Logins {
         Ok(had)
     }
 
-    /// The servers with a login.
+    /// Returns all servers with a login, by URL.
     pub fn servers(&self) -> impl Iterator<Item = (&str, &Login)> {
         self.servers.iter().map(|(url, login)| (url.as_str(), login))
     }

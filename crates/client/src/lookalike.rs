@@ -1,7 +1,7 @@
-//! [`is_alike`]: names that a reader may take for each other, and where such are pointed out.
+//! [`is_alike`]: detection of names that a reader may confuse, and the warnings about them.
 //!
-//! Nothing is refused for it: near names are often honest. A skill of the same owner is none, and in a registry the one
-//! that was there first.
+//! Similar names are never an error, because they are often legitimate. Skills of the same owner are not compared, and
+//! in a registry the skill that was published first gets no warning.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,17 +15,17 @@ use crate::{
     search::distance,
 };
 
-/// Letters from which on one other letter makes a slip, and two.
+/// Minimum length in characters of names in which one typo, or two typos, count as similar.
 const ONE_SLIP: usize = 5;
 const TWO_SLIPS: usize = 9;
 
-/// The same of an owner's name, which is read less closely.
+/// Minimum length of owners' names for one typo. It is lower because owners' names are read less carefully.
 const OWNER_SLIP: usize = 4;
 
-/// Bytes by which names that look alike differ in length.
+/// Maximum difference in bytes between the lengths of similar names.
 const MOST_BYTES: usize = 8;
 
-/// Letters of other alphabets, and signs, that look like these.
+/// Letters of other alphabets, and signs, that look like a Latin letter.
 const LOOKS: [(&str, char); 12] = [
     ("аɑα", 'a'),
     ("сϲ", 'c'),
@@ -41,11 +41,11 @@ const LOOKS: [(&str, char); 12] = [
     ("уγ", 'y'),
 ];
 
-/// Pairs of letters that look like one.
+/// Pairs of letters that look like a single letter.
 const PAIRS: [(&str, &str); 3] = [("rn", "m"), ("vv", "w"), ("cl", "d")];
 
-/// Whether two different names look or read alike: a slip or two in a longer one, other marks between the words, letters
-/// that look the same. Numbers that differ tell names apart.
+/// Returns whether two different names look or read alike: one or two typos in a longer name, other separators between
+/// the words, or confusable characters. Names that differ only in their numbers are not alike.
 pub(crate) fn is_alike(a: &str, b: &str) -> bool {
     are_alike(a, b, ONE_SLIP)
 }
@@ -61,7 +61,7 @@ fn are_alike(a: &str, b: &str, shortest: usize) -> bool {
     is_slip(a, b, shortest) || skeleton(a) == skeleton(b)
 }
 
-/// Whether both have numbers, and nothing else tells them apart.
+/// Returns whether both names have digits and are otherwise equal.
 fn differ_in_numbers(a: &str, b: &str) -> bool {
     let is_numbered = |name: &str| name.bytes().any(|byte| byte.is_ascii_digit());
     is_numbered(a) && is_numbered(b) && letters(a).eq(letters(b))
@@ -71,7 +71,7 @@ fn letters(name: &str) -> impl Iterator<Item = u8> {
     name.bytes().filter(|byte| !byte.is_ascii_digit())
 }
 
-/// What is left of a name for somebody who reads it fast.
+/// Reduces a name to its visual skeleton: names that look alike have the same skeleton.
 fn skeleton(name: &str) -> String {
     let plain = name.nfkd().flat_map(char::to_lowercase).filter(|c| c.is_alphanumeric() || matches!(c, '|' | '!'));
     let mut text: String = plain.collect();
@@ -89,7 +89,7 @@ fn is_slip(a: &str, b: &str, shortest: usize) -> bool {
     length >= shortest && !is_far && (distance(a, b) <= most || is_exchange(a, b))
 }
 
-/// Whether two neighbouring letters were exchanged.
+/// Returns whether the names differ by two adjacent letters that were swapped.
 fn is_exchange(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let differ: Vec<usize> = a.iter().zip(&b).enumerate().filter(|(_, (x, y))| x != y).map(|(at, _)| at).collect();
@@ -101,20 +101,20 @@ fn is_exchange(a: &str, b: &str) -> bool {
     }
 }
 
-/// Whether one skill may be taken for another: by its own name, or by that of its owner.
+/// Returns whether one skill may be mistaken for the other, by its own name or by its owner's.
 fn is_mistakable(one: &QualifiedName, other: &QualifiedName) -> bool {
     let (owner, name) = ((one.owner.as_str(), other.owner.as_str()), (one.name.as_str(), other.name.as_str()));
     let is_same_name = name.0 == name.1;
     owner.0 != owner.1 && (is_alike(name.0, name.1) || (is_same_name && is_alike_owner(owner.0, owner.1)))
 }
 
-/// The skills that are here, as names are compared with them: by their own names, and by those of their owners.
+/// Names and owners of the installed skills, indexed for comparison.
 pub(crate) struct Here<'l> {
     names: Known<'l>,
     owners: Known<'l>,
 }
 
-/// Names with the skills that have them, and what tells at a glance that another one is not alike.
+/// Names with the skills that have them, and indexes that find similar names quickly.
 #[derive(Default)]
 struct Known<'l> {
     skills: BTreeMap<&'l str, Vec<&'l str>>,
@@ -122,7 +122,7 @@ struct Known<'l> {
     looks: Vec<(Look, &'l str)>,
 }
 
-/// How many letters a name has, and which, one bit for each. A slip changes two bits at most.
+/// Length and letters of a name, as a fast filter. Letters are a bit set; a single typo changes at most two bits.
 #[derive(Clone, Copy)]
 struct Look {
     count: usize,
@@ -150,7 +150,7 @@ impl<'l> Known<'l> {
         skills.push(skill);
     }
 
-    /// The skills with names that are alike.
+    /// Returns the skills with similar names.
     fn alike(&self, name: &str, shortest: usize) -> impl Iterator<Item = &'l str> {
         let look = Look::of(name);
         let slips = self.looks.iter().filter(move |(other, _)| other.may_be_slip_of(look)).map(|(_, other)| other);
@@ -161,7 +161,7 @@ impl<'l> Known<'l> {
 }
 
 impl<'l> Here<'l> {
-    /// Those that a lock file names.
+    /// Builds the index of the skills in a lock file.
     pub fn of(lock: &'l LockFile) -> Self {
         let mut here = Self { names: Known::default(), owners: Known::default() };
         for skill in lock.skills().map(|skill| skill.name.as_str()) {
@@ -173,7 +173,7 @@ impl<'l> Here<'l> {
         here
     }
 
-    /// What is to be told of a skill that is about to be installed.
+    /// Returns the warnings about a skill that is about to be installed, one for each similar installed skill.
     pub fn told_of(&self, name: &str) -> Vec<String> {
         let owner = name.split_once('/').map(|(owner, _)| owner);
         let of_owners = owner.into_iter().flat_map(|owner| self.owners.alike(owner, OWNER_SLIP));
@@ -195,8 +195,8 @@ fn is_near(name: &str, other: &str) -> bool {
     }
 }
 
-/// What is to be told of a skill of a registry, about those that were there before it. What cannot be read about others
-/// is no fault of this one.
+/// Returns the warnings about a skill of a registry, one for each similar skill published earlier. Errors while reading
+/// other skills are ignored.
 pub(crate) fn in_registry(registry: &Registry, name: &QualifiedName) -> Vec<String> {
     earlier(registry, name).unwrap_or_default()
 }
@@ -214,7 +214,7 @@ fn earlier(registry: &Registry, name: &QualifiedName) -> Result<Vec<String>, Reg
     Ok(told)
 }
 
-/// What is to be told of a skill that is about to be published for the first time.
+/// Returns the warnings about a skill that is about to be published for the first time.
 pub(crate) fn of_new(registry: &Registry, name: &QualifiedName) -> Vec<String> {
     let near = near(registry, name).unwrap_or_default().into_iter();
     near.map(|other| format!("{name} may be taken for {other}, which is in {registry} already")).collect()
@@ -227,7 +227,8 @@ fn releases_of(entries: &[Entry]) -> String {
     }
 }
 
-/// The skills of other owners that one may be taken for: of those whose names begin alike, or are a slip at the beginning.
+/// Finds the skills of other owners that a skill may be mistaken for. Candidates are names with the same beginning, and
+/// names with a typo in their first letters.
 fn near(registry: &Registry, name: &QualifiedName) -> Result<Vec<QualifiedName>, RegistryError> {
     let index = registry.with_owners_of(&name.name)?;
     let mut names: BTreeSet<SkillName> = index.names_near(&name.name, |other| is_alike(name.name.as_str(), other))?;
@@ -244,13 +245,13 @@ fn near(registry: &Registry, name: &QualifiedName) -> Result<Vec<QualifiedName>,
     Ok(found)
 }
 
-/// Whether the part of the index that is here has a skill of this name.
+/// Returns whether the local part of the index has a skill of this name.
 fn has(index: &Index, name: &SkillName) -> Result<bool, ReadError> {
     Ok(!index.owners_of(name)?.is_empty())
 }
 
-/// Names with a letter less, a hyphen more, or two letters exchanged among the first four, which stand in another folder
-/// of the index.
+/// Returns the names with a typo in the first four characters: one letter missing, one hyphen added, or two letters
+/// swapped. The index keeps them in other folders.
 fn slips_at_the_beginning(name: &str) -> Vec<SkillName> {
     let letters: Vec<char> = name.chars().collect();
     let mut slips = Vec::new();

@@ -1,8 +1,8 @@
-//! [`expanded`] and [`of_file_url`]: the paths that a user names, before any of them is opened.
+//! [`expanded`] and [`of_file_url`]: conversion of user input to paths, without file access.
 
 use std::path::{Path, PathBuf};
 
-/// The path with a leading `~` replaced by the user's home folder.
+/// Replaces a leading `~` with the user's home folder.
 pub(crate) fn expanded(text: &str, user_home: Option<&Path>) -> PathBuf {
     match (text.strip_prefix('~'), user_home) {
         (Some(""), Some(home)) => home.to_owned(),
@@ -11,7 +11,7 @@ pub(crate) fn expanded(text: &str, user_home: Option<&Path>) -> PathBuf {
     }
 }
 
-/// The path of a `file://` URL, with `%XX` decoded; `None` when the URL is another, or names a host.
+/// Returns the path of a `file://` URL, with `%XX` decoded; `None` for other schemes and for URLs with a host.
 pub(crate) fn of_file_url(url: &str) -> Option<PathBuf> {
     let rest = url.strip_prefix("file://")?;
     let rest = rest.strip_prefix("localhost").unwrap_or(rest);

@@ -1,4 +1,4 @@
-//! [`PlacedSkill`]: links and copies in agents' folders, looked at and placed again.
+//! [`PlacedSkill`]: inspection and repair of the links and copies in agents' folders.
 
 mod for_agents;
 mod moved;
@@ -15,44 +15,44 @@ pub use for_agents::{hide_in, show_in};
 pub use moved::{MovedOutcome, MovedPlace, follow_move};
 pub use sight::{SightOutcome, follow_sight, follow_sight_at};
 
-/// A place where a skill was put for agents, as the library's state has it.
+/// A link or copy of a skill in an agent's folder, as recorded in the library's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlacedSkill {
-    /// The skill.
+    /// Name of the skill.
     pub skill: SkillName,
-    /// The place.
+    /// Path of the link or copy.
     pub path: PathBuf,
-    /// Whether the skill exists.
+    /// True if the library still has the skill.
     pub exists: bool,
-    /// Whether agents see it; the links to one that is switched off are taken away meanwhile.
+    /// True if the skill is enabled. The links of a disabled skill are removed until it is enabled again.
     pub enabled: bool,
-    /// What stands there now.
+    /// Current state of the path.
     pub standing: Standing,
 }
 
-/// What stands where a skill was placed.
+/// State of a path at which a skill was linked or copied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// A link to the skill, or a copy of one of its revisions.
     Ours,
-    /// Nothing.
+    /// The path does not exist.
     Nothing,
-    /// A link that leads nowhere.
+    /// A link whose target does not exist.
     Dangling(PathBuf),
-    /// A link to something else.
+    /// A link to another folder.
     Elsewhere(PathBuf),
-    /// Files that no revision of the skill has.
+    /// A folder or file that is not a copy of any revision of the skill.
     Other,
 }
 
 impl PlacedSkill {
-    /// Whether nothing needs to be done.
+    /// Returns whether the path is in its expected state.
     #[must_use]
     pub fn is_well(&self) -> bool {
         self.exists && (self.standing == Standing::Ours || !self.enabled && self.standing == Standing::Nothing)
     }
 
-    /// What is wrong, as a clause about the place.
+    /// Describes the state of the path, as a clause about it.
     #[must_use]
     pub fn describe(&self) -> String {
         match &self.standing {
@@ -73,7 +73,7 @@ impl PlacedSkill {
     }
 }
 
-/// Looks at every place that the library's state notes.
+/// Inspects every link and copy in the library's state.
 ///
 /// # Errors
 /// The library cannot be read.
@@ -123,24 +123,24 @@ fn look(library: &Library, skill: &SkillName, path: &Path) -> Standing {
     }
 }
 
-/// Places a skill again where nothing or a link to nowhere stands; takes the link to a skill that is gone
-/// away and forgets its place. Says whether all is well now.
+/// Repairs one link. A missing or dangling link is created again. The link to a removed skill is deleted, along with
+/// its record. Returns whether the path is in its expected state afterwards.
 ///
 /// # Errors
-/// The system or the library refused.
+/// The library, or the agent's folder, cannot be changed.
 pub fn mend_placed(library: &Library, placed: &PlacedSkill, stamp: &Stamp) -> Result<bool, PlaceLinkError> {
     let Some(folder) = placed.path.parent() else { return Ok(false) };
     let has_agent = |folder: &Path| Dir::open_ambient_dir(folder, ambient_authority()).is_ok();
     let dir = match AgentDir::open(folder)? {
         Some(dir) => dir,
         None if !placed.exists => return Ok(forget(library, placed, stamp)),
-        // Lost with the power, perhaps; an agent that is gone altogether gets nothing.
+        // The folder may have been lost in a power failure. If the agent's own folder is gone too, nothing is created.
         None if folder.parent().is_some_and(has_agent) => AgentDir::create(folder)?,
         None => return Ok(false),
     };
     match &placed.standing {
         Standing::Ours if placed.exists => Ok(true),
-        // A folder with its content may be an original that is in its place again, and stays.
+        // A folder with the skill's content may be a restored original, and is kept.
         Standing::Ours => {
             dir.remove_link(&placed.skill, library.path())?;
             Ok(forget(library, placed, stamp))

@@ -1,4 +1,4 @@
-//! [`PolicyFile`]: what one file says about who may change what, read and not yet understood.
+//! [`PolicyFile`]: the policy in one file, with rules that are not interpreted yet.
 
 use std::{
     io,
@@ -15,21 +15,21 @@ use crate::config::error::ConfigError;
 
 const FORMAT: u32 = 1;
 
-/// The preset and the rules of one file. What they mean is decided above, where changes are judged.
+/// Preset and rules of one file. The caller that judges changes interprets them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PolicyFile {
-    /// Where it is.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The preset's word.
+    /// Name of the preset.
     pub preset: Option<String>,
-    /// Owners of whom nothing is taken without their signature; `*` for all.
+    /// Owners whose releases must be signed; `*` for all.
     pub require_signatures: Vec<String>,
-    /// What it says of the scanner.
+    /// Settings of the scanner.
     pub scan: scan::Settings,
     rules: Vec<Table>,
 }
 
-/// A file that has nothing but a policy, and `[scan]` as `config.toml` has it:
+/// A file that contains only a policy, and `[scan]` in the format of `config.toml`:
 ///
 /// ```toml
 /// format = 1
@@ -58,10 +58,10 @@ impl PolicyFile {
         Self { path, preset, require_signatures: Vec::new(), scan: scan::Settings::default(), rules }
     }
 
-    /// Reads a file that has nothing but a policy; `None` where there is none.
+    /// Reads a file that contains only a policy; `None` if it does not exist.
     ///
     /// # Errors
-    /// [`ConfigError`]; a file that cannot be read or understood is never passed over.
+    /// [`ConfigError`]; a file that cannot be read or parsed is never ignored.
     pub fn read(path: &Path) -> Result<Option<Self>, ConfigError> {
         let io = |source| ConfigError::Io { path: path.to_owned(), source };
         let text = match read(path) {
@@ -87,10 +87,10 @@ impl PolicyFile {
         }
     }
 
-    /// The rules as whoever judges changes understands them; `check` refuses those that make no sense.
+    /// Parses the rules into the caller's type. `check` rejects rules that are contradictory or meaningless.
     ///
     /// # Errors
-    /// [`ConfigError::Rule`] with the number of the first that is none.
+    /// [`ConfigError::Rule`] with the number of the first invalid rule.
     pub fn rules<T: DeserializeOwned, E: std::fmt::Display>(
         &self,
         check: impl Fn(&T) -> Result<(), E>,
@@ -112,7 +112,7 @@ fn read(path: &Path) -> io::Result<String> {
         (Some(folder), Some(name)) => (folder, name),
         _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
     };
-    // The last part may be a link, as what a system manages often is; it leads wherever its owner wants.
+    // The last component may be a link, as in a managed configuration. Its target may be anywhere.
     let resolved = library::resolve(&folder.join(name))?;
     let parent = resolved.parent().unwrap_or(Path::new("/"));
     let dir = Dir::open_ambient_dir(parent, ambient_authority())?;

@@ -1,4 +1,4 @@
-//! [`publish`]: a skill's folder becomes a release in a registry.
+//! [`publish`]: publishes the skill in a folder as a release in a registry.
 
 mod error;
 mod fork;
@@ -30,35 +30,36 @@ use crate::{
     signing::SigningKey,
 };
 
-/// Versions that are tried when nobody asked for one and others publish the same skill.
+/// Maximum number of versions tried if none was requested and others publish the same skill concurrently.
 const VERSIONS_TRIED: u32 = 30;
 
-/// What a publisher says besides naming the folder.
+/// Options for publishing a release.
 #[derive(Debug, Clone, Default)]
 pub struct PublishOptions {
-    /// The version; else the frontmatter's, else the patch after the newest, else 1.0.0.
+    /// Version of the release. By default the frontmatter's; if it has none, the next patch version, or 1.0.0 for a
+    /// first release.
     pub version: Option<String>,
-    /// The owner to publish under.
+    /// Owner to publish under.
     pub owner: Option<String>,
-    /// What changed, for people.
+    /// Description of the changes, for people.
     pub changelog: String,
-    /// Do everything but the last step.
+    /// Check and report, but do not publish.
     pub dry_run: bool,
 }
 
-/// How publishing ended.
+/// Outcome of publishing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PublishStatus {
-    /// There is a new release.
+    /// The registry has a new release.
     Published,
-    /// This content was released before; nothing was written.
+    /// The content was already released; nothing was written.
     Unchanged,
-    /// There would be a new release.
+    /// A new release would be published; nothing was written.
     DryRun,
 }
 
 impl PublishStatus {
-    /// The status in JSON.
+    /// Returns the word for the status in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -69,57 +70,56 @@ impl PublishStatus {
     }
 }
 
-/// What was published.
+/// Result of publishing.
 #[derive(Debug, Clone)]
 pub struct Published {
-    /// How it ended.
+    /// Outcome of publishing.
     pub status: PublishStatus,
-    /// The registry's name.
+    /// Name of the registry in the configuration.
     pub registry: String,
-    /// Where the registry is.
+    /// Location of the registry.
     pub location: String,
-    /// `owner/name`.
+    /// Full name of the skill.
     pub name: QualifiedName,
-    /// The version.
+    /// Version of the release.
     pub version: Version,
-    /// The identity of the content.
+    /// Digest of the content.
     pub digest: Digest,
-    /// Bytes of the archive.
+    /// Size of the archive in bytes.
     pub size: u64,
-    /// The fingerprint of the key with which it is signed.
+    /// Fingerprint of the key that signed the release; `None` without a signature.
     pub signer: Option<String>,
-    /// What goes otherwise than expected without being a failure, one sentence each.
+    /// Warnings for the user, one sentence each.
     pub warnings: Vec<String>,
-    /// The scanner's verdict.
+    /// Verdict of the scanner.
     pub verdict: Verdict,
-    /// All that the scanner found.
+    /// Full scan report.
     pub report: Report,
-    /// Advice of the validation; none of it is an error.
+    /// Advice from the validation; it has no errors.
     pub problems: Vec<Problem>,
-    /// The release of another owner that it was made from.
+    /// Release of another owner from which it was forked.
     pub forked_from: Option<ForkedFrom>,
 }
 
-/// Where and as whom a skill is published.
+/// Context for publishing: registries, key and time.
 #[derive(Debug, Clone, Copy)]
 pub struct Publisher<'a> {
-    /// The registries there are.
+    /// Configured registries; the owner determines which one is used.
     pub registries: &'a Registries,
-    /// The configuration file, for a hint.
+    /// Path of the configuration file, for a hint.
     pub config_path: &'a Path,
-    /// The key to sign with; without one the release has no signature.
+    /// Key to sign with; `None` to publish without a signature.
     pub signing: Option<&'a SigningKey>,
-    /// The time of the release.
+    /// Time of the release.
     pub now: Timestamp,
 }
 
-/// Publishes the skill in a folder: read, validate, clear, pack, append to the index.
+/// Publishes the skill in a folder: reads, validates, clears and packs it, and appends it to the index.
 ///
-/// Content that is in the newest release already is not published again unless a version is asked
-/// for that differs.
+/// If the newest release already has this content, nothing is published unless a different version is requested.
 ///
 /// # Errors
-/// [`PublishError`]; the registry is then as it was.
+/// [`PublishError`]; the registry is then unchanged.
 pub fn publish(
     folder: &Path,
     options: &PublishOptions,
@@ -130,7 +130,7 @@ pub fn publish(
     publish_files(&path, bundle, None, (options, by, accept))
 }
 
-/// Publishes the files of a skill; `path` is the folder that they are from.
+/// Publishes the files of a skill. `path` is the folder that contains them.
 fn publish_files(
     path: &Path,
     bundle: Bundle,
@@ -169,8 +169,8 @@ fn publish_files(
     }
 }
 
-/// A blocked skill whose findings its publisher accepts. Each who installs the release decides again, and a server
-/// judges for itself.
+/// Clears a blocked skill whose findings its publisher accepts. The acceptance does not apply to those who install the
+/// release, and servers do not honour it.
 fn accepted(
     name: &QualifiedName,
     blocked: Box<Blocked>,
@@ -192,7 +192,7 @@ fn parse_version(text: &str) -> Result<Version, PublishError> {
     Version::parse(text.trim()).map_err(|source| PublishError::Version { text: text.to_owned(), source })
 }
 
-/// A version as authors write it in a frontmatter, `1`, `1.0` or `v1.0.2`, with all three numbers.
+/// Completes a version as authors write it in frontmatter, such as `1`, `1.0` or `v1.0.2`, to three numbers.
 fn with_three_numbers(text: &str) -> String {
     let numbers = text.strip_prefix('v').unwrap_or(text);
     let is_short = numbers.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
@@ -203,7 +203,7 @@ fn with_three_numbers(text: &str) -> String {
     }
 }
 
-/// The folder's resolved path and its files.
+/// Returns the resolved path of the folder, and its files.
 fn read(folder: &Path) -> Result<(PathBuf, Bundle), PublishError> {
     let open = |source| PublishError::Open { path: folder.to_owned(), source };
     let path = library::resolve(folder).map_err(open)?;
@@ -214,7 +214,8 @@ fn read(folder: &Path) -> Result<(PathBuf, Bundle), PublishError> {
     }
 }
 
-/// The skill's name and what validation advises; all problems when one is an error.
+/// Returns the skill's name and the validation's advice. If any problem is an error, all problems are returned as an
+/// error.
 fn checked_name(path: &Path, bundle: &Bundle) -> Result<(SkillName, Vec<Problem>), PublishError> {
     let limits = Limits::default();
     let folder = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -233,7 +234,7 @@ fn checked_name(path: &Path, bundle: &Bundle) -> Result<(SkillName, Vec<Problem>
     Ok((name, problems))
 }
 
-/// A release that is ready but for its version.
+/// A release that is complete except for its version.
 struct Draft<'a> {
     name: QualifiedName,
     cleared: Cleared,
@@ -245,7 +246,7 @@ struct Draft<'a> {
 }
 
 impl Draft<'_> {
-    /// Refuses a key that is not the owner's, before anything is signed; tells when a signature will be missed.
+    /// Rejects a key that is not the owner's, before anything is signed. Warns if a signature will be missed.
     fn check_key(&mut self, entries: &[Entry]) -> Result<(), PublishError> {
         let owner = &self.name.owner;
         let file = self.registry.with_owner(owner)?.owner(owner)?;
@@ -261,7 +262,7 @@ impl Draft<'_> {
         }
     }
 
-    /// Refuses requirements that nobody can read; tells of those that nothing meets yet.
+    /// Rejects invalid requirements. Warns about requirements that no release satisfies yet.
     fn check_requirements(&mut self, registries: &Registries) -> Result<(), PublishError> {
         for text in requires::of_bundle(self.cleared.bundle()) {
             let required: Requirement = text.parse()?;
@@ -279,7 +280,7 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// The answer for content that is there already.
+    /// Returns the result for content that is already released.
     fn unchanged(mut self, entry: &Entry) -> Published {
         if self.signing.is_some() && entry.signature.is_none() {
             let release = format!("{} {}", entry.name, entry.version);
@@ -295,14 +296,14 @@ impl Draft<'_> {
         written.map(|text| parse_version(&with_three_numbers(text.trim()))).transpose()
     }
 
-    /// The newest release, when it has this content and nobody asked for another version.
+    /// Returns the newest release if it has this content and no other version was requested.
     fn already_newest<'a>(&self, entries: &'a [Entry], wanted: Option<&Version>) -> Option<&'a Entry> {
         newest(entries, true)
             .filter(|entry| entry.digest == self.cleared.digest())
             .filter(|entry| wanted.is_none_or(|version| *version == entry.version))
     }
 
-    /// Publishes under the next free version, and under the one after it when another publisher was first.
+    /// Publishes under the next free version. If another publisher takes it first, retries with the one after it.
     fn publish_next(
         mut self,
         mut entries: Vec<Entry>,

@@ -1,4 +1,4 @@
-//! [`Registries`]: which registry is meant, and [`Registry`], one of them opened.
+//! [`Registries`]: the configured registries and their selection; [`Registry`]: an open registry.
 
 mod ahead;
 mod credential;
@@ -51,14 +51,14 @@ use crate::{
     spec::GitSpec,
 };
 
-/// The name of the registry inside the home.
+/// Name of the embedded registry inside the home.
 pub const EMBEDDED: &str = "local";
 
-/// The registries that a command may ask.
+/// The registries that a command may use.
 ///
-/// One that was named is asked alone. Otherwise each owner is asked for at one registry, without a
-/// fallback: the one whose configuration names the owner, else the one for `*`, else the embedded
-/// one, which is made on first use.
+/// A registry that the user names is used alone. Otherwise each owner is looked up in one registry, without a fallback:
+/// the one whose configuration lists the owner, otherwise the one for `*`, otherwise the embedded one, which is created
+/// on first use.
 #[derive(Debug, Clone)]
 pub struct Registries {
     given: Option<String>,
@@ -74,10 +74,10 @@ pub struct Registries {
     opened: Opened,
 }
 
-/// A registry, open.
+/// An open registry.
 ///
-/// Of one that only git reaches there is but a part on this machine: what is to be read is brought first, by
-/// [`Registry::with_skill`] and its like.
+/// A git registry is a partial clone. Before reading, call [`Registry::with_skill`] or another `with_*` method to fetch
+/// the objects.
 #[derive(Debug)]
 pub struct Registry {
     name: String,
@@ -86,20 +86,21 @@ pub struct Registry {
     reach: Reach,
 }
 
-/// How the whole of a registry is reached.
+/// Access to the whole registry.
 #[derive(Debug)]
 enum Reach {
-    /// It is here.
+    /// The registry is on this machine.
     Here,
-    /// By git.
+    /// The registry is accessed through git.
     Git(Box<Remote>),
-    /// By asking a server.
+    /// The registry is a server, accessed over HTTP.
     Web(Web),
 }
 
 impl Registries {
-    /// `given` is what `--registry` or its environment variable says: a name of the configuration, a
-    /// git URL or a folder. `now` stamps the embedded registry if it has to be made.
+    /// Creates the set of registries. `given` is the value of `--registry` or its environment variable: a name in the
+    /// configuration, a git URL or a folder. `now` is the creation time of the embedded registry if it does not exist
+    /// yet.
     #[must_use]
     pub fn new(given: Option<&str>, config: &Config, home: &Home, now: Timestamp) -> Self {
         let (given, config, home) = (given.map(str::to_owned), config.clone(), home.clone());
@@ -118,39 +119,38 @@ impl Registries {
         }
     }
 
-    /// The same, taking what a registry holds now although it did not grow from what was seen of it.
+    /// Accepts the current state of a registry even if its history does not contain the state seen before.
     #[must_use]
     pub fn accepting_rewrites(self, accepts_rewrite: bool) -> Self {
         Self { accepts_rewrite, ..self }
     }
 
-    /// The same, taking nothing of these owners without their signature; `*` for all.
+    /// Requires signatures of these owners; `*` for all.
     #[must_use]
     pub fn requiring_signatures(mut self, owners: impl IntoIterator<Item = String>) -> Self {
         self.config.require_signatures.extend(owners);
         self
     }
 
-    /// The same, showing this token in place of those that were kept to the server that a flag names, or to the only one.
+    /// Sets the token for the server that a flag names, or for the only server. It replaces stored tokens.
     #[must_use]
     pub fn with_token(self, token: Option<String>) -> Self {
         Self { token, ..self }
     }
 
-    /// The same, showing the servers of these names in the configuration a token of their own.
+    /// Sets tokens for the servers with these names in the configuration.
     #[must_use]
     pub fn with_named_tokens(self, named_tokens: BTreeMap<String, String>) -> Self {
         Self { named_tokens, ..self }
     }
 
-    /// The same without the network.
+    /// Returns the registries without network access.
     #[must_use]
     pub fn offline(&self) -> Self {
         Self { is_offline: true, ..self.clone() }
     }
 
-    /// The registry for whatever names no owner, and for publishing under an owner that no registry
-    /// names.
+    /// Opens the registry for names without an owner, and for owners that no registry lists.
     ///
     /// # Errors
     /// [`RegistryError`]
@@ -158,7 +158,7 @@ impl Registries {
         self.named(self.given.as_deref().or_else(|| self.config.registry_of("*")))
     }
 
-    /// The one registry that is asked for an owner's skills.
+    /// Opens the one registry that serves an owner's skills.
     ///
     /// # Errors
     /// [`RegistryError`]
@@ -166,7 +166,7 @@ impl Registries {
         self.named(self.name_for(owner))
     }
 
-    /// All that may be asked when no owner is known.
+    /// Opens all registries that may be searched when the owner is unknown.
     ///
     /// # Errors
     /// [`RegistryError`] of the first that cannot be opened.
@@ -182,13 +182,13 @@ impl Registries {
         Ok(all)
     }
 
-    /// Whether an owner's skills are asked for at this registry.
+    /// Returns whether this registry serves an owner's skills.
     #[must_use]
     pub fn is_asked_for(&self, registry: &Registry, owner: &Owner) -> bool {
         self.given.is_some() || self.name_for(owner).unwrap_or(EMBEDDED) == registry.name
     }
 
-    /// The folder with what is here of the default registry, where only git reaches it; it need not be there.
+    /// Returns the mirror folder of the default registry, if it is a git registry. The folder may not exist.
     #[must_use]
     pub fn mirror(&self) -> Option<PathBuf> {
         match Location::read(&self.location(), Path::new("")) {
@@ -197,7 +197,7 @@ impl Registries {
         }
     }
 
-    /// Where the default registry is, as it was given or configured; nothing is opened or made.
+    /// Returns the location of the default registry, as given or configured. Nothing is opened or created.
     #[must_use]
     pub fn location(&self) -> String {
         match self.given.as_deref().or_else(|| self.config.registry_of("*")) {
@@ -210,7 +210,7 @@ impl Registries {
         }
     }
 
-    /// Whether nothing of an owner is taken from the registry at this place without their signature.
+    /// Returns whether releases of an owner in the registry at this location must be signed.
     #[must_use]
     pub fn requires_signature(&self, location: &str, owner: &str) -> bool {
         let is_named = |named: &String| named == "*" || named == owner;
@@ -274,7 +274,7 @@ impl Registries {
         Ok(Registry { name, location, index, reach: Reach::Here })
     }
 
-    /// The server at a URL that may be one of git as well, if a skillhub server it is.
+    /// Returns the skillhub server at a URL, if there is one. The URL may be a git URL instead.
     fn web(&self, spec: &GitSpec) -> Result<Option<(Web, Index)>, RegistryError> {
         let url = spec.url();
         if !matches!(spec.transport(), "http" | "https") || url.ends_with(".git") {
@@ -284,8 +284,8 @@ impl Registries {
         Web::find(&url, &self.home, credential, self.accepts_rewrite, self.now)
     }
 
-    /// Makes the embedded registry beside its place and renames it, so that no other process sees it
-    /// half made; of two at one time the first stays.
+    /// Creates the embedded registry under a temporary name and renames it, so that no other process sees it
+    /// incomplete. If two processes create it at the same time, the first one wins.
     fn make_embedded(&self, location: &Path) -> Result<(), RegistryError> {
         let io = |source| RegistryError::Io { path: location.to_owned(), source };
         let home = self.home.ensure()?;
@@ -307,58 +307,58 @@ impl Registries {
 }
 
 impl Registry {
-    /// Its name in the configuration, `local` for the embedded one, else what was given.
+    /// Returns its name in the configuration, `local` for the embedded registry, otherwise the text given by the user.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where it is: an absolute path, or the URL that git is given.
+    /// Returns its location: an absolute path, or the URL passed to git.
     #[must_use]
     pub fn location(&self) -> &str {
         &self.location
     }
 
-    /// Its folder, where it is on this machine, whole.
+    /// Returns its folder, if the whole registry is on this machine.
     ///
     /// # Errors
-    /// [`RegistryError::NotHere`] when only git reaches it.
+    /// [`RegistryError::NotHere`] for a git or server registry.
     pub fn whole(&self) -> Result<&Path, RegistryError> {
         if self.is_here() { Ok(self.index.dir()) } else { Err(RegistryError::NotHere(self.location.clone())) }
     }
 
-    /// Whether it is on this machine, whole.
+    /// Returns whether the whole registry is on this machine.
     #[must_use]
     pub fn is_here(&self) -> bool {
         matches!(self.reach, Reach::Here)
     }
 
-    /// Its index. Of one elsewhere only what was brought can be read.
+    /// Returns its index. For a git or server registry, only objects that were already fetched can be read.
     #[must_use]
     pub fn index(&self) -> &Index {
         &self.index
     }
 
-    /// The index, with the lines of a skill.
+    /// Returns the index after fetching the entries of a skill.
     ///
     /// # Errors
-    /// [`RegistryError`] when git cannot fetch them.
+    /// [`RegistryError`] if they cannot be fetched.
     pub fn with_skill(&self, name: &QualifiedName) -> Result<&Index, RegistryError> {
         self.with(shard::skill_file(name).into_iter().collect())
     }
 
-    /// The index, with the file of an owner.
+    /// Returns the index after fetching the file of an owner.
     ///
     /// # Errors
-    /// [`RegistryError`] when git cannot fetch it.
+    /// [`RegistryError`] if it cannot be fetched.
     pub fn with_owner(&self, owner: &Owner) -> Result<&Index, RegistryError> {
         self.with(vec![shard::owner_file(owner)])
     }
 
-    /// The index, with the folder of a name, which lists its owners.
+    /// Returns the index after fetching the folder of a skill's name, which lists its owners.
     ///
     /// # Errors
-    /// [`RegistryError`] when git cannot fetch it.
+    /// [`RegistryError`] if it cannot be fetched.
     pub fn with_owners_of(&self, name: &SkillName) -> Result<&Index, RegistryError> {
         if let Reach::Web(web) = &self.reach {
             web.bring_names(&self.index, name)?;
@@ -367,18 +367,18 @@ impl Registry {
         self.with(shard::name_folder(name).into_iter().collect())
     }
 
-    /// The index, with the archive of a release, where the index has archives.
+    /// Returns the index after fetching the archive of a release, if the index itself contains archives.
     ///
     /// # Errors
-    /// [`RegistryError`] when git cannot fetch it.
+    /// [`RegistryError`] if it cannot be fetched.
     pub fn with_archive(&self, entry: &Entry) -> Result<&Index, RegistryError> {
         self.with(self.archive_path(&entry.digest).into_iter().collect())
     }
 
-    /// The index, with the lines of all skills.
+    /// Returns the index after fetching the entries of all skills.
     ///
     /// # Errors
-    /// [`RegistryError`] when git cannot fetch them.
+    /// [`RegistryError`] if they cannot be fetched, and for every server registry.
     pub fn with_all_lines(&self) -> Result<&Index, RegistryError> {
         match &self.reach {
             Reach::Here => {}
@@ -388,7 +388,7 @@ impl Registry {
         Ok(&self.index)
     }
 
-    /// What a server finds; `None` where the lines of all skills are to be looked through here.
+    /// Searches on the server. Returns `None` for other registries, whose entries are searched locally.
     pub(crate) fn search(&self, query: &str, limit: usize) -> Result<Option<Vec<SearchResult>>, RegistryError> {
         match &self.reach {
             Reach::Web(web) => web.search(query, limit, &self.name).map(Some),
@@ -396,7 +396,7 @@ impl Registry {
         }
     }
 
-    /// Adds a key to an owner's, or retires one.
+    /// Adds or retires a key of an owner.
     pub(crate) fn change_key<E: From<RegistryError> + From<KeyChangeError>>(
         &mut self,
         owner: &Owner,
@@ -412,7 +412,7 @@ impl Registry {
         }
     }
 
-    /// Puts a release into the index.
+    /// Adds a release to the index.
     pub(crate) fn append<E: From<RegistryError> + From<AppendError>>(
         &mut self,
         release: &NewRelease,
@@ -426,7 +426,7 @@ impl Registry {
         self.change(&release.name, Some(&digest), |index| Ok(index.append(release, cleared, archive)?))
     }
 
-    /// Sets the flag `yanked` of a release, with the reason if there is one.
+    /// Sets or clears the `yanked` flag of a release, with an optional reason.
     pub(crate) fn set_yanked<E: From<RegistryError> + From<FlagError>>(
         &mut self,
         name: &QualifiedName,
@@ -440,7 +440,7 @@ impl Registry {
         self.change(name, None, |index| Ok(index.set_yanked(name, version, flag, stamp)?))
     }
 
-    /// Marks a release as deprecated, or takes the mark back.
+    /// Marks a release as deprecated, or removes the mark.
     pub(crate) fn set_deprecated<E: From<RegistryError> + From<FlagError>>(
         &mut self,
         name: &QualifiedName,
@@ -454,8 +454,8 @@ impl Registry {
         self.change(name, None, |index| Ok(index.set_deprecated(name, version, deprecation, stamp)?))
     }
 
-    /// Puts a release into the index, or sets a flag of one, with `change`. Where others change the registry at the same
-    /// time, it is made again on top of what they made. `digest` is that of the archive that it brings.
+    /// Applies `change` to the index, to add a release or set a flag. If others change the registry at the same time,
+    /// the change is applied again to the new state. `digest` is that of the archive to be added.
     fn change<T, E: From<RegistryError>>(
         &mut self,
         name: &QualifiedName,
@@ -471,7 +471,7 @@ impl Registry {
         }
     }
 
-    /// Whether its index names URLs for archives.
+    /// Returns whether its index refers to archives by URL.
     fn has_archives_elsewhere(&self) -> bool {
         matches!(self.index.config().place_of(&Digest::of_bytes(b"")), BundlePlace::Url(_))
     }

@@ -1,4 +1,4 @@
-//! [`ReleaseState`]: that a registry withdrew a release or holds it back, as far as this machine knows.
+//! [`ReleaseState`]: withdrawn, quarantined and held releases, as far as this machine knows.
 
 use std::collections::BTreeMap;
 
@@ -10,29 +10,30 @@ use skill::{Digest, QualifiedName};
 
 use crate::registry::Registries;
 
-/// Releases of one registry from which on the answer is kept, so that a list does not read every line each time.
+/// Number of releases of a registry from which their states are cached, so that a list does not read every entry each
+/// time.
 const KEPT_FROM: usize = 16;
 
-/// What a registry says against a release.
+/// State of a release that its registry does not want to be used.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", content = "reason", rename_all = "snake_case")]
 pub enum ReleaseState {
-    /// It was withdrawn, for this reason.
+    /// The release was withdrawn, for this reason.
     Withdrawn(String),
-    /// It is held back until it was looked at, for this reason.
+    /// The release is under quarantine until a moderator decides, for this reason.
     Quarantined(String),
-    /// It is on hold since its content is under quarantine elsewhere, for this reason.
+    /// The release is on hold because another release with its content is under quarantine, for this reason.
     Held(String),
 }
 
-/// What was found in one registry; holds for one state of its index and one set of releases.
+/// Cached states for one registry. They are valid for one revision of its index and one set of releases.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct KnownStates {
     revision: String,
     releases: String,
     #[serde(default)]
     states: BTreeMap<String, ReleaseState>,
-    /// Whether all lines were here.
+    /// True if the entries of all releases were available.
     #[serde(skip)]
     is_whole: bool,
 }
@@ -44,14 +45,14 @@ impl PartialEq for KnownStates {
 }
 
 impl ReleaseState {
-    /// The state that a line of the index gives to its release.
+    /// Returns the state of a release according to its index entry.
     pub(crate) fn of(entry: &Entry) -> Option<Self> {
         let withdrawn = entry.withdrawn.as_ref().map(|withdrawal| Self::Withdrawn(withdrawal.reason.clone()));
         let quarantined = || entry.quarantined().map(|notice| Self::Quarantined(notice.reason));
         withdrawn.or_else(quarantined).or_else(|| entry.held().map(|notice| Self::Held(notice.reason)))
     }
 
-    /// The sentence about a release, without its name.
+    /// Describes the state as a sentence without the release's name.
     #[must_use]
     pub fn sentence(&self) -> String {
         match self {
@@ -61,7 +62,7 @@ impl ReleaseState {
         }
     }
 
-    /// The state in JSON.
+    /// Returns the word for the state in JSON.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -71,7 +72,7 @@ impl ReleaseState {
         }
     }
 
-    /// The reason that the registry gives.
+    /// Returns the reason that the registry gives.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {
@@ -80,11 +81,11 @@ impl ReleaseState {
     }
 }
 
-/// The registry's place and the release, as [`Origin::release`] has it.
+/// Location of the registry, and the release in the form of [`Origin::release`].
 pub type InstalledRelease = (String, String);
 
-/// What registries are known to say against installed releases. The network is not used, and a registry of which nothing
-/// is here says nothing.
+/// Returns the known states of installed releases. The network is not used. Registries without a local index are
+/// skipped.
 #[must_use]
 pub fn known_states<'a>(
     registries: &Registries,
@@ -110,7 +111,7 @@ pub fn known_states<'a>(
 }
 
 impl KnownStates {
-    /// What was found before if it still holds, else what the lines say now.
+    /// Returns the cached states if they are still valid, otherwise reads the index.
     fn of(index: &Index, revision: String, origins: &[&Origin], before: Option<&Self>) -> Self {
         let releases = digest_of(origins);
         if let Some(known) = before.filter(|known| known.revision == revision && known.releases == releases) {
@@ -120,7 +121,7 @@ impl KnownStates {
         for origin in origins {
             match state_in(index, origin) {
                 Ok(state) => states.extend(state.map(|state| (origin.release(), state))),
-                // A mirror may get the lines later without moving on.
+                // A mirror may fetch the entries later without a new revision, so an incomplete result is not cached.
                 Err(_) => is_whole = false,
             }
         }

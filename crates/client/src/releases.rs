@@ -1,4 +1,4 @@
-//! [`info`], [`yank`] and [`deprecate`]: the releases of one skill.
+//! [`info`], [`yank`] and [`deprecate`]: listing and flagging the releases of a skill.
 
 use jiff::Timestamp;
 use registry_index::{Deprecation, Entry, FlagError, Stamp, Wanted};
@@ -14,34 +14,34 @@ use crate::{
     spec::Spec,
 };
 
-/// A skill in a registry.
+/// A skill in a registry, with its releases.
 #[derive(Debug, Clone)]
 pub struct Info {
-    /// `owner/name`.
+    /// Full name of the skill.
     pub name: QualifiedName,
-    /// The registry's name.
+    /// Name of the registry in the configuration.
     pub registry: String,
-    /// Where the registry is.
+    /// Location of the registry.
     pub location: String,
-    /// The releases that were asked for, newest version first; yanked and withdrawn ones say so.
+    /// Requested releases, newest version first, including yanked and withdrawn ones.
     pub releases: Vec<Entry>,
-    /// Who signed each of them, in the same order.
+    /// Signature of each release, in the same order.
     pub signed: Vec<Signed>,
 }
 
-/// Who signed a release.
+/// Result of verifying a release's signature.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signed {
-    /// Nobody.
+    /// The release is not signed.
     Not,
-    /// Its owner, with the key of this fingerprint.
+    /// The release is signed by its owner, with the key of this fingerprint.
     With(String),
-    /// Not its owner, although it has a signature; why.
+    /// The signature is not valid for the owner, for this reason.
     Badly(String),
 }
 
 impl Signed {
-    /// Why a signature is not its owner's.
+    /// Returns the reason why a signature is invalid.
     #[must_use]
     pub fn fault(&self) -> Option<&str> {
         match self {
@@ -51,8 +51,8 @@ impl Signed {
     }
 }
 
-/// The releases of the skill that a spec names: all of them, or those that its version or range
-/// matches. A skill of the lock file is looked for in the registry that it came from.
+/// Returns the releases of a skill that match the version or range of a spec, or all. A skill in the lock file is
+/// looked up in the registry from which it was installed.
 ///
 /// # Errors
 /// [`ResolveError`]
@@ -87,30 +87,30 @@ fn signed(registry: &Registry, name: &QualifiedName, releases: &[Entry]) -> Resu
     Ok(releases.iter().map(of).collect())
 }
 
-/// A release whose flag was set.
+/// A release whose flag was changed.
 #[derive(Debug, Clone)]
 pub struct Yanked {
-    /// The registry's name.
+    /// Name of the registry in the configuration.
     pub registry: String,
-    /// Where the registry is.
+    /// Location of the registry.
     pub location: String,
-    /// The release as it is now.
+    /// Entry of the release after the change.
     pub entry: Entry,
 }
 
-/// Why a release was not yanked.
+/// Reasons why the flag of a release was not changed.
 #[derive(Debug, Error)]
 pub enum YankError {
     /// The release was not found.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    /// No exact version was named.
+    /// The spec does not name an exact version.
     #[error("{0} names no exact version")]
     NotExact(String),
     /// The registry cannot be changed.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// The registry did not set the flag.
+    /// The registry rejected the flag.
     #[error(transparent)]
     Flag(#[from] FlagError),
 }
@@ -129,8 +129,8 @@ impl Fails for YankError {
     }
 }
 
-/// Keeps one release out of new installs, for a reason if one is given, or lets it back in where `yanked` is false. `by`
-/// is the account that does so.
+/// Yanks one release, with an optional reason, or reverts that if the flag is false. `by` is the account that makes the
+/// change.
 ///
 /// # Errors
 /// [`YankError`]
@@ -146,7 +146,8 @@ pub fn yank(
     })
 }
 
-/// Marks one release as deprecated, or takes the mark back with `None`. `by` is the account that does so.
+/// Marks one release as deprecated, or removes the mark if `deprecation` is `None`. `by` is the account that makes the
+/// change.
 ///
 /// # Errors
 /// [`YankError`]

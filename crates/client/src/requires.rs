@@ -1,7 +1,8 @@
-//! [`Choice`]: which releases are installed or updated together, so that each has what it requires.
+//! [`Choice`]: the releases to install or update together, so that all requirements are satisfied.
 //!
-//! What is here already is known from the lock file, which says what each skill requires and which skills are here for
-//! the sake of others only. It stays as it is, but for such others, and for what a command names.
+//! The lock file lists the installed skills with their requirements, and which of them are installed only as
+//! requirements of others. Installed skills keep their versions, except such requirements and the skills that a command
+//! names.
 
 mod solve;
 
@@ -26,19 +27,19 @@ use crate::{
 };
 use solve::{Release, Releases, Takes, Wish, solve};
 
-/// Why no releases go together.
+/// Reasons why no combination of releases was found.
 #[derive(Debug, Error)]
 pub enum Unsolved {
-    /// The requirements exclude each other.
+    /// The requirements contradict each other; the value lists the reasons.
     #[error("no releases go together: {}", .0.join("; "))]
     Impossible(Vec<String>),
-    /// Skills require each other in a ring.
+    /// Skills require each other in a cycle; the first name is repeated at the end.
     #[error("skills require each other in a ring: {}", ring(.0))]
     Cycle(Vec<QualifiedName>),
-    /// There is no end to it.
+    /// The resolver exceeded this number of steps.
     #[error("which releases go together was not found in {0} steps")]
     TooMany(u32),
-    /// A registry cannot be asked.
+    /// A registry cannot be used.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
 }
@@ -63,56 +64,56 @@ fn ring(names: &[QualifiedName]) -> String {
     names.iter().map(QualifiedName::to_string).collect::<Vec<_>>().join(" -> ")
 }
 
-/// One skill that is asked for.
+/// One skill that the user requested.
 pub(crate) struct Asked {
     pub name: QualifiedName,
     pub request: Request,
-    /// The place of its registry.
+    /// Location of its registry.
     pub source: String,
-    /// The releases that its registry has.
+    /// Releases in its registry.
     pub releases: Vec<Entry>,
-    /// Whether the version that is installed, or a newer one, is wanted and nothing else: an update.
+    /// True for an update: only the installed version or a newer one may be chosen.
     pub is_update: bool,
 }
 
-/// The release that an installed skill is to become.
+/// Target of an update for an installed skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// The newest that fits what was asked for.
+    /// The newest release that satisfies the request.
     Free,
-    /// The one that goes together with the others.
+    /// The release chosen by the resolver.
     Version(Version),
-    /// It is here for others only, and no other requires it any more.
+    /// None: the skill was installed only as a requirement, and no other skill requires it any more.
     Unneeded,
 }
 
-/// The releases that go together.
+/// The compatible releases that the resolver chose.
 #[derive(Debug, Default)]
 pub(crate) struct Choice {
     versions: BTreeMap<QualifiedName, Version>,
     needs: BTreeMap<QualifiedName, Vec<QualifiedName>>,
-    /// The places of the registries that have them.
+    /// Locations of the registries that have them.
     sources: BTreeMap<QualifiedName, String>,
     installed: BTreeMap<QualifiedName, Version>,
 }
 
 impl Choice {
-    /// The release of a skill.
+    /// Returns the chosen version of a skill.
     pub fn version(&self, name: &QualifiedName) -> Option<&Version> {
         self.versions.get(name)
     }
 
-    /// The place of the registry that has a skill; `None` of one that stays as it is.
+    /// Returns the location of the registry that has a skill; `None` for a skill that does not change.
     pub fn source(&self, name: &QualifiedName) -> Option<&str> {
         self.sources.get(name).map(String::as_str)
     }
 
-    /// The skills.
+    /// Returns the full names of all chosen skills.
     pub fn names(&self) -> impl Iterator<Item = &QualifiedName> {
         self.versions.keys()
     }
 
-    /// What becomes of an installed skill.
+    /// Returns the update target of an installed skill.
     pub fn target(&self, name: &str) -> Target {
         let name = name.parse().ok();
         match name.and_then(|name: QualifiedName| self.versions.get(&name)) {
@@ -121,12 +122,12 @@ impl Choice {
         }
     }
 
-    /// The releases that are not here as they are.
+    /// Returns the chosen releases that are not installed yet.
     pub fn changes(&self) -> impl Iterator<Item = (&QualifiedName, &Version)> {
         self.versions.iter().filter(|(name, version)| self.installed.get(*name) != Some(*version))
     }
 
-    /// What a skill requires, by full name.
+    /// Returns the full names of a skill's requirements.
     pub fn needs(&self, name: &str) -> impl Iterator<Item = String> {
         let name = name.parse::<QualifiedName>().ok();
         let needs = name.and_then(|name| self.needs.get(&name)).into_iter().flatten();
@@ -165,19 +166,19 @@ impl Choice {
     }
 }
 
-/// What is here of a skill.
+/// The installed state of a skill.
 struct Here {
     version: Version,
     requires: Result<Vec<Requirement>, String>,
     source: String,
-    /// Whether it may become another release for the sake of others.
+    /// True if the resolver may change its version.
     may_move: bool,
     is_dependency: bool,
 }
 
-/// Chooses the releases for what is asked, and `more` that skills from elsewhere require, as `(who, what)`. `None` where
-/// nothing that takes part requires anything, so that each skill is for itself. `may_merge` says whether a skill that was
-/// changed here may become another release.
+/// Chooses releases for the requested skills and for the requirements of skills from other sources (`more`, as pairs of
+/// a skill and its requirement). Returns `None` if no skill involved has requirements, so that each can be installed
+/// independently. `may_merge` allows changing the version of a skill that was changed here.
 ///
 /// # Errors
 /// [`Unsolved`]
@@ -216,19 +217,20 @@ pub(crate) fn choose(
     Ok(Some(choice))
 }
 
-/// Every skill that something could be asked of.
+/// All skills that the resolver may query.
 struct World<'a> {
     registries: &'a Registries,
     asked: &'a [Asked],
     here: BTreeMap<QualifiedName, Here>,
-    /// Where each skill was looked for.
+    /// Location of the registry in which each skill was looked up.
     sources: RefCell<BTreeMap<QualifiedName, String>>,
-    /// The registry of the first skill that was found to require a skill.
+    /// Registry of the first skill that was found to require a skill.
     requirers: RefCell<BTreeMap<QualifiedName, String>>,
 }
 
 impl World<'_> {
-    /// The registry of a skill that nobody asked for: its own where it is installed, else by who requires it.
+    /// Opens the registry of a skill that was not requested: its own if it is installed, otherwise that of the skill
+    /// requiring it.
     fn registry_of(&self, name: &QualifiedName) -> Result<Registry, ResolveError> {
         if let Some(here) = self.here.get(name) {
             return Ok(self.registries.of_installed(&name.owner, &here.source)?);
@@ -238,7 +240,7 @@ impl World<'_> {
         Ok(self.registries.follow(&route)?)
     }
 
-    /// Notes where a skill was found, and that what it requires may be there as well.
+    /// Records the registry of a skill, which is also the default registry of its requirements.
     fn note_source(&self, name: &QualifiedName, source: &str, entries: &[Entry]) {
         self.sources.borrow_mut().insert(name.clone(), source.to_owned());
         let mut requirers = self.requirers.borrow_mut();
@@ -325,7 +327,8 @@ impl Here {
 }
 
 impl Asked {
-    /// What it asks of the solver; a skill that is here for others only asks for nothing in an update.
+    /// Converts the request to a constraint for the resolver. In an update, a skill that is only a requirement of
+    /// others has no constraint of its own.
     fn wish(&self, here: Option<&Here>) -> Option<Wish> {
         let wanted = self.request.wanted();
         let is_open = |entry: &&Entry| entry.is_offered();
@@ -360,22 +363,23 @@ fn parsed(texts: &[String]) -> Result<Vec<Requirement>, String> {
     texts.iter().map(|text| text.parse::<Requirement>().map_err(|error| error.to_string())).collect()
 }
 
-/// What a skill's frontmatter says that it requires.
+/// Returns the requirements in a skill's frontmatter.
 pub(crate) fn of_bundle(bundle: &Bundle) -> Vec<String> {
     let reading = bundle.skill_md().and_then(|text| frontmatter::read(text, &Limits::default()).ok());
     reading.map(|reading| reading.frontmatter.requires).unwrap_or_default()
 }
 
-/// Who requires an installed skill.
+/// The skills that require an installed skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requirers {
-    /// Whether it is here only since others require it.
+    /// True if it is installed only as a requirement of other skills.
     pub is_dependency: bool,
-    /// The full names of those who do, sorted.
+    /// Full names of the skills that require it, sorted.
     pub by: Vec<String>,
 }
 
-/// Who requires the skills of a lock file, by bare name; those that are required, or were, alone.
+/// Returns the requiring skills for each skill in a lock file, by bare name. Skills that are not requirements are left
+/// out.
 ///
 /// # Errors
 /// [`LockFileError`]
@@ -389,7 +393,7 @@ pub fn requirers_of(lock_path: &Path) -> Result<BTreeMap<String, Requirers>, Loc
     Ok(all.filter(|(_, requirers)| requirers.is_dependency || !requirers.by.is_empty()).collect())
 }
 
-/// The skills of a lock file that require one, besides those in `without`; full names, sorted.
+/// Returns the full names of the skills in a lock file that require this one, sorted. Skills in `without` are ignored.
 pub(crate) fn requirers(lock: &LockFile, name: &str, without: &BTreeSet<String>) -> Vec<String> {
     let requires = |skill: &&LockedSkill| {
         let mut required = skill.requires.iter().filter_map(|text| text.parse::<Requirement>().ok());
@@ -398,8 +402,8 @@ pub(crate) fn requirers(lock: &LockFile, name: &str, without: &BTreeSet<String>)
     lock.skills().filter(requires).map(|skill| skill.name.clone()).collect()
 }
 
-/// The skills that are here only for those that leave, or for others that leave with them. One that was changed here
-/// stays, and with it what it requires.
+/// Returns the requirements that are no longer needed once the given skills are removed. A requirement that was changed
+/// here is in the result, but its own requirements are kept.
 pub(crate) fn left_behind<'a>(lock: &'a LockFile, leaving: &BTreeSet<String>) -> Vec<&'a LockedSkill> {
     let (mut gone, nobody) = (leaving.clone(), BTreeSet::new());
     let mut found: Vec<&LockedSkill> = Vec::new();
@@ -423,8 +427,8 @@ pub(crate) fn left_behind<'a>(lock: &'a LockFile, leaving: &BTreeSet<String>) ->
 mod tests {
     use super::*;
 
-    /// A lock file of skills written as `acme/a: acme/b`, with `+` before those that are here for others and `~` before
-    /// those that were changed.
+    /// Builds a lock file from lines such as `acme/a: acme/b`. The prefix `+` marks requirements of others and `~`
+    /// marks changed skills.
     fn lock(text: &str) -> LockFile {
         let mut file = LockFile::parse("format = 1\n", Path::new("skillhub.lock")).unwrap();
         for line in text.lines().map(str::trim) {

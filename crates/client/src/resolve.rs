@@ -1,4 +1,4 @@
-//! [`resolve`]: from a name that a user wrote to one release in one registry.
+//! [`resolve`]: finds the release for a name that a user entered.
 
 use registry_index::{Entry, ReadError, Wanted, newest, select};
 use semver::Version;
@@ -13,57 +13,57 @@ use crate::{
     spec::{Request, Spec},
 };
 
-/// One release, with where it was found.
+/// A release, with the registry that has it.
 #[derive(Debug)]
 pub struct Resolved {
-    /// The registry.
+    /// Registry that has the release.
     pub registry: Registry,
-    /// The skill.
+    /// Full name of the skill.
     pub name: QualifiedName,
-    /// The release.
+    /// Entry of the release in the index.
     pub entry: Entry,
 }
 
-/// Why a name does not lead to a release.
+/// Reasons why a name cannot be resolved to a release.
 #[derive(Debug, Error)]
 pub enum ResolveError {
     /// The registry cannot be used.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// The registry cannot be read.
+    /// The registry's index cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// Not a name of a registry, where only such a name makes sense.
+    /// The spec is not the name of a skill in a registry, where only such a name is allowed.
     #[error("{0:?} is no skill of a registry; write owner/name")]
     NotAName(String),
-    /// No registry has it.
+    /// No registry has the skill.
     #[error("no skill {name} in {registry}")]
     NotFound {
-        /// The name as asked for.
+        /// Name as the user gave it.
         name: String,
-        /// The registries that were asked.
+        /// Registries that were searched.
         registry: String,
-        /// Skills of a similar name.
+        /// Full names of skills with a similar name.
         similar: Vec<String>,
     },
     /// Several owners have a skill of this name.
     #[error("several owners have a skill {name}: {}", owners.join(", "))]
     AmbiguousName {
-        /// The bare name.
+        /// Bare name of the skill.
         name: SkillName,
-        /// The owners, sorted.
+        /// Names of the owners, sorted.
         owners: Vec<String>,
     },
-    /// The skill has no release that fits.
+    /// The skill has no release that satisfies the request.
     #[error("{name} has no release {request} in {registry}")]
     NoRelease {
-        /// The skill.
+        /// Name of the skill.
         name: String,
-        /// What was asked for, as written; `newest` when nothing was.
+        /// Request as written, or a description of the default.
         request: String,
-        /// The registry.
+        /// Registry as shown to people.
         registry: String,
-        /// The newest releases that could be had.
+        /// The newest release that can be installed, if any.
         available: Vec<Version>,
     },
 }
@@ -102,7 +102,7 @@ fn join(versions: &[Version]) -> String {
     versions.iter().map(Version::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// Finds the release that a name of a registry asks for.
+/// Finds the release for a spec that names a skill in a registry.
 ///
 /// # Errors
 /// [`ResolveError`]
@@ -111,7 +111,7 @@ pub fn resolve(registries: &Registries, spec: &Spec) -> Result<Resolved, Resolve
     release_in(registry, name, &request)
 }
 
-/// Finds the release that a request asks for in a registry that is known.
+/// Finds the release that satisfies a request, in a known registry.
 pub(crate) fn release_in(registry: Registry, name: QualifiedName, request: &Request) -> Result<Resolved, ResolveError> {
     let entries = releases(&registry, &name)?;
     let Some(entry) = select(&entries, request.wanted()).cloned() else {
@@ -120,7 +120,7 @@ pub(crate) fn release_in(registry: Registry, name: QualifiedName, request: &Requ
     Ok(Resolved { registry, name, entry })
 }
 
-/// The registry and the full name that a spec means.
+/// Returns the registry and the full name for a spec.
 pub(crate) fn locate(registries: &Registries, spec: &Spec) -> Result<(Registry, QualifiedName, Request), ResolveError> {
     match spec {
         Spec::Qualified { name, request } => Ok((registries.serving(&name.owner)?, name.clone(), request.clone())),
@@ -132,8 +132,9 @@ pub(crate) fn locate(registries: &Registries, spec: &Spec) -> Result<(Registry, 
     }
 }
 
-/// As [`locate`], but that a skill of the lock file is looked for in the registry that it came from, if this home trusts
-/// that and the library has skills from there: in a fresh clone the configuration decides.
+/// Like [`locate`], but looks up a skill of the lock file in the registry from which it was installed. This requires
+/// that this home trusts the registry and that the library has skills from it. In a fresh clone, the configuration
+/// decides.
 pub(crate) fn locate_known(
     registries: &Registries,
     spec: &Spec,
@@ -176,7 +177,7 @@ fn locate_bare(registries: &Registries, name: &SkillName) -> Result<(Registry, Q
     one.ok_or_else(|| ResolveError::NotFound { name: name.to_string(), registry: asked.join(", "), similar })
 }
 
-/// The releases of a skill; an error when the registry does not know it.
+/// Returns the releases of a skill. It is an error if the registry does not have the skill.
 pub(crate) fn releases(registry: &Registry, name: &QualifiedName) -> Result<Vec<Entry>, ResolveError> {
     let entries = registry.with_skill(name)?.releases(name)?;
     if entries.is_empty() {

@@ -1,4 +1,4 @@
-//! [`scanner`]: the scanner as the user and the system set it up, with the files of its rules.
+//! [`scanner`]: builds the scanner from settings and rule files.
 
 use std::{
     io,
@@ -12,16 +12,17 @@ use scan::{Scanner, Settings, SettingsError};
 
 use crate::{config::ConfigError, paths};
 
-/// Files in a folder of rules.
+/// Maximum number of rule files in all folders.
 const FILES: usize = 64;
 
-/// Bytes of a file of rules.
+/// Maximum size of a rule file in bytes.
 const FILE_BYTES: u64 = 256 << 10;
 
-/// What a file says of the scanner: its folders and its judge as absolute paths, and without what it accepted up to now.
+/// Prepares the scanner settings of a file: makes the folders and the judge's path absolute, and drops expired
+/// acceptances.
 ///
 /// # Errors
-/// [`ConfigError::Scan`] where an end is no day.
+/// [`ConfigError::Scan`] if an expiry is not a date.
 pub fn of_file(mut settings: Settings, file: &Path, user_home: &Path, now: Timestamp) -> Result<Settings, ConfigError> {
     let folder = file.parent().unwrap_or(file);
     for rules in &mut settings.rules {
@@ -30,7 +31,7 @@ pub fn of_file(mut settings: Settings, file: &Path, user_home: &Path, now: Times
     if let Some(judge) = &mut settings.judge {
         judge.check()?;
         judge.folder = folder.display().to_string();
-        // A bare name is found on the search path.
+        // A name without a slash is looked up on the search path.
         for program in judge.command.iter_mut().take(1).filter(|program| program.contains('/')) {
             *program = folder.join(paths::expanded(program, Some(user_home))).display().to_string();
         }
@@ -50,7 +51,7 @@ pub fn of_file(mut settings: Settings, file: &Path, user_home: &Path, now: Times
     Ok(Settings { accepted, ..settings })
 }
 
-/// The scanner with what settings add, whose folders are absolute.
+/// Builds the scanner with additional settings, whose folders are absolute.
 ///
 /// # Errors
 /// [`ConfigError::Scan`] with the file and the rule, or the key.
@@ -67,7 +68,7 @@ pub fn scanner(settings: &Settings) -> Result<Scanner, ConfigError> {
     Ok(Scanner::new(settings, &files)?)
 }
 
-/// The files of rules in a folder, by their names.
+/// Reads the rule files in a folder, sorted by name.
 fn texts(folder: &Path) -> io::Result<Vec<(String, String)>> {
     let dir = Dir::open_ambient_dir(folder, ambient_authority())?;
     let mut names = Vec::new();

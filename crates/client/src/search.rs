@@ -1,4 +1,4 @@
-//! [`search`]: finding skills by words, in any script.
+//! [`search`]: full-text search for skills, in any script.
 
 pub(crate) mod result;
 
@@ -14,16 +14,16 @@ use thiserror::Error;
 
 pub use result::SearchResult;
 
-/// Results that are returned when nobody says how many.
+/// Default number of results.
 pub const DEFAULT_RESULTS: usize = 50;
 
-/// Terms of a query that are looked for. A registry takes queries of 500 characters, which cannot have more.
+/// Maximum number of terms in a query. Registries accept queries of 500 characters, which cannot have more.
 const TERMS: usize = 500;
 
-/// Names that an error suggests at most.
+/// Maximum number of similar names that an error suggests.
 const SUGGESTIONS: usize = 3;
 
-/// How much of a query a skill must have.
+/// Scores of the different kinds of matches, in points.
 const EXACT_NAME: u32 = 1000;
 const NAME_PREFIX: u32 = 400;
 const NAME_WORD: u32 = 300;
@@ -33,13 +33,13 @@ const KEYWORD: u32 = 100;
 const DESCRIPTION_WORD: u32 = 40;
 const DESCRIPTION_PART: u32 = 20;
 
-/// Why a search failed.
+/// Reasons why a search failed.
 #[derive(Debug, Error)]
 pub enum SearchError {
     /// A registry cannot be used.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// A registry cannot be read.
+    /// A registry's index cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
 }
@@ -53,19 +53,19 @@ impl Fails for SearchError {
     }
 }
 
-/// What a search came to.
+/// Results of a search.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// The skills, best first.
+    /// Matching skills, best first.
     pub results: Vec<SearchResult>,
-    /// Skills that could not be looked at, one sentence each.
+    /// Skills that could not be searched, one sentence each.
     pub skipped: Vec<String>,
 }
 
-/// Finds skills, best first, at most `limit`.
+/// Searches for skills and returns at most `limit`, best first.
 ///
-/// Every word must be found; when no skill has them all, those are returned that have some. An empty
-/// query finds everything. A skill whose lines in the index are damaged is left out and told.
+/// All terms must match. If no skill matches all of them, skills that match some are returned. An empty query matches
+/// everything. A skill with damaged index entries is left out, and listed in [`Found::skipped`].
 ///
 /// # Errors
 /// [`SearchError`]
@@ -98,7 +98,7 @@ pub fn search(registries: &Registries, query: &str, limit: usize) -> Result<Foun
     Ok(Found { results, skipped })
 }
 
-/// The same among some newest releases, each with the name of its registry.
+/// Ranks the newest releases of skills, each with the name of its registry, like [`search()`].
 #[must_use]
 pub fn rank(entries: Vec<(String, Entry)>, query: &str, limit: usize) -> Vec<SearchResult> {
     let terms = terms(query);
@@ -114,7 +114,7 @@ pub fn rank(entries: Vec<(String, Entry)>, query: &str, limit: usize) -> Vec<Sea
     results.into_iter().map(|(result, _)| result).take(limit).collect()
 }
 
-/// The result for one skill, and how many of the terms it has; `whole` is the query, folded.
+/// Scores one skill and counts the matching terms. `whole` is the normalised query.
 fn score(entry: &Entry, registry: String, whole: &str, terms: &[Term]) -> (SearchResult, usize) {
     let text = Text::of(entry);
     let scores: Vec<u32> = terms.iter().map(|term| text.score(term)).collect();
@@ -131,16 +131,16 @@ fn score(entry: &Entry, registry: String, whole: &str, terms: &[Term]) -> (Searc
     (result, matched)
 }
 
-/// One thing to look for, folded.
+/// A normalised term of a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Term {
-    /// A word of a script that has spaces.
+    /// A word of a script with spaces.
     Word(String),
-    /// One or two characters of a script without.
+    /// One or two characters of a script without spaces.
     Gram(String),
 }
 
-/// What of a skill is searched, folded.
+/// The searchable text of a skill, normalised.
 struct Text {
     name: String,
     owner: String,
@@ -205,7 +205,7 @@ impl Text {
     }
 }
 
-/// Whether a word of the description is a longer form of the one looked for, or the singular of it.
+/// Returns whether a word of the description is a longer form of the search term, or its singular.
 fn is_part(other: &str, word: &str) -> bool {
     other.starts_with(word) || (word.chars().count() > 3 && other.contains(word)) || other == singular(word)
 }
@@ -214,7 +214,7 @@ fn singular(word: &str) -> &str {
     word.strip_suffix('s').filter(|rest| rest.chars().count() > 2).unwrap_or(word)
 }
 
-/// NFKC and lower case, so that full width and half width, upper and lower case are one.
+/// Normalises text with NFKC and lower case, so that full and half width, and upper and lower case, are equal.
 #[must_use]
 pub fn folded(text: &str) -> String {
     if text.is_ascii() {
@@ -227,7 +227,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
 }
 
-/// What a query looks for, without doubles, up to 500.
+/// Splits a query into distinct terms, at most 500.
 #[must_use]
 pub fn terms(query: &str) -> Vec<Term> {
     let query = folded(query);
@@ -246,7 +246,7 @@ pub fn terms(query: &str) -> Vec<Term> {
     terms
 }
 
-/// A word as it stands, but its runs of Chinese, Japanese and Korean cut into pairs of characters.
+/// Splits a word by script. Runs of Chinese, Japanese and Korean are split into overlapping pairs of characters.
 fn split_scripts(word: &str) -> Vec<Term> {
     let mut terms = Vec::new();
     let chars: Vec<char> = word.chars().collect();
@@ -266,22 +266,22 @@ fn split_scripts(word: &str) -> Vec<Term> {
     terms
 }
 
-/// Scripts that write without spaces, or (Korean) glue particles to words.
+/// Returns whether a character belongs to a script without spaces or, for Korean, one that attaches particles to words.
 #[must_use]
 pub fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{4DBF}' | '\u{4E00}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}')
         || matches!(c, '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{323AF}')
 }
 
-/// Full names in a registry that a mistyped name may have meant, nearest first. Of a registry elsewhere only
-/// those that begin alike are looked at, which are here.
+/// Returns full names in a registry that a mistyped name may have meant, nearest first. In a git or server registry,
+/// only locally available names with the same beginning are compared.
 pub(crate) fn similar(registry: &Registry, name: &SkillName) -> Result<Vec<String>, ReadError> {
     let index = registry.index();
     let others = if registry.is_here() { index.names()? } else { index.names_beside(name)? };
     Ok(nearest(others, name, SUGGESTIONS))
 }
 
-/// Those of some names that a mistyped one may have meant, nearest first, at most `limit`.
+/// Returns the names that a mistyped name may have meant, nearest first, at most `limit`.
 #[must_use]
 pub fn nearest(others: Vec<QualifiedName>, name: &SkillName, limit: usize) -> Vec<String> {
     let mut near: Vec<(usize, String)> = Vec::new();
@@ -295,7 +295,7 @@ pub fn nearest(others: Vec<QualifiedName>, name: &SkillName, limit: usize) -> Ve
     near.into_iter().map(|(_, name)| name).take(limit).collect()
 }
 
-/// The number of characters to insert, remove or replace.
+/// Computes the edit distance: the number of characters to insert, remove or replace.
 pub(crate) fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

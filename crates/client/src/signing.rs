@@ -1,7 +1,7 @@
-//! [`SigningKey`]: the user's own SSH key, with which `publish` signs.
+//! [`SigningKey`]: the user's SSH key, with which `publish` signs.
 //!
-//! A key that stands in a file without a passphrase signs here. Any other one is used through `ssh-keygen`, which asks
-//! the user's agent, and at a terminal for the passphrase.
+//! A key in a file without a passphrase is used directly. Any other key is used through `ssh-keygen`, which asks the
+//! user's SSH agent or, at a terminal, for the passphrase.
 
 use std::{
     io::{self, Seek, Write},
@@ -16,10 +16,10 @@ use skill::Limits;
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
-/// Bytes of what `ssh-keygen` says that are told.
+/// Maximum length of an error message of `ssh-keygen`, in characters.
 const MOST_WORDS: usize = 400;
 
-/// A key to sign with.
+/// A key for signing.
 #[derive(Debug)]
 pub struct SigningKey {
     path: PathBuf,
@@ -29,48 +29,48 @@ pub struct SigningKey {
 
 #[derive(Debug)]
 enum Key {
-    /// Usable as it is.
+    /// Secret key, used directly.
     Here(Box<SecretKey>),
-    /// Only `ssh-keygen` can use it.
+    /// Public key whose secret half only `ssh-keygen` can use.
     Elsewhere(PublicKey),
 }
 
-/// Why nothing was signed.
+/// Reasons why signing failed.
 #[derive(Debug, Error)]
 pub enum SigningError {
-    /// There is no such file.
+    /// The key file does not exist.
     #[error("there is no key at {}", .0.display())]
     NotFound(PathBuf),
-    /// It is no key that can be used.
+    /// The file is not a usable key.
     #[error("the key {} cannot be used: {reason}", path.display())]
     Key {
-        /// The file.
+        /// Path of the key file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Problem with the key.
         reason: KeyError,
     },
-    /// `ssh-keygen` did not sign.
+    /// `ssh-keygen` failed to sign.
     #[error("the key {} did not sign: {message}", path.display())]
     NotSigned {
-        /// The file.
+        /// Path of the key file.
         path: PathBuf,
-        /// What it said.
+        /// Error message of `ssh-keygen`.
         message: String,
     },
-    /// What was signed is not what was asked for.
+    /// The signature does not verify, or was made with another key.
     #[error("the signature made with {} is not good: {reason}", path.display())]
     Signature {
-        /// The file.
+        /// Path of the key file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Problem with the signature.
         reason: SignatureError,
     },
-    /// The system refused.
+    /// An I/O operation failed.
     #[error("cannot use {}: {source}", path.display())]
     Io {
-        /// The file.
+        /// Path of the key file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
@@ -93,8 +93,7 @@ impl Fails for SigningError {
 }
 
 impl SigningKey {
-    /// Reads a key: the secret half, or the public half of one that an agent holds. `may_ask` says whether somebody is
-    /// there to type a passphrase.
+    /// Reads a secret key, or the public half of a key in an agent. `may_ask` is true if a user can enter a passphrase.
     ///
     /// # Errors
     /// [`SigningError`]
@@ -110,7 +109,7 @@ impl SigningKey {
         Ok(Self { path: path.to_owned(), key, may_ask })
     }
 
-    /// The half that everybody may have.
+    /// Returns the public half of the key.
     #[must_use]
     pub fn public(&self) -> PublicKey {
         match &self.key {
@@ -119,7 +118,7 @@ impl SigningKey {
         }
     }
 
-    /// Signs a statement.
+    /// Signs a statement and verifies the signature.
     ///
     /// # Errors
     /// [`SigningError`]
@@ -158,7 +157,7 @@ impl SigningKey {
     }
 }
 
-/// Reads a public key, or the public half of a secret one.
+/// Reads a public key, or the public half of a secret key.
 ///
 /// # Errors
 /// [`SigningError`]

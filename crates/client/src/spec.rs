@@ -1,4 +1,4 @@
-//! [`Spec`]: what a user asks for, and where it comes from.
+//! [`Spec`]: a user's description of a skill and its source.
 
 use std::{fmt, str::FromStr};
 
@@ -9,89 +9,88 @@ use thiserror::Error;
 
 use crate::paths;
 
-/// What to install, as it stands on a command line. `Display` gives a text that reads back the same.
+/// A skill to install, as written on the command line. The `Display` form parses to the same value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Spec {
-    /// `owner/name[@req]`.
+    /// A skill with its owner: `owner/name[@req]`.
     Qualified {
-        /// The skill.
+        /// Full name of the skill.
         name: QualifiedName,
-        /// Which of its releases.
+        /// Requested version or range.
         request: Request,
     },
-    /// `name[@req]`, of whichever one owner has it.
+    /// A skill without its owner: `name[@req]`. Exactly one owner must have it.
     Bare {
-        /// The skill's own name.
+        /// Bare name of the skill.
         name: SkillName,
-        /// Which of its releases.
+        /// Requested version or range.
         request: Request,
     },
-    /// A folder, as written; a leading `~` is the user's home.
+    /// A folder, as written. A leading `~` is the user's home.
     Folder(String),
     /// A `.skill` file, as written.
     Archive(String),
     /// The URL of a `.skill` file.
     ArchiveUrl(String),
-    /// A git repository.
+    /// A folder in a git repository.
     Git(GitSpec),
 }
 
-/// Which release of a skill, with the text that said so.
+/// A requested version or range, with its original text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     text: String,
     wanted: Wanted,
 }
 
-/// A place in a git repository: `URL[#path][@ref]`.
+/// A folder in a git repository: `URL[#path][@ref]`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct GitSpec {
-    /// The URL as written: `https://…`, `git+https://…`, `file://…`, `ssh://…`, `git@host:…` or
-    /// `github:owner/repo`.
+    /// URL as written: `https://…`, `git+https://…`, `file://…`, `ssh://…`, `git@host:…` or `github:owner/repo`.
     pub written: String,
-    /// The folder inside; the whole repository without one.
+    /// Folder within the repository; `None` for the whole repository.
     pub path: Option<SkillPath>,
-    /// A branch, tag or whole commit id; the default branch without one.
+    /// Branch, tag or full commit id; `None` for the default branch.
     pub reference: Option<String>,
 }
 
-/// Why a text is no [`Spec`].
+/// Reasons why a text is not a valid [`Spec`].
 #[derive(Debug, Error)]
 pub enum SpecError {
-    /// Nothing.
+    /// The text is empty.
     #[error("the name of what to install is empty")]
     Empty,
-    /// Looks like an option.
+    /// The text starts with a hyphen, like an option.
     #[error("{0:?} starts with a hyphen")]
     Hyphen(String),
-    /// Spaces or control characters in a URL.
+    /// The URL contains spaces, control characters or another invalid sequence.
     #[error("{0:?} holds a character that no URL has")]
     BadUrl(String),
-    /// A scheme that nothing answers to.
+    /// The URL has an unsupported scheme.
     #[error("{0:?} has a scheme that is not known; use https, ssh or file")]
     Scheme(String),
-    /// A user or password in a URL, which would end up in lock files and histories.
+    /// The URL contains a user name or password, which would be stored in lock files and histories.
     #[error("the URL {0:?} holds a user name or password")]
     Credentials(String),
-    /// `github:` without owner and repository.
+    /// The text after `github:` is not an owner and a repository.
     #[error("{0:?} is not of the form github:owner/repo")]
     GitHub(String),
-    /// A branch, tag or commit that git could not have.
+    /// The reference is not a possible branch, tag or commit of git.
     #[error("{0:?} is no name of a branch, tag or commit")]
     Reference(String),
-    /// The folder in the repository.
+    /// The folder in the repository is invalid.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// The skill's name.
+    /// The skill's name is invalid.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// The owner's name.
+    /// The owner's name is invalid.
     #[error(transparent)]
     Owner(#[from] OwnerError),
-    /// More than one slash.
+    /// The text contains more than one slash, or ends with `@`.
     #[error("{0:?} is not of the form owner/name")]
     Form(String),
-    /// What stands after the `@`.
+    /// The text after the `@` is not a version or range.
     #[error(transparent)]
     Wanted(#[from] WantedError),
 }
@@ -112,25 +111,25 @@ impl Fails for SpecError {
 }
 
 impl Request {
-    /// This release.
+    /// Requests exactly this version.
     #[must_use]
     pub fn exact(version: &semver::Version) -> Self {
         Self { text: version.to_string(), wanted: Wanted::Exact(version.clone()) }
     }
 
-    /// The newest release.
+    /// Requests the newest release.
     #[must_use]
     pub fn newest() -> Self {
         Self { text: String::new(), wanted: Wanted::Newest }
     }
 
-    /// The text as written after the `@`; empty for the newest.
+    /// Returns the text after the `@`; empty for the newest.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// What it asks for.
+    /// Returns the parsed request.
     #[must_use]
     pub fn wanted(&self) -> &Wanted {
         &self.wanted
@@ -180,7 +179,7 @@ impl FromStr for Spec {
     }
 }
 
-/// `user@host:path`, with neither a scheme nor a slash before the colon.
+/// Returns whether the text has the form `user@host:path`, without a scheme or a slash before the colon.
 pub(crate) fn is_scp_form(text: &str) -> bool {
     let Some((host, path)) = text.split_once(':') else { return false };
     let word = |part: &str| {
@@ -250,7 +249,7 @@ impl FromStr for GitSpec {
     }
 }
 
-/// `…/repo.git@ref` or `…/repo@ref`; an `@` before the last slash is a user's.
+/// Splits `…/repo.git@ref` or `…/repo@ref`. An `@` before the last slash belongs to a user name.
 fn cut_reference_of_url(text: &str) -> (&str, Option<&str>) {
     if text.starts_with("github:") {
         return text.split_once('@').map_or((text, None), |(repository, reference)| (repository, Some(reference)));
@@ -268,7 +267,7 @@ fn cut_reference_of_url(text: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// `path@ref`; an `@` at the start of a folder's name belongs to the name, one at the very start to
+/// Splits `path@ref`. An `@` at the start of a folder's name belongs to the name, but an `@` at the very start begins
 /// the reference.
 fn cut_reference_of_path(text: &str) -> (&str, Option<&str>) {
     let is_cut = |at: &usize| *at == 0 || !text.get(..*at).is_some_and(|before| before.ends_with('/'));
@@ -279,7 +278,7 @@ fn cut_reference_of_path(text: &str) -> (&str, Option<&str>) {
 }
 
 impl GitSpec {
-    /// The URL that git is given.
+    /// Returns the URL that is passed to git.
     #[must_use]
     pub fn url(&self) -> String {
         match (self.written.strip_prefix("github:"), self.written.strip_prefix("git+")) {
@@ -289,7 +288,7 @@ impl GitSpec {
         }
     }
 
-    /// The one transport that git may use for it.
+    /// Returns the only transport that git may use for this URL.
     #[must_use]
     pub fn transport(&self) -> &'static str {
         match self.url().split_once("://").map(|(scheme, _)| scheme) {
@@ -301,7 +300,7 @@ impl GitSpec {
         }
     }
 
-    /// The name of the repository, for a skill that has none.
+    /// Returns the name of the repository, as the fallback name of a skill.
     #[must_use]
     pub fn repository_name(&self) -> &str {
         let last = self.written.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
@@ -327,7 +326,7 @@ impl GitSpec {
         if url.starts_with("http") && authority(&url).contains('@') {
             return Err(SpecError::Credentials(without_user(&url)));
         }
-        // ssh would take a host that starts with a hyphen for an option.
+        // ssh would interpret a host that starts with a hyphen as an option.
         let host = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
         if host.starts_with('-') || host.split_once('@').is_some_and(|(_, host)| host.starts_with('-')) {
             return Err(SpecError::BadUrl(self.written.clone()));
@@ -336,7 +335,7 @@ impl GitSpec {
     }
 }
 
-/// What stands between the scheme and the path.
+/// Returns the part between the scheme and the path.
 fn authority(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
@@ -351,7 +350,7 @@ fn without_user(url: &str) -> String {
     }
 }
 
-/// The rules of `git check-ref-format` that matter before git itself looks.
+/// Checks the rules of `git check-ref-format` that matter before git itself checks them.
 fn check_reference(text: &str) -> Result<(), SpecError> {
     let bad = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '~' | '^' | ':' | '?' | '*' | '[' | '\\');
     let refused = text.is_empty() || text.starts_with(['-', '/', '+']) || text.contains("..") || text.contains("@{");

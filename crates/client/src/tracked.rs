@@ -1,7 +1,7 @@
-//! [`TrackedFolders`]: folders whose files a git repository of the user has.
+//! [`TrackedFolders`]: detection of folders with files that a git repository tracks.
 //!
-//! Only the repository's index is read. Its configuration, which may have come with a clone, is not, and nothing
-//! of it runs.
+//! Only the repository's index is read. Its configuration may have come with a clone, so it is not read, and nothing in
+//! it is executed.
 
 use std::{
     collections::HashMap,
@@ -12,21 +12,21 @@ use cap_std::{ambient_authority, fs::Dir};
 use git2::Index;
 use library::read_bounded;
 
-/// The largest index that is read, in bytes: about 500,000 files.
+/// Maximum size of an index that is read, in bytes. It corresponds to about 500,000 files.
 const INDEX_BYTES: u64 = 64 << 20;
 
-/// The largest `.git` file of a linked work tree, in bytes.
+/// Maximum size of the `.git` file of a linked work tree, in bytes.
 const GIT_FILE_BYTES: u64 = 4096;
 
-/// Looks up whether git tracks a folder; keeps each index that was read.
+/// Looks up whether git tracks a folder. Indexes are cached after the first read.
 #[derive(Default)]
 pub(crate) struct TrackedFolders {
     indexes: HashMap<PathBuf, Option<Index>>,
 }
 
 impl TrackedFolders {
-    /// Whether a repository tracks a file in the folder, or the folder is a repository itself. A repository whose
-    /// index cannot be read counts as tracking it.
+    /// Returns whether a repository tracks a file in the folder, or the folder is itself a repository. If the index
+    /// cannot be read, returns true.
     pub fn has(&mut self, folder: &Path) -> bool {
         let Ok(folder) = real_parent(folder) else { return true };
         let Some(root) = folder.ancestors().find(|above| git_entry(above)) else { return false };
@@ -42,7 +42,7 @@ impl TrackedFolders {
     }
 }
 
-/// The path with the links above its last name resolved.
+/// Resolves the links in a path, except in its last component.
 fn real_parent(path: &Path) -> std::io::Result<PathBuf> {
     let (parent, name) = path.parent().zip(path.file_name()).ok_or(std::io::ErrorKind::InvalidInput)?;
     Ok(library::resolve(parent)?.join(name))
@@ -53,7 +53,7 @@ fn git_entry(folder: &Path) -> bool {
     dir.symlink_metadata(".git").is_ok()
 }
 
-/// The index of the repository at a root; `None` when it cannot be read. A repository without one tracks nothing.
+/// Reads the index of the repository at a root; `None` if it cannot be read. A missing index is empty.
 fn read_index(root: &Path) -> Option<Index> {
     let folder = git_folder(root)?;
     let dir = Dir::open_ambient_dir(&folder, ambient_authority()).ok()?;
@@ -65,7 +65,7 @@ fn read_index(root: &Path) -> Option<Index> {
     }
 }
 
-/// The folder of a repository's own files: `.git`, or the one that a file of that name points to.
+/// Returns the folder of a repository's own files: `.git`, or the folder that a `.git` file points to.
 fn git_folder(root: &Path) -> Option<PathBuf> {
     let dir = Dir::open_ambient_dir(root, ambient_authority()).ok()?;
     if dir.metadata(".git").ok()?.is_dir() {

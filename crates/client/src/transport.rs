@@ -1,7 +1,7 @@
-//! [`Transport`]: whose certificates servers are held to, and whether tokens may travel unencrypted.
+//! [`Transport`]: trusted certificate authorities, and whether tokens may be sent unencrypted.
 //!
-//! It holds for the whole process, as the certificate store of the system does: [`Transport::choose`] is called once,
-//! before the first request.
+//! The settings apply to the whole process, like the certificate store of the system. [`Transport::choose`] is called
+//! once, before the first request.
 
 use std::{
     net::IpAddr,
@@ -20,35 +20,35 @@ use ureq::{
     tls::{Certificate, PemItem, RootCerts, parse_pem},
 };
 
-/// Bytes of a file of certificates; the store of a whole system has about 250 kB.
+/// Maximum size of a certificate file in bytes. The store of a whole system has about 250 kB.
 const MOST_CA_BYTES: u64 = 8 << 20;
 
-/// The variable by which git is given a file of certificates to trust.
+/// Environment variable that gives git a file of certificates to trust.
 pub const GIT_CA_FILE: &str = "GIT_SSL_CAINFO";
 
 static CHOSEN: OnceLock<Transport> = OnceLock::new();
 static ROOTS: OnceLock<Result<RootCerts, TrustError>> = OnceLock::new();
 
-/// How servers are reached.
+/// Settings for connections to servers.
 #[derive(Debug, Clone, Default)]
 pub struct Transport {
-    /// A PEM file of the authorities to trust in place of the system's store, absolute.
+    /// Absolute path of a PEM file with the authorities to trust instead of the system's store.
     pub ca_file: Option<PathBuf>,
-    /// A folder of such files, as OpenSSL has them.
+    /// Folder of such files, in OpenSSL's layout.
     pub ca_dir: Option<PathBuf>,
-    /// The file that git is given for the same purpose; git's own settings hold without one.
+    /// PEM file passed to git for the same purpose. If unset, git's own settings apply.
     pub git_ca_file: Option<PathBuf>,
-    /// Whether a token may go over plain HTTP to a host that is not this machine.
+    /// True if a token may be sent over plain HTTP to another machine.
     pub insecure: bool,
 }
 
-/// Why the certificates to trust are not known.
+/// Reasons why the trusted certificates cannot be read.
 #[derive(Debug, Clone, Error)]
 #[error("cannot use the certificates in {}: {reason}", path.display())]
 pub struct TrustError {
-    /// The file or folder.
+    /// Path of the file or folder.
     pub path: PathBuf,
-    /// Why not.
+    /// Description of the problem.
     pub reason: String,
 }
 
@@ -60,7 +60,7 @@ impl Fails for TrustError {
 }
 
 impl Transport {
-    /// Makes it that of the process. The first one stays.
+    /// Sets the transport of this process. Only the first call has an effect.
     pub fn choose(self) {
         let _first_stays = CHOSEN.set(self);
     }
@@ -69,8 +69,8 @@ impl Transport {
         CHOSEN.get_or_init(Self::default)
     }
 
-    /// The authorities to trust: those of the file and the folder, else the system's, else, where the system has
-    /// none, Mozilla's as they were when skillhub was built.
+    /// Returns the trusted authorities: those of the file and the folder; without these, those of the system. If the
+    /// system does not have any, returns Mozilla's, as compiled into skillhub.
     fn roots(&self) -> Result<RootCerts, TrustError> {
         let mut found = Vec::new();
         if let Some(file) = &self.ca_file {
@@ -92,12 +92,12 @@ impl Transport {
         }
     }
 
-    /// Whether a token may be sent to a URL.
+    /// Returns whether a token may be sent to a URL.
     pub(crate) fn may_carry_token(&self, url: &str) -> bool {
         self.insecure || url.starts_with("https://") || is_loopback(url)
     }
 
-    /// Has a git trust the same authorities.
+    /// Configures a git command to trust the same authorities.
     pub(crate) fn apply_to_git(&self, command: &mut Command) {
         if let Some(file) = &self.git_ca_file {
             command.env(GIT_CA_FILE, file);
@@ -105,20 +105,20 @@ impl Transport {
     }
 }
 
-/// The authorities that this process trusts, read once.
+/// Returns the authorities that this process trusts, loaded once.
 pub(crate) fn roots() -> Result<RootCerts, TrustError> {
     ROOTS.get_or_init(|| Transport::chosen().roots()).clone()
 }
 
-/// Whether a URL leads to this machine, by its host alone.
+/// Returns whether the host of a URL is this machine, without name resolution.
 pub(crate) fn is_loopback(url: &str) -> bool {
     let host = url.parse::<Uri>().ok().and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// The certificates of a PEM file. One that is damaged is an error: to trust fewer than the file names would show as a
-/// server that cannot be trusted.
+/// Reads the certificates of a PEM file. A damaged certificate is an error: ignoring it would appear later as an
+/// untrusted server.
 fn read_file(path: &Path) -> Result<Vec<Certificate<'static>>, TrustError> {
     let fault = |reason: String| TrustError { path: path.to_owned(), reason };
     let io = |error: std::io::Error| fault(error.to_string());

@@ -1,8 +1,7 @@
-//! [`undo`]: the last operation on a library taken back, links and lock file included.
+//! [`undo`]: reverses the last operation on a library, including links and the lock file.
 //!
-//! What one command did is one operation: its revisions, the links that it placed and its lines in the lock
-//! file. Taking it back is an operation as well, so that it can be taken back in turn. Nothing is taken out of
-//! a history.
+//! An operation is everything that one command did: its revisions, the links that it created and its lines in the lock
+//! file. Undoing is an operation itself, so that it can be undone in turn. No revision is ever removed from a history.
 
 mod error;
 mod last;
@@ -32,36 +31,36 @@ pub use several::{Operation, START, operations};
 
 use crate::lock_file::{LockFile, LockedSkill, line_of, write_pending_lines};
 
-/// What was taken back.
+/// Result of an undo.
 #[derive(Debug)]
 pub struct Undone {
-    /// What the operation was, in the words of the log: `update`, `patch`, `disable`.
+    /// Action that was undone, as named in the log, such as `update`, `patch` or `disable`.
     pub action: String,
-    /// When, RFC 3339 in UTC.
+    /// Time of the operation, RFC 3339 in UTC.
     pub time: String,
-    /// Who, `kind:id`.
+    /// Actor of the operation, as `kind:id`.
     pub actor: String,
-    /// What became of each skill.
+    /// Result for each skill of the operation.
     pub skills: Vec<UndoneSkill>,
-    /// The operations that were taken back, newest first, where several were.
+    /// The undone operations, newest first, if there were several.
     pub operations: Vec<Operation>,
 }
 
-/// How a skill is after its operation was taken back.
+/// State of a skill after the undo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndoStatus {
-    /// As it was before.
+    /// The skill has its previous content again.
     Restored,
-    /// It was new, and is gone again.
+    /// The operation had added the skill, which is removed again.
     Removed,
-    /// Agents see it again.
+    /// The skill is visible to agents again.
     Enabled,
-    /// Agents do not see it any more.
+    /// The skill is hidden from agents again.
     Disabled,
 }
 
 impl UndoStatus {
-    /// The status in JSON.
+    /// Returns the word for the status in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -73,43 +72,43 @@ impl UndoStatus {
     }
 }
 
-/// What became of one skill.
+/// Result of an undo for one skill.
 #[derive(Debug)]
 pub struct UndoneSkill {
-    /// The skill.
+    /// Name of the skill.
     pub name: SkillName,
-    /// How it is now.
+    /// State after the undo.
     pub status: UndoStatus,
-    /// Its head now.
+    /// Head after the undo.
     pub revision: Option<RevisionId>,
-    /// The head before.
+    /// Head before the undo.
     pub previous: Option<RevisionId>,
-    /// What changed in its files.
+    /// Difference between its files before and after the undo.
     pub change: BundleDiff,
-    /// Links that were placed again.
+    /// Paths of links that were created again.
     pub placed: Vec<PathBuf>,
-    /// Links and copies that were taken away.
+    /// Paths of links and copies that were removed.
     pub removed: Vec<PathBuf>,
-    /// Originals that are in their places again.
+    /// Paths of originals that were moved back.
     pub restored: Vec<PathBuf>,
-    /// What went otherwise than it should, one sentence each.
+    /// Problems that did not stop the undo, one sentence each.
     pub warnings: Vec<String>,
-    /// Why the folder does not show the revision yet.
+    /// Reason why the folder does not have the files of the revision yet.
     pub checkout_pending: Option<String>,
 }
 
-/// A skill that is to be as it was.
+/// A skill to be restored to an earlier state.
 struct Planned<'a> {
     of: OfSkill<'a>,
-    /// The head now; a skill of which only something was set may have no history.
+    /// Current head; `None` if the operation only changed settings and the skill has no history.
     head: Option<Revision>,
-    /// The files now.
+    /// Files of the current head.
     now: Bundle,
-    /// The files to come, with the revision that had them; none for a skill that goes.
+    /// Files to restore, with their revision; `None` if the skill is to be removed.
     then: Option<(Revision, Cleared)>,
 }
 
-/// Takes back the last operation of a library.
+/// Undoes the last operation of a library.
 ///
 /// # Errors
 /// [`UndoError`]; nothing has changed then.
@@ -124,8 +123,8 @@ pub fn undo(
     carry_out(library, &last, lock_path, (stamp, permit), dry_run)
 }
 
-/// Takes back everything that was done after one operation, as one operation: each skill becomes as that one left it, in
-/// one commit. `None` when nothing was done after it.
+/// Undoes everything after an operation, as a single operation. Each skill returns to its state after that operation,
+/// in one commit. Returns `None` if nothing was done after it.
 ///
 /// # Errors
 /// [`UndoError`]; nothing has changed then.
@@ -157,7 +156,7 @@ fn carry_out(
         let state = library.state()?;
         planned.retain(|planned| planned.changes(&state) || planned.has_kept_originals(library));
     }
-    // What follows from the commit belongs to it.
+    // Everything that follows the commit is part of the same uninterruptible section.
     let _whole = Section::enter().map_err(CommitError::from)?;
     let stamp = Stamp { reason: Some(last.reason()), ..stamp.clone() };
     let locked = lock.by_bare_name();
@@ -183,7 +182,7 @@ fn carry_out(
     Ok(Undone { action, time, actor, skills, operations: Vec::new() })
 }
 
-/// Looks whether a skill can be as it was.
+/// Checks whether a skill can be restored, and plans it.
 fn plan<'a>(
     library: &Library,
     of: OfSkill<'a>,
@@ -211,7 +210,7 @@ fn plan<'a>(
     while let Some(Revision { parent: Some(parent), .. }) =
         before.as_ref().filter(|before| is_several && !before.was_cleared())
     {
-        // No operation left a blocked edit that was put aside in between.
+        // A blocked edit that was set aside in between was not the result of an operation.
         before = Some(library.revision(parent)?);
     }
     let then = match before.filter(|before| !before.tombstone) {
@@ -243,7 +242,7 @@ fn plan<'a>(
 }
 
 impl Planned<'_> {
-    /// Whether the skill is not as it is to be already: some of several operations may have taken others back.
+    /// Returns whether the skill differs from its target state. Operations may already have undone each other.
     fn changes(&self, state: &State) -> bool {
         let of_skill = state.of(&self.of.name);
         let before = self.of.state_before();
@@ -261,12 +260,13 @@ impl Planned<'_> {
         }
     }
 
-    /// Whether an original is still kept that comes back when the skill goes: an undo before could not move it.
+    /// Returns whether originals are still kept that should return with the removal of the skill, because an earlier
+    /// undo could not move them.
     fn has_kept_originals(&self, library: &Library) -> bool {
         self.then.is_none() && self.of.originals().iter().any(|original| library.keeps_original(original))
     }
 
-    /// Whether an undo before deleted the skill already.
+    /// Returns whether an earlier undo already deleted the skill.
     fn is_deleted(&self) -> bool {
         self.then.is_none() && self.head.as_ref().is_some_and(|head| head.tombstone)
     }
@@ -283,7 +283,7 @@ impl Planned<'_> {
         }
     }
 
-    /// The revision that makes it so; none where only a setting is taken back.
+    /// Builds the commit that restores the skill; `None` if only settings change.
     fn commit(&self, locked: &BTreeMap<&str, &LockedSkill>, stamp: &Stamp) -> Option<Commit> {
         self.of.revision().filter(|_| !self.is_deleted())?;
         let (content, origin) = match &self.then {
@@ -323,7 +323,7 @@ impl Planned<'_> {
         }
     }
 
-    /// Brings back the folder that stood there before.
+    /// Restores an unmanaged folder that was at this path before.
     fn follow(&self, library: &Library, outcome: &mut UndoneSkill) {
         let name = &self.of.name;
         if self.of.before().is_some_and(|before| before.in_place)
@@ -337,20 +337,20 @@ impl Planned<'_> {
         }
     }
 
-    /// The links as they were before the operation, with the originals that it moved aside.
+    /// Plans the links as they were before the operation, and the return of the originals that it moved aside.
     fn links(&self, state: &State) -> LinkPlan {
         let (before, now) = (self.of.state_before(), state.of(&self.of.name));
         let of_others = self.of.before().map(|before| before.linked.clone()).unwrap_or_default();
         let removed = now.placed.iter().filter(|path| !before.placed.contains(path) && !of_others.contains(path));
         let is_there = self.then.is_some() || self.of.revision().is_none();
-        // A link that the operation left alone is nobody's concern, also if a hand took it away.
+        // A link that the operation did not change is left alone, also if it was removed by hand.
         let is_gone = |path: &&PathBuf| !now.enabled || !now.placed.contains(path);
         let shown = before.placed.iter().filter(|_| before.enabled && is_there).filter(is_gone);
         let targets = shown.filter_map(|path| Some(LinkTarget { replaces: true, ..LinkTarget::link(path.parent()?) }));
         LinkPlan { targets: targets.collect(), removed: removed.cloned().collect(), restored: self.of.originals() }
     }
 
-    /// The entry of the lock file as it was before, and the name of the one that goes.
+    /// Returns the earlier entry of the lock file, and the removal of the current one if its name differs.
     fn lock_lines(&self, locked: &BTreeMap<&str, &LockedSkill>, lock_path: &Path) -> Result<Vec<LockLine>, UndoError> {
         let Some(before) = self.of.before() else { return Ok(Vec::new()) };
         let entry = before.lock.as_deref().map(|text| LockFile::parse(text, lock_path)).transpose()?;
@@ -360,7 +360,7 @@ impl Planned<'_> {
         Ok(gone.into_iter().chain(entry.map(line_of)).collect())
     }
 
-    /// Writes a folder that nobody managed before the operation.
+    /// Writes the files of a folder that was unmanaged before the operation.
     fn put_folder_back(&self, library: &Library) -> Result<(), String> {
         let files = library.clear(&self.of.name, self.now.clone(), Baseline::Cleared(&self.now));
         let files = files.map_err(|error| error.to_string())?.map_err(|blocked| blocked.to_string())?;
@@ -384,7 +384,7 @@ fn lock_lines(planned: &[Planned<'_>], lock: &LockFile, path: &Path) -> Result<O
     Ok(Some(lines).filter(|lines| !lines.entries.is_empty() && path.to_str().is_some()))
 }
 
-/// Brings back the settings of the skills, and the links of those for which nothing was committed.
+/// Restores the settings of the skills, and the links of skills without a commit.
 fn restore_settings(
     library: &Library,
     stamp: &Stamp,
@@ -415,7 +415,7 @@ fn restore_settings(
     }
 }
 
-/// Writes the lines of the lock file and brings the entries up to the heads.
+/// Writes the pending lines of the lock file and updates the entries to the heads.
 fn refresh_lock(library: &Library, path: &Path, skills: &mut [UndoneSkill]) {
     let written = write_pending_lines(library);
     let names = skills.iter().map(|skill| &skill.name);

@@ -1,4 +1,4 @@
-//! [`unfinished`]: what a process that was stopped left half made in the home.
+//! [`unfinished`]: incomplete files that a stopped process left in the home.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,12 +8,12 @@ use std::{
 use cap_std::{ambient_authority, fs::Dir};
 use library::Home;
 
-/// The age from which on something half made belongs to nobody at work: a fetch, the longest of what makes
-/// such things, ends after two minutes.
+/// Minimum age of an incomplete file that no process is still writing. The longest writer, a fetch, times out after two
+/// minutes.
 const OLD: Duration = Duration::from_secs(600);
 
-/// Where files of a history are made, below the library's folder in the home, and how their names begin
-/// or end until they are whole.
+/// Folders in the library's part of the home where files of a history are written, with the prefix and suffix of
+/// incomplete files.
 const OF_HISTORY: [(&str, &str, &str); 6] = [
     ("history.git", "gc.unfinished", ""),
     ("history.git", "packed-refs.lock", ""),
@@ -23,17 +23,18 @@ const OF_HISTORY: [(&str, &str, &str); 6] = [
     ("history.git/refs/skills", "", ".lock"),
 ];
 
-/// How the names of objects begin until they are whole, in the folders of objects.
+/// Prefix of incomplete objects, in the folders of objects.
 const OBJECT: &str = "tmp_obj";
 
-/// How files begin that replace a configuration of another program, and records of a setup; and the length of the
-/// rest of their names, in bytes.
+/// Name patterns of temporary files that replace another program's configuration or record a setup: prefixes, and the
+/// length of the random rest in bytes.
 const BESIDE: &str = ".skillhub-";
 const RECORD: &str = ".tmp";
 const RANDOM: usize = 6;
 
-/// Half-made files and folders in the home, its cache and a library's folder in it, sorted. What somebody
-/// may be at work on is left out. `written` are folders of other programs in which a file was replaced.
+/// Finds incomplete files and folders in the home, its cache and a library's folder in it, sorted. Recent ones are left
+/// out, because a process may still be writing them. `written` lists other programs' folders in which a file was
+/// replaced.
 #[must_use]
 pub fn unfinished(home: &Home, own: &Path, written: &[PathBuf]) -> Vec<PathBuf> {
     let cache = home.cache();
@@ -67,10 +68,10 @@ pub fn unfinished(home: &Home, own: &Path, written: &[PathBuf]) -> Vec<PathBuf> 
     found
 }
 
-/// Removes one of [`unfinished`].
+/// Deletes one of the paths returned by [`unfinished`].
 ///
 /// # Errors
-/// What the system said.
+/// Errors of the operating system.
 pub fn remove_unfinished(path: &Path) -> std::io::Result<()> {
     let Some((parent, name)) = path.parent().zip(path.file_name()) else { return Ok(()) };
     let dir = Dir::open_ambient_dir(parent, ambient_authority())?;
@@ -93,7 +94,7 @@ fn is_fetch(path: &Path) -> bool {
     file_name(path).starts_with("fetch-")
 }
 
-/// By the names that are given to what is not in its place yet.
+/// Returns whether the name is one given to incomplete files.
 fn is_half_made(path: &Path) -> bool {
     let name = file_name(path);
     let is_written_beside = name.strip_suffix(".tmp").and_then(|rest| rest.rsplit_once('.')).is_some_and(|(_, by)| {

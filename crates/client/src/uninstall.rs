@@ -1,4 +1,4 @@
-//! [`uninstall`]: an installed skill goes, its history stays.
+//! [`uninstall`]: removes installed skills from a library; their histories remain.
 
 use std::{
     collections::BTreeSet,
@@ -21,58 +21,58 @@ use crate::{
     requires,
 };
 
-/// What became of a skill.
+/// Result of uninstalling one skill.
 #[derive(Debug)]
 pub struct Uninstalled {
-    /// `owner/name`, or the bare name.
+    /// Full name `owner/name`, or the bare name.
     pub name: String,
-    /// The tombstone.
+    /// Id of the tombstone revision.
     pub revision: RevisionId,
-    /// The head before, which `rollback` brings back.
+    /// Previous head, which `rollback` can restore.
     pub previous: Option<RevisionId>,
-    /// Links and copies that were taken away.
+    /// Paths of links and copies that were removed.
     pub removed: Vec<PathBuf>,
-    /// What was placed once and stays, since it was edited or replaced.
+    /// Paths that were linked or copied once and are kept because they were edited or replaced.
     pub kept: Vec<PathBuf>,
-    /// What went otherwise than asked for, one sentence each.
+    /// Deviations from the request that are not errors, one sentence each.
     pub warnings: Vec<String>,
-    /// Why the folder still stands.
+    /// Reason why the folder still exists.
     pub checkout_pending: Option<String>,
 }
 
-/// Why a skill was not uninstalled.
+/// Reasons why a skill was not uninstalled.
 #[derive(Debug, Error)]
 pub enum UninstallError {
-    /// No such skill.
+    /// The library does not have the skill.
     #[error("no skill {0} is installed")]
     NotFound(SkillName),
-    /// A folder without a history.
+    /// The folder exists but has no history.
     #[error("{0} is a folder that skillhub does not manage")]
     Unmanaged(SkillName, PathBuf),
-    /// A skill that was not installed, and whether its folder holds an edit that is blocked.
+    /// The skill was written or adopted here. The flag is true if its folder has a blocked edit.
     #[error("{0} was written or adopted here, not installed")]
     Authored(SkillName, bool),
-    /// Others need it.
+    /// Other installed skills require the skill.
     #[error("{name} is required by {}", by.join(", "))]
     Required {
-        /// The skill.
+        /// Name of the skill.
         name: SkillName,
-        /// Who requires it, sorted.
+        /// Names of the skills that require it, sorted.
         by: Vec<String>,
     },
-    /// The lock file.
+    /// The lock file cannot be read or written.
     #[error(transparent)]
     LockFile(#[from] LockFileError),
-    /// The policy refuses.
+    /// The policy denies the removal.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// The folder holds what cannot be taken over.
+    /// The folder has a hand edit that cannot be committed.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// The library.
+    /// The library cannot be read or written.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// The commit.
+    /// Committing the batch failed.
     #[error(transparent)]
     Commit(#[from] CommitError),
 }
@@ -112,10 +112,10 @@ impl Fails for UninstallError {
     }
 }
 
-/// A skill, and what became of it.
+/// A skill with the result of uninstalling it.
 pub type Outcome = (SkillName, Result<Uninstalled, UninstallError>);
 
-/// Asks the policy; a refusal is an event, and that it cannot be noted hides it not.
+/// Checks the policy and logs a denial. A failure to log does not replace the denial.
 fn check_permit(
     library: &Library,
     (skill, head): (&SkillName, &Revision),
@@ -134,13 +134,14 @@ fn check_permit(
     })?)
 }
 
-/// Uninstalls skills, and with them those that were here only for their sake: takes good hand edits over, commits
-/// tombstones in one step, takes links and copies away, and takes the skills out of the lock file.
+/// Uninstalls skills, and with them the requirements that only they needed. Commits acceptable hand edits first, then
+/// commits all tombstones in one step, removes links and copies, and removes the skills from the lock file.
 ///
-/// Gives what became of each that was named, in order, and behind them the others. One that others still require stays.
+/// Returns the results of the named skills in order, followed by those of the requirements. A skill that another skill
+/// still requires is kept.
 ///
 /// # Errors
-/// [`UninstallError`] when the whole cannot be done. Nothing but hand edits has been committed then.
+/// [`UninstallError`] if the batch as a whole fails. At most hand edits have been committed then.
 pub fn uninstall(
     library: &mut Library,
     skills: &[SkillName],
@@ -196,15 +197,15 @@ pub fn uninstall(
     Ok(outcomes)
 }
 
-/// What is to be committed, and what will be told of it.
+/// A planned commit, with the result to return.
 type Leaving = (Commit, Uninstalled);
 
-/// The full names of what is to leave.
+/// Returns the full names of the skills to remove.
 fn full_names(prepared: &[(SkillName, Result<Leaving, UninstallError>)]) -> BTreeSet<String> {
     prepared.iter().filter_map(|(_, done)| done.as_ref().ok().map(|(_, result)| result.name.clone())).collect()
 }
 
-/// Keeps what is required by a skill that stays; what stays goes on requiring what it requires.
+/// Rejects skills that a remaining skill requires, until no more are found: a rejected skill remains too.
 fn refuse_required(lock: &LockFile, prepared: &mut [(SkillName, Result<Leaving, UninstallError>)]) {
     loop {
         let leaving = full_names(prepared);
@@ -217,7 +218,7 @@ fn refuse_required(lock: &LockFile, prepared: &mut [(SkillName, Result<Leaving, 
     }
 }
 
-/// What is to be committed for one skill.
+/// Plans the removal of one skill.
 fn prepare(
     library: &mut Library,
     skill: &SkillName,
@@ -250,7 +251,7 @@ fn prepare(
 }
 
 impl Uninstalled {
-    /// Takes over what the commit came to.
+    /// Copies the outcome of the commit into the result.
     fn follow(&mut self, committed: &Committed) {
         self.revision = committed.revision.id.clone();
         match &committed.checkout {

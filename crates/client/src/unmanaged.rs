@@ -1,4 +1,4 @@
-//! [`unmanaged`]: skills that are there already and that skillhub could take over.
+//! [`unmanaged`]: finds existing skills that skillhub could adopt.
 
 use std::path::{Path, PathBuf};
 
@@ -11,29 +11,29 @@ use skill::{Limits, SkillName, validate};
 
 use crate::{agent_folders::AgentFolders, found::skill_md_of};
 
-/// A skill that has no history here.
+/// A skill without a history in the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmanaged {
-    /// The agents in whose folder it stands.
+    /// Ids of the agents that read its folder.
     pub agents: Vec<&'static str>,
-    /// Its folder.
+    /// Path of the skill's folder.
     pub path: PathBuf,
-    /// Its folder's name.
+    /// Name of the folder.
     pub name: String,
-    /// Its description.
+    /// Description in its frontmatter.
     pub description: String,
 }
 
-/// The skills in agents' folders, sorted by path. Links, copies that skillhub placed, and the library
-/// itself are none of them.
+/// Finds the unmanaged skills in agents' folders, sorted by path. Links, copies written by skillhub, and the library
+/// itself are excluded.
 ///
 /// # Errors
-/// The library's state cannot be read; an agent's folder that cannot be is passed over.
+/// The library's state cannot be read. Unreadable agents' folders are skipped.
 pub fn unmanaged(library: &Library, folders: &AgentFolders) -> Result<Vec<Unmanaged>, LibraryError> {
     let mut found = Vec::new();
     let state = library.state()?;
     let is_noted = |path: &Path, name: &SkillName| state.of(name).placed.iter().any(|placed| placed == path);
-    // The place of a deleted skill may still be noted where a hand has put a folder since.
+    // A deleted skill's path may still be recorded, although somebody has since created a folder there.
     let exists = |name: &SkillName| library.head(name).is_ok_and(|head| head.is_some_and(|head| !head.tombstone));
     let is_ours =
         |path: &Path, name: &str| SkillName::parse(name).is_ok_and(|name| is_noted(path, &name) && exists(&name));
@@ -49,12 +49,12 @@ pub fn unmanaged(library: &Library, folders: &AgentFolders) -> Result<Vec<Unmana
     Ok(found)
 }
 
-/// The names of a folder's own folders; hidden ones and links are left out.
+/// Lists the names of a folder's subfolders, without hidden ones and links.
 pub(crate) fn children(path: &Path) -> Vec<String> {
     names(path, |kind| kind.is_dir())
 }
 
-/// The names of the links in a folder, without hidden ones.
+/// Lists the names of the links in a folder, without hidden ones.
 pub(crate) fn links(path: &Path) -> Vec<String> {
     names(path, |kind| kind.is_symlink())
 }
@@ -69,7 +69,7 @@ fn names(path: &Path, is_wanted: impl Fn(&FileType) -> bool) -> Vec<String> {
     names
 }
 
-/// The skill in a folder; `None` when there is none that loads.
+/// Loads the skill in a folder; `None` if there is none or it is invalid.
 fn look_at(path: &Path, agents: &[&'static str]) -> Option<Unmanaged> {
     let parent = Dir::open_ambient_dir(path.parent()?, ambient_authority()).ok()?;
     let name = path.file_name()?.to_str()?;

@@ -1,4 +1,4 @@
-//! [`UpdateRequest`]: installed skills brought to newer releases, with what was changed here merged in.
+//! [`UpdateRequest`]: updates installed skills to newer releases, and merges local changes.
 
 mod newer;
 
@@ -20,46 +20,45 @@ use crate::{
     spec::Request,
 };
 
-/// Which skills are to be updated, and how.
+/// Skills to update, and options.
 #[derive(Debug, Clone, Default)]
 pub struct UpdateRequest {
-    /// Which; with none, all that were installed.
+    /// Skills to update; empty for all installed skills.
     pub skills: Vec<SkillToUpdate>,
-    /// What becomes of what both sides changed.
+    /// Resolution of conflicts between local changes and a release.
     pub choice: Side,
-    /// Use the cache and folders of this machine alone.
+    /// Use only the cache and folders on this machine.
     pub offline: bool,
-    /// Do everything but change something.
+    /// Check and report, but change nothing.
     pub dry_run: bool,
-    /// Fingerprints of keys that are taken although their owners signed with others before.
+    /// Fingerprints of keys accepted although their owners signed with other keys before.
     pub accept_keys: Vec<String>,
 }
 
-/// A skill as it is named for an update.
+/// A skill named for an update.
 #[derive(Debug, Clone)]
 pub struct SkillToUpdate {
-    /// `owner/name` or the bare name.
+    /// Full name `owner/name`, or the bare name.
     pub name: String,
-    /// The release to go to; else what the lock file has as asked for.
+    /// Requested release; by default the request recorded in the lock file.
     pub request: Option<Request>,
 }
 
-/// A skill that was installed from somewhere.
+/// A skill that was installed from a source.
 #[derive(Debug, Clone)]
 pub(crate) struct InstalledSkill {
     pub name: SkillName,
-    /// Where it came from.
+    /// Origin of the installed release.
     pub origin: Origin,
-    /// Its entry in the lock file.
+    /// Entry in the lock file, if there is one.
     pub locked: Option<LockedSkill>,
-    /// The release that was named for this update.
+    /// Release that the user requested for this update.
     pub wanted: Option<Request>,
 }
 
 impl Installer<'_> {
-    /// Brings installed skills to the newest releases that fit what was asked for when they were installed.
-    /// What was changed here is merged in; where that leaves something to decide, the skill stays as it is
-    /// and a proposal holds both sides.
+    /// Updates installed skills to the newest releases that satisfy the original requests. Local changes are merged in.
+    /// If the merge has conflicts, the skill does not change and a proposal holds both sides.
     ///
     /// # Errors
     /// [`InstallError`] when the whole batch fails. Nothing has changed then.
@@ -115,7 +114,7 @@ impl Installer<'_> {
         Ok(())
     }
 
-    /// Brings what new releases require besides the skills that are updated anyway.
+    /// Fetches the requirements of new releases that are not being updated anyway.
     fn bring_required(
         &mut self,
         choice: &Choice,
@@ -158,7 +157,7 @@ impl Installer<'_> {
     }
 }
 
-/// The skills of a library that were installed from somewhere, or those named.
+/// Returns the skills of a library that were installed from a source: all, or the named ones.
 pub(crate) fn installed(
     library: &Library,
     lock_path: &Path,

@@ -1,4 +1,4 @@
-//! [`verify()`]: what is installed, held to the lock file.
+//! [`verify()`]: checks installed skills against the lock file.
 
 use library::{FolderState, Library, Revision};
 use registry_index::{Entry, Wanted};
@@ -15,27 +15,28 @@ use crate::{
     spec::Request,
 };
 
-/// How an installed skill stands to the lock file.
+/// Result of comparing an installed skill with the lock file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum VerifyStatus {
-    /// It is the release, file by file.
+    /// The files are exactly those of the release.
     Pristine,
-    /// It is the release with the changes that the lock file knows of.
+    /// The files are the release with the changes recorded in the lock file.
     Evolved,
-    /// It holds other content than the lock file names, and the history of this home holds what it names.
+    /// The files differ from the lock file, but the local history has the content that the lock file lists, so the
+    /// difference is an edit made here.
     Modified,
-    /// Its folder is not there.
+    /// The folder of the skill does not exist.
     Missing,
-    /// Its release was withdrawn.
+    /// The release of the skill was withdrawn.
     Withdrawn,
-    /// Its release is under quarantine.
+    /// The release of the skill is under quarantine or on hold.
     Quarantined,
-    /// It is something else than the lock file says, and no edit here explains it.
+    /// The content contradicts the lock file, and no edit made here explains it.
     Tampered,
 }
 
 impl VerifyStatus {
-    /// The status in JSON.
+    /// Returns the word for the status in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -49,36 +50,36 @@ impl VerifyStatus {
         }
     }
 
-    /// Whether it is what the lock file says, or that with an edit made here.
+    /// Returns whether the content is that of the lock file, possibly with edits made here.
     #[must_use]
     pub fn is_sound(self) -> bool {
         matches!(self, Self::Pristine | Self::Evolved | Self::Modified)
     }
 }
 
-/// What was found of one entry of the lock file.
+/// Result of verifying one entry of the lock file.
 #[derive(Debug)]
 pub struct Verified {
-    /// The entry's name.
+    /// Name of the entry.
     pub name: String,
-    /// The version locked.
+    /// Version in the lock file.
     pub version: Option<String>,
-    /// How it stands.
+    /// Result of the comparison.
     pub status: VerifyStatus,
-    /// The files that are not as the library's newest revision has them.
+    /// Files that differ from the library's newest revision.
     pub files: Vec<FileChange>,
-    /// What is wrong, one sentence.
+    /// Description of the problem, as one sentence.
     pub why: Option<String>,
-    /// The fingerprint of the key with which its owner signed it.
+    /// Fingerprint of the key with which the owner signed the release.
     pub signer: Option<String>,
-    /// What could not be looked at, or is worth knowing, one sentence each.
+    /// Checks that were not possible, and other notes, one sentence each.
     pub warnings: Vec<String>,
-    /// What people accepted in it here.
+    /// Findings that people accepted in this library.
     pub accepted: Vec<LockedWaiver>,
 }
 
-/// Compares every entry of the lock file with the files of the library, the release in the history and,
-/// unless `offline`, the registry's line. Changes nothing.
+/// Compares every lock file entry with the files of the library, the release in the history and, unless `offline`, the
+/// entry in the registry. Changes nothing.
 ///
 /// # Errors
 /// The lock file or the library cannot be read.
@@ -121,7 +122,7 @@ impl Verified {
         Self { status, why: Some(why.into()), ..self }
     }
 
-    /// The files on disk against the content locked.
+    /// Compares the files on disk with the content in the lock file.
     fn files_of(mut self, library: &Library, name: &SkillName, entry: &LockedSkill) -> Result<Self, InstallError> {
         let head = library.head(name)?.filter(|head| !head.tombstone);
         let committed = head.as_ref().map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
@@ -152,7 +153,7 @@ impl Verified {
         Ok(Self { status, ..self })
     }
 
-    /// The release in the history against the archive locked.
+    /// Compares the release in the history with the archive in the lock file.
     fn release_of(self, library: &Library, name: &SkillName, entry: &LockedSkill) -> Result<Self, InstallError> {
         let Some((_, release)) = library.release(name, &entry.digest)? else { return Ok(self) };
         match Digest::of_bytes(&archive::pack(&release)).to_string() == entry.archive {
@@ -161,7 +162,7 @@ impl Verified {
         }
     }
 
-    /// What the registry says of the release now.
+    /// Checks the release's current entry in the registry.
     fn line_of(mut self, by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Self {
         let registries = by.registries(offline);
         let (Ok(name), Some(Ok(request))) =
@@ -208,7 +209,7 @@ impl Verified {
 }
 
 impl Verified {
-    /// The signature in the registry's line against the key locked.
+    /// Compares the signature in the registry's entry with the key in the lock file.
     fn signature_of(mut self, found: &Resolved, entry: &LockedSkill) -> Self {
         let Resolved { registry, name, entry: line } = found;
         let brought = match line.signature {
@@ -236,7 +237,7 @@ impl Verified {
     }
 }
 
-/// Compares the registry's line with the release in the history, if it is there.
+/// Compares the registry's entry with the release in the history, if the history has it.
 fn check_line(library: &Library, line: &Entry) -> Result<(), InstallError> {
     match library.release(&line.name.name, &line.digest.to_string())? {
         Some((_, files)) => Ok(line.check_files(&files)?),
@@ -244,7 +245,8 @@ fn check_line(library: &Library, line: &Entry) -> Result<(), InstallError> {
     }
 }
 
-/// Whether the history has a revision of the content that the lock file names: what differs is an edit made here.
+/// Returns whether the history has a revision with the content that the lock file lists. The difference is then an edit
+/// made here.
 fn is_known(library: &Library, name: &SkillName, content: &str) -> Result<bool, InstallError> {
     let is_it = |revision: &Revision| revision.digest.to_string() == content && revision.was_cleared();
     Ok(library.revisions(name, usize::MAX)?.iter().any(is_it))

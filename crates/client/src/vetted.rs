@@ -1,4 +1,5 @@
-//! [`vetted`]: a release of a registry, held to its index, its owner's keys and the scanner, for another registry.
+//! [`vetted`]: fetches a release of a registry for use in another one, verified against its index, its owner's keys and
+//! the scanner.
 
 use registry_index::{Entry, FetchError, OwnerKey, PublicKey};
 use scan::{Baseline, Cleared, Scanner};
@@ -12,26 +13,26 @@ use crate::{
     spec::Spec,
 };
 
-/// A release that passed.
+/// A release that passed all checks.
 #[derive(Debug)]
 pub struct Vetted {
-    /// Where the registry is that it was in.
+    /// Location of the registry that has it.
     pub registry: String,
-    /// Its line there.
+    /// Entry of the release in that registry.
     pub entry: Entry,
-    /// Its files.
+    /// Files of the release, cleared by the scan.
     pub cleared: Cleared,
-    /// The fingerprint of the key with which its owner signed it.
+    /// Fingerprint of the key with which the owner signed the release.
     pub signer: Option<String>,
-    /// The keys with which its owner signs there.
+    /// Current keys of the owner in that registry, without retired ones.
     pub keys: Vec<PublicKey>,
 }
 
-/// Fetches the release that a spec names and looks at it as an install would.
+/// Fetches the release that a spec names and checks it as an install would.
 ///
 /// # Errors
-/// [`InstallError`]: no such release, one that was withdrawn or that its owner did not sign, other bytes than the index
-/// says, no skill, or a block by the scanner.
+/// [`InstallError`]: the release does not exist, was withdrawn, is not signed by its owner, does not match the index,
+/// is not a usable skill, or is blocked by the scanner.
 pub fn vetted(registries: &Registries, spec: &Spec, scanner: Scanner) -> Result<Vetted, InstallError> {
     let Resolved { registry, name, entry } = resolve::resolve(registries, spec)?;
     entry.check_open()?;

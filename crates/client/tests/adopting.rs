@@ -1,4 +1,4 @@
-//! Taking over what is there already.
+//! Tests for adopting existing skill folders.
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
 use std::{fs, path::PathBuf};

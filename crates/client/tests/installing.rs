@@ -1,4 +1,4 @@
-//! Installing from registries, folders and archives.
+//! Tests for installing from registries, folders and archives.
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
 use std::{fs, path::Path};

@@ -1,4 +1,4 @@
-//! Restoring what a lock file says.
+//! Tests for restoring the releases in a lock file.
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
 use std::fs;
@@ -14,7 +14,7 @@ fn frozen(specs: &[&str]) -> InstallRequest {
     InstallRequest { frozen: true, ..request(specs) }
 }
 
-/// As in a fresh clone of the project: the library's history is somewhere else.
+/// Deletes the library's history, as in a fresh clone of the project.
 fn forget_history(world: &World) {
     fs::remove_dir_all(world.home.path().join("libraries")).unwrap();
 }
@@ -207,7 +207,7 @@ fn the_content_of_a_changed_skill_is_refreshed() {
     assert!(!LockFile::refresh(&world.lock_path(), &library, &name("csv")).unwrap());
 }
 
-/// A side of a merge: entries of 100 kB each.
+/// Builds one side of a merge, with entries of 100 kB each.
 fn large_side(letter: char) -> String {
     let place = "/x".repeat(50_000);
     let entry = |number| {

@@ -1,4 +1,4 @@
-//! The crate from outside: real registries, libraries and repositories in temporary folders.
+//! Integration tests with real registries, libraries and repositories in temporary folders.
 
 #[cfg(test)]
 mod adopting;

@@ -1,4 +1,4 @@
-//! Publishing, searching, looking at releases and yanking.
+//! Tests for publishing, searching, listing releases and yanking.
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
 use std::{fs, thread};

@@ -1,4 +1,4 @@
-//! Git repositories as sources, fetched with the system's git from `file://` URLs.
+//! Tests for git repositories as sources, fetched with the system's git from `file://` URLs.
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
 use std::{fs, path::PathBuf, process::Command};

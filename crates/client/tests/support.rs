@@ -1,4 +1,4 @@
-//! [`World`]: a home, a project and a library in one temporary folder.
+//! [`World`]: a test environment with a home, a project and a library in one temporary folder.
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
 use std::{
@@ -138,7 +138,7 @@ impl World {
         self.install_with(&request(specs)).unwrap()
     }
 
-    /// Installs one and returns its result, which must be a good one.
+    /// Installs one skill, which must succeed, and returns its result.
     pub fn install_one(&self, spec: &str) -> Installed {
         let mut results = self.install(&[spec]);
         assert_eq!(results.len(), 1, "{results:?}");
@@ -147,7 +147,7 @@ impl World {
         result
     }
 
-    /// The failure of installing one.
+    /// Installs one skill, which must fail, and returns the failure.
     pub fn refused(&self, spec: &str) -> (FailureKind, &'static str) {
         let results = self.install(&[spec]);
         let failure = results[0].error.as_ref().unwrap_or_else(|| panic!("{results:?}")).failure();
@@ -164,7 +164,7 @@ pub fn request(specs: &[&str]) -> InstallRequest {
     InstallRequest { specs, ..InstallRequest::default() }
 }
 
-/// A policy without rules about skills that come or go as a whole.
+/// A policy check that permits every change.
 pub fn permit_all(_: &library::WholeChange<'_>) -> Result<(), library::Denied> {
     Ok(())
 }

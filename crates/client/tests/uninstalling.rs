@@ -1,4 +1,4 @@
-//! Uninstalling.
+//! Tests for uninstalling skills.
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! [`accept_blocked`]: folders that the scan blocks and a person accepts, while `adopt` waits.
+//! [`accept_blocked`]: asks a person about the folders that the scan blocks, during `adopt`.
 
 use library::{Library, Permit, Stamp, StoredWaiver};
 use scan::Waivers;
@@ -7,7 +7,7 @@ use skill::SkillName;
 use super::{AdoptError, AdoptStatus, Adopted, Passed, is_other, permit_adopting};
 use crate::accept::{self, Accept, BlockedSkill};
 
-/// Asks about the skills that the scan blocks, and lets those pass that a person accepts: their names.
+/// Asks about all blocked skills at once and adds the accepted ones to the commits. Returns their names.
 pub(super) fn accept_blocked(
     library: &Library,
     results: &mut [Adopted],
@@ -38,7 +38,7 @@ pub(super) fn accept_blocked(
     Ok(names)
 }
 
-/// What to commit for a blocked skill whose findings a person accepted.
+/// Builds the commit for a blocked skill whose findings a person accepted.
 fn accepted(
     library: &Library,
     result: &mut Adopted,

@@ -9,14 +9,14 @@ use crate::{
     unmanaged::{children, links},
 };
 
-/// A skill folder, as it was named and with links resolved.
+/// A skill folder: the path as named (`place`) and the path with links resolved (`real`).
 pub(super) struct FoundFolder {
     pub place: PathBuf,
     pub real: PathBuf,
 }
 
 impl FoundFolder {
-    /// The folder that a person names, which may be a link.
+    /// Creates the entry for a folder that a person names, which may be a link.
     fn named(path: &Path) -> Self {
         let real = library::resolve(path).unwrap_or_else(|_| path.to_owned());
         let place = path
@@ -26,7 +26,7 @@ impl FoundFolder {
         Self { place: place.unwrap_or_else(|| real.clone()), real }
     }
 
-    /// A folder below it. One that has become a link since leads elsewhere, and is refused when it is opened.
+    /// Creates the entry for a child folder. If it was replaced with a link in the meantime, opening it fails.
     fn below(path: PathBuf) -> Self {
         Self { place: path.clone(), real: path }
     }
@@ -36,15 +36,15 @@ impl FoundFolder {
     }
 }
 
-/// Skill folders below a path, and links to skills that are not followed.
+/// Skill folders below a path, and links to skills that were not followed.
 #[derive(Default)]
 pub(super) struct Expanded {
     pub skills: Vec<FoundFolder>,
     pub passed_over: Vec<PathBuf>,
 }
 
-/// The folder itself when it is a skill, else its children that are. Of links among these only those to the library's
-/// own skills count where links are not followed: others may have come with a clone.
+/// Returns the folder itself if it is a skill, otherwise its children that are skills. If links are not followed, only
+/// links to the library's own skills count: others may have come with a clone.
 pub(super) fn expand(path: &Path, library: &Path, follows_links: bool) -> Expanded {
     let path = match path.file_name() {
         Some(_) => path.to_owned(),

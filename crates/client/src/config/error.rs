@@ -1,4 +1,4 @@
-//! [`ConfigError`]: why the configuration, or a file with a policy, cannot be used.
+//! [`ConfigError`]: reasons why the configuration, or a policy file, cannot be used.
 
 use std::{io, path::PathBuf};
 
@@ -9,63 +9,63 @@ use thiserror::Error;
 
 pub(super) const FORMAT: u32 = 1;
 
-/// Why the configuration cannot be used. It is never passed over.
+/// Reasons why the configuration cannot be used. An unusable configuration is never ignored.
 #[derive(Debug, Error)]
 pub enum ConfigError {
-    /// No TOML, or a value of the wrong kind.
+    /// The file is not TOML, or a value has the wrong type.
     #[error("{} is not readable: {message}", path.display())]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the parser says, with the line.
+        /// Message of the parser, with the line.
         message: String,
     },
-    /// Written for a later version.
+    /// The file has the format of a later version.
     #[error("{} has format {found}, this version reads {FORMAT}", path.display())]
     Format {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The format found.
+        /// Format number in the file.
         found: u32,
     },
-    /// An owner whom two registries claim.
+    /// Two registries list the same owner.
     #[error("{} gives the owner {owner:?} to two registries; an owner is asked at one only", path.display())]
     OwnerTwice {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The owner, or `*`.
+        /// Name of the owner, or `*`.
         owner: String,
     },
-    /// An owner's name that is none.
+    /// The name of an owner is invalid.
     #[error("{}: {source}", path.display())]
     Owner {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Rule that the name breaks.
         source: OwnerError,
     },
-    /// A rule that cannot be read.
+    /// A policy rule cannot be parsed.
     #[error("rule {number} of {} cannot be used: {message}", path.display())]
     Rule {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Which one, from 1.
+        /// Number of the rule in the file, from 1.
         number: usize,
-        /// What is wrong with it.
+        /// Description of the problem.
         message: String,
     },
-    /// Rules or settings of the scanner.
+    /// The scanner's rules or settings are invalid.
     #[error(transparent)]
     Scan(#[from] scan::SettingsError),
-    /// The home cannot be used.
+    /// The folder of the home is unusable.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// The system refused.
+    /// Reading the file failed.
     #[error("cannot read {}: {source}", path.display())]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }

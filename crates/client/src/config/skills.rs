@@ -1,4 +1,4 @@
-//! [`SkillsConfig`]: the table `[skills]`, which says where the skills are.
+//! [`SkillsConfig`]: the table `[skills]`, which locates the skills.
 
 mod deerflow;
 
@@ -9,47 +9,47 @@ use serde::Deserialize;
 
 use crate::paths;
 
-/// Layouts of other systems. Each is a module that hangs on the rest by its entry here alone.
+/// Directory layouts of other systems. Each is defined in a module of its own, used only through its entry here.
 const LAYOUTS: &[Layout] = &[deerflow::DEERFLOW];
 
-/// How a system keeps its skills below one folder.
+/// Names of the folders in which a system keeps its skills.
 struct Layout {
-    /// What its configuration calls local folders.
+    /// Class name that stands for local folders in the system's own configuration.
     class: &'static str,
-    /// The folder of the skills that are read only.
+    /// Name of the folder of read-only skills.
     public: &'static str,
-    /// The folder of those that can be changed.
+    /// Name of the folder of editable skills.
     custom: &'static str,
 }
 
 impl Layout {
-    /// Tests which of the two a folder has.
+    /// Tests which of the two a folder contains, as (public, custom).
     fn has(&self, folder: &Path) -> (bool, bool) {
         let has = |part| Dir::open_ambient_dir(folder, ambient_authority()).is_ok_and(|dir| dir.is_dir(part));
         (has(self.public), has(self.custom))
     }
 }
 
-/// The source of skills.
+/// Source of the skills: a folder or a registry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "Fields")]
 pub struct SkillsConfig {
     storage: SkillsStorage,
     path: Option<String>,
-    /// The folder of the skills in a container.
+    /// Path of the skills folder as seen in a container.
     pub container_path: Option<String>,
-    /// A `SKILL.md` inside a skill is a skill of its own rather than invisible.
+    /// True if a `SKILL.md` in a subfolder of a skill is a skill of its own. Otherwise it is ignored.
     pub inner: bool,
     uploads: Option<String>,
 }
 
-/// The kinds of storage.
+/// The kinds of storage for skills.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum SkillsStorage {
-    /// Folders.
+    /// Folders on this machine.
     #[default]
     Local,
-    /// A registry, whose skills are read only.
+    /// A registry, whose skills are read-only.
     Registry,
 }
 
@@ -97,13 +97,14 @@ impl TryFrom<Fields> for SkillsConfig {
 }
 
 impl SkillsConfig {
-    /// The folder with one folder for each thread, below which hosts leave archives to install.
+    /// Returns the folder with one subfolder for each thread, in which hosts leave archives to install.
     #[must_use]
     pub fn uploads(&self, user_home: &Path) -> Option<PathBuf> {
         self.uploads.as_deref().map(|text| paths::expanded(text, Some(user_home)))
     }
 
-    /// The library, where the configuration names its folder: that of the skills that can be changed, if it is laid out so.
+    /// Returns the library's folder, if the configuration sets it: the folder of editable skills where a known layout
+    /// is found, otherwise the configured folder itself.
     #[must_use]
     pub fn library(&self, user_home: &Path) -> Option<PathBuf> {
         let folder = self.folder(user_home)?;
@@ -111,7 +112,7 @@ impl SkillsConfig {
         Some(layout.map_or_else(|| folder.clone(), |layout| folder.join(layout.custom)))
     }
 
-    /// The folder of skills that are read only.
+    /// Returns the folder of read-only skills, if a known layout has one.
     #[must_use]
     pub fn public_folder(&self, user_home: &Path) -> Option<PathBuf> {
         let folder = self.folder(user_home)?;
@@ -123,15 +124,15 @@ impl SkillsConfig {
         path.map(|text| paths::expanded(text, Some(user_home)))
     }
 
-    /// The registry whose skills are listed as public ones, if that is the storage: as `--registry` takes it, or the
-    /// default one.
+    /// Returns the registry whose skills are listed as public ones, if the storage is a registry. The inner value is as
+    /// `--registry` takes it, or `None` for the default registry.
     #[must_use]
     pub fn registry(&self) -> Option<Option<&str>> {
         (self.storage == SkillsStorage::Registry).then_some(self.path.as_deref())
     }
 }
 
-/// The folders of the skills that are read only and of those that can be changed, below one that has both.
+/// Returns the folders of the read-only and of the editable skills in a folder that has both.
 #[must_use]
 pub fn public_and_custom(folder: &Path) -> Option<(PathBuf, PathBuf)> {
     let layout = LAYOUTS.iter().find(|layout| layout.has(folder) == (true, true))?;
@@ -146,7 +147,7 @@ mod tests {
         toml::from_str(text).map_err(|error: toml::de::Error| error.message().to_owned())
     }
 
-    // DF1
+    // DF1: the storage setting.
     #[test]
     fn storage_has_two_kinds_and_a_class() {
         let home = Path::new("/home/ann");

@@ -1,4 +1,4 @@
-//! [`entries`]: the lock file of ClawHub.
+//! [`entries`]: parser for the lock file of ClawHub.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -7,9 +7,9 @@ use serde::Deserialize;
 use super::{ForeignEntry, ForeignError, ForeignSource, Recorded, parse};
 use crate::spec::{GitSpec, SpecError};
 
-/// The folders in which it is, the former name last.
+/// Folders that may contain the lock file; the last is the tool's former name.
 pub const FOLDERS: [&str; 2] = [".clawhub", ".clawdhub"];
-/// Where skills without another source are from.
+/// Registry of skills without another source.
 const REGISTRY: &str = "https://clawhub.ai";
 
 #[derive(Deserialize)]
@@ -29,7 +29,7 @@ struct Entry {
     pinned: Option<bool>,
 }
 
-/// Reads the file.
+/// Parses the file's entries.
 pub(super) fn entries(path: &Path, text: &str) -> Result<Vec<ForeignEntry>, ForeignError> {
     let file: File = parse(path, text, (1..=1, "1"))?;
     let of_one = |(key, entry): (String, Entry)| {

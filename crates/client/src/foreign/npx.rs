@@ -1,4 +1,4 @@
-//! [`of_project`] and [`of_user`]: the two lock files of `npx skills`.
+//! [`of_project`] and [`of_user`]: parsers for the two lock files of `npx skills`.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -7,9 +7,9 @@ use serde::Deserialize;
 use super::{ForeignEntry, ForeignError, ForeignSource, Recorded, parse};
 use crate::spec::{GitSpec, SpecError};
 
-/// The file in a project's root.
+/// Name of the lock file in a project's root.
 pub const OF_PROJECT: &str = "skills-lock.json";
-/// The file of a user, beside the folder of skills.
+/// Name of the lock file of a user, next to the folder of skills.
 pub const OF_USER: &str = ".skill-lock.json";
 
 #[derive(Deserialize)]
@@ -27,18 +27,18 @@ struct Entry {
     reference: Option<String>,
     skill_path: Option<String>,
     version: Option<String>,
-    /// Of a project's file: over paths and contents.
+    /// Hash over paths and contents, in a project's file.
     computed_hash: Option<String>,
-    /// Of a user's file: that of git's tree, or as the other.
+    /// Hash in a user's file: the id of a git tree, or a hash over paths and contents.
     skill_folder_hash: Option<String>,
 }
 
-/// Reads the file of a project.
+/// Parses a project's lock file.
 pub(super) fn of_project(path: &Path, root: &Path, text: &str) -> Result<Vec<ForeignEntry>, ForeignError> {
     entries(path, root, parse(path, text, (1..=1, "1"))?)
 }
 
-/// Reads the file of a user. The first two versions had less in them; npx skills itself empties such a file.
+/// Parses a user's lock file. Versions 1 and 2 have fewer fields; npx skills itself discards files of these versions.
 pub(super) fn of_user(path: &Path, root: &Path, text: &str) -> Result<Vec<ForeignEntry>, ForeignError> {
     entries(path, root, parse(path, text, (1..=3, "1 to 3"))?)
 }
@@ -68,7 +68,7 @@ impl Entry {
             "local" => return Ok(ForeignSource::Folder(root.join(&self.source))),
             kind => return Ok(ForeignSource::Other { kind: kind.to_owned(), place: self.source.clone() }),
         };
-        // A URL of GitHub stands there as it is where it is one of ssh.
+        // For GitHub over ssh, `source` is a full URL and is used unchanged.
         let is_url = self.source.contains("://") || self.source.contains('@');
         let text = if self.source_type == "github" && is_url { &self.source } else { &url };
         let repository: GitSpec = text.parse()?;
@@ -92,7 +92,7 @@ impl Entry {
     }
 }
 
-/// The folder that npx skills gives a skill of this name.
+/// Returns the name of the folder in which npx skills installs the skill with this key.
 fn folder_of(key: &str) -> String {
     let mut folder = String::new();
     for c in key.to_lowercase().chars() {

@@ -1,21 +1,21 @@
-//! [`Recorded`]: what another tool noted of a skill's files, so that it can be told whether they are still those.
+//! [`Recorded`]: the hash that another tool recorded of a skill's files, for detecting changes since.
 
 use git2::{ObjectType, Oid};
 use skill::{Bundle, Digest, SkillPath};
 
-/// What was noted.
+/// A hash recorded by another tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Recorded {
-    /// Nothing.
+    /// No usable hash was recorded.
     None,
-    /// The sha256 that `npx skills` takes over paths and contents.
+    /// The sha256 that `npx skills` computes over paths and contents, in hexadecimal digits.
     Content(String),
-    /// The id of git's tree.
+    /// The id of a git tree, in hexadecimal digits.
     Tree(String),
 }
 
 impl Recorded {
-    /// Reads what `npx skills` writes: 64 digits over the contents, or git's 40.
+    /// Parses the hash that `npx skills` writes: 64 digits over the contents, or a git id of 40 digits.
     pub fn of_npx(text: &str) -> Self {
         let text = text.to_ascii_lowercase();
         match (text.len(), text.bytes().all(|byte| byte.is_ascii_hexdigit())) {
@@ -25,7 +25,7 @@ impl Recorded {
         }
     }
 
-    /// Whether a skill has the files that were noted. Where nothing was, nobody knows.
+    /// Returns whether a skill's files have the recorded hash. Returns `false` if none was recorded.
     pub fn is_of(&self, files: &Bundle) -> bool {
         match self {
             Self::None => false,
@@ -34,7 +34,7 @@ impl Recorded {
         }
     }
 
-    /// What stands in an origin for the digest of a release whose files are not known.
+    /// Returns the text that an origin stores in place of a digest when the release's files are unknown.
     pub fn in_place_of_digest(&self) -> String {
         match self {
             Self::None => "unknown".to_owned(),
@@ -44,7 +44,7 @@ impl Recorded {
     }
 }
 
-/// Paths and contents, one after the other, sorted as JavaScript's `localeCompare` does.
+/// Hashes paths and contents, concatenated in the order of JavaScript's `localeCompare`.
 fn content(files: &Bundle) -> String {
     let mut sorted: Vec<(&SkillPath, &skill::File)> = files.files().collect();
     sorted.sort_by_cached_key(|(path, _)| collation(path.as_str()));
@@ -56,8 +56,8 @@ fn content(files: &Bundle) -> String {
     Digest::of_bytes(&all).hex()
 }
 
-/// The order of plain characters in the root collation: punctuation, digits, letters whatever their case, and of two
-/// that differ in nothing else small letters first.
+/// Returns a sort key for the root collation of plain characters: punctuation, then digits, then letters regardless of
+/// case. Lower case comes first where two texts differ in nothing else.
 fn collation(text: &str) -> (Vec<(u8, u32)>, Vec<bool>) {
     const PUNCTUATION: &str = "_-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$";
     let place = |c: char| match c {
@@ -69,7 +69,7 @@ fn collation(text: &str) -> (Vec<(u8, u32)>, Vec<bool>) {
     (text.chars().map(place).collect(), text.chars().map(char::is_uppercase).collect())
 }
 
-/// The id of the tree that git would make of the files.
+/// Computes the id of the git tree of these files.
 fn tree(files: &Bundle) -> Result<Oid, git2::Error> {
     let all: Vec<(&str, &skill::File)> = files.files().map(|(path, file)| (path.as_str(), file)).collect();
     tree_of(&all)
@@ -148,7 +148,7 @@ mod tests {
             ("scripts/run.sh", "z", false),
             ("scripts/run_1.sh", "w", false),
         ]);
-        // As `localeCompare` of Node has it.
+        // The order that Node's `localeCompare` produces.
         let order = ["references/a.md", "scripts/run_1.sh", "scripts/Run-2.sh", "scripts/run.sh", "SKILL.md"];
         let mut sorted: Vec<&str> = files.paths().map(SkillPath::as_str).collect();
         sorted.sort_by_cached_key(|path| collation(path));

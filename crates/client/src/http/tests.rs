@@ -1,4 +1,4 @@
-//! A real server on loopback that answers as it is told.
+//! Tests against a real server on loopback with scripted responses.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -8,7 +8,7 @@ use std::{
 
 use super::*;
 
-/// Serves these answers, one a connection, and gives the URL.
+/// Serves these responses, one for each connection, and returns the URL.
 fn serve(answers: Vec<Vec<u8>>) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let url = format!("http://127.0.0.1:{}", listener.local_addr().unwrap().port());

@@ -1,4 +1,4 @@
-//! Skills that the scan blocks and a person accepts, while an install or update waits.
+//! Acceptance by a person of skills that the scan blocks, during an install or update.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Batch {
-    /// The skills that a person can be asked about, with their turns.
+    /// Returns the skills that a person can be asked about, with their sequence numbers.
     fn as_blocked<'b>(&'b self, lock: &'b LockFile) -> Vec<(usize, BlockedSkill<'b>)> {
         let of_turn = |turn: usize| self.settled.iter().find(|(other, _)| *other == turn).map(|(_, result)| result);
         let asked = self.blocked.iter().filter_map(|(turn, candidate)| match of_turn(*turn)?.error.as_ref()? {
@@ -21,7 +21,7 @@ impl Batch {
         asked.collect()
     }
 
-    /// Tells of what the lock file says that others accepted.
+    /// Adds a warning for each waiver in the lock file that somebody else accepted.
     fn tell(&mut self, lock: &LockFile) {
         for (turn, candidate) in &self.blocked {
             let of_turn = self.settled.iter_mut().filter(|(other, _)| other == turn);
@@ -31,7 +31,7 @@ impl Batch {
         }
     }
 
-    /// Takes what became of a skill in place of what was settled in its turn.
+    /// Replaces the settled result of a sequence number with a new plan or error.
     fn settle_again(&mut self, turn: usize, planned: Result<Planned, InstallError>) {
         let Some(at) = self.settled.iter().position(|(other, _)| *other == turn) else { return };
         let (_, before) = self.settled.swap_remove(at);
@@ -46,7 +46,7 @@ impl Batch {
 }
 
 impl Installer<'_> {
-    /// Asks a person about the skills that the scan blocks, once for all, and plans those again that they accept.
+    /// Asks a person about all blocked skills at once, and plans the accepted ones again.
     pub(crate) fn accept_blocked(
         &mut self,
         request: &InstallRequest,
@@ -74,12 +74,12 @@ impl Installer<'_> {
     }
 }
 
-/// What the lock file says that somebody accepted in a skill.
+/// Returns the waivers that the lock file lists for a skill.
 fn told<'l>(lock: &'l LockFile, candidate: &Candidate) -> &'l [LockedWaiver] {
     lock.get(&candidate.origin.name).map(|locked| locked.waivers.as_slice()).unwrap_or_default()
 }
 
-/// Whether both are one skill that was named twice.
+/// Returns whether both are the same skill, requested twice.
 fn is_same(one: &Candidate, other: &Candidate) -> bool {
     one.name == other.name && one.origin == other.origin
 }

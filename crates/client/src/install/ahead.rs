@@ -1,8 +1,8 @@
-//! [`Ahead`]: what a batch needs of the network, brought side by side before anything is planned; and [`scan()`],
-//! what the scanner says of it.
+//! [`Ahead`]: prefetches everything that a batch needs over the network, in parallel, before planning; and [`scan()`],
+//! which scans the fetched skills in parallel.
 //!
-//! What could not be had is told by whoever asks for it in turn, so that every skill has its own error.
-//! Several skills of one repository share what was fetched of it.
+//! A failed fetch is reported when its skill is planned, so that every skill has an error of its own. Several skills of
+//! one repository share a single fetch.
 
 use std::{
     cell::RefCell,
@@ -27,55 +27,55 @@ use crate::{
     spec::{GitSpec, Request, Spec},
 };
 
-/// Fetches at a time.
+/// Maximum number of parallel fetches.
 const AT_A_TIME: usize = 8;
 
-/// How far an install, an update or a look at the sources is.
+/// Progress of an install, an update or a check of the sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// What is done, as a word for people: `fetching`, `scanning` or `checking`.
+    /// Name of the stage as shown to people: `fetching`, `scanning` or `checking`.
     pub stage: &'static str,
-    /// How many are done.
+    /// Number of items done so far.
     pub done: usize,
-    /// Of how many.
+    /// Total number of items.
     pub of: usize,
 }
 
-/// What was brought, until it is asked for.
+/// Prefetched files and repositories, kept until they are used.
 #[derive(Default)]
 pub struct Ahead {
     downloads: RefCell<BTreeMap<String, Result<Vec<u8>, HttpError>>>,
     repositories: RefCell<BTreeMap<Commit, Rc<Repository>>>,
     failures: RefCell<BTreeMap<Commit, GitError>>,
-    /// Those of which the failure was told.
+    /// Commits whose fetch error was already returned.
     failed: RefCell<BTreeSet<Commit>>,
 }
 
-/// A commit to fetch: a repository, and the id where that is known.
+/// A commit to fetch: a repository, and the commit's id if known.
 type Commit = (GitSpec, Option<String>);
 
-/// One fetch.
+/// One fetch in the queue.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Job {
-    /// A file of at most so many bytes.
+    /// A file by its URL, with a limit in bytes.
     Download(String, u64),
     Git(Commit),
 }
 
-/// What became of it.
+/// Result of a fetch.
 enum Fetched {
     Download(String, Result<Vec<u8>, HttpError>),
     Git(Commit, Result<Repository, GitError>),
 }
 
 impl Ahead {
-    /// The file of a URL, if it was asked for; an error is told once.
+    /// Takes the prefetched file of a URL, if there is one. An error is returned only once.
     pub(super) fn download(&self, url: &str) -> Option<Result<Vec<u8>, HttpError>> {
         self.downloads.borrow_mut().remove(url)
     }
 
-    /// The repository of a spec at a commit, fetched now unless it was before. What could not be fetched is not
-    /// tried again.
+    /// Returns the repository of a spec at a commit, and fetches it if it was not prefetched. A fetch that failed is
+    /// not retried.
     pub(super) fn repository(
         &self,
         git: &GitSpec,
@@ -119,7 +119,7 @@ fn failed_before(git: &GitSpec, commit: Option<&str>) -> GitError {
     GitError::Fetch { url: git.url(), reference, message: "it could not be fetched before".to_owned() }
 }
 
-/// Brings what several orders need of the network; for one there is nothing to gain.
+/// Prefetches in parallel what several orders need. A single order gains nothing from it.
 pub(crate) fn bring(by: &Installer<'_>, orders: &[Order], request: &InstallRequest) {
     if orders.len() < 2 || request.offline {
         return;
@@ -145,7 +145,7 @@ pub(crate) fn bring(by: &Installer<'_>, orders: &[Order], request: &InstallReque
     );
 }
 
-/// A release of a registry that will be asked for.
+/// Returns the registry release that an order will request.
 fn wish_of(order: &Order, lock: &LockFile) -> Option<Wish> {
     match order {
         Order::Spec(Spec::Qualified { name, request }) => {
@@ -188,7 +188,7 @@ fn is_cached(locked: &LockedSkill, cache: &Cache) -> bool {
     locked.archive.parse().is_ok_and(|archive| cache.get(&archive).is_ok_and(|found| found.is_some()))
 }
 
-/// A whole commit is the same one whatever branch it was found on.
+/// Returns the key of a commit. A full commit id identifies the same commit on every branch, so the branch is left out.
 fn key_of(git: &GitSpec, commit: Option<&str>) -> Commit {
     let reference = git.reference.clone().filter(|_| commit.is_none());
     (GitSpec { path: None, reference, ..git.clone() }, commit.map(str::to_owned))
@@ -209,7 +209,7 @@ impl Job {
     }
 }
 
-/// Lets the scanner see several skills on all processors; what it says is in the reports then.
+/// Scans several skills in parallel on all processors, and stores the verdicts in `reports`.
 pub(super) fn scan<'c>(
     reports: &Verdicts,
     candidates: impl Iterator<Item = &'c Candidate>,
@@ -227,7 +227,7 @@ pub(super) fn scan<'c>(
     });
 }
 
-/// Sums up what each skill would touch, and what of it is new, on all processors.
+/// Computes the capabilities of each skill and their delta, in parallel on all processors.
 pub(super) fn sum_up(planned: &mut [Planned]) {
     let mut all: Vec<_> = planned.iter().map(|_| Default::default()).collect();
     let files = planned.iter().map(|planned| [planned.cleared.bundle(), &planned.before, planned.after()]);
@@ -246,7 +246,8 @@ fn processors() -> usize {
     thread::available_parallelism().map_or(1, NonZero::get)
 }
 
-/// Does some work on at most so many threads; results come in as they are done, to this thread.
+/// Runs jobs on at most `at_a_time` threads. Results are passed to `done` on the calling thread in the order of
+/// completion.
 fn side_by_side<J: Send, R: Send>(
     at_a_time: usize,
     jobs: Vec<J>,

@@ -1,4 +1,4 @@
-//! [`Candidate`]: a skill that was fetched, before anybody decides what becomes of it.
+//! [`Candidate`]: a fetched skill before planning.
 
 use std::path::PathBuf;
 
@@ -7,40 +7,40 @@ use skill::{Bundle, Digest, SkillName};
 
 use crate::lock_file::LockedSkill;
 
-/// A skill in memory, with where it came from.
+/// A skill in memory, with its origin.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     pub name: SkillName,
     pub bundle: Bundle,
     pub origin: Origin,
-    /// The hash of the packed files.
+    /// Hash of the packed files.
     pub archive: Digest,
-    /// What the lock file will say was asked for.
+    /// Text that the lock file records as the request.
     pub requested: String,
-    /// Whether only this machine has the source.
+    /// True if the source exists on this machine only.
     pub local: bool,
-    /// The fingerprint of the key with which its owner signed it.
+    /// Fingerprint of the key with which the owner signed the release.
     pub signer: Option<String>,
-    /// The fingerprints of the owner's keys that vouch for that one.
+    /// Fingerprints of the owner's other keys that vouch for that key.
     pub vouchers: Vec<String>,
-    /// The keys known before, where the release is signed with another that none of them vouches for.
+    /// Keys of the owner known before, if the release is signed with a different key that they do not vouch for.
     pub unknown_key: Vec<String>,
-    /// Whether it comes only since others require it.
+    /// True if it is installed only as a requirement of other skills.
     pub is_dependency: bool,
     pub warnings: Vec<String>,
-    /// The entry of the lock file that it was fetched for.
+    /// Entry of the lock file for which it was fetched.
     pub locked: Option<LockedSkill>,
-    /// The files of the release that is installed, where they are needed for a merge.
+    /// Files of the installed release, if they are needed for a merge.
     pub base: Option<Bundle>,
-    /// The folder that another tool made of it, where one is taken over.
+    /// Existing folder of another tool, if it is being imported.
     pub taken: Option<Taken>,
 }
 
-/// A folder that is taken over.
+/// A folder that another tool installed and that is being imported.
 #[derive(Debug, Clone)]
 pub(crate) struct Taken {
-    /// The lock file that names it.
+    /// Lock file that lists the folder.
     pub named_in: PathBuf,
-    /// Its files, which may have been changed since they were installed.
+    /// Files of the folder, which may have been changed since they were installed.
     pub files: Bundle,
 }

@@ -1,4 +1,4 @@
-//! [`InstallError`]: why a skill, or a whole batch, was not installed.
+//! [`InstallError`]: reasons why a skill, or a whole batch, was not installed.
 
 use std::{io, path::PathBuf};
 
@@ -18,274 +18,274 @@ use crate::{
     http::HttpError, lock_file::LockFileError, requires::Unsolved, resolve::ResolveError, spec::SpecError,
 };
 
-/// Why a skill, or a whole batch, was not installed.
+/// Reasons why a skill, or a whole batch, was not installed.
 #[derive(Debug, Error)]
 pub enum InstallError {
-    /// A spec that the lock file has cannot be read.
+    /// A spec recorded in the lock file cannot be parsed.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// An agent that cannot be served.
+    /// Skills cannot be linked for an agent.
     #[error(transparent)]
     Agent(#[from] AgentError),
-    /// The registry, or the name in it.
+    /// The registry, or a name in it, cannot be resolved.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    /// What the lock file names is not in the registry that is asked here.
+    /// The registry that was queried does not have a skill that the lock file lists from another registry.
     #[error("{error}; the lock file has it from {locked_in}, which this home has not used yet")]
     NotInThisRegistry {
-        /// The skill; `None` where the lock file has all skills from there.
+        /// Full name of the skill; `None` if the lock file has all skills from that registry.
         name: Option<String>,
-        /// Where it was when it was locked.
+        /// Location of the registry when the skill was locked.
         locked_in: String,
-        /// What the registry that was asked says.
+        /// Error from the registry that was queried.
         error: Box<ResolveError>,
     },
-    /// It is not clear which skills of the source are meant.
+    /// The selection among the skills of the source is empty or ambiguous.
     #[error(transparent)]
     Pick(#[from] PickError),
-    /// The release was withdrawn, or its archive is not the one that the index names.
+    /// The release was withdrawn, or its archive does not match the index.
     #[error(transparent)]
     Fetch(#[from] FetchError),
-    /// Its signature is not its owner's.
+    /// The signature of the release is not its owner's.
     #[error(transparent)]
     Signer(#[from] SignerError),
-    /// It has no signature, and one is required.
+    /// The release is not signed, and a signature is required.
     #[error("{release} in {registry} is not signed, and {}", signed_only(owner, required_by.as_deref()))]
     Unsigned {
-        /// The release.
+        /// Name and version of the release.
         release: String,
-        /// The owner.
+        /// Owner whose signature is missing.
         owner: Owner,
-        /// The registry.
+        /// Registry as shown to people.
         registry: String,
-        /// The skill whose owner must sign and that requires this one, if that is why.
+        /// Skill that requires this one and whose owner must sign, if that is the reason.
         required_by: Option<String>,
     },
-    /// It has no signature, and its owner signs releases.
+    /// The release is not signed, although its owner signs releases.
     #[error("{release} is not signed, and {owner} signs releases with {}", known.join(", "))]
     UnsignedUpdate {
-        /// The release.
+        /// Name and version of the release.
         release: String,
-        /// The owner.
+        /// Name of its owner.
         owner: String,
-        /// The fingerprints of the owner's keys.
+        /// Fingerprints of the owner's keys.
         known: Vec<String>,
     },
-    /// Its owner signed with another key before, and signatures are required.
+    /// The owner signed with a different key before, and signatures are required.
     #[error("{release} is signed with the key {key}; {owner} signed with {} before", before.join(", "))]
     KeyChanged {
-        /// The release.
+        /// Name and version of the release.
         release: String,
-        /// The owner.
+        /// Name of its owner.
         owner: String,
-        /// The fingerprint of the key.
+        /// Fingerprint of the key that signed the release.
         key: String,
-        /// Those seen before.
+        /// Fingerprints of the keys seen before.
         before: Vec<String>,
     },
-    /// The content is not the one that was promised.
+    /// The content does not have the expected digest.
     #[error("the content of {name} is not the one that {promised_by} names: expected {expected}, found {found}")]
     Digest {
-        /// The skill.
+        /// Name of the skill.
         name: String,
-        /// Who names it.
+        /// Source of the expected digest, as a noun phrase.
         promised_by: &'static str,
-        /// The digest named.
+        /// Digest that was expected.
         expected: String,
-        /// The digest found.
+        /// Digest of the content.
         found: String,
     },
-    /// What is there is not what the lock file says.
+    /// The result would differ from the lock file.
     #[error("{name} is not as the lock file has it: {what}")]
     LockDiffers {
-        /// The skill, or the spec.
+        /// Name of the skill, or the spec.
         name: String,
-        /// What differs.
+        /// Description of the difference.
         what: String,
     },
-    /// No archive.
+    /// The archive is invalid.
     #[error("{origin} cannot be used: {source}")]
     Archive {
-        /// The archive.
+        /// Path or URL of the archive.
         origin: String,
-        /// What is wrong with it.
+        /// Problem with the archive.
         source: ArchiveError,
     },
     /// The source's folder cannot be read as a skill.
     #[error("{origin} cannot be read: {source}")]
     Folder {
-        /// The folder.
+        /// Folder as shown to people.
         origin: String,
-        /// What stands in it.
+        /// Error found in its content.
         source: FolderError,
     },
     /// The source cannot be opened.
     #[error("cannot open {}: {source}", path.display())]
     Open {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
-    /// The git source.
+    /// The git source cannot be fetched or read.
     #[error(transparent)]
     Git(#[from] GitError),
-    /// The archive at a URL.
+    /// The archive cannot be downloaded.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// The network is needed and was forbidden.
+    /// The source needs the network, and `--offline` is set.
     #[error("{origin} needs the network, and --offline forbids it")]
     Offline {
-        /// The source.
+        /// Source as shown to people.
         origin: String,
     },
-    /// The skill cannot be used.
+    /// The skill has problems that prevent its use.
     #[error("{name} is not a usable skill: {}", problems.first().map_or("", |problem| problem.message.as_str()))]
     Invalid {
-        /// Its name, or where it is.
+        /// Name of the skill, or its source.
         name: String,
-        /// All problems.
+        /// All problems, also those that alone would not prevent its use.
         problems: Vec<Problem>,
     },
-    /// The skill's name is none.
+    /// The skill's name is invalid.
     #[error("{name:?} cannot be the name of a skill's folder: {source}")]
     Name {
-        /// The name.
+        /// Name as it was found.
         name: String,
-        /// The rule that it breaks.
+        /// Rule that the name breaks.
         source: NameError,
     },
-    /// The scan blocks.
+    /// The scan blocks the skill.
     #[error(transparent)]
     Blocked(#[from] Box<Blocked>),
-    /// The policy refuses.
+    /// The policy denies the change.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// Another skill of this bare name is in the library.
+    /// The library has another skill with this bare name.
     #[error("the library has {present} under the name {name}; {wanted} would take its place")]
     Exists {
-        /// The bare name.
+        /// Bare name of the skill.
         name: SkillName,
-        /// What was to be installed.
+        /// Release that should be installed.
         wanted: String,
-        /// What is there, as a noun phrase.
+        /// Existing skill or folder, as a noun phrase.
         present: String,
-        /// The folder, where it has no history.
+        /// Path of the existing folder, if it has no history.
         unmanaged: Option<PathBuf>,
-        /// Whether that folder can be managed as it is.
+        /// True if that folder can be adopted as it is.
         is_adoptable: bool,
-        /// Whether it was installed from somewhere.
+        /// True if the existing skill was installed from a source.
         is_installed: bool,
     },
-    /// The installed skill was changed since, and another release is asked for.
+    /// The installed skill was changed here since, and another release is requested.
     #[error("{name} {installed} was changed in this library since it was installed; {wanted} would undo that")]
     Evolved {
-        /// The bare name.
+        /// Bare name of the skill.
         name: SkillName,
-        /// The version installed.
+        /// Version that is installed.
         installed: String,
-        /// What is wanted.
+        /// Release that was requested.
         wanted: String,
     },
-    /// A release and the changes made here do not go together.
+    /// A release conflicts with the changes made here.
     #[error("{release} does not go together with what was changed in {name} here, in {}", places_of(*places))]
     Conflict {
-        /// The bare name.
+        /// Bare name of the skill.
         name: SkillName,
-        /// The release.
+        /// Name and version of the release.
         release: String,
-        /// The proposal that holds both sides.
+        /// Proposal that holds both sides.
         proposal: Option<ProposalId>,
-        /// In how many places.
+        /// Number of conflicts in the files.
         places: usize,
     },
-    /// The merged skill passes a limit.
+    /// The merged skill exceeds a limit.
     #[error("{name}, merged with what was changed here, is too large: {source}")]
     TooLarge {
-        /// The skill.
+        /// Name of the skill.
         name: String,
-        /// The limit.
+        /// Limit that is exceeded.
         source: BundleError,
     },
-    /// A skill that was to be updated was not installed from anywhere.
+    /// The skill to update has no source to update from.
     #[error("{name} was not installed from anywhere{}", if *is_here { ": it was written here" } else { "" })]
     NotInstalled {
-        /// As it was named.
+        /// Name as the user gave it.
         name: String,
-        /// Whether the library has a skill of that name.
+        /// True if the library has a skill of that name.
         is_here: bool,
     },
-    /// Its registry is not the one that serves its owner now.
+    /// The skill's registry is not the one that serves its owner now.
     #[error("{name} was installed from {installed}, and {asked} is what serves its owner now")]
     OtherRegistry {
-        /// The skill.
+        /// Full name of the skill.
         name: String,
-        /// Where it was installed from.
+        /// Location of the registry that it was installed from.
         installed: String,
-        /// What would be asked.
+        /// Location of the registry that serves its owner now.
         asked: String,
     },
-    /// Its source does not have it any more.
+    /// The source no longer has the skill.
     #[error("{name} is not in {place} any more")]
     Vanished {
-        /// The skill.
+        /// Name of the skill.
         name: String,
-        /// Where it was.
+        /// Source as shown to people.
         place: String,
     },
-    /// No releases go together.
+    /// No combination of releases satisfies all requirements.
     #[error(transparent)]
     Unsolved(#[from] Unsolved),
-    /// What it requires cannot be read.
+    /// The requirements of the skill cannot be parsed.
     #[error(transparent)]
     Requirement(#[from] RequirementError),
-    /// What it requires, or what requires it, was not installed.
+    /// A skill that this one requires, or that requires this one, was not installed.
     #[error("{name} is not installed without {other}")]
     Unmet {
-        /// The skill.
+        /// Name of the skill.
         name: String,
-        /// The other one.
+        /// Name of the skill that failed.
         other: String,
     },
-    /// Two skills of one bare name in one batch.
+    /// Two skills of the batch have the same bare name.
     #[error("{first} and {second} would both be called {name}")]
     TwiceInBatch {
-        /// The bare name.
+        /// Bare name of both.
         name: SkillName,
-        /// The one that was taken.
+        /// Skill that was accepted first.
         first: String,
-        /// The other.
+        /// Skill that was rejected.
         second: String,
     },
-    /// Nothing was asked for, and there is no lock file to restore.
+    /// Nothing was requested, and the lock file lists no skills.
     #[error("there is nothing to install: {} has no skill", path.display())]
     NothingLocked {
-        /// The lock file.
+        /// Path of the lock file.
         path: PathBuf,
     },
-    /// The lock file.
+    /// The lock file cannot be read or written.
     #[error(transparent)]
     LockFile(#[from] LockFileError),
-    /// The cache.
+    /// The cache cannot be used.
     #[error(transparent)]
     Cache(#[from] CacheError),
     /// The skill's folder was changed by hand into something unusable.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// The library.
+    /// The library cannot be read or written.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// The commit.
+    /// Committing the batch failed.
     #[error(transparent)]
     Commit(#[from] CommitError),
-    /// The process was asked to stop.
+    /// A signal asked this process to stop.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
 }
 
-/// A registry's place as `--registry` takes it, as one word of a shell.
+/// Formats a registry's location for `--registry`, quoted for a shell.
 fn quoted(place: &str) -> String {
-    // An origin's `file://` is what git was given; a flag means the folder itself by it.
+    // In an origin, `file://` marks a git URL. As a flag, `file://` would mean the folder itself.
     shell_word(&if place.starts_with("file://") { format!("git+{place}") } else { place.to_owned() })
 }
 
@@ -397,7 +397,7 @@ impl InstallError {
         }
     }
 
-    /// Another skill of the name is in the library.
+    /// Returns the failure for a name that another skill of the library has.
     fn name_taken_failure(&self) -> Failure {
         let of = Failure::new;
         match self {
@@ -434,7 +434,7 @@ impl InstallError {
         }
     }
 
-    /// What the scanner found, when that is the reason.
+    /// Returns the scan report if the scan blocks the skill.
     #[must_use]
     pub fn report(&self) -> Option<&Report> {
         match self {
@@ -443,7 +443,7 @@ impl InstallError {
         }
     }
 
-    /// What is wrong with the skill, when that is the reason.
+    /// Returns the problems of the skill if it is invalid, otherwise an empty slice.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         match self {
@@ -460,7 +460,7 @@ fn signed_only(owner: &Owner, required_by: Option<&str>) -> String {
     }
 }
 
-/// What the author of a skill can do about a requirement that cannot be read.
+/// Returns the failure for a requirement that cannot be parsed, with a hint for the skill's author.
 pub(crate) fn invalid_requirement() -> Failure {
     Failure::new(FailureKind::Invalid, "invalid_requirement")
         .hint("write requires: \"owner/name\" or \"owner/name@^1.2\" under metadata, several with commas between them")

@@ -1,30 +1,30 @@
-//! [`evidence`]: what a proposal of an update was made from, for the person who decides about it.
+//! [`evidence`]: describes the inputs of a proposed update to the person who decides about it.
 
 use library::{Evidence, EvidenceKind, Library, Origin, Revision, RevisionId};
 use skill::{Digest, SkillName, merge::Conflict};
 
-/// What is known of how uses of a revision went, in words; asked for only where a person has to decide.
+/// Describes the recorded outcomes of a revision. Called only when a person has to decide.
 pub type Outcomes<'a> = dyn Fn(&Library, &SkillName, &RevisionId) -> Option<String> + 'a;
 
-/// Places of a conflict that are named one by one; the proposal's files have them all.
+/// Maximum number of conflicts listed individually. The proposal's files contain all of them.
 const PLACES: usize = 5;
-/// Characters of one piece of evidence.
+/// Maximum length of one piece of evidence, in characters.
 const CHARS: usize = 1000;
 
-/// The three that were to be merged.
+/// The three inputs of the merge.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sides<'a> {
-    /// The revision that is here, with the release that it came from.
+    /// Current revision, with the release that it came from.
     pub head: Option<&'a Revision>,
-    /// The digest of what is here, an edit by hand included.
+    /// Digest of the current files, including uncommitted hand edits.
     pub ours: Digest,
-    /// Whether the files of the installed release were to be had.
+    /// True if the files of the installed release were available.
     pub has_base: bool,
-    /// The release that comes.
+    /// Release to be merged.
     pub theirs: &'a Origin,
 }
 
-/// What was merged, how the revision that is here did, and where the sides disagree.
+/// Describes the inputs of the merge, the outcomes of the current revision, and the conflicts.
 pub(super) fn evidence(sides: &Sides<'_>, outcomes: Option<String>, conflicts: &[Conflict]) -> Vec<Evidence> {
     let Sides { head, ours, has_base, theirs } = sides;
     let base = head.and_then(|head| head.origin.as_ref()).map(|origin| match has_base {
@@ -44,7 +44,7 @@ fn with_digest(origin: &Origin) -> String {
     format!("{}, {}", origin.release(), origin.digest)
 }
 
-/// Without characters that nobody sees, and cut. Keys of a frontmatter and names are a stranger's.
+/// Replaces invisible characters and truncates the text. Names and frontmatter keys are untrusted.
 fn tame(text: &str) -> String {
     let is_unseen = |c: char| {
         c.is_control()

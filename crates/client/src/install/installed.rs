@@ -1,4 +1,4 @@
-//! [`Installed`]: what became of one skill that was to be installed or updated.
+//! [`Installed`]: the result of installing or updating one skill.
 
 use std::path::PathBuf;
 
@@ -13,29 +13,29 @@ use skill::{
 
 use super::InstallError;
 
-/// How installing one skill ended.
+/// Outcome of installing one skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstallStatus {
-    /// It is new.
+    /// The skill is new in the library.
     Installed,
-    /// Another release is in place of the old one.
+    /// Another release replaced the installed one.
     Updated,
-    /// Another release was merged with what was changed here.
+    /// Another release was merged with the changes made here.
     Merged,
-    /// It was there already.
+    /// The library already had this release.
     Unchanged,
-    /// Something else is in its way.
+    /// Another skill, a folder or a change made here conflicts with the release.
     Conflict,
-    /// The scan blocks it.
+    /// The scan blocks the skill.
     Blocked,
-    /// It would be installed or updated.
+    /// The skill would be installed or updated; nothing was written.
     DryRun,
-    /// Anything else went wrong.
+    /// Any other error occurred.
     Failed,
 }
 
 impl InstallStatus {
-    /// The status in JSON.
+    /// Returns the word for the status in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -51,59 +51,59 @@ impl InstallStatus {
     }
 }
 
-/// What became of one skill.
+/// Result of installing or updating one skill.
 #[derive(Debug)]
 pub struct Installed {
-    /// `owner/name`, or the bare name from a source that has no owners; the spec when not even the
-    /// name came to be known.
+    /// Full name `owner/name`, or the bare name from a source without owners. If reading failed before the name was
+    /// known, the spec.
     pub name: String,
-    /// The version, where the source has one.
+    /// Version, if the source has one.
     pub version: Option<String>,
-    /// Its folder in the library.
+    /// Path of the skill's folder in the library.
     pub path: Option<PathBuf>,
-    /// Where it stands in agents' folders; of a dry run, where it would.
+    /// Paths of its links or copies in agents' folders. A dry run lists those that it would create.
     pub links: Vec<PathBuf>,
-    /// Originals in agents' folders that links replaced; `undo` brings them back.
+    /// Originals in agents' folders that were replaced with links. `undo` restores them.
     pub originals: Vec<PathBuf>,
-    /// The digest of the release, or of the source's files; the skill may have evolved since.
+    /// Digest of the release or of the source's files. The installed skill may have changed since.
     pub digest: Option<Digest>,
-    /// How it ended.
+    /// Outcome for this skill.
     pub status: InstallStatus,
-    /// The skill's head now.
+    /// Head of the skill after the operation.
     pub revision: Option<RevisionId>,
-    /// The head before; none for a skill that is new.
+    /// Head before the operation; `None` for a new skill.
     pub previous: Option<RevisionId>,
-    /// Where it came from.
+    /// Origin of the release.
     pub origin: Option<Origin>,
-    /// The fingerprint of the key with which its owner signed it.
+    /// Fingerprint of the key with which the owner signed the release.
     pub signer: Option<String>,
-    /// Whether it comes only since others require it.
+    /// True if it is installed only as a requirement of other skills.
     pub is_dependency: bool,
-    /// What changes in the library, or would: the files as they were against those that come. For a conflict
-    /// those of the proposal, with both sides between markers.
+    /// Difference between the files before and after the operation. For a conflict, the difference to the files of the
+    /// proposal, which have both sides between markers.
     pub change: Option<BundleDiff>,
-    /// The files with changes made here that another release changes as well, sorted.
+    /// Files changed here that the other release also changes, sorted.
     pub touched: Vec<SkillPath>,
-    /// Where the release and the changes made here disagree.
+    /// Conflicts between the release and the changes made here.
     pub conflicts: Vec<Conflict>,
-    /// The proposal that holds both sides for a person.
+    /// Proposal that holds both sides for a person to decide.
     pub proposal: Option<ProposalId>,
-    /// What the scanner found.
+    /// Scan report, if the skill was scanned.
     pub report: Option<Report>,
-    /// What it would touch, as agents will see it.
+    /// Capabilities of the files that agents will see.
     pub capabilities: Option<Capabilities>,
-    /// What of that differs from the files before; none for a skill that is new.
+    /// Change of the capabilities; `None` for a new skill.
     pub delta: Option<CapabilityDelta>,
-    /// What went otherwise than asked for without being a failure, one sentence each.
+    /// Deviations from the request that are not errors, one sentence each.
     pub warnings: Vec<String>,
-    /// Why the folder does not show the revision yet.
+    /// Reason why the folder does not have the files of the revision yet.
     pub checkout_pending: Option<String>,
-    /// Why it was not installed.
+    /// Reason why the skill was not installed.
     pub error: Option<InstallError>,
 }
 
 impl Installed {
-    /// A result of which nothing else is known.
+    /// Creates a result with only these fields set.
     pub(crate) fn new(name: String, version: Option<String>, status: InstallStatus) -> Self {
         Self {
             name,
@@ -131,7 +131,7 @@ impl Installed {
         }
     }
 
-    /// The result about a skill that cannot be installed.
+    /// Creates the result for a skill that cannot be installed.
     #[must_use]
     pub fn failed(name: String, version: Option<String>, error: InstallError) -> Self {
         let status = match error.failure().kind {
@@ -142,20 +142,20 @@ impl Installed {
         Self { report: error.report().cloned(), error: Some(error), ..Self::new(name, version, status) }
     }
 
-    /// The registry, the owner and the key of a signed release that is here now.
+    /// Returns the registry, owner and key of a signed release that is now installed.
     pub(super) fn signed(&self) -> Option<(&str, &str, &str)> {
         let (origin, key) = (self.origin.as_ref()?, self.signer.as_deref()?);
         let (owner, _) = origin.name.split_once('/')?;
         self.error.is_none().then_some((origin.source.as_str(), owner, key))
     }
 
-    /// The place of the registry of a release that is here now.
+    /// Returns the location of the registry of a release that is now installed.
     pub(super) fn registry(&self) -> Option<&str> {
         let origin = self.origin.as_ref().filter(|origin| origin.kind == "registry")?;
         self.error.is_none().then_some(origin.source.as_str())
     }
 
-    /// Takes over what the commit came to.
+    /// Copies the outcome of the commit into the result.
     pub(super) fn follow(&mut self, committed: Option<&Committed>) {
         let Some(committed) = committed else { return };
         self.revision = Some(committed.revision.id.clone());
@@ -169,7 +169,7 @@ impl Installed {
         }
     }
 
-    /// The skill's own name.
+    /// Returns the bare name of the skill.
     #[must_use]
     pub fn skill(&self) -> Option<SkillName> {
         SkillName::parse(self.name.rsplit('/').next().unwrap_or(&self.name)).ok()

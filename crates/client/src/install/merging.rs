@@ -1,4 +1,4 @@
-//! [`merge_release`]: another release brought into a skill that was changed since it was installed.
+//! [`merge_release`]: merges another release into a skill that was changed since it was installed.
 
 use git2::MergeFileInput;
 use library::{
@@ -18,19 +18,19 @@ use super::{
     planned::{Planned, Proposing, Step, check_usable},
 };
 
-/// What is to become of what both the library and the new release changed.
+/// Resolution of conflicts between the library's changes and the new release.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Choice {
-    /// A person decides.
+    /// Leave conflicts to a person, as a proposal.
     #[default]
     Ask,
-    /// The library's side.
+    /// Prefer the library's side.
     Ours,
-    /// The release's side.
+    /// Prefer the release's side.
     Theirs,
 }
 
-/// Merges three ways: the release that is installed, the skill as it is, and the release that comes.
+/// Merges three ways: the installed release is the base, the current skill is ours, and the new release is theirs.
 pub(super) fn merge_release(
     library: &Library,
     mut candidate: Candidate,
@@ -66,7 +66,7 @@ pub(super) fn merge_release(
     }
 }
 
-/// The merged skill as a revision that has the release as its second parent.
+/// Plans a commit of the merged skill that has the release as its second parent.
 fn take(
     library: &Library,
     candidate: Candidate,
@@ -88,7 +88,7 @@ fn take(
     Ok(Planned { conflicts, ..Planned::new(candidate, cleared, (snapshot.base, snapshot.bundle), step) })
 }
 
-/// The merge with both sides, kept for a person; the skill stays as it is.
+/// Plans a proposal with both sides of the merge. The skill itself does not change.
 fn propose(
     library: &Library,
     candidate: Candidate,
@@ -145,7 +145,7 @@ fn proposal(
     Proposal { release: Some(release), ..Proposal::new(change, stamp, library.proposal_expiry(stamp.time)) }
 }
 
-/// What the proposal is made from.
+/// Collects the evidence for the proposal.
 fn made_from(
     library: &Library,
     candidate: &Candidate,
@@ -159,7 +159,7 @@ fn made_from(
     evidence(&sides, known, conflicts)
 }
 
-/// Why a person has to decide.
+/// Returns the reason why a person has to decide.
 fn why(candidate: &Candidate, conflicts: &[Conflict]) -> String {
     let release = candidate.origin.release();
     match conflicts {
@@ -171,7 +171,7 @@ fn why(candidate: &Candidate, conflicts: &[Conflict]) -> String {
     }
 }
 
-/// The proposal by which a release of this skill waits already.
+/// Returns the open proposal that holds a release of this skill.
 fn waiting(library: &Library, candidate: &Candidate) -> Result<Option<Proposal>, InstallError> {
     let open = library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole);
     let mut of_skill = open.filter(|proposal| proposal.skill == candidate.name);
@@ -183,7 +183,7 @@ fn is_of_same_merge(waiting: &Proposal, new: &Proposal) -> bool {
     waiting.base == new.base && release(waiting) == release(new) && !waiting.is_expired(new.created)
 }
 
-/// The proposal of a release that needs nobody's decision any more, as such.
+/// Closes the open proposal of a release that no longer needs a decision.
 pub(super) fn overtaken(
     library: &Library,
     candidate: &Candidate,
@@ -193,7 +193,7 @@ pub(super) fn overtaken(
     Ok(waiting(library, candidate)?.map(|waiting| ended(waiting, note, stamp)).into_iter().collect())
 }
 
-/// The one that waited, after a newer merge of the skill took its place.
+/// Closes a proposal that a newer merge of the skill replaced.
 fn replaced(waiting: Proposal, by: &ProposalId, stamp: &Stamp) -> ProposalChange {
     let note = "the skill or the release has changed, and they were merged anew";
     ProposalChange::noted(waiting.superseded(by, note, stamp), EventStatus::Superseded, stamp)
@@ -205,7 +205,7 @@ fn ended(waiting: Proposal, note: &str, stamp: &Stamp) -> ProposalChange {
     ProposalChange::noted(Proposal { note: Some(note.to_owned()), ..ended }, EventStatus::Superseded, stamp)
 }
 
-/// Merges as `git merge-file` does, so that what git merges without a conflict comes out the same here.
+/// Merges as `git merge-file` does, so that files without a conflict in git have the same result here.
 fn as_git_does(texts: [&str; 3]) -> Option<String> {
     let mut inputs = [MergeFileInput::new(), MergeFileInput::new(), MergeFileInput::new()];
     for (input, text) in inputs.iter_mut().zip(texts) {

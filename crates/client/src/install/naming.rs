@@ -1,12 +1,12 @@
-//! [`name_of`]: what a skill from a source without owners is called here.
+//! [`name_of`]: chooses the name of a skill from a source without owners.
 
 use skill::SkillName;
 
 use super::InstallError;
 use crate::found::Found;
 
-/// What the skill is called: as it says, or as its folder where what it says is a title and no standard name. What is
-/// neither, such as a path, is not taken for a slip.
+/// Returns the name from the frontmatter. If that is a title rather than a standard name, returns the folder's name and
+/// a warning. Anything else, such as a path, is an error.
 pub(super) fn name_of(skill: &Found, fallback: &str) -> Result<(SkillName, Vec<String>), InstallError> {
     match (SkillName::parse_standard(&skill.name), SkillName::parse(fallback)) {
         (Ok(name), _) => Ok((name, Vec::new())),
@@ -21,7 +21,7 @@ pub(super) fn name_of(skill: &Found, fallback: &str) -> Result<(SkillName, Vec<S
     }
 }
 
-/// Words with spaces between them.
+/// Returns whether the text consists of words, spaces and common punctuation.
 fn is_title(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '&' | ',' | ':' | '(' | ')'))
 }

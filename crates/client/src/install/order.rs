@@ -1,4 +1,4 @@
-//! [`Order`]: one thing that an install is to fetch.
+//! [`Order`]: one item that an install fetches.
 
 use registry_index::Wanted;
 use semver::Version;
@@ -10,29 +10,29 @@ use crate::{
     spec::{Request, Spec},
 };
 
-/// One thing to fetch.
+/// One item to fetch.
 pub(crate) enum Order {
-    /// What a user asked for.
+    /// A spec as the user requested it.
     Spec(Spec),
-    /// The release that goes together with the others.
+    /// A release chosen by the resolver.
     Chosen {
-        /// The skill.
+        /// Full name of the skill.
         name: QualifiedName,
-        /// What a user asked for; nothing of a skill that only others require.
+        /// Version request of the user; the newest for a skill that is only a requirement.
         request: Request,
-        /// The release.
+        /// Version that the resolver chose.
         version: Version,
-        /// The place of the registry that has it, where that is known.
+        /// Location of the registry that has it, if known.
         source: Option<String>,
-        /// Whether only others require it.
+        /// True if only other skills require it.
         is_dependency: bool,
     },
-    /// What the lock file says.
+    /// An entry of the lock file.
     Locked(Box<LockedSkill>),
 }
 
 impl Order {
-    /// What a result is called when no skill came of it.
+    /// Returns the label for results that have no skill.
     pub fn label(&self) -> String {
         match self {
             Self::Spec(Spec::Qualified { name, .. }) => name.to_string(),
@@ -44,7 +44,7 @@ impl Order {
     }
 }
 
-/// Whether a locked version is what a request asks for.
+/// Returns whether a locked version satisfies a request.
 fn fits(request: &Request, version: Option<&str>) -> bool {
     let version = version.and_then(|version| Version::parse(version).ok());
     match (request.wanted(), version) {
@@ -55,7 +55,7 @@ fn fits(request: &Request, version: Option<&str>) -> bool {
     }
 }
 
-/// What to fetch: what was asked for, or what the lock file says.
+/// Returns the items to fetch: the requested specs, or the entries of the lock file.
 pub(super) fn orders(request: &InstallRequest, lock: &LockFile) -> Result<Vec<Order>, InstallError> {
     if request.specs.is_empty() {
         if lock.is_empty() {
@@ -69,7 +69,7 @@ pub(super) fn orders(request: &InstallRequest, lock: &LockFile) -> Result<Vec<Or
     request.specs.iter().map(|spec| frozen_order(spec, lock)).collect()
 }
 
-/// The entry of the lock file that a spec means; it must be there and fit.
+/// Returns the lock file entry for a spec. It must exist and satisfy the request.
 fn frozen_order(spec: &Spec, lock: &LockFile) -> Result<Order, InstallError> {
     let (locked, request) = match spec {
         Spec::Qualified { name, request } => (lock.get(&name.to_string()), Some(request)),

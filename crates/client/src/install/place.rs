@@ -1,4 +1,4 @@
-//! [`Linking`]: the folders of agents in which an installed skill is linked or copied.
+//! [`Linking`]: the agents' folders in which an installed skill is linked or copied.
 
 use std::path::{Path, PathBuf};
 
@@ -15,19 +15,19 @@ use crate::{
     tracked::TrackedFolders,
 };
 
-/// The folders for the skills of one request.
+/// Options for linking the skills of one request.
 pub(crate) struct Linking<'a> {
-    /// Those of the agents that are named or in use.
+    /// Folders of the agents that are named or in use.
     pub folders: &'a [AgentFolder],
-    /// Whether copies are placed in place of links.
+    /// True if copies are written in place of links.
     pub copy: bool,
-    /// Whether folders that git tracks are replaced.
+    /// True if folders that git tracks are replaced.
     pub replaces_tracked: bool,
-    /// The command that replaces them, as the end of a hint.
+    /// Command that replaces them, for the hint in a warning.
     pub command: &'a str,
 }
 
-/// Links for one skill, and folders that are left as they are.
+/// Planned links of one skill, and warnings about folders left unchanged.
 #[derive(Debug, Default)]
 pub(crate) struct Linked {
     pub plan: LinkPlan,
@@ -35,7 +35,7 @@ pub(crate) struct Linked {
 }
 
 impl Linking<'_> {
-    /// The links for a skill. A folder or link of its name that is there is replaced, unless git tracks it.
+    /// Plans the links of a skill. An existing folder or link of its name is replaced, unless git tracks it.
     pub fn of(&self, library: &Library, skill: &SkillName, tracked: &mut TrackedFolders) -> Linked {
         let ours = library.state().map(|state| state.of(skill).placed).unwrap_or_default();
         let mut linked = Linked::default();
@@ -58,7 +58,8 @@ impl Linking<'_> {
         linked
     }
 
-    /// The folders for a skill that is taken over from another tool: also those of other agents that show it.
+    /// Returns the folders for a skill. For a skill imported from another tool, they include other agents' folders that
+    /// already show it.
     pub(super) fn folders_for(&self, library: &Library, planned: &Planned, known: &AgentFolders) -> Vec<AgentFolder> {
         let skill = &planned.candidate.name;
         let mut folders = self.folders.to_vec();
@@ -73,14 +74,14 @@ impl Linking<'_> {
     }
 }
 
-/// Takes the outcome of the links into a result.
+/// Copies the outcome of the links into a result.
 pub(super) fn follow(result: &mut Installed, changes: LinkChanges) {
     result.links = changes.placed;
     result.originals = changes.originals.into_iter().map(|original| original.path).collect();
     result.warnings.extend(changes.warnings);
 }
 
-/// Whether anything has a path's name, a link that leads nowhere included.
+/// Returns whether a path exists. A dangling link counts.
 pub(crate) fn stands(path: &Path) -> bool {
     entry_of(path).is_some()
 }
@@ -94,7 +95,7 @@ fn entry_of(path: &Path) -> Option<cap_std::fs::Metadata> {
     Dir::open_ambient_dir(folder, ambient_authority()).ok()?.symlink_metadata(name).ok()
 }
 
-/// Whether a link to the skill, or a folder with one of its contents, stands at a path.
+/// Returns whether the path is a link to the skill, or a folder with one of its known contents.
 fn shows_any(library: &Library, planned: &Planned, path: &Path) -> bool {
     if shows_link(library, &planned.candidate.name, path) {
         return true;
@@ -105,13 +106,13 @@ fn shows_any(library: &Library, planned: &Planned, path: &Path) -> bool {
     contents.into_iter().any(|content| content.same_but_line_ends(&found))
 }
 
-/// Whether a link to the skill's folder stands at a path.
+/// Returns whether the path is a link to the skill's folder.
 fn shows_link(library: &Library, skill: &SkillName, path: &Path) -> bool {
     entry_of(path).is_some_and(|metadata| metadata.is_symlink())
         && library::resolve(path).is_ok_and(|real| real == library.path().join(skill.as_str()))
 }
 
-/// The paths at which a plan places a skill.
+/// Returns the paths at which a plan creates links or copies of a skill.
 pub(crate) fn paths_of(plan: &LinkPlan, skill: &SkillName) -> Vec<PathBuf> {
     plan.targets.iter().map(|target| target.folder.join(skill.as_str())).collect()
 }

@@ -1,4 +1,4 @@
-//! [`plan`]: what installing a skill that was fetched means for the library as it is.
+//! [`plan`]: plans the installation of a fetched skill, given the state of the library.
 
 use std::path::Path;
 
@@ -17,8 +17,8 @@ use super::{
     planned::{Planned, Step, check_usable},
 };
 
-/// Decides what is to be done, or why nothing can be. Takes over a hand edit first, unless it is a
-/// dry run or frozen.
+/// Plans an installation, or returns the reason why it is impossible. A hand edit is committed first, unless the skill
+/// is pinned or this is a dry run or frozen.
 pub(super) fn plan(
     library: &mut Library,
     candidate: Candidate,
@@ -61,7 +61,7 @@ fn whole_change<'a>(planned: &'a Planned, commit: &Commit) -> WholeChange<'a> {
     }
 }
 
-/// The library has no such skill (any more); a folder may stand there all the same.
+/// Plans a skill that the library does not have, or no longer has. Its folder may exist nevertheless.
 fn fresh(
     library: &Library,
     mut candidate: Candidate,
@@ -99,7 +99,7 @@ fn fresh(
     Ok(Planned { in_place, ..Planned::new(candidate, shown, (None, before), step) })
 }
 
-/// Whether nothing stands in the folder but what is to be installed.
+/// Returns whether the folder is free or already has the content to be installed.
 fn is_free(state: &FolderState, wanted: &Bundle) -> bool {
     match state {
         FolderState::Absent | FolderState::Missing | FolderState::Clean => true,
@@ -110,8 +110,8 @@ fn is_free(state: &FolderState, wanted: &Bundle) -> bool {
     }
 }
 
-/// What the skill became since it was installed, where it is found so: in a folder that is taken over, or that came
-/// with the project.
+/// Returns the content of the skill if it was changed since it was installed: in an imported folder, or in a folder
+/// that came with the project.
 fn changed_since(
     library: &Library,
     state: FolderState,
@@ -128,8 +128,8 @@ fn changed_since(
     }
 }
 
-/// A folder that came with the project, as in a fresh clone: it is an evolved form of the release
-/// that the lock file names, and becomes a revision after it. Any other folder is in the way.
+/// Checks a folder that came with the project, as in a fresh clone. If the lock file lists the skill, the folder is a
+/// changed form of that release and becomes a revision after it. Any other folder is an error.
 fn unmanaged(state: FolderState, candidate: &Candidate, folder: &Path) -> Result<Cleared, InstallError> {
     let name = &candidate.name;
     let is_adoptable = matches!(state, FolderState::Modified(_));
@@ -149,7 +149,7 @@ fn unmanaged(state: FolderState, candidate: &Candidate, folder: &Path) -> Result
     }
 }
 
-/// Holds what agents will see to the content that the lock file names.
+/// Checks that agents will see the content that the lock file lists.
 fn check_frozen(planned: &Planned) -> Result<(), InstallError> {
     let Some(locked) = &planned.candidate.locked else { return Ok(()) };
     let wanted = if locked.content.is_empty() { &locked.digest } else { &locked.content };
@@ -161,7 +161,7 @@ fn check_frozen(planned: &Planned) -> Result<(), InstallError> {
     Err(InstallError::LockDiffers { name: locked.name.clone(), what })
 }
 
-/// The library has a skill of this name.
+/// Plans a skill whose name the library already has.
 fn over_installed(
     library: &mut Library,
     mut candidate: Candidate,
@@ -174,7 +174,7 @@ fn over_installed(
     };
     let name = candidate.name.clone();
     let snapshot = library.snapshot(&name, stamp, take_over)?;
-    // To read the folder again pays only where it is not there.
+    // Reading the folder state is expensive, so it is done only if the folder is missing.
     let is_missing =
         !stands(&library.path().join(name.as_str())) && matches!(library.folder_state(&name)?, FolderState::Missing);
     if is_missing {
@@ -217,8 +217,8 @@ fn revision(cleared: &Cleared, action: Action, stamp: &Stamp, origin: &Origin) -
     NewRevision::new(Content::Cleared(cleared.clone()), action, stamp.clone()).with_origin(Some(origin.clone()))
 }
 
-/// Whether both are the same skill of the same place. A registry of another place may give the same
-/// owner's name to other content; only the same content is the same skill there.
+/// Returns whether both origins are the same skill. A registry at another location may use the same owner's name for
+/// other content, so there only equal content counts.
 fn is_same_skill(installed: &Origin, wanted: &Origin) -> bool {
     installed.kind == wanted.kind
         && installed.name == wanted.name
@@ -236,7 +236,7 @@ fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
     }
 }
 
-/// A skill with its version and where it is from.
+/// Describes a skill with its version and source.
 fn describe(origin: &Origin) -> String {
     let version = origin.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
     format!("{}{version} from the {} {}", origin.name, origin.kind, origin.source)

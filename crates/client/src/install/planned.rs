@@ -1,4 +1,4 @@
-//! [`Planned`]: a skill that passed, and the step by which the library takes it.
+//! [`Planned`]: a skill that passed all checks, with the planned change to the library.
 
 use library::{Commit, ProposalChange, ProposalId, Revision};
 use scan::{Capabilities, CapabilityDelta, Cleared};
@@ -6,35 +6,35 @@ use skill::{Bundle, Limits, SkillName, SkillPath, diff, merge::Conflict, validat
 
 use super::{InstallError, InstallStatus, candidate::Candidate};
 
-/// A skill that passed, and what is to be done.
+/// A skill that passed all checks, with the planned change.
 #[derive(Debug)]
 pub(super) struct Planned {
     pub candidate: Candidate,
-    /// The files that agents will see.
+    /// Files that agents will see.
     pub cleared: Cleared,
-    /// The head before; never a tombstone.
+    /// Head before the operation; never a tombstone.
     pub head: Option<Revision>,
-    /// The files before.
+    /// Files before the operation.
     pub before: Bundle,
-    /// Whether a folder without a history stands in its place.
+    /// True if the library has a folder without a history at its path.
     pub in_place: bool,
-    /// The places in which a release and the changes made here disagree.
+    /// Conflicts between the release and the changes made here.
     pub conflicts: Vec<Conflict>,
-    /// What the files would touch, for people; summed up when all is planned.
+    /// Capabilities of the files, computed after all skills are planned.
     pub capabilities: Capabilities,
-    /// What of that differs from the files before; of a proposal's files, where it makes one.
+    /// Change of the capabilities. For a proposal, that of its files.
     pub delta: Option<CapabilityDelta>,
     pub step: Step,
 }
 
 impl Planned {
-    /// Without conflicts, over `head` with its files or over nothing.
+    /// Creates a plan without conflicts, based on `head` and its files, or on nothing.
     pub fn new(candidate: Candidate, cleared: Cleared, (head, before): (Option<Revision>, Bundle), step: Step) -> Self {
         let (in_place, conflicts, capabilities, delta) = Default::default();
         Self { candidate, cleared, head, before, in_place, conflicts, capabilities, delta, step }
     }
 
-    /// The files that come: what agents will see, or what a proposal holds.
+    /// Returns the resulting files: those that agents will see, or those of the proposal.
     pub fn after(&self) -> &Bundle {
         match &self.step {
             Step::Propose { files, .. } => files,
@@ -42,7 +42,7 @@ impl Planned {
         }
     }
 
-    /// The files that were changed here since the release was installed and that the new one changes as well.
+    /// Returns the files changed both here and in the new release.
     pub fn touched(&self) -> Vec<SkillPath> {
         let Some(base) = &self.candidate.base else { return Vec::new() };
         let changes = |bundle: &Bundle| diff::diff(base, bundle).files.into_iter().map(|file| file.path);
@@ -51,19 +51,19 @@ impl Planned {
     }
 }
 
-/// What is to be done in the library.
+/// The planned change to the library.
 #[derive(Debug)]
 pub(super) enum Step {
-    /// Nothing.
+    /// No change to the history.
     Nothing(InstallStatus),
-    /// A commit, and what becomes of proposals with it; taken out when it is made.
+    /// A commit, with the changes of proposals that it causes. Both are taken out when the commit is made.
     Commit { commit: Option<Commit>, status: InstallStatus, proposals: Vec<ProposalChange> },
-    /// A proposal for a person, with these files; taken out when it is made.
+    /// A proposal for a person with these files. It is taken out when the proposal is made.
     Propose { proposing: Option<Proposing>, files: Bundle },
 }
 
 impl Step {
-    /// What the library is to commit.
+    /// Takes out the commit and the changes of proposals.
     pub fn take(&mut self) -> (Option<Commit>, Vec<ProposalChange>) {
         match self {
             Self::Nothing(_) => (None, Vec::new()),
@@ -75,7 +75,7 @@ impl Step {
         }
     }
 
-    /// A commit with what becomes of proposals.
+    /// Adds changes of proposals to a commit. Other steps are returned unchanged.
     pub fn with(self, with: Vec<ProposalChange>) -> Self {
         match self {
             Self::Commit { commit, status, .. } => Self::Commit { commit, status, proposals: with },
@@ -83,7 +83,7 @@ impl Step {
         }
     }
 
-    /// The proposal that holds it.
+    /// Returns the id of the proposal, if the step makes one.
     pub fn proposal(&self) -> Option<&ProposalId> {
         match self {
             Self::Propose { proposing, .. } => proposing.as_ref().map(|proposing| &proposing.id),
@@ -91,7 +91,7 @@ impl Step {
         }
     }
 
-    /// Whether something would become of it.
+    /// Returns whether the step changes anything.
     pub fn changes(&self) -> bool {
         !matches!(self, Self::Nothing(_))
     }
@@ -104,14 +104,14 @@ impl Step {
     }
 }
 
-/// A proposal that a plan makes, with what becomes of the one that waited before.
+/// A proposal to make, with the closing of the one that it replaces.
 #[derive(Debug)]
 pub(super) struct Proposing {
     pub id: ProposalId,
     pub changes: Vec<ProposalChange>,
 }
 
-/// Lenient as every client: only what makes a skill unusable counts.
+/// Checks that a skill is usable. Only problems that prevent its use are errors, as in every client.
 pub(crate) fn check_usable(release: &str, name: &SkillName, files: &Bundle) -> Result<(), InstallError> {
     let bytes = files.get(&SkillPath::skill_md()).map(|file| file.bytes.to_vec());
     let loaded = match &bytes {

@@ -1,4 +1,4 @@
-//! [`Prepared`]: what one commit of an install holds.
+//! [`Prepared`]: the content of the single commit of an install.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +16,17 @@ use crate::{
     tracked::TrackedFolders,
 };
 
-/// Commits and proposals with their links and lines of the lock file.
+/// Commits and proposals with their links and lock file lines.
 pub(super) struct Prepared {
     pub commits: Vec<Commit>,
     pub proposals: Vec<ProposalChange>,
     pub plans: Plans,
-    /// The links of every skill, those without a commit included.
+    /// Links of every skill, including those without a commit.
     pub linked: BTreeMap<SkillName, Linked>,
 }
 
 impl Installer<'_> {
-    /// Takes the commits out of the plans.
+    /// Takes the commits and proposals out of the plans.
     pub(super) fn prepare(
         &self,
         planned: &mut [Planned],
@@ -64,7 +64,8 @@ impl Installer<'_> {
         Prepared { commits, proposals, plans, linked }
     }
 
-    /// Brings the lock file to the lines of the commit. Without a commit no journal holds them.
+    /// Writes the lines of the commit into the lock file. Without a commit, the lines are first stored in the library,
+    /// because no journal holds them.
     pub(super) fn write_lock(&self, lines: Option<LockLines>, is_nothing: bool) -> Result<(), LockFileError> {
         let Some(lines) = lines.filter(|lines| !lines.entries.is_empty()) else { return Ok(()) };
         if is_nothing {
@@ -119,7 +120,7 @@ impl Installer<'_> {
     }
 }
 
-/// The agents of an entry, sorted, with those that it had before.
+/// Returns the agents of an entry, sorted, including those of the old entry.
 fn all_agents(agents: impl Iterator<Item = String>, old: Option<&LockedSkill>) -> Vec<String> {
     let mut all: Vec<String> = agents.chain(old.into_iter().flat_map(|old| old.agents.clone())).collect();
     all.sort();

@@ -1,4 +1,4 @@
-//! [`Item`]: what an install has to bring, with what that requires.
+//! [`Item`]: the skills that an install fetches, including requirements.
 
 use std::collections::BTreeSet;
 
@@ -19,22 +19,22 @@ use crate::{
     spec::{Request, Spec},
 };
 
-/// One thing that an install brings.
+/// One item of an install.
 pub(super) enum Item {
-    /// To be fetched.
+    /// An item still to be fetched.
     Order(Order),
-    /// To be fetched, as a user asked for it; the registry knows the release.
+    /// A release that the registry has for the user's request, still to be fetched.
     Found(Box<Resolved>, Request),
-    /// Fetched already, since only its files say what it requires; with what it is called where that failed.
+    /// An item already fetched, because its requirements are listed only in its files. The text is a label for errors.
     Fetched(String, Result<Vec<Candidate>, InstallError>),
 }
 
-/// Which skill of a batch requires which, by full name.
+/// Pairs of full names in a batch: a skill and a skill that it requires.
 #[derive(Debug, Default)]
 pub(crate) struct Needs(Vec<(String, String)>);
 
 impl Needs {
-    /// What the skills of a choice require.
+    /// Collects the requirements among the skills of a resolver's choice.
     pub fn of(choice: &Choice) -> Self {
         let needs = |name: &QualifiedName| {
             let name = name.to_string();
@@ -45,8 +45,7 @@ impl Needs {
 }
 
 impl Installer<'_> {
-    /// What an install has to bring: what was asked for, in the releases that go together, and behind it what that
-    /// requires and is not here.
+    /// Returns the items of an install: the requested skills in compatible releases, followed by missing requirements.
     pub(super) fn items(
         &self,
         orders: Vec<Order>,
@@ -72,7 +71,7 @@ impl Installer<'_> {
                 let source = registry.location().to_owned();
                 Ok((registry, Asked { name, request, source, releases, is_update: false }))
             });
-            // What fails here fails again when it is fetched, and is told there.
+            // An error here occurs again when the item is fetched, and is reported then.
             let Ok((registry, of_spec)) = of_spec else {
                 items.push((Item::Order(order), None));
                 continue;
@@ -105,7 +104,7 @@ impl Installer<'_> {
     }
 }
 
-/// The same thing in the release that was chosen.
+/// Replaces the item with the release that the resolver chose.
 fn with_version(item: Item, name: Option<QualifiedName>, asked: &[Asked], choice: &Choice) -> Item {
     let asked = name.and_then(|name| asked.iter().find(|asked| asked.name == name));
     match asked.and_then(|asked| Some((asked, choice.version(&asked.name)?))) {
@@ -118,7 +117,7 @@ fn with_version(item: Item, name: Option<QualifiedName>, asked: &[Asked], choice
     }
 }
 
-/// What skills from elsewhere than a registry require, with who does.
+/// Returns the requirements of skills from sources other than a registry, each with the skill's name.
 fn required_by(candidates: &[Candidate]) -> Result<Vec<(String, Requirement)>, InstallError> {
     let mut all = Vec::new();
     for candidate in candidates {
@@ -130,8 +129,8 @@ fn required_by(candidates: &[Candidate]) -> Result<Vec<(String, Requirement)>, I
 }
 
 impl Batch {
-    /// Takes out what cannot be used, since something that it requires failed, and what nothing requires any more, since
-    /// all that did failed.
+    /// Fails skills whose requirements failed, and new requirements that are no longer needed because all skills
+    /// requiring them failed.
     pub fn drop_unmet(&mut self, needs: &Needs) {
         while let Some((at, other)) = self.first_unmet(needs) {
             let planned = self.planned.remove(at);
@@ -172,13 +171,13 @@ impl Planned {
         &self.candidate.origin.name
     }
 
-    /// Whether a person has to decide before anything comes of it.
+    /// Returns whether a person has to decide before the skill changes.
     fn is_held(&self) -> bool {
         matches!(self.step, Step::Propose { .. })
     }
 }
 
-/// The bare name of a full one.
+/// Returns the bare name within a full name.
 pub(crate) fn bare(name: &str) -> Option<SkillName> {
     SkillName::parse(name.rsplit('/').next().unwrap_or(name)).ok()
 }

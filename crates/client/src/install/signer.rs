@@ -1,4 +1,4 @@
-//! [`known`]: the keys with which owners signed what was installed before, and releases held to them.
+//! [`known`]: the known signing keys of owners, and checks of releases against them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ use crate::{
     resolve::ResolveError,
 };
 
-/// The keys that the home has seen. What the lock file says counts for owners of whom it has seen none.
+/// Returns the keys that this home has seen. Keys in the lock file are used for owners of whom it has seen none.
 pub(super) fn known(home: &Home, lock: &LockFile) -> Result<Signers, InstallError> {
     let seen = Signers::read(home).map_err(ResolveError::from)?;
     let mut signers = seen.clone();
@@ -29,7 +29,8 @@ pub(super) fn known(home: &Home, lock: &LockFile) -> Result<Signers, InstallErro
     Ok(signers)
 }
 
-/// The key of its owner with which a release is signed.
+/// Returns the fingerprint of the owner's key that signed a release. A missing signature is an error if the
+/// configuration requires one.
 pub(crate) fn of_release(
     registries: &Registries,
     registry: &Registry,
@@ -51,7 +52,7 @@ pub(crate) fn of_release(
     }
 }
 
-/// Refuses an unsigned release that came in after its owner had a key to sign with.
+/// Rejects an unsigned release that was published when its owner already had a signing key.
 pub(super) fn check_unsigned(registry: &Registry, entry: &Entry) -> Result<(), InstallError> {
     let owner = &entry.name.owner;
     let file = registry.with_owner(owner).map_err(ResolveError::from)?.owner(owner)?;
@@ -62,21 +63,22 @@ pub(super) fn check_unsigned(registry: &Registry, entry: &Entry) -> Result<(), I
     Err(InstallError::UnsignedUpdate { release, owner, known: file.all_fingerprints() })
 }
 
-/// The keys that vouch for the one with which a release is signed.
+/// Returns the owner's keys that vouch for the key that signed a release.
 pub(super) fn vouchers(registry: &Registry, entry: &Entry, signer: Option<&str>) -> Vec<String> {
     let owner = &entry.name.owner;
     let file = registry.index().owner(owner);
     signer.zip(file.ok()).map(|(signer, file)| file.vouchers(owner, signer)).unwrap_or_default()
 }
 
-/// Whether a locked release is only taken when its registry can be asked who signed it.
+/// Returns whether a locked release requires a signature, so that its registry must be available to verify it.
 pub(super) fn is_required(registries: &Registries, locked: &LockedSkill) -> bool {
     let owner = locked.name.split('/').next().unwrap_or_default();
     registries.requires_signature(&locked.source, owner)
 }
 
 impl Installer<'_> {
-    /// Holds the key of a release to those with which its owner signed before.
+    /// Checks the key of a release against the keys that its owner used before. Adds a warning to the candidate if they
+    /// differ.
     pub(super) fn check_signer(
         &self,
         candidate: &mut Candidate,
@@ -124,10 +126,10 @@ impl Installer<'_> {
     }
 }
 
-/// A skill of a batch, or one that is here already, as its signature bears on others.
+/// Signature and requirements of a skill in the batch or in the lock file.
 struct Signing<'a> {
     requires: Vec<String>,
-    /// Whether it is of a registry whose configuration takes nothing of its owner unsigned.
+    /// True if the configuration requires a signature from its owner or registry.
     is_strict: bool,
     is_unsigned: bool,
     version: Option<&'a str>,
@@ -135,8 +137,8 @@ struct Signing<'a> {
 }
 
 impl Batch {
-    /// Refuses what is not signed, or with a key that nobody knows, where a skill requires it whose owner must sign: the
-    /// requirement runs beside it and can do all that it can.
+    /// Fails releases that are unsigned, or signed with an unknown key, if a skill whose owner must sign requires them.
+    /// A requirement runs next to that skill and has the same power.
     pub(crate) fn refuse_unsigned_requirements(&mut self, registries: &Registries, lock: &LockFile) {
         while let Some((at, error)) = self.first_unsigned(registries, lock) {
             let planned = self.planned.remove(at);
@@ -177,8 +179,8 @@ impl Batch {
     }
 }
 
-/// The skills that must be signed, each with the skill whose owner must sign and that requires it; `None` for those of
-/// such an owner themselves.
+/// Returns the skills that must be signed, each with the skill that requires it and whose owner must sign. The value is
+/// `None` for the skills of such an owner.
 fn reached<'a>(all: &'a BTreeMap<&'a str, Signing<'a>>) -> BTreeMap<&'a str, Option<&'a str>> {
     let mut found: BTreeMap<&str, Option<&str>> =
         all.iter().filter(|(_, signing)| signing.is_strict).map(|(name, _)| (*name, None)).collect();

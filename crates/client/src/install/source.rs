@@ -1,4 +1,4 @@
-//! [`fetch`]: what a spec or a lock file's entry names, brought into memory and checked.
+//! [`fetch`]: downloads and verifies the skills that a spec or a lock file entry names.
 
 mod git;
 
@@ -32,7 +32,7 @@ use crate::{
     spec::{Request, Spec},
 };
 
-/// Fetches everything that an order names.
+/// Fetches and verifies all skills of an order.
 pub(crate) fn fetch(
     by: &Installer<'_>,
     order: &Order,
@@ -67,7 +67,7 @@ pub(crate) fn fetch(
     }
 }
 
-/// Fetches one release of a registry.
+/// Fetches and verifies one release of a registry.
 pub(crate) fn fetch_release(
     by: &Installer<'_>,
     request: &InstallRequest,
@@ -77,8 +77,8 @@ pub(crate) fn fetch_release(
     Source::of(by, request).of_release(found, wanted)
 }
 
-/// A registry that does not have what is locked is perhaps not the one that the lock file means, which
-/// is never asked on the lock file's word alone.
+/// Adds the lock file's registry to an error if that registry was not queried. A registry is never queried only because
+/// the lock file names it.
 fn said_by_the_lock(error: InstallError, locked: &LockedSkill, by: &Installer<'_>) -> InstallError {
     match error {
         InstallError::Resolve(error) if !by.registries.asks_source(&locked.source).unwrap_or_default() => {
@@ -92,11 +92,11 @@ fn said_by_the_lock(error: InstallError, locked: &LockedSkill, by: &Installer<'_
     }
 }
 
-/// Holds what was fetched to what the lock file says.
+/// Checks a fetched skill against its lock file entry.
 fn check_lock(candidate: &Candidate, locked: &LockedSkill) -> Result<(), InstallError> {
     let differs = |what: String| InstallError::LockDiffers { name: locked.name.clone(), what };
     let found = candidate.bundle.digest().to_string();
-    // Of a release that nobody knows there is no digest; the archive holds the files as they were imported.
+    // Without a known release there is no digest to compare. The archive then has the files as they were imported.
     if locked.names_release() && found != locked.digest {
         return Err(differs(format!("its digest is {found}, not {}", locked.digest)));
     }
@@ -167,7 +167,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The release of the index that the lock file names; yanked ones too.
+    /// Fetches the release that the lock file names from the index, even if it was yanked.
     fn of_locked_release(&self, locked: &LockedSkill) -> Result<Candidate, InstallError> {
         let differs = |what: &str| InstallError::LockDiffers { name: locked.name.clone(), what: what.to_owned() };
         let name: QualifiedName = locked.name.parse().map_err(|_| differs("the lock file has no owner/name"))?;
@@ -182,7 +182,8 @@ impl<'a> Source<'a> {
                 Err(differs(&format!("the registry has {} under this version", found.entry.digest)))
             }
             Ok(found) => self.of_release(&found, &request),
-            // One that went back may hide what it says of the release.
+            // An index that was rolled back may hide the current state of the release, so that integrity error is not
+            // bypassed with the cache.
             Err(error @ ResolveError::Registry(_))
                 if error.failure().kind != FailureKind::Integrity && !signer::is_required(&self.registries, locked) =>
             {
@@ -193,8 +194,8 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Refuses a release of which this machine last saw that its registry withdrew it or holds it back: the cache serves
-    /// nothing that the registry would not.
+    /// Rejects a release that its registry had withdrawn, quarantined or held when this machine last saw its index. The
+    /// cache must not provide a release that the registry would not.
     fn check_known_state(&self, locked: &LockedSkill) -> Result<(), InstallError> {
         let name = locked.name.parse::<QualifiedName>().ok();
         let known = name.zip(self.registries.index_here(&locked.source));
@@ -268,7 +269,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The files that the lock file names, if they are in the cache.
+    /// Returns the files of a lock file entry from the cache; `None` if they are not cached.
     fn of_cache(&self, locked: &LockedSkill) -> Result<Option<Candidate>, InstallError> {
         let Ok(archive) = locked.archive.parse::<Digest>() else { return Ok(None) };
         let Some(bytes) = self.cache.get(&archive)? else { return Ok(None) };
@@ -345,7 +346,8 @@ impl<'a> Source<'a> {
         self.candidate(&skill, &fallback, bundle, place, None)
     }
 
-    /// The archive at a URL: of a release, where an index has it elsewhere, of no more bytes than its line says.
+    /// Downloads an archive. For a release whose archive is outside the registry, the limit is the size in its index
+    /// entry.
     fn download(&self, url: &str, entry: Option<&Entry>) -> Result<Vec<u8>, InstallError> {
         if self.request.offline {
             return Err(InstallError::Offline { origin: url.to_owned() });
@@ -398,20 +400,20 @@ impl<'a> Source<'a> {
     }
 }
 
-/// What stands where the archive of a release should be is larger than it.
+/// Returns the error for an archive that is larger than its index entry declares.
 fn too_large(entry: &Entry) -> FetchError {
     let detail = format!("expected {} bytes, found more", entry.size);
     FetchError::Integrity { name: entry.name.clone(), version: entry.version.clone(), detail }
 }
 
-/// A source without owners.
+/// Origin of a skill from a source without owners.
 struct Local {
     kind: &'static str,
     source: String,
     local: bool,
 }
 
-/// The one of several that the lock file names.
+/// Returns the candidate that the lock file entry names, out of several.
 fn one(candidates: Vec<Candidate>, locked: &LockedSkill) -> Result<Candidate, InstallError> {
     let what = "its source has it no more".to_owned();
     let differs = InstallError::LockDiffers { name: locked.name.clone(), what };
@@ -427,7 +429,7 @@ pub(crate) fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Re
     Err(InstallError::Digest { name, promised_by: "the index", expected, found })
 }
 
-/// The version in the frontmatter.
+/// Returns the version in the frontmatter.
 pub(crate) fn version_of(bundle: &Bundle) -> Option<String> {
     let reading = frontmatter::read(bundle.skill_md()?, &Limits::default()).ok()?;
     reading.frontmatter.version()

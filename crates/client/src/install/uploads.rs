@@ -1,4 +1,4 @@
-//! [`read_below`] and [`upload_name`]: archives that somebody hands over.
+//! [`read_below`] and [`upload_name`]: archives that a caller uploads.
 
 use std::{
     io::{self, Read},
@@ -11,14 +11,14 @@ use skill::{Bundle, Limits, SkillName, archive};
 use super::{InstallError, naming::name_of};
 use crate::found::Found;
 
-/// Reads a file below a folder, at most one byte more than an archive may have. No link on the path leads out of the
-/// folder.
+/// Reads a file below a folder. At most one byte more than the limit for archives is read. Links on the path may not
+/// lead out of the folder.
 ///
 /// # Errors
-/// What the system says; a path that leads out of the folder is `PermissionDenied`.
+/// Errors of the operating system. A path that leads out of the folder is `PermissionDenied`.
 pub fn read_below(folder: &Path, path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     let (dir, path) = (Dir::open_ambient_dir(folder, ambient_authority())?, path.as_ref());
-    // A pipe would never end.
+    // Reading a pipe might never end.
     if !dir.metadata(path)?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file"));
     }
@@ -28,16 +28,16 @@ pub fn read_below(folder: &Path, path: impl AsRef<Path>) -> io::Result<Vec<u8>> 
     Ok(bytes)
 }
 
-/// The files of an archive.
+/// Unpacks an archive, within the default limits.
 pub(super) fn unpack(bytes: &[u8], origin: &str) -> Result<Bundle, InstallError> {
     let failed = |source| InstallError::Archive { origin: origin.to_owned(), source };
     archive::unpack(bytes, &Limits::default()).map_err(failed)
 }
 
-/// The name under which the skill of an archive is installed; `file` where it does not name itself.
+/// Returns the name under which the skill in an archive is installed. `file` is used if the skill has no name.
 ///
 /// # Errors
-/// The archive cannot be read, or neither is a name.
+/// The archive is invalid, or neither name is valid.
 pub fn upload_name(bytes: &[u8], file: &str) -> Result<SkillName, InstallError> {
     let bundle = unpack(bytes, if file.is_empty() { "the upload" } else { file })?;
     let skill = Found::new(String::new(), bundle.skill_md().unwrap_or_default().as_bytes());

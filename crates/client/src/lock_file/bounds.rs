@@ -1,4 +1,4 @@
-//! [`check`]: what parsing a lock file would take, bounded before the parser gets it, and before it is written.
+//! [`check`]: limits for the memory that parsing a lock file needs, checked before parsing and before writing.
 
 use std::path::Path;
 
@@ -7,17 +7,18 @@ use skill::Limits;
 
 use super::LockFileError;
 
-/// Bytes that a line or value of a lock file has at least on average; in memory each takes many times a few bytes.
+/// Minimum average size of a line or value of a lock file, in bytes. In memory, each takes many times its size.
 const VALUE_BYTES: usize = 16;
-/// Lines and values that may be shorter, as in a file that is nearly empty.
+/// Number of additional lines and values that may be shorter, as in a file that is almost empty.
 const SHORT_VALUES: usize = 10_000;
 
-/// Says why a text is no lock file by the number of its parts, of which each takes many times its bytes of memory.
+/// Checks that a text does not have more lines, values and tables than a lock file of its size. In memory, each takes
+/// many times its size.
 pub(super) fn check(text: &str) -> Result<(), String> {
     let values = text.bytes().filter(|byte| matches!(byte, b'\n' | b',')).count();
     let signs = text.lines().filter(|line| !is_text(line)).flat_map(str::bytes).filter(is_sign).count();
     let most = SHORT_VALUES + text.len() / VALUE_BYTES;
-    // Each may begin a table, which takes as much as four other values.
+    // Each dot may begin a table, which takes as much memory as four other values.
     let dots = (toml_dots(text), most / 4, "dots beside its texts");
     let counts = [(values, most, "lines and values"), (signs, most, "signs beside its texts"), dots];
     match counts.into_iter().find(|(found, most, _)| found > most) {
@@ -26,7 +27,7 @@ pub(super) fn check(text: &str) -> Result<(), String> {
     }
 }
 
-/// A text that is to be written, unless it could not be read again.
+/// Returns a text to be written, if it can be read again within the limits.
 pub(super) fn readable(text: String, path: &Path) -> Result<String, LockFileError> {
     let limit = Limits::default().lock_file_bytes;
     let checked = match text.len() as u64 > limit {
@@ -37,7 +38,8 @@ pub(super) fn readable(text: String, path: &Path) -> Result<String, LockFileErro
     Ok(text)
 }
 
-/// Tells the lines of a key and a text, or of a text in a list, of which a parser makes as little however long they are.
+/// Returns whether a line is a key with a text, or a text in a list. A parser creates a single value for it, whatever
+/// its length.
 fn is_text(line: &str) -> bool {
     let parts = match line.strip_prefix("  \"") {
         Some(text) => text.strip_suffix("\",").map(|text| ("", text)),
@@ -46,7 +48,7 @@ fn is_text(line: &str) -> bool {
     parts.is_some_and(|(key, text)| !key.bytes().any(|byte| is_sign(&byte)) && !text.contains(['"', '\\']))
 }
 
-/// Tells the bytes at which a parser may begin something new.
+/// Returns whether a parser may begin a new value at this byte.
 fn is_sign(byte: &u8) -> bool {
     !byte.is_ascii_alphanumeric() && !b"_-:/".contains(byte)
 }

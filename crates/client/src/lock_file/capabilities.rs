@@ -1,12 +1,12 @@
-//! [`locked_capabilities`]: what a skill would touch, as readers of a lock file's diff are told of it.
+//! [`locked_capabilities`]: the capabilities of a skill as the lock file lists them, for readers of its diff.
 
 use library::{Library, LibraryError, Revision};
 use scan::Capabilities;
 
-/// Lines of an entry; of a skill with more the last one says how many.
+/// Maximum number of lines in an entry. The remaining capabilities are counted in one further line.
 const LISTED: usize = 64;
 
-/// The list of an entry.
+/// Formats capabilities for an entry.
 pub(crate) fn locked_capabilities(capabilities: &Capabilities) -> Vec<String> {
     let mut listed: Vec<String> = capabilities.listed().iter().map(ToString::to_string).collect();
     let more = listed.len().saturating_sub(LISTED);
@@ -16,7 +16,7 @@ pub(crate) fn locked_capabilities(capabilities: &Capabilities) -> Vec<String> {
     listed
 }
 
-/// The list for a head.
+/// Formats the capabilities of a head for an entry.
 pub(super) fn of_head(library: &Library, head: &Revision) -> Result<Vec<String>, LibraryError> {
     Ok(locked_capabilities(&scan::capabilities(&library.bundle(&head.id)?)))
 }

@@ -1,8 +1,8 @@
-//! [`Drift`]: where a lock file and the heads of its library differ.
+//! [`Drift`]: differences between a lock file and the heads of its library.
 //!
-//! The lock file follows a commit, so that a process that dies in between leaves it behind. It also comes
-//! with a clone, and is then ahead. The history tells the two apart: it knows every release that was ever
-//! here.
+//! The lock file is written after a commit, so a process that dies in between leaves the file behind the library. A
+//! lock file that comes with a clone may be ahead of the library. The history distinguishes the two cases, because it
+//! has every release that was ever in this library.
 
 use std::{collections::BTreeSet, path::Path};
 
@@ -12,40 +12,40 @@ use skill::{Bundle, Digest, SkillName, archive};
 use super::{LockFile, LockFileError, LockedSkill, capabilities, kind_in_file};
 use crate::requires;
 
-/// One entry that differs from the library, or is missing.
+/// An entry that differs from the library, or is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drift {
-    /// The entry's name.
+    /// Name of the entry.
     pub name: String,
-    /// How it differs.
+    /// Kind of difference.
     pub kind: DriftKind,
 }
 
-/// How an entry differs from the library.
+/// Kinds of difference between an entry and the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DriftKind {
-    /// The library went on: the entry can be made again from the history.
+    /// The library is newer. The entry can be rebuilt from the history.
     Behind,
-    /// The skill was installed and has no entry.
+    /// The skill is installed and has no entry.
     Missing,
-    /// The skill was uninstalled and has an entry still.
+    /// The skill was uninstalled and still has an entry.
     Gone,
-    /// The entry names a release that was never here.
+    /// The entry has a release that was never in this library.
     Ahead,
-    /// The skill is not here at all.
+    /// The skill was never in this library.
     NotInstalled,
-    /// The entry's name is no skill's.
+    /// The entry's name is not a valid skill name.
     NotAName,
 }
 
 impl DriftKind {
-    /// Whether [`mend_drifts`] does something about it.
+    /// Returns whether [`mend_drifts`] can fix the difference.
     #[must_use]
     pub fn can_be_mended(self) -> bool {
         matches!(self, Self::Behind | Self::Missing | Self::Gone)
     }
 
-    /// What is so, as a clause about the skill.
+    /// Describes the difference as a clause about the skill.
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
@@ -113,11 +113,11 @@ fn is_of(entry: &LockedSkill, origin: &Origin) -> bool {
         && entry.commit == origin.commit
 }
 
-/// Brings the entries that are behind up to the heads of the library, adds those that are missing and
-/// takes out those of skills that were uninstalled.
+/// Rebuilds entries that are behind the heads of the library, adds missing entries, and removes entries of uninstalled
+/// skills.
 ///
 /// # Errors
-/// [`LockFileError`]; the file is then as it was.
+/// [`LockFileError`]; the file is then unchanged.
 pub fn mend_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result<(), LockFileError> {
     let mut entries = Vec::new();
     let mut gone = Vec::new();
@@ -147,8 +147,8 @@ pub fn mend_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result<(
     })
 }
 
-/// Makes the entries of skills anew whose heads derive from other releases than the entries name, as after a person
-/// accepted one.
+/// Rebuilds the entries of skills whose heads come from other releases than the entries name, as after a person
+/// accepted an update.
 pub(super) fn follow_releases<'h>(
     file: &LockFile,
     library: &Library,
@@ -161,10 +161,10 @@ pub(super) fn follow_releases<'h>(
     if behind.is_empty() { Ok(()) } else { mend_drifts(file.path(), library, &behind) }
 }
 
-/// An entry as an install would have written it, with what the old one knows better.
+/// Builds an entry as an install would have written it. Details that only the old entry has are copied from it.
 fn made_again(old: Option<&LockedSkill>, head: &Revision, origin: Origin, release: Option<Bundle>) -> LockedSkill {
     let same = old.filter(|old| old.digest == origin.digest);
-    // The same files make the same archive.
+    // Packing is deterministic: the same files produce the same archive.
     let archive = release.as_ref().map(|files| Digest::of_bytes(&archive::pack(files)).to_string());
     let archive = archive.or_else(|| same.map(|old| old.archive.clone()));
     let requires = release.as_ref().map(requires::of_bundle).or_else(|| same.map(|old| old.requires.clone()));

@@ -1,4 +1,4 @@
-//! [`LockedSkill`] as text: an entry as the file has it.
+//! [`LockedSkill`] as text: the format of an entry in the file.
 
 use std::fmt::Display;
 
@@ -7,7 +7,7 @@ use toml::{Table, Value};
 use super::{LockedSkill, LockedWaiver};
 
 impl LockedSkill {
-    /// The entry as the file has it.
+    /// Formats the entry as a `[[skill]]` table.
     pub(super) fn table_text(&self) -> String {
         format!("[[skill]]\n{}{}{}", self.field_lines(), self.capability_lines(), self.raw_lines())
     }
@@ -44,13 +44,13 @@ impl LockedSkill {
         lines
     }
 
-    /// One line each, so that a diff shows what is new.
+    /// Formats one capability on each line, so that a diff shows new ones.
     fn capability_lines(&self) -> String {
         let lines: String = self.capabilities.iter().map(|one| format!("  {},\n", Value::from(one.as_str()))).collect();
         if lines.is_empty() { lines } else { line_of("capabilities", format!("[\n{lines}]")) }
     }
 
-    /// Fields of later versions.
+    /// Formats the fields of later versions.
     fn raw_lines(&self) -> String {
         let mut table = Table::new();
         let mut lines = String::new();

@@ -1,11 +1,16 @@
-//! [`heal`]: a lock file that holds both sides of a merge, made one again.
+//! [`heal`]: resolves the conflicts of a lock file that has both sides of a merge.
 //!
-//! git merges lines and knows nothing of entries: what it left alone around its markers may be of both sides. So the two
-//! sides are taken from git's index, which has them whole until the merge is finished; where it has not, from between the
-//! markers. They are brought together entry by entry. What stands on one side only stays; what one side did not change is
-//! taken from the other; an entry that both changed is taken from the side that has all of the other: a newer release of
-//! the same source, where the older one was not changed, or the same release with changes. Everything else stays between
-//! markers, entry by entry, for a person: of no entry anything is lost.
+//! git merges lines and does not know entries: the text outside its markers may mix both sides. The two sides are
+//! therefore read from git's index, which has them until the merge is finished. If the index does not have them, they
+//! are read from between the markers.
+//!
+//! The sides are merged entry by entry:
+//!
+//! - An entry on one side only is kept.
+//! - An entry that one side did not change is taken from the other side.
+//! - An entry that both sides changed is taken from the side that includes the other: a newer release of the same
+//!   source if the older one was not changed, or the same release with changes.
+//! - Any other entry is written between markers for a person to decide. No side of an entry is lost.
 
 use std::{
     collections::BTreeSet,
@@ -27,44 +32,44 @@ const BASE: &str = "|||||||";
 const MIDDLE: &str = "=======";
 const THEIRS: &str = ">>>>>>>";
 
-/// What the markers that are left here are called, so that they are told from git's.
+/// Labels of the remaining markers, which distinguish them from git's.
 const LABELS: [&str; 2] = ["ours (skillhub)", "theirs (skillhub)"];
 
-/// What became of a lock file with both sides of a merge.
+/// Result of resolving the conflicts of a lock file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Healed {
-    /// How many entries it has.
+    /// Number of entries in the file.
     pub entries: usize,
-    /// What a person has to decide; it stands between markers still.
+    /// Entries that a person has to decide. They are still between markers.
     pub undecided: Vec<Undecided>,
 }
 
-/// An entry of which neither side has all of the other.
+/// An entry that could not be merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undecided {
-    /// The skill.
+    /// Full name of the skill.
     pub name: String,
-    /// What the branch that was merged into has.
+    /// Description of the entry on the current branch.
     pub ours: String,
-    /// What came with the other.
+    /// Description of the entry on the merged branch.
     pub theirs: String,
 }
 
-/// Both sides of a merge.
+/// Both sides of a merge, and their base.
 struct Sides {
-    /// What both come from, where that is known.
+    /// Merge base; empty if unknown.
     base: LockFile,
     ours: LockFile,
     theirs: LockFile,
 }
 
-/// The first line of a text that is a marker, from 1.
+/// Returns the first line that is a conflict marker, from 1.
 pub(super) fn first_marker(text: &str) -> Option<usize> {
     let is_marker = |line: &str| kind_of(line).is_some();
     text.lines().position(is_marker).map(|at| at + 1)
 }
 
-/// What is to be told of a text with markers: how its sides differ.
+/// Describes the differences between the sides of a text with markers.
 pub(super) fn differences(text: &str, path: &Path) -> String {
     let Ok(sides) = Sides::find(text, path) else { return "its two sides cannot be told apart".to_owned() };
     let mut told = Vec::new();
@@ -84,10 +89,11 @@ pub(super) fn differences(text: &str, path: &Path) -> String {
     }
 }
 
-/// Makes a lock file with both sides of a merge one again, as far as no person has to decide.
+/// Resolves the conflicts of a lock file that has both sides of a merge. Entries that need a decision stay between
+/// markers.
 ///
 /// # Errors
-/// [`LockFileError`]; the file is then as it was.
+/// [`LockFileError`]; the file is then unchanged.
 pub fn heal(path: &Path, library: &Library) -> Result<Healed, LockFileError> {
     let io = |source| LockFileError::Io { path: path.to_owned(), source };
     let _lock = library.lock()?;
@@ -112,7 +118,7 @@ fn kind_of(line: &str) -> Option<&'static str> {
     marks.into_iter().find(|mark| is_it(mark))
 }
 
-/// The two texts between whose lines git put markers; none when the markers do not belong together.
+/// Splits a text with git's markers into its two sides; `None` if the markers are unbalanced.
 fn split(text: &str) -> Option<[String; 2]> {
     let mut sides = [String::new(), String::new()];
     let mut within = None;
@@ -122,7 +128,7 @@ fn split(text: &str) -> Option<[String; 2]> {
             (Some(BASE), Some(OURS)) => within = Some(BASE),
             (Some(MIDDLE), Some(OURS | BASE)) => within = Some(MIDDLE),
             (Some(THEIRS), Some(MIDDLE)) => within = None,
-            // What both come from may itself have been merged, with markers of its own.
+            // The base may be the result of a merge itself, with markers of its own.
             (_, Some(BASE)) => {}
             (Some(_), _) => return None,
             (None, within) => {
@@ -138,7 +144,7 @@ fn split(text: &str) -> Option<[String; 2]> {
     within.is_none().then_some(sides)
 }
 
-/// What git's index has of a file while a merge is not finished: what both come from, ours and theirs.
+/// Returns the versions of a file in git's index during a merge: base, ours and theirs.
 fn stages(path: &Path) -> Option<[String; 3]> {
     let repository = Repository::open(folder_of(path)).ok()?;
     let index = repository.index().ok()?;
@@ -153,7 +159,8 @@ fn stages(path: &Path) -> Option<[String; 3]> {
 }
 
 impl Sides {
-    /// The sides as git has them; as they stand between the markers, where git has none or a person has been at them.
+    /// Returns the sides from git's index. Returns those between the markers if the index does not have them, or if a
+    /// person edited the file.
     fn find(text: &str, path: &Path) -> Result<Self, LockFileError> {
         let between = Self::of(text, path);
         if text.lines().any(|line| line.strip_prefix(OURS).is_some_and(|label| label.trim() == LABELS[0])) {
@@ -189,7 +196,7 @@ impl Sides {
         self.ours.skills().chain(self.theirs.skills()).map(|skill| skill.name.clone()).collect()
     }
 
-    /// The text of the file that both become.
+    /// Builds the text of the merged file.
     fn merged(
         &self,
         path: &Path,
@@ -225,7 +232,7 @@ impl Sides {
     }
 }
 
-/// The entry that has all of both; none where a person has to decide.
+/// Merges two entries; `None` if a person has to decide.
 fn together(
     ours: &LockedSkill,
     theirs: &LockedSkill,
@@ -260,7 +267,8 @@ fn together(
     Some(LockedSkill { agents, dependency, raw: union(&ours.raw, &theirs.raw)?, ..chosen.clone() })
 }
 
-/// Of one release with other content the one that was changed, and of two that were the one that the library has.
+/// Chooses between two entries of the same release: the changed one or, if both were changed, the one that the library
+/// has.
 fn of_same_release<'a>(
     ours: &'a LockedSkill,
     theirs: &'a LockedSkill,
@@ -274,7 +282,7 @@ fn of_same_release<'a>(
     }
 }
 
-/// The newer release, where nothing was changed in the older one.
+/// Returns the newer release, if the older one was not changed.
 fn newer<'a>(ours: &'a LockedSkill, theirs: &'a LockedSkill) -> Option<&'a LockedSkill> {
     let version = |skill: &LockedSkill| skill.version.as_deref().and_then(|version| Version::parse(version).ok());
     let (older, newer) = match version(ours)?.cmp_precedence(&version(theirs)?) {
@@ -289,7 +297,7 @@ fn is_changed(skill: &LockedSkill) -> bool {
     !skill.content.is_empty() && skill.content != skill.digest
 }
 
-/// The fields of both, where none has two values.
+/// Merges the fields of both tables; `None` if a field has two different values.
 fn union(ours: &Table, theirs: &Table) -> Option<Table> {
     let differs = |(key, value): (&String, &toml::Value)| theirs.get(key).is_some_and(|other| other != value);
     if ours.iter().any(differs) {
@@ -298,7 +306,7 @@ fn union(ours: &Table, theirs: &Table) -> Option<Table> {
     Some(ours.clone().into_iter().chain(theirs.clone()).collect())
 }
 
-/// An entry in a few words.
+/// Describes an entry briefly for error messages.
 fn describe(skill: &LockedSkill) -> String {
     let short = |text: &str| text.get(..12).unwrap_or(text).to_owned();
     let mut told = match (&skill.version, &skill.commit) {
@@ -333,7 +341,7 @@ mod tests {
         entries.iter().map(|entry| entry.as_str()).collect()
     }
 
-    /// What git makes of two files that have nothing in common but their first lines.
+    /// Builds the conflict that git writes for two files with nothing in common but their first lines.
     fn conflict(ours: &[&String], theirs: &[&String]) -> String {
         let base = "||||||| base\nformat = 1\n<<<<<<<<< nested\n=========\n>>>>>>>>> nested\n";
         format!("{HEAD}format = 1\n<<<<<<< HEAD\n{}{base}=======\n{}>>>>>>> other\n", all(ours), all(theirs))

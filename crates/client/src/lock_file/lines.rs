@@ -1,16 +1,16 @@
-//! [`write_pending_lines`]: lines of a lock file that a commit left, written into it.
+//! [`write_pending_lines`]: writes the lock file lines that a commit left pending.
 
 use library::{Library, LockLine, LockLines};
 
 use super::{LockFile, LockFileError, LockedSkill};
 
-/// The entry of a skill after a commit.
+/// Formats the entry of a skill after a commit.
 pub(crate) fn line_of(skill: &LockedSkill) -> LockLine {
     LockLine { name: skill.name.clone(), text: Some(LockFile::text_of(skill)) }
 }
 
 impl LockFile {
-    /// Says why the file could not be written with the lines of a commit, before there is one.
+    /// Checks before a commit that its lines fit into the file.
     ///
     /// # Errors
     /// [`LockFileError`]
@@ -28,7 +28,7 @@ impl LockFile {
     }
 }
 
-/// The entries that lines bring.
+/// Parses the entries in the lines of a commit.
 fn entries_of(lines: &LockLines) -> Result<Vec<LockedSkill>, LockFileError> {
     let mut skills = Vec::new();
     for text in lines.entries.iter().filter_map(|line| line.text.as_deref()) {
@@ -37,8 +37,8 @@ fn entries_of(lines: &LockLines) -> Result<Vec<LockedSkill>, LockFileError> {
     Ok(skills)
 }
 
-/// Writes the lines that are pending, those of a commit a moment ago or of a process that was killed, and forgets
-/// them.
+/// Writes the pending lines into the lock file and deletes them from the library. They come from the commit just made,
+/// or from a process that was killed.
 ///
 /// # Errors
 /// [`LockFileError`]; the lines then stay pending.

@@ -1,4 +1,4 @@
-//! [`LockFile::refresh`]: entries brought up to the heads of the library.
+//! [`LockFile::refresh`]: updates entries to the heads of the library.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -8,8 +8,8 @@ use skill::SkillName;
 use super::{LockFile, LockFileError, LockedWaiver, capabilities, drift};
 
 impl LockFile {
-    /// Notes the content that a skill of the library has now, and what is waived in it; says whether the lock file has the
-    /// skill.
+    /// Updates the content digest and waivers of a skill's entry from the library. Returns whether the lock file has
+    /// the skill.
     ///
     /// # Errors
     /// [`LockFileError`]
@@ -17,7 +17,8 @@ impl LockFile {
         Self::refresh_all(path, library, [name]).map(|refreshed| refreshed > 0)
     }
 
-    /// As [`LockFile::refresh`] for several skills, written once; gives the number of those that the lock file has.
+    /// Updates several entries like [`LockFile::refresh`], with a single write. Returns how many of the skills the lock
+    /// file has.
     ///
     /// # Errors
     /// [`LockFileError`]

@@ -1,4 +1,4 @@
-//! [`LockedWaiver`]: a finding that a person accepted, as readers of the lock file are told of it.
+//! [`LockedWaiver`]: a finding that a person accepted, as the lock file lists it.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use library::{Library, LibraryError, StoredWaiver};
 use skill::SkillName;
 use toml::{Table, Value};
 
-/// What is accepted in a skill as it is. It tells readers of a project and decides nothing: a project that
-/// was cloned brings no decision, and each person waives for themselves.
+/// A waiver as the lock file lists it. It informs readers of a project and has no effect: cloning a project does not
+/// apply anybody's waivers, and each person decides for themselves.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LockedWaiver {
-    /// The rule's id.
+    /// Id of the rule.
     pub rule: String,
-    /// The file.
+    /// Path of the file within the skill.
     pub path: String,
-    /// Who, as `person:id`.
+    /// Person who accepted it, as `person:id`.
     pub by: String,
-    /// From when on it counts again, RFC 3339 in UTC.
+    /// Expiry time, RFC 3339 in UTC.
     pub until: String,
-    /// Why.
+    /// Reason given by the person.
     pub reason: String,
 }
 
 impl LockedWaiver {
-    /// Those in force for the newest revision of a skill.
+    /// Returns the waivers in effect for the newest revision of a skill.
     ///
     /// # Errors
     /// The state or the history cannot be read.
@@ -31,13 +31,13 @@ impl LockedWaiver {
         Ok(library.waivers_of_head(name)?.into_iter().map(Self::from).collect())
     }
 
-    /// The decision of another home, as a sentence.
+    /// Describes a waiver of another home, as a sentence.
     #[must_use]
     pub fn not_ours(&self) -> String {
         format!("{self}; the lock file says so, and each home decides for itself")
     }
 
-    /// Reads the list of an entry.
+    /// Parses the list of an entry.
     pub(super) fn read(value: Option<Value>) -> Result<Vec<Self>, String> {
         let bad = || "`waivers` is no list of tables".to_owned();
         let Some(value) = value else { return Ok(Vec::new()) };
@@ -51,7 +51,7 @@ impl LockedWaiver {
         tables.into_iter().map(one).collect()
     }
 
-    /// The list as one line of an entry.
+    /// Formats the list as one line of an entry.
     pub(super) fn write(waivers: &[Self]) -> Value {
         let one = |waiver: &Self| {
             let Self { rule, path, by, until, reason } = waiver;

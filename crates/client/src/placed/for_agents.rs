@@ -1,15 +1,15 @@
-//! [`show_in`] and [`hide_in`]: a skill of the library linked for some agents, and hidden from some.
+//! [`show_in`] and [`hide_in`]: linking a skill of the library for some agents, and hiding it from them.
 
 use library::{Library, LibraryError, LinkChanges, LinkPlan, Stamp};
 use skill::SkillName;
 
 use crate::{agent_folders::AgentFolder, install::Linking, tracked::TrackedFolders};
 
-/// The action under which links that are changed by themselves stand in the log. `undo` reverses it.
+/// Name in the log of the action that updates links automatically. `undo` reverses it.
 pub(crate) const RELINK: &str = "relink";
 
-/// Links a skill in agents' folders. Originals that show one of its contents are moved aside, unless git tracks
-/// them and `replaces_tracked` is not set.
+/// Links a skill in agents' folders. Originals with one of the skill's contents are moved aside, unless git tracks them
+/// and `replaces_tracked` is not set.
 ///
 /// # Errors
 /// The library's state cannot be read or written. A link that fails is a warning.
@@ -29,7 +29,7 @@ pub fn show_in(
     Ok(LinkChanges { warnings, ..changes })
 }
 
-/// Removes a skill's links and copies from agents' folders, and keeps it from being linked there again.
+/// Removes a skill's links and copies from agents' folders, and prevents it from being linked there again.
 ///
 /// # Errors
 /// The library's state cannot be read or written. A link that cannot be removed is a warning.

@@ -1,4 +1,4 @@
-//! [`MovedPlace`]: places in agents' folders after the library's folder was moved.
+//! [`MovedPlace`]: repair of agents' links after the library's folder was moved.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -8,32 +8,32 @@ use skill::SkillName;
 
 use super::{Standing, look};
 
-/// What became of one place.
+/// Result for one link or copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedPlace {
-    /// The skill.
+    /// Name of the skill.
     pub skill: SkillName,
-    /// Where the place is now.
+    /// Path of the link or copy after the move.
     pub path: PathBuf,
-    /// How it stands.
+    /// Outcome for this path.
     pub outcome: MovedOutcome,
 }
 
-/// How a place stands after the move.
+/// Outcome for one link or copy after the move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MovedOutcome {
-    /// It shows the skill, as before.
+    /// The path shows the skill, as before.
     Kept,
-    /// The link led to the old folder and leads to the new one now.
+    /// The link pointed to the old folder and now points to the new one.
     Pointed,
-    /// Nothing is there any more.
+    /// The path no longer exists.
     Gone,
-    /// It was left as it is: why.
+    /// The path was left unchanged, for this reason.
     Left(String),
 }
 
 impl MovedOutcome {
-    /// The outcome in JSON.
+    /// Returns the word for the outcome in JSON.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -45,8 +45,8 @@ impl MovedOutcome {
     }
 }
 
-/// Points the links of a moved library to its new folder, and notes where they are now. It can be run
-/// again.
+/// Updates the links of a moved library to its new folder, and records their new paths. Calling it again has no further
+/// effect.
 ///
 /// # Errors
 /// The library's state cannot be read or written.
@@ -97,8 +97,8 @@ fn stands(path: &Path) -> bool {
     Dir::open_ambient_dir(parent, ambient_authority()).is_ok_and(|dir| dir.symlink_metadata(name).is_ok())
 }
 
-/// Where a path is after the folder that holds both it and the library was moved: the two places of the
-/// library end in the same folders below that one.
+/// Returns the new path of something that was moved together with the library. The old and new paths of the library end
+/// in the same folders below their common parent that was moved.
 fn carried_along(path: &Path, from: &Path, to: &Path) -> Option<PathBuf> {
     let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) = (from.components().collect(), to.components().collect());
     let shared = from.iter().rev().zip(to.iter().rev()).take_while(|(a, b)| a == b).count();

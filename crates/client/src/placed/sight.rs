@@ -1,4 +1,4 @@
-//! [`follow_sight`]: the links of a skill in agents' folders go when it is hidden, and come back.
+//! [`follow_sight`]: removes the links of a hidden skill from agents' folders, and restores them later.
 
 use std::path::{Path, PathBuf};
 
@@ -7,20 +7,20 @@ use skill::SkillName;
 
 use super::{Standing, is_taken, look};
 
-/// What became of a place in an agent's folder when it was hidden or shown.
+/// Outcome of hiding or showing a skill in one agent's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SightOutcome {
-    /// The link was taken away; the place stays noted.
+    /// The link was removed; its record is kept.
     Hidden(PathBuf),
-    /// The link is there again.
+    /// The link was created again.
     Shown(PathBuf),
-    /// It was left as it is, and the agent goes on seeing what stands there: why.
+    /// The path was left unchanged, for this reason, so that the agent still reads it.
     Left(PathBuf, String),
 }
 
-/// Takes the links that were placed for a skill away from folders whose agents are not to see it, and places
-/// them again in the others; `is_seen` says so of a folder. Copies and what others put there stay. A place that cannot
-/// be changed is an outcome.
+/// Removes a skill's links from folders whose agents must not see it, and creates them again in the others. `is_seen`
+/// decides for each folder. Copies and files of others are kept. A link that cannot be changed is reported as an
+/// outcome.
 pub fn follow_sight(
     library: &Library,
     skill: &SkillName,
@@ -31,7 +31,7 @@ pub fn follow_sight(
     placed.iter().filter_map(|path| follow_sight_at(library, skill, path, seen(path))).collect()
 }
 
-/// The same for one place; nothing where it is already as it should be.
+/// Updates a single link like [`follow_sight`]. Returns `None` if it is already in the right state.
 #[must_use]
 pub fn follow_sight_at(library: &Library, skill: &SkillName, path: &Path, is_seen: bool) -> Option<SightOutcome> {
     if is_seen && is_taken(skill, path) {

@@ -1,4 +1,4 @@
-//! [`PublishError`]: why nothing was published.
+//! [`PublishError`]: reasons why nothing was published.
 
 use std::{io, path::PathBuf};
 
@@ -14,117 +14,117 @@ use thiserror::Error;
 use super::ForkError;
 use crate::{failure::details, install::invalid_requirement, registry::RegistryError, signing::SigningError};
 
-/// Why nothing was published.
+/// Reasons why nothing was published.
 #[derive(Debug, Error)]
 pub enum PublishError {
     /// The folder cannot be opened.
     #[error("cannot open {}: {source}", path.display())]
     Open {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
     /// The folder cannot be read as a skill.
     #[error("cannot read {}: {source}", path.display())]
     Folder {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// What stands in it.
+        /// Error found in its content.
         source: FolderError,
     },
-    /// The skill breaks the standard.
+    /// The skill violates the Agent Skills standard.
     #[error("{} is not a valid skill: {}", path.display(), first(problems))]
     Invalid {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
         /// All problems, errors first.
         problems: Vec<Problem>,
     },
-    /// The skill has a name that registries do not take.
+    /// The skill's name is not allowed in registries.
     #[error("a skill called {0} cannot be published: the name must be ASCII and no device name")]
     Name(SkillName),
-    /// The name is none.
+    /// The folder's name is not a valid skill name.
     #[error(transparent)]
     NotAName(#[from] NameError),
-    /// The version is none.
+    /// The version is not a semantic version.
     #[error("{text:?} is no version: {source}")]
     Version {
-        /// The version as given.
+        /// Version as the user gave it.
         text: String,
-        /// What is wrong with it.
+        /// Error of the version parser.
         source: semver::Error,
     },
-    /// Nobody said who publishes.
+    /// No owner was given or configured.
     #[error("nobody said who publishes: there is no owner")]
     NoOwner {
-        /// The file in which a default can be set.
+        /// Path of the configuration file, in which a default can be set.
         config: PathBuf,
     },
-    /// The owner's name is none.
+    /// The owner's name is invalid.
     #[error(transparent)]
     Owner(#[from] OwnerError),
-    /// The scan blocks.
+    /// The scan blocks the skill.
     #[error(transparent)]
     Blocked(#[from] Box<Blocked>),
-    /// The scan blocks, and the registry is a server, which takes no acceptance.
+    /// The scan blocks the skill, and the registry is a server, which does not honour the publisher's acceptance.
     #[error("{blocked}")]
     ServerBlocks {
-        /// The registry.
+        /// Registry as shown to people.
         registry: String,
-        /// The files and what was found in them.
+        /// Scanned files and the findings in them.
         blocked: Box<Blocked>,
     },
     /// The content cannot be packed.
     #[error(transparent)]
     Archive(#[from] skill::archive::ArchiveError),
-    /// Lines of the skill are still those of the template.
+    /// Lines of the template were left unchanged.
     #[error("{} is not written yet: {} of the template", path.join("SKILL.md").display(), lines_named(lines))]
     Template {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// The numbers of the lines.
+        /// Line numbers in `SKILL.md`, from 1.
         lines: Vec<usize>,
     },
-    /// The version exists with other content, or differs by its build metadata alone.
+    /// The version exists with other content, or the versions differ only in build metadata.
     #[error("{}", taken(release, existing, registry))]
     VersionExists {
-        /// The skill and the version.
+        /// Name and version that should be published.
         release: String,
-        /// The release that has the version.
+        /// Existing release with that version.
         existing: String,
-        /// The registry.
+        /// Registry as shown to people.
         registry: String,
-        /// The next version that is free.
+        /// Next free version.
         next: Version,
     },
-    /// What the skill requires cannot be read.
+    /// The requirements of the skill cannot be parsed.
     #[error(transparent)]
     Requirement(#[from] RequirementError),
     /// The skill requires itself.
     #[error("{0} requires itself")]
     RequiresItself(QualifiedName),
-    /// The key cannot be used.
+    /// Signing with the key failed.
     #[error(transparent)]
     Signing(#[from] SigningError),
     /// The owner's keys cannot be read.
     #[error(transparent)]
     Signer(#[from] SignerError),
-    /// The registry did not take the release.
+    /// The registry rejected the release.
     #[error(transparent)]
     Append(#[from] AppendError),
     /// The registry cannot be used.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// The registry cannot be read.
+    /// The registry's index cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// There is nothing to make a release of one's own of.
+    /// The skill cannot be published as a fork.
     #[error(transparent)]
     Fork(#[from] ForkError),
 }
 
-/// `line 3 is` or `lines 3, 10 and 14 are`.
+/// Formats line numbers: `line 3 is` or `lines 3, 10 and 14 are`.
 fn lines_named(lines: &[usize]) -> String {
     let numbers: Vec<String> = lines.iter().map(usize::to_string).collect();
     match numbers.split_last() {
@@ -195,7 +195,7 @@ impl Fails for PublishError {
 }
 
 impl PublishError {
-    /// What the scanner found, when that is the reason.
+    /// Returns the scan report if the scan blocks the skill.
     #[must_use]
     pub fn report(&self) -> Option<&Report> {
         match self {
@@ -204,7 +204,7 @@ impl PublishError {
         }
     }
 
-    /// What is wrong with the skill, when that is the reason.
+    /// Returns the problems of the skill if it is invalid, otherwise an empty slice.
     #[must_use]
     pub fn problems(&self) -> &[Problem] {
         match self {

@@ -1,4 +1,4 @@
-//! [`publish_fork`]: an installed skill that was changed here, as a release of one's own.
+//! [`publish_fork`]: publishes an installed skill that was changed here as a release of another owner.
 
 use library::{Library, LibraryError, Origin, Revision, SnapshotError, Stamp, StorageError, TakeOver};
 use registry_index::{EvalCounts, ForkedFrom, OutcomeCounts};
@@ -9,30 +9,30 @@ use thiserror::Error;
 use super::{PublishError, PublishOptions, Published, Publisher, publish_files};
 use crate::{accept::Accept, spec::is_scp_form};
 
-/// Why no release of one's own can be made of a skill.
+/// Reasons why a skill cannot be published as a fork.
 #[derive(Debug, Error)]
 pub enum ForkError {
-    /// No such skill.
+    /// The library does not have the skill.
     #[error("there is no skill {0} in this library")]
     NotHere(SkillName),
-    /// It has no upstream.
+    /// The skill was written here and has no upstream release.
     #[error("{0} was not installed from anywhere: it was written here")]
     NotInstalled(SkillName),
-    /// It is the release that was installed.
+    /// The skill is the unchanged release that was installed.
     #[error("{name} is {release}, and nothing was changed in it here")]
     NotChanged {
-        /// The skill.
+        /// Name of the skill.
         name: SkillName,
-        /// What was installed.
+        /// Release that was installed.
         release: String,
     },
-    /// The publisher is its owner.
+    /// The publisher is the owner of the original release.
     #[error("{0} is of the owner who publishes, so that it is no fork")]
     OwnSkill(String),
-    /// Its folder was changed by hand into something unusable.
+    /// The skill's folder was changed by hand into something unusable.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// The library.
+    /// The library cannot be read or written.
     #[error(transparent)]
     Library(#[from] LibraryError),
 }
@@ -61,36 +61,36 @@ impl From<StorageError> for ForkError {
     }
 }
 
-/// What is to be published, as it is asked about.
+/// A fork to be published, passed to the lookup of its results.
 #[derive(Debug, Clone, Copy)]
 pub struct Fork<'a> {
-    /// The skill.
+    /// Name of the skill.
     pub name: &'a SkillName,
-    /// The revision that it is; `None` for an edit by hand of which there is none yet.
+    /// Revision with this content; `None` for a hand edit that has no revision yet.
     pub revision: Option<&'a Revision>,
-    /// Its digest.
+    /// Digest of the content.
     pub digest: Digest,
-    /// The digest of the release that it was made from.
+    /// Digest of the release from which it was forked.
     pub base: &'a str,
 }
 
-/// How a fork did, as counts.
+/// Recorded results of a fork, as counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ForkResults {
-    /// In runs.
+    /// Outcomes of its uses.
     pub outcomes: Option<OutcomeCounts>,
-    /// On cases, beside what it was made from.
+    /// Results on evaluation cases, compared with the original release.
     pub evals: Option<EvalCounts>,
 }
 
-/// What is known of how a fork did.
+/// Lookup of the recorded results of a fork.
 pub type ForkKnown<'a> = dyn Fn(&Library, &Fork<'_>) -> ForkResults + 'a;
 
-/// Publishes a skill of a library as it is now, under the publisher's name and with what it was made from and how it did. The skill in
-/// the library goes on following the release that was installed.
+/// Publishes the current state of a skill under the publisher's name, with its original release and its recorded
+/// results. The skill in the library continues to follow the release that was installed.
 ///
 /// # Errors
-/// [`PublishError`]; the registry is then as it was.
+/// [`PublishError`]; the registry is then unchanged.
 pub fn publish_fork(
     library: &mut Library,
     name: &SkillName,
@@ -116,7 +116,7 @@ pub fn publish_fork(
     publish_files(&folder, files, Some(forked_from(origin, results)), (options, by, accept))
 }
 
-/// What is told of an origin: no place that only this machine has.
+/// Returns the public part of an origin. A source that exists on this machine only is left out.
 fn forked_from(origin: Origin, results: ForkResults) -> ForkedFrom {
     let is_far = !origin.source.starts_with("file:") && (origin.source.contains("://") || is_scp_form(&origin.source));
     ForkedFrom {

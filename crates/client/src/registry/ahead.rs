@@ -1,4 +1,4 @@
-//! [`Registries::bring_ahead`]: what many skills of registries elsewhere need, fetched together.
+//! [`Registries::bring_ahead`]: prefetches what many skills need from git and server registries.
 
 use std::collections::BTreeMap;
 
@@ -7,19 +7,19 @@ use skill::{Digest, Limits, QualifiedName};
 
 use super::{Registries, Registry, RegistryError, Route};
 
-/// A release that will be asked for.
+/// A release that will be requested.
 #[derive(Debug, Clone)]
 pub(crate) struct Wish {
     pub name: QualifiedName,
     pub wanted: Wanted,
-    /// Where it came from, if it is installed.
+    /// Location of the registry that it was installed from, if it is installed.
     pub source: Option<String>,
 }
 
 impl Registries {
-    /// Fetches, of each registry elsewhere, the lines of all skills at once and then all archives, but those that
-    /// `has` says are here. What cannot be had is left to whoever asks for it. Returns the URLs of archives that
-    /// registries have at other places, with their sizes in bytes.
+    /// Prefetches from each registry the entries of all skills at once, and then all archives except those for which
+    /// `has` is true. Errors are left to the later request of a skill. Returns the URLs of archives outside their
+    /// registries, with sizes in bytes.
     pub(crate) fn bring_ahead(&self, wishes: &[Wish], has: impl Fn(&Digest) -> bool) -> Vec<(String, u64)> {
         let mut urls = Vec::new();
         let mut groups: BTreeMap<Route, Vec<&Wish>> = BTreeMap::new();

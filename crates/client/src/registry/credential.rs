@@ -1,6 +1,6 @@
-//! [`token_variable`]: the token that is shown to one server, and why one that was given is not.
+//! [`token_variable`]: the token sent to a server, and hints about a token that is withheld.
 //!
-//! A token is good at one registry. Shown to a second one, whoever runs that could act with it at the first.
+//! A token is valid for one registry. Whoever runs a second registry that received it could use it at the first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,10 +11,10 @@ use super::{
 };
 use crate::login::Logins;
 
-/// The variable with the token of the only registry; with `_<NAME>` behind it that of one registry.
+/// Environment variable with the token for the only registry. With the suffix `_<NAME>`, for the registry of that name.
 const VARIABLE: &str = "SKILLHUB_TOKEN";
 
-/// The variable with the token of a registry of this name in the configuration.
+/// Returns the environment variable with the token for the registry of this name in the configuration.
 #[must_use]
 pub fn token_variable(name: &str) -> String {
     let suffix = name.to_uppercase().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
@@ -22,15 +22,15 @@ pub fn token_variable(name: &str) -> String {
 }
 
 impl Registries {
-    /// The token of the environment for the server at a URL: the one of its name in the configuration, else the common
-    /// one, which goes to the registry that a flag names or to the only one on HTTP.
+    /// Returns the token from the environment for the server at a URL. A token for its name in the configuration is
+    /// preferred. The common token is used for the registry that a flag names, or for the only one on HTTP.
     #[must_use]
     pub fn token_for(&self, url: &str) -> Option<String> {
         let of_name = self.configured(url).and_then(|name| self.named_tokens.get(name));
         of_name.or(self.token.as_ref().filter(|_| self.takes_common_token(url))).cloned()
     }
 
-    /// The same, else the token of the login there.
+    /// Returns the token from the environment, otherwise that of the stored login.
     pub(super) fn credential(&self, url: &str) -> Credential {
         let of_login = || Logins::read(&self.home).ok()?.of(url).map(|login| login.token.clone());
         let given = self.token_for(url);

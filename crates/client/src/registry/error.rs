@@ -1,4 +1,4 @@
-//! [`RegistryError`]: why a registry cannot be used.
+//! [`RegistryError`]: reasons why a registry cannot be used.
 
 use std::{io, path::PathBuf};
 
@@ -9,118 +9,118 @@ use thiserror::Error;
 
 use crate::{git::ProgramError, http::HttpError, spec::SpecError};
 
-/// Why a registry cannot be used.
+/// Reasons why a registry cannot be used.
 #[derive(Debug, Error)]
 pub enum RegistryError {
-    /// A place that is none.
+    /// The text is not a location for a registry.
     #[error("no place of a registry: {0}")]
     Location(#[from] SpecError),
-    /// A part of a repository.
+    /// The URL refers to a part of a repository.
     #[error("{0:?} names a part of a repository; a registry is a whole one")]
     Part(String),
-    /// A `file://` URL that names no path.
+    /// The `file://` URL does not have a path on this machine.
     #[error("{0:?} names no folder of this machine")]
     NoPath(String),
-    /// A folder, but no registry.
+    /// The folder is not a registry.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// A repository elsewhere, but no registry.
+    /// The remote repository or server is not a registry.
     #[error("{url} is not a registry: {reason}")]
     NotARegistry {
-        /// The URL.
+        /// URL of the repository or server.
         url: String,
-        /// What is missing or wrong, as a lower-case fragment.
+        /// Missing or invalid part, as a lower-case fragment.
         reason: String,
     },
-    /// git could not reach it.
+    /// git could not reach the registry.
     #[error("git cannot reach the registry {url}: {source}")]
     Unreached {
-        /// The URL.
+        /// URL of the registry.
         url: String,
-        /// What git said.
+        /// Error of the git command.
         source: ProgramError,
     },
-    /// The network failed.
+    /// The HTTP request failed.
     #[error(transparent)]
     Http(#[from] HttpError),
-    /// A server answers that it does not.
+    /// The server responded with an error.
     #[error("{url} answers: {message}")]
     Answer {
-        /// The registry.
+        /// URL of the registry.
         url: String,
-        /// What kind of failure that is.
+        /// Class of the failure.
         kind: FailureKind,
-        /// Its stable name.
+        /// Stable name of the failure.
         code: &'static str,
-        /// What the server says.
+        /// Message from the server.
         message: String,
-        /// What to do next.
+        /// Hint about the next step.
         hint: Option<String>,
     },
-    /// What came from elsewhere cannot be kept here.
+    /// Files fetched from a server cannot be stored locally.
     #[error(transparent)]
     Mirrored(#[from] MirrorError),
-    /// The network is needed and was forbidden.
+    /// The registry needs the network, and `--offline` is set.
     #[error("the registry {0} needs the network, and --offline forbids it")]
     Offline(String),
-    /// It takes no change from here.
+    /// The registry rejected the change.
     #[error("the registry {url} did not take the change: {message}")]
     NotTaken {
-        /// The URL.
+        /// URL of the registry.
         url: String,
-        /// What git said.
+        /// Message of git or of the server.
         message: String,
     },
-    /// Others changed it at every try.
+    /// Concurrent changes by others made every attempt fail.
     #[error("others changed the registry {url} at each of {attempts} tries")]
     Busy {
-        /// The URL.
+        /// URL of the registry.
         url: String,
-        /// Tries made.
+        /// Number of attempts made.
         attempts: u32,
     },
-    /// Only a folder can be checked, or copied, as a whole.
+    /// The registry is not on this machine. Only a folder can be checked or copied as a whole.
     #[error("{0} is not on this machine; only a whole clone can be looked at")]
     NotHere(String),
-    /// It could not be made.
+    /// The registry could not be created.
     #[error(transparent)]
     Init(#[from] InitError),
     /// The embedded registry could not be filled.
     #[error("cannot fill the embedded registry: {0}")]
     Seed(#[from] SeedError),
-    /// It does not hold what was seen of it before.
+    /// The registry does not contain the commit that was seen last.
     #[error(
         "the registry {location} {}: it does not hold the commit {seen}, which was seen of it before",
         if *is_older { "is older than it was" } else { "has gone back, or was written anew" }
     )]
     WentBack {
-        /// The registry.
+        /// Location of the registry.
         location: String,
-        /// The commit seen last.
+        /// Id of the commit seen last.
         seen: String,
-        /// Whether it is what it was at some time before that, as a mirror that is behind.
+        /// True if the registry is at an earlier commit, like a mirror that is behind.
         is_older: bool,
     },
-    /// It cannot be read.
+    /// The index cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// What this machine has of it cannot be read.
+    /// The local mirror of the registry cannot be read.
     #[error("cannot read what is here of the registry, {}: {source}", path.display())]
     Mirror {
-        /// The folder.
+        /// Path of the mirror.
         path: PathBuf,
-        /// What libgit2 said.
+        /// Error of libgit2.
         source: git2::Error,
     },
-    /// The home cannot be used.
+    /// The folder of the home is unusable.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// The system refused.
+    /// An I/O operation failed.
     #[error("cannot use {}: {source}", path.display())]
     Io {
-        /// Where.
+        /// Path that was accessed.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }

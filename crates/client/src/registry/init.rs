@@ -1,4 +1,4 @@
-//! [`init_registry`]: an empty registry, in a folder or in an empty repository elsewhere.
+//! [`init_registry`]: creates an empty registry, in a folder or in an empty remote repository.
 
 use std::path::Path;
 
@@ -17,17 +17,17 @@ use crate::{
     spec::GitSpec,
 };
 
-/// Whether a text names a registry that only git reaches, and not a folder of this machine.
+/// Returns whether a text refers to a registry accessed through git rather than to a folder on this machine.
 #[must_use]
 pub fn is_elsewhere(text: &str) -> bool {
     matches!(Location::read(text, Path::new("")), Ok(Location::Git(_)))
 }
 
-/// Makes an empty registry: in a folder that is empty or not there, or in an empty repository that git reaches; `text`
-/// is one or the other, a folder relative to `base`. One that is there already stays as it is. Gives its place.
+/// Creates an empty registry, in an empty or new folder, or in an empty git repository. `text` is a git URL, or a
+/// folder relative to `base`. An existing registry is left unchanged. Returns its location.
 ///
 /// # Errors
-/// [`RegistryError`] when the place holds anything else, or cannot be written.
+/// [`RegistryError`] if the location contains anything else, or cannot be written.
 pub fn init_registry(text: &str, base: &Path, home: &Home, stamp: &Stamp) -> Result<String, RegistryError> {
     match Location::read(text, base)? {
         Location::Folder(path) => {
@@ -48,7 +48,7 @@ pub fn init_registry(text: &str, base: &Path, home: &Home, stamp: &Stamp) -> Res
     }
 }
 
-/// The references of a repository, one a line; none when it is empty.
+/// Lists the references of a repository, one on each line. The result is empty for an empty repository.
 fn references(spec: &GitSpec, home: &Home) -> Result<String, RegistryError> {
     let folder = Cache::of(home).temporary().map_err(of_cache)?;
     let url = spec.url();
@@ -58,7 +58,7 @@ fn references(spec: &GitSpec, home: &Home) -> Result<String, RegistryError> {
     git::run(&mut list, folder.path(), &url, u64::MAX).map_err(|source| RegistryError::Unreached { url, source })
 }
 
-/// Pushes a first commit; that another was first is seen afterwards.
+/// Pushes the first commit. If another process pushed first, this succeeds, and the caller detects it afterwards.
 fn push_first(spec: &GitSpec, home: &Home, stamp: &Stamp) -> Result<(), RegistryError> {
     let folder = Cache::of(home).temporary().map_err(of_cache)?;
     let index = Index::init(folder.path(), stamp)?;

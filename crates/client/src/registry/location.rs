@@ -1,4 +1,4 @@
-//! [`Location`]: what the text that names a registry's place means.
+//! [`Location`]: the parsed location of a registry.
 
 use std::path::{Path, PathBuf};
 
@@ -8,18 +8,18 @@ use crate::{
     spec::{GitSpec, is_scp_form},
 };
 
-/// Where a registry is.
+/// Location of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Location {
-    /// A folder of this machine, opened where it is.
+    /// Folder on this machine, opened in place.
     Folder(PathBuf),
-    /// A repository that only git reaches.
+    /// Repository that is accessed through git.
     Git(GitSpec),
 }
 
 impl Location {
-    /// Reads the text; a folder is relative to `base`. `file://` is a folder; `git+file://` is one that is used through
-    /// git all the same.
+    /// Parses a location. Folders are relative to `base`. `file://` is a folder opened in place; `git+file://` is a
+    /// folder accessed through git.
     pub fn read(text: &str, base: &Path) -> Result<Self, RegistryError> {
         if text.starts_with("file://") {
             let path = paths::of_file_url(text).ok_or_else(|| RegistryError::NoPath(text.to_owned()))?;

@@ -1,10 +1,10 @@
-//! [`Mirror`]: what this machine has of a registry that only git reaches.
+//! [`Mirror`]: the local partial clone of a git registry.
 //!
-//! A bare repository below the home with the newest commit, those that came since it was first seen, and of their
-//! trees only what was asked for: the folders on the way to a skill, its lines, its archives. So what a command costs
-//! does not grow with the registry. git calls such a repository a partial clone; a server that knows none
-//! sends everything once, which works as well. It can be thrown away at any time: what was seen of the registry is
-//! remembered elsewhere ([`super::seen`]).
+//! A mirror is a bare repository below the home. It has the newest commit and the commits since the registry was first
+//! seen. Of their trees, it has only the parts that were requested: the folders on the way to a skill, its entries, its
+//! archives. The cost of a command therefore does not grow with the registry. A server that does not support partial
+//! clones sends everything once, which also works. A mirror can be deleted at any time: the commit seen last is
+//! recorded separately ([`super::seen`]).
 
 use std::{
     collections::{BTreeSet, HashSet, VecDeque},
@@ -23,53 +23,53 @@ use crate::{
     spec::GitSpec,
 };
 
-/// The branch of every registry.
+/// Branch of every registry.
 pub(super) const BRANCH: &str = "refs/heads/main";
-/// What the branch was fetched as, before it is known to have grown.
+/// Reference for a fetched branch until it is known to have grown.
 const INCOMING: &str = "refs/incoming/main";
-/// The newest commit of which all lines were fetched.
+/// Reference to the newest commit of which all entries were fetched.
 const WHOLE: &str = "refs/whole/lines";
-/// The name that git is given for the registry.
+/// Name of the git remote for the registry.
 const REMOTE: &str = "registry";
-/// Fetches bring a pack each; with more than so many they are made one.
+/// Maximum number of packs. Every fetch adds one, and beyond this number they are repacked.
 const MOST_PACKS: usize = 150;
-/// How git finds out what both have when objects are named: not at all, as they are missing.
+/// Negotiation algorithm for fetching objects by id: none, because these objects are missing locally.
 const NAMED: &str = "noop";
-/// From the second level on, the folders below are few, so that all of them come at once.
+/// Depth from which subfolders are fetched recursively, because they are few.
 const DEEP: usize = 1;
-/// New folders from which on it is better to ask for all that is in them.
+/// Number of new folders from which everything in them is fetched at once.
 const MANY: usize = 40;
 
-/// One entry of a tree that another tree of the same folder does not have.
+/// An entry of a tree that differs from an older tree of the same folder.
 struct Changed {
     name: String,
     new: Oid,
-    /// What that one has under the name.
+    /// Object with the same name in the older tree.
     old: Option<Oid>,
     is_tree: bool,
 }
 
-/// The repository of one registry.
+/// The mirror of one registry.
 #[derive(Debug, Clone)]
 pub(super) struct Mirror {
     spec: GitSpec,
     path: PathBuf,
 }
 
-/// Held while the branch of a mirror is looked at and moved, against other processes with the same home.
+/// Lock on a mirror's branch, against other processes with the same home. Held while the branch is read and moved.
 #[derive(Debug)]
 pub(super) struct Locked {
     _file: std::fs::File,
 }
 
-/// What git leaves out of what it sends.
+/// Filter for the objects that git transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Filter {
-    /// Everything but commits, and what is named.
+    /// Omits trees and files, except requested ones.
     Trees,
-    /// Files that are not named.
+    /// Omits files, except requested ones.
     Files,
-    /// Nothing.
+    /// Transfers every object.
     None,
 }
 
@@ -84,24 +84,24 @@ impl Filter {
 }
 
 impl Mirror {
-    /// The mirror of a registry; nothing is made yet.
+    /// Returns the mirror of a registry; nothing is created.
     pub fn of(spec: &GitSpec, home: &Home) -> Self {
         let digest = Digest::of_bytes(spec.url().as_bytes()).hex();
         let name = format!("{}.git", digest.get(..16).unwrap_or(&digest));
         Self { spec: spec.clone(), path: home.mirrors().join(name) }
     }
 
-    /// Its folder.
+    /// Returns its folder, which may not exist.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Waits for other processes that look at the branch.
+    /// Acquires the lock, and waits for other processes that hold it.
     pub fn lock(&self, home: &Home) -> Result<Locked, RegistryError> {
         lock_at(&self.path, home)
     }
 
-    /// Makes one pack of all that it has.
+    /// Repacks all objects into a single pack.
     pub fn pack(&self, _locked: &Locked) -> Result<(), RegistryError> {
         self.repack().map_err(|error| self.unreached(error))
     }
@@ -110,8 +110,8 @@ impl Mirror {
         self.run(self.git("default").args(["repack", "-a", "-d", "--keep-unreachable", "--quiet"]))
     }
 
-    /// Fetches the branch and gives the commit that it stands at. `seen` is the commit seen last, by which it is known
-    /// later whether the branch has grown.
+    /// Fetches the branch and returns its commit. `seen` is the commit seen last; it is fetched too if it is missing,
+    /// for the later check that the branch has grown from it.
     pub fn refresh(&self, _locked: &Locked, seen: Option<&str>) -> Result<Oid, RegistryError> {
         let repo = self.ensure()?;
         let has_base = self.has_base(&repo, seen)?;
@@ -134,8 +134,8 @@ impl Mirror {
         incoming.map(|commit| commit.id()).map_err(self.broken())
     }
 
-    /// Whether a commit is another or came after it. One that is not here came after none. (libgit2's own walk stops at
-    /// the first commit whose parents were not fetched.)
+    /// Returns whether `commit` equals `from` or descends from it; false if `from` is not in the mirror. This walks the
+    /// commits itself, because libgit2 stops at the first commit whose parents were not fetched.
     pub fn descends(&self, commit: Oid, from: &str) -> Result<bool, RegistryError> {
         let repo = self.open()?;
         let Ok(from) = Oid::from_str(from) else { return Ok(false) };
@@ -150,21 +150,21 @@ impl Mirror {
         Ok(false)
     }
 
-    /// Takes a commit for what the branch stands at.
+    /// Moves the mirror's branch to a commit.
     pub fn accept(&self, _locked: &Locked, commit: Oid) -> Result<(), RegistryError> {
         let repo = self.open()?;
         repo.reference(BRANCH, commit, true, "seen").map(|_| ()).map_err(self.broken())
     }
 
-    /// Moves the registry's branch to a commit made here on top of what it stood at; an error when it stands elsewhere by
-    /// now, or takes no changes.
+    /// Pushes a commit made here on top of the registry's branch. Fails if the branch has moved meanwhile, or if the
+    /// registry rejects the change.
     pub fn push(&self, _locked: &Locked, commit: &str) -> Result<(), ProgramError> {
         let mut push = self.git("default");
         push.args(["push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules", REMOTE]);
         self.run(push.arg(format!("{commit}:{BRANCH}")))
     }
 
-    /// Brings the folders and files at these paths in the tree of a commit, as far as there are any.
+    /// Fetches the folders and files at these paths in the tree of a commit. Paths that do not exist are ignored.
     pub fn bring(&self, commit: Oid, paths: &[String]) -> Result<(), RegistryError> {
         let repo = self.open()?;
         let root = self.root(&repo, commit)?;
@@ -190,8 +190,8 @@ impl Mirror {
         Ok(())
     }
 
-    /// Brings everything below the folders at the top of a commit's tree that `wanted` takes. Of what is there since the
-    /// last time only what has changed is looked at.
+    /// Fetches everything below the top-level folders for which `wanted` is true. Only changes since the last call are
+    /// compared.
     pub fn bring_all(&self, commit: Oid, wanted: impl Fn(&str) -> bool) -> Result<(), RegistryError> {
         let repo = self.open()?;
         let whole = repo.find_reference(WHOLE).and_then(|reference| reference.peel_to_commit()).ok();
@@ -214,15 +214,16 @@ impl Mirror {
         repo.reference(WHOLE, commit, true, "all lines are here").map(|_| ()).map_err(self.broken())
     }
 
-    /// Whether what was seen last is here, so that it can be told whether the branch has grown from it. A mirror that was
-    /// thrown away begins there.
+    /// Makes the commit seen last available, so that a later check can tell whether the branch has grown from it.
+    /// Returns whether the mirror has a commit to start from. A deleted mirror starts from the commit seen last.
     fn has_base(&self, repo: &Repository, seen: Option<&str>) -> Result<bool, RegistryError> {
         let seen = seen.and_then(|seen| Oid::from_str(seen).ok());
         let Some(seen) = seen.filter(|seen| repo.find_commit(*seen).is_err()) else {
             return Ok(repo.find_reference(BRANCH).is_ok());
         };
         let mut fetch = self.fetch(Filter::Trees, NAMED);
-        // A server that does not have it, or does not give it, says so; that the branch has not grown is found later.
+        // A server may not have the commit, or may refuse to send it. The later check then reports that the branch has
+        // not grown.
         let _fetched = self.run(fetch.args(["--depth=1", REMOTE, &seen.to_string()]));
         if repo.find_commit(seen).is_err() {
             return Ok(repo.find_reference(BRANCH).is_ok());
@@ -256,7 +257,7 @@ impl Mirror {
         Ok(ids.into_iter().filter(|id| !odb.exists(*id)).collect())
     }
 
-    /// Makes one pack of many; what nothing needs any more goes.
+    /// Repacks the objects if there are many packs. Unreachable objects are kept.
     fn pack_if_many(&self) -> Result<(), RegistryError> {
         let io = |source| RegistryError::Io { path: self.path.clone(), source };
         let dir = ensure_dir(&self.path.join("objects/pack"))?;
@@ -287,7 +288,7 @@ impl Mirror {
         fetch
     }
 
-    /// git on the mirror, with the registry as a remote of which parts may be missing.
+    /// Creates a git command for the mirror, with the registry as a promisor remote.
     fn git(&self, negotiation: &str) -> Command {
         let mut command = git::program(&self.path);
         git::allow(&mut command, self.spec.transport());
@@ -328,8 +329,8 @@ impl Mirror {
     }
 }
 
-/// Waits for other processes that look at the branch of the mirror at a path. When its lock was written last says when the
-/// mirror was used last.
+/// Acquires the lock of the mirror at a path, and waits for other processes. The modification time of the lock file is
+/// the time of the mirror's last use.
 pub(super) fn lock_at(path: &Path, home: &Home) -> Result<Locked, RegistryError> {
     home.ensure()?;
     let dir = ensure_dir(&home.mirrors())?;
@@ -343,7 +344,7 @@ pub(super) fn lock_at(path: &Path, home: &Home) -> Result<Locked, RegistryError>
     Ok(Locked { _file: file })
 }
 
-/// The entries of a tree that are not in the tree that the folder was before.
+/// Returns the entries of a tree that an older version of the folder does not have.
 fn changed(repo: &Repository, new: Oid, old: Option<Oid>) -> Result<Vec<Changed>, git2::Error> {
     let new = repo.find_tree(new)?;
     let old = old.and_then(|old| repo.find_tree(old).ok());

@@ -1,7 +1,7 @@
-//! [`MirrorCheck`]: the mirrors of a home, looked at, packed and dropped.
+//! [`MirrorCheck`]: checks, repacks and deletes the mirrors of a home.
 //!
-//! A mirror that is broken, or that nothing has used for long, can go at any time: what is needed is fetched again, and
-//! what was seen of its registry is remembered elsewhere ([`super::seen`]).
+//! A damaged or unused mirror can be deleted at any time: the objects are fetched again when needed, and the commit
+//! seen last is recorded separately ([`super::seen`]).
 
 use std::{
     collections::BTreeMap,
@@ -21,39 +21,40 @@ use super::{
 };
 use crate::{git, lock_file::LockFile};
 
-/// How long a mirror that nothing here names is kept after its last use: another project may name it.
+/// Time for which a mirror is kept after its last use if neither the configuration nor the lock file refers to it.
+/// Another project may refer to it.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 3600);
-/// Bytes of the sum at the end of a pack, and of each of the two at the end of its index.
+/// Size in bytes of the checksum at the end of a pack, and of each of the two at the end of its index.
 const SUM: i64 = 20;
 
-/// One mirror.
+/// Result of checking one mirror.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MirrorCheck {
-    /// Its folder.
+    /// Path of the mirror.
     pub path: PathBuf,
-    /// The registry, where the configuration or the lock file names it.
+    /// URL of the registry, if the configuration or the lock file refers to it.
     pub url: Option<String>,
-    /// Bytes of its files.
+    /// Total size of its files in bytes.
     pub bytes: u64,
-    /// Whether it was used of late, or is named.
+    /// True if it was used recently, or if the configuration or the lock file refers to it.
     pub is_used: bool,
-    /// What is wrong with it, as a clause.
+    /// Description of damage, as a clause.
     pub fault: Option<String>,
 }
 
-/// What became of the mirrors.
+/// Result of tidying all mirrors.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MirrorsTidied {
-    /// Bytes of all before.
+    /// Total bytes of all mirrors before tidying.
     pub before: u64,
-    /// Bytes of all after.
+    /// Total bytes of all mirrors after tidying.
     pub after: u64,
-    /// Those that are gone.
+    /// Paths of the deleted mirrors.
     pub dropped: Vec<PathBuf>,
 }
 
 impl Registries {
-    /// Looks at every mirror of the home; `lock` names registries besides the configuration.
+    /// Checks every mirror of the home. `lock` refers to registries besides the configured ones.
     ///
     /// # Errors
     /// [`RegistryError`]
@@ -67,7 +68,7 @@ impl Registries {
         Ok(folders(&self.home)?.into_iter().map(look).collect())
     }
 
-    /// Removes a mirror; the next use of its registry fetches what it needs.
+    /// Deletes a mirror. The next use of its registry fetches what it needs.
     ///
     /// # Errors
     /// [`RegistryError`]
@@ -78,7 +79,7 @@ impl Registries {
         dir.remove_dir_all(path.file_name().unwrap_or_default()).map_err(io)
     }
 
-    /// Drops mirrors that nothing names and nothing used of late, and makes one pack of each of the others.
+    /// Deletes unreferenced mirrors that were not used recently, and repacks the others into a single pack.
     ///
     /// # Errors
     /// [`RegistryError`]
@@ -104,11 +105,12 @@ impl Registries {
         Ok(tidied)
     }
 
-    /// The mirrors of the registries that are named, with the URL of each, by their folders.
+    /// Returns the mirrors of all registries in the configuration, the flag and the lock file, by folder.
     fn named_mirrors(&self, lock: &LockFile) -> BTreeMap<PathBuf, (String, Mirror)> {
         let configured = self.config.registries.values().map(|registry| registry.location.as_str());
         let locked = lock.skills().filter(|skill| skill.kind == "registry").map(|skill| skill.source.as_str());
-        // What a lock file has of a repository on this machine is its URL, which as a location means its folder.
+        // For a repository on this machine, the lock file has a `file://` URL. As a location, that would mean the
+        // folder itself.
         let of_lock = |source: &str| match source.starts_with("file://") {
             true => format!("git+{source}"),
             false => source.to_owned(),
@@ -125,7 +127,7 @@ impl Registries {
     }
 }
 
-/// The folders of the mirrors, sorted.
+/// Lists the folders of the mirrors, sorted.
 fn folders(home: &Home) -> Result<Vec<PathBuf>, RegistryError> {
     let path = home.mirrors();
     let io = |source| RegistryError::Io { path: path.clone(), source };
@@ -147,7 +149,8 @@ fn folders(home: &Home) -> Result<Vec<PathBuf>, RegistryError> {
     Ok(found)
 }
 
-/// Whether a mirror was used in the last weeks, by its lock; one without a lock was made just now.
+/// Returns whether a mirror was used recently, according to its lock file. A mirror without a lock file was just
+/// created.
 fn is_of_late(path: &Path) -> bool {
     let lock = path.with_extension("lock");
     let Some((folder, name)) = lock.parent().zip(lock.file_name()) else { return true };
@@ -157,8 +160,8 @@ fn is_of_late(path: &Path) -> bool {
     modified.map_or(true, |at| at.into_std().elapsed().map_or(true, |age| age < KEPT))
 }
 
-/// What is wrong with a mirror: packs that were cut off or lack their index, a branch that leads nowhere. Not every
-/// object is read, so that it takes no longer with the registry.
+/// Describes damage of a mirror: a truncated pack, a missing pack index, or a branch without a commit. Objects are not
+/// read, so that the cost does not grow with the registry.
 fn fault(path: &Path) -> Option<String> {
     let pack = packs(path).into_iter().find_map(|pack| broken_pack(path, &pack).err().map(|why| (pack, why)));
     if let Some((pack, why)) = pack {
@@ -176,14 +179,14 @@ fn fault(path: &Path) -> Option<String> {
     tree.err().map(|error| format!("its branch leads nowhere: {}", error.message()))
 }
 
-/// The names of the packs, without their ends.
+/// Lists the names of the packs, without extensions.
 fn packs(path: &Path) -> Vec<String> {
     let entries = Dir::open_ambient_dir(path.join("objects/pack"), ambient_authority()).and_then(|dir| dir.entries());
     let names = entries.into_iter().flatten().flatten().filter_map(|entry| entry.file_name().into_string().ok());
     names.filter_map(|name| Some(name.strip_suffix(".pack")?.to_owned())).collect()
 }
 
-/// Whether a pack ends with the sum that its index has of it.
+/// Checks that the checksum of a pack matches the one in its index.
 fn broken_pack(path: &Path, pack: &str) -> Result<(), String> {
     let said = |error: io::Error| error.to_string();
     let dir = Dir::open_ambient_dir(path.join("objects/pack"), ambient_authority()).map_err(said)?;

@@ -1,4 +1,4 @@
-//! [`read`] and [`write()`]: a file of the home that notes something of each registry, by its place.
+//! [`read`] and [`write()`]: files of the home with one record for each registry, by its location.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ struct Noted<T> {
     seen: BTreeMap<String, T>,
 }
 
-/// What a file notes; nothing when there is none.
+/// Reads the records of a file. A missing file has none.
 pub(super) fn read<T: DeserializeOwned>(home: &Home, file: &str) -> Result<BTreeMap<String, T>, RegistryError> {
     let path = home.path().join(file);
     let io = |source| RegistryError::Io { path: path.clone(), source };
@@ -35,7 +35,7 @@ pub(super) fn read<T: DeserializeOwned>(home: &Home, file: &str) -> Result<BTree
     }
 }
 
-/// Replaces the file.
+/// Replaces the file atomically.
 pub(super) fn write<T: Clone + Serialize>(
     home: &Home,
     file: &str,

@@ -1,4 +1,4 @@
-//! [`Remote`]: a registry that only git reaches, read and changed through its [`Mirror`].
+//! [`Remote`]: a git registry, read and changed through its [`Mirror`].
 
 use std::{
     collections::BTreeMap,
@@ -19,16 +19,16 @@ use super::{
 };
 use crate::{git::ProgramError, spec::GitSpec};
 
-/// Tries to put a change on top of what others put there meanwhile.
+/// Maximum number of attempts to push a change on top of concurrent changes.
 pub(super) const ATTEMPTS: u32 = 60;
 const PAUSE_MS: u64 = 40;
 const LONGEST_PAUSE_MS: u64 = 800;
 
-/// What the branches of registries stood at when this command first asked, so that it asks once.
+/// Branch tips seen by this command, by registry URL, so that every registry is fetched only once.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Heads(Arc<Mutex<BTreeMap<String, String>>>);
 
-/// A registry elsewhere.
+/// A registry accessed through git.
 #[derive(Debug)]
 pub(super) struct Remote {
     url: String,
@@ -38,11 +38,11 @@ pub(super) struct Remote {
     accepts_rewrite: bool,
 }
 
-/// What became of a push.
+/// Outcome of a push.
 enum Pushed {
-    /// The branch stands at the commit.
+    /// The branch is at the pushed commit.
     Landed,
-    /// Others were first.
+    /// Others pushed first.
     Lost,
 }
 
@@ -66,7 +66,7 @@ impl Remote {
         &self.url
     }
 
-    /// The index as this command first saw it.
+    /// Returns the index at the commit that this command saw first.
     pub fn index(&self) -> Result<Index, RegistryError> {
         match self.heads.get(&self.url) {
             Some(commit) => self.open(&commit),
@@ -74,28 +74,28 @@ impl Remote {
         }
     }
 
-    /// The index as it is now.
+    /// Fetches the branch and returns the newest index.
     pub fn newest(&self) -> Result<Index, RegistryError> {
         let commit = self.refresh()?.to_string();
-        // The folder of archives is small, and whoever asks for one would wait for it.
+        // The folder of archives is small and likely to be needed, so it is prefetched.
         self.mirror.bring(parse(&commit), &[shard::CONFIG, shard::BUNDLES].map(str::to_owned))?;
         let index = self.open(&commit)?;
         self.heads.set(&self.url, &commit);
         Ok(index)
     }
 
-    /// Brings files and folders of the index here.
+    /// Fetches files and folders of the index into the mirror.
     pub fn bring(&self, index: &Index, paths: &[String]) -> Result<(), RegistryError> {
         self.mirror.bring(parse(&index.revision()?), paths)
     }
 
-    /// Brings the lines of all skills.
+    /// Fetches the entries of all skills.
     pub fn bring_lines(&self, index: &Index) -> Result<(), RegistryError> {
         self.mirror.bring_all(parse(&index.revision()?), shard::is_shard)
     }
 
-    /// Changes the index: `change` drafts on what it is given, the draft is pushed, and when others were first it is made
-    /// anew on what they made. `paths` are the files that it reads or writes.
+    /// Changes the index and pushes the result. `change` drafts a commit on the given index. If others pushed first, it
+    /// runs again on their commit. `paths` are the files that it reads or writes.
     pub fn change<T, E: From<RegistryError>>(
         &self,
         index: &mut Index,
@@ -120,7 +120,7 @@ impl Remote {
         Err(RegistryError::Busy { url: self.url.clone(), attempts: ATTEMPTS }.into())
     }
 
-    /// Fetches the branch, and refuses it if it has not grown.
+    /// Fetches the branch. Fails if it does not contain the commit seen last.
     fn refresh(&self) -> Result<Oid, RegistryError> {
         let locked = self.mirror.lock(&self.home)?;
         let seen = Seen::read(&self.home)?;
@@ -170,19 +170,19 @@ impl Remote {
     }
 }
 
-/// Whether a push failed because another was at the branch.
+/// Returns whether a push failed because of a concurrent push.
 fn is_of_the_moment(message: &str) -> bool {
     ["cannot lock ref", "failed to update ref", "fetch first", "non-fast-forward", "stale info"]
         .iter()
         .any(|words| message.contains(words))
 }
 
-/// The commit of 40 hexadecimal digits; none that there is for another text.
+/// Parses a commit id of 40 hexadecimal digits. Any other text results in the zero id, which no commit has.
 fn parse(commit: &str) -> Oid {
     Oid::from_str(commit).unwrap_or(Oid::ZERO_SHA1)
 }
 
-/// A pause that grows with the tries and differs between processes.
+/// Sleeps before a retry. The delay grows with the attempts and is random, so that processes do not collide again.
 fn pause(attempt: u32) {
     let longest = u64::from(attempt).saturating_mul(PAUSE_MS).min(LONGEST_PAUSE_MS);
     let random = RandomState::new().build_hasher().finish();

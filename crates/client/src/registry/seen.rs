@@ -1,8 +1,8 @@
-//! [`Seen`]: a registry that was seen before must have grown from what it was.
+//! [`Seen`]: detects registries whose history was rewritten or rolled back.
 //!
-//! An index only grows. One that has gone back, or was written anew, may have taken a yank back or put other
-//! content under a version, and nobody could tell from its newest state alone. So the home remembers the
-//! last commit seen of each registry but the embedded one, which is its own.
+//! An index is append-only. In a registry that was rolled back or rewritten, a yank may have been undone, or a version
+//! may have other content. The newest state alone does not show this. The home therefore records the last commit seen
+//! of each registry, except the embedded one.
 
 use std::collections::BTreeMap;
 
@@ -12,37 +12,37 @@ use super::{RegistryError, noted};
 
 const FILE: &str = "registries.toml";
 
-/// The file of the home.
+/// Content of the file in the home.
 #[derive(Debug)]
 pub(super) struct Seen {
-    /// The last commit seen, by the registry's place.
+    /// Last commit seen, by the registry's location.
     seen: BTreeMap<String, String>,
 }
 
-/// How what a registry holds now stands to what was seen of it.
+/// Relation of a registry's current state to the state seen last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Growth {
-    /// It is the same, or more.
+    /// The current state is the same or a descendant.
     Grown,
-    /// It is what it was at some time before.
+    /// The current state is an ancestor.
     Older,
-    /// It is something else.
+    /// Neither state is an ancestor of the other.
     Other,
 }
 
 impl Seen {
-    /// Reads the file; nothing was seen when there is none.
+    /// Reads the file. A missing file has no records.
     pub fn read(home: &Home) -> Result<Self, RegistryError> {
         Ok(Self { seen: noted::read(home, FILE)? })
     }
 
-    /// The commit of a registry that was seen last.
+    /// Returns the commit of a registry that was seen last.
     pub fn of(&self, location: &str) -> Option<&str> {
         self.seen.get(location).map(String::as_str)
     }
 
-    /// Refuses a registry that does not hold the commit that was seen last, unless that is `accepted`, and remembers
-    /// the newest one. That it cannot be remembered, as in a home that cannot be written, refuses nothing.
+    /// Rejects a registry that does not contain the commit seen last, unless `accepted` is set, and records the current
+    /// one. A failure to record it, as in a read-only home, is ignored.
     pub fn check(
         mut self,
         home: &Home,

@@ -1,8 +1,8 @@
-//! [`Signers`]: with which keys owners signed what was installed before.
+//! [`Signers`]: keys with which owners signed the releases that were installed before.
 //!
-//! The index says which keys an owner has, and whoever can write to it can exchange them. So the home remembers, and
-//! the lock file says, with which key each owner signed; another one is shown, and refused where signatures are
-//! required, until a person accepts it.
+//! The index lists the keys of an owner, but whoever can write to it can replace them. The home and the lock file
+//! therefore record the key with which each owner signed. A different key is shown. Where signatures are required, it
+//! is rejected until a person accepts it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,37 +12,37 @@ use super::{RegistryError, noted};
 
 const FILE: &str = "signers.toml";
 
-/// The file of the home, with what a lock file adds.
+/// Keys recorded in the home, together with those of a lock file.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Signers {
-    /// The fingerprints seen, by the registry's place and the owner.
+    /// Fingerprints seen, by the registry's location and the owner.
     seen: BTreeMap<String, BTreeMap<String, BTreeSet<String>>>,
 }
 
-/// How a release's signature stands to what its owner signed before.
+/// Comparison of a release's signature with the keys that its owner used before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// As before, or for the first time.
+    /// A known key, or the first signature of this owner.
     AsBefore,
-    /// With another key than these.
+    /// A different key; the value lists the known ones.
     OtherKey(Vec<String>),
-    /// Not at all, and with these before.
+    /// No signature; the value lists the known keys.
     NoSignature(Vec<String>),
 }
 
 impl Signers {
-    /// Reads the file; nothing was seen when there is none.
+    /// Reads the file. A missing file has no records.
     pub fn read(home: &Home) -> Result<Self, RegistryError> {
         Ok(Self { seen: noted::read(home, FILE)? })
     }
 
-    /// Takes a key of an owner for known; says whether it is new.
+    /// Adds a key of an owner. Returns whether it is new.
     pub fn add(&mut self, registry: &str, owner: &str, key: &str) -> bool {
         let owners = self.seen.entry(registry.to_owned()).or_default();
         owners.entry(owner.to_owned()).or_default().insert(key.to_owned())
     }
 
-    /// How the key with which an owner signed a release, if with any, stands to those seen before.
+    /// Compares the key of a release, if it is signed, with the known keys of its owner.
     pub fn standing(&self, registry: &str, owner: &str, key: Option<&str>) -> Standing {
         let Some(seen) = self.seen.get(registry).and_then(|owners| owners.get(owner)) else {
             return Standing::AsBefore;
@@ -55,8 +55,8 @@ impl Signers {
         }
     }
 
-    /// Remembers keys besides those that other processes have noted meanwhile. That it cannot be done, as in a home that
-    /// cannot be written, refuses nothing.
+    /// Records keys in addition to those that other processes have recorded meanwhile. A failure, as in a read-only
+    /// home, is ignored.
     pub fn remember<'a>(home: &Home, keys: impl Iterator<Item = (&'a str, &'a str, &'a str)>) {
         let Ok(mut file) = Self::read(home) else { return };
         let news = keys.filter(|(registry, owner, key)| file.add(registry, owner, key)).count();

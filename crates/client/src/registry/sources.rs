@@ -1,8 +1,9 @@
-//! [`Route`]: the registry that is asked for a skill whose source is known, and which sources this home trusts.
+//! [`Route`]: selection of the registry for a skill, and the sources that this home trusts.
 //!
-//! A lock file may have come with a clone, so the source that it names is asked only if this home was told to use it
-//! before: by the configuration, a login, or an install from it. The last are noted in [`FILE`] of the home. Homes of
-//! earlier builds have no such file; there a source counts that this library's history names and that was reached.
+//! A lock file may have come with a clone. The source that it names is therefore used only if this home used it before:
+//! in the configuration, for a login, or for an install. Installs are recorded in [`FILE`] of the home. Homes of
+//! earlier versions do not have this file. There, a source is trusted if the library's history refers to it and it was
+//! accessed before.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,25 +21,25 @@ use crate::{
     release_state::{KnownStates, ReleaseState},
 };
 
-/// The sources that installs of this home used, each with the time of the first.
+/// Name of the file with the sources of installs in this home, each with the time of the first install.
 pub(super) const FILE: &str = "sources.toml";
 
-/// What registries were found to say against installed releases.
+/// Name of the file with cached states of installed releases.
 const KNOWN_STATES: &str = "release-states.toml";
 
-/// The kind of an origin that is a registry.
+/// Kind of an origin that is a registry.
 const REGISTRY: &str = "registry";
 
-/// The registry that is asked for a skill.
+/// The registry in which a skill is looked up.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Route {
-    /// The one of a name in the configuration, or as a flag names it; without a name the embedded one.
+    /// The registry with this name in the configuration or flag; `None` for the embedded one.
     Named(Option<String>),
-    /// The one at this place.
+    /// The registry at this location.
     At(String),
 }
 
-/// The places of the registries that one command has opened, shared by all copies of its [`Registries`].
+/// Locations of the registries that a command has opened, shared by all clones of its [`Registries`].
 #[derive(Debug, Clone, Default)]
 pub(super) struct Opened(Arc<Mutex<BTreeSet<String>>>);
 
@@ -52,7 +53,7 @@ impl Opened {
     }
 }
 
-/// The registries from which the skills of a library were installed, by the library's history.
+/// Returns the registries from which the current skills of a library were installed, according to its history.
 ///
 /// # Errors
 /// The history cannot be read.
@@ -62,22 +63,22 @@ pub fn installed_sources(library: &Library) -> Result<BTreeSet<String>, StorageE
 }
 
 impl Registries {
-    /// What scans the skills that go to registries and come from them.
+    /// Returns the scanner for skills that are published to registries or installed from them.
     pub(crate) fn scanner(&self) -> scan::Scanner {
         self.home.scanner()
     }
 
-    /// The same for a library whose history names these sources; see [`installed_sources`].
+    /// Sets the sources that the library's history refers to; see [`installed_sources`].
     #[must_use]
     pub fn for_library(self, installed: BTreeSet<String>) -> Self {
         Self { installed, ..self }
     }
 
-    /// The registry that is asked for an owner's skill that came from `source`: the one that a flag names, else the
-    /// source if this home trusts it, else the one that the configuration gives to the owner.
+    /// Selects the registry for an owner's skill that came from `source`: the one that a flag names, otherwise the
+    /// source if this home trusts it, otherwise the one configured for the owner.
     ///
     /// # Errors
-    /// [`RegistryError`] when the home cannot be read.
+    /// [`RegistryError`] if the home cannot be read.
     pub(crate) fn route(&self, owner: &Owner, source: Option<&str>) -> Result<Route, RegistryError> {
         match source {
             Some(source) if self.given.is_none() && self.trusts(source)? => Ok(Route::At(source.to_owned())),
@@ -85,8 +86,8 @@ impl Registries {
         }
     }
 
-    /// The registry that is asked for what a skill from `requirer` requires: the one that the configuration gives to
-    /// the owner, else that of the skill that requires it.
+    /// Selects the registry for a requirement of a skill from `requirer`: the one configured for the owner, otherwise
+    /// that of the requiring skill.
     pub(crate) fn route_of_requirement(&self, owner: &Owner, requirer: Option<&str>) -> Route {
         match (self.name_for(owner), requirer) {
             (None, Some(requirer)) => Route::At(requirer.to_owned()),
@@ -113,18 +114,18 @@ impl Registries {
         self.follow(&self.route(owner, Some(source))?)
     }
 
-    /// Whether no flag names a registry and this home was told to use the one at this place.
+    /// Returns whether the registry at this location may be used: no flag names a registry, and this home trusts it.
     ///
     /// # Errors
-    /// [`RegistryError`] when a file of the home is damaged.
+    /// [`RegistryError`] if a file of the home is damaged.
     pub(crate) fn asks_source(&self, source: &str) -> Result<bool, RegistryError> {
         Ok(self.given.is_none() && self.trusts(source)?)
     }
 
-    /// As [`Registries::asks_source`] for a source from which this library has skills, by its history.
+    /// Like [`Registries::asks_source`], but also requires that this library has skills from the source.
     ///
     /// # Errors
-    /// [`RegistryError`] when a file of the home is damaged.
+    /// [`RegistryError`] if a file of the home is damaged.
     pub(crate) fn asks_installed_source(&self, source: &str) -> Result<bool, RegistryError> {
         Ok(self.installed.contains(source) && self.asks_source(source)?)
     }
@@ -144,8 +145,8 @@ impl Registries {
         Ok(was_reached && self.installed.contains(source))
     }
 
-    /// Notes that skills were installed from these places, as far as this command has opened them. A home that cannot
-    /// be written only has to be told again.
+    /// Records the sources from which skills were installed, as far as this command has opened them. In a read-only
+    /// home they are not recorded, and the user has to name them again.
     pub(crate) fn remember<'a>(&self, sources: impl Iterator<Item = &'a str>) {
         let known = noted::read::<String>(&self.home, FILE);
         let Ok(mut known) = known else { return };
@@ -159,8 +160,7 @@ impl Registries {
         }
     }
 
-    /// The index of the registry at a place as far as it is on this machine, if this home trusts it. Nothing is made
-    /// or fetched.
+    /// Returns the local part of the index of a trusted registry. Nothing is created or fetched.
     pub(crate) fn index_here(&self, source: &str) -> Option<Index> {
         if source == self.embedded_location() {
             return Index::open(&self.home.registry()).ok();
@@ -182,12 +182,12 @@ impl Registries {
         }
     }
 
-    /// What was found in indexes before. It only saves time: a damaged file is an empty one.
+    /// Returns the cached states of releases. A damaged file counts as empty, because it is only a cache.
     pub(crate) fn known_states(&self) -> BTreeMap<String, KnownStates> {
         noted::read(&self.home, KNOWN_STATES).unwrap_or_default()
     }
 
-    /// Keeps what was found in indexes, if it is new.
+    /// Writes the cached states of releases if they changed.
     pub(crate) fn keep_known_states(
         &self,
         before: &BTreeMap<String, KnownStates>,
@@ -198,7 +198,7 @@ impl Registries {
         }
     }
 
-    /// Opens the registry at a place, as an origin names it.
+    /// Opens the registry at a location in the form used by origins.
     fn at(&self, source: &str) -> Result<Registry, RegistryError> {
         if source == self.embedded_location() {
             return self.embedded();
@@ -206,12 +206,12 @@ impl Registries {
         if let Some(name) = self.configured(source) {
             return self.named(Some(name));
         }
-        // A folder's origin is its path; `file://` is what git was given.
+        // The origin of a folder registry is a path. `file://` in an origin is a git URL.
         let text = if source.starts_with("file://") { format!("git+{source}") } else { source.to_owned() };
         self.open(source, &text, Path::new(""))
     }
 
-    /// The name in the configuration of the registry at a place.
+    /// Returns the name in the configuration of the registry at a location.
     pub(super) fn configured(&self, source: &str) -> Option<&str> {
         let is_there = |text: &str| place_of(text, &self.home).is_some_and(|place| place == source);
         self.config.registries.iter().find(|(_, registry)| is_there(&registry.location)).map(|(name, _)| name.as_str())
@@ -223,7 +223,7 @@ impl Registries {
 }
 
 impl Registry {
-    /// The reason of the registry not to use a release, whose line was just read.
+    /// Returns the registry's reason not to use a release whose entry was just read.
     pub(crate) fn state_of(&self, entry: &Entry) -> Option<ReleaseState> {
         let by_line = ReleaseState::of(entry);
         match &self.reach {
@@ -235,7 +235,7 @@ impl Registry {
     }
 }
 
-/// The place of a registry as origins name it; `None` for a text that names none.
+/// Returns the location of a registry in the form used by origins; `None` if the text is not a location.
 pub(super) fn place_of(text: &str, home: &Home) -> Option<String> {
     match Location::read(text, home.path()).ok()? {
         Location::Git(spec) => Some(spec.url().trim_end_matches('/').to_owned()),

@@ -1,7 +1,7 @@
-//! [`Web`]: a registry that a skillhub server has, read file by file from its sparse index.
+//! [`Web`]: a registry on a skillhub server, read file by file from its sparse index.
 //!
-//! What was fetched is kept in an index of its own below the home, so that everything else reads it as it reads any
-//! index. An ETag of the server is the id of git's blob, which is known of what is here.
+//! Fetched files are cached in a local index below the home, so that all other code reads it like any other index. The
+//! ETag of a file is its git blob id, which is known for cached files.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use crate::{
     search::result::SearchResult,
 };
 
-/// Codes of a server that are told as they are.
+/// Error codes of a server that are passed on unchanged.
 const CODES: [(&str, FailureKind); 19] = [
     ("unauthorized", FailureKind::Refused),
     ("policy_denied", FailureKind::Refused),
@@ -43,12 +43,12 @@ const CODES: [(&str, FailureKind); 19] = [
     ("damaged_index", FailureKind::Integrity),
 ];
 
-/// What one server is shown.
+/// Credential for one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Credential {
-    /// The bearer token.
+    /// Bearer token, if there is one.
     pub token: Option<String>,
-    /// How to have the token of the environment sent, where it was withheld.
+    /// Hint on how to have the environment's token sent, if it was withheld.
     pub hint: Option<String>,
 }
 
@@ -82,17 +82,17 @@ struct Owners {
 }
 
 impl Registry {
-    /// Whether a server answers for it, which judges by itself what it takes.
+    /// Returns whether the registry is a server, which scans releases itself.
     pub(crate) fn is_server(&self) -> bool {
         matches!(self.reach, Reach::Web(_))
     }
 }
 
 impl Web {
-    /// The registry at a URL, with its index as far as it is here; `None` when no skillhub server answers there.
+    /// Opens the registry at a URL, with its cached index; `None` if there is no skillhub server at this URL.
     ///
     /// # Errors
-    /// [`RegistryError`] when it cannot be reached, or wants a token.
+    /// [`RegistryError`] if the server cannot be reached, or requires a token.
     pub fn find(
         url: &str,
         home: &Home,
@@ -105,7 +105,7 @@ impl Web {
         let web = Self { url, credential, path, accepts_rewrite, now };
         let config = match web.ask(&format!("/index/{}", shard::CONFIG), &Ask::default()) {
             Err(error) if web.is_known() || is_ours_to_say(&error) => return Err(error),
-            // git says what is wrong with a place that may be its own.
+            // The URL may belong to a git server. git then reports its own error.
             Err(_) => return Ok(None),
             Ok(config) => config,
         };
@@ -128,7 +128,7 @@ impl Web {
         &self.url
     }
 
-    /// Brings files of the index here, as they are now. An archive that is here is not asked for again.
+    /// Fetches the current versions of files in the index. A cached archive is not fetched again.
     pub fn bring(&self, index: &Index, paths: &[String]) -> Result<(), RegistryError> {
         let mut files = Vec::new();
         for path in paths {
@@ -150,7 +150,7 @@ impl Web {
         Ok(index.take_over(&files, self.accepts_rewrite, &self.stamp())?)
     }
 
-    /// Brings the lines of all skills of a name, and of those whose names are nearly the same.
+    /// Fetches the entries of all skills with this name, and of those with similar names.
     pub fn bring_names(&self, index: &Index, name: &SkillName) -> Result<(), RegistryError> {
         let answer = self.ask(&format!("/v1/names/{name}"), &Ask::default())?;
         if answer.status != 200 {
@@ -165,7 +165,7 @@ impl Web {
         self.bring(index, &paths)
     }
 
-    /// Asks the server for skills.
+    /// Searches for skills on the server.
     pub fn search(&self, query: &str, limit: usize, registry: &str) -> Result<Vec<SearchResult>, RegistryError> {
         let path = format!("/v1/skills?q={}&limit={}", skill::uri::component(query), limit.clamp(1, 100));
         let answer = self.ask(&path, &Ask::default())?;
@@ -183,7 +183,7 @@ impl Web {
         Ok(results.into_iter().map(of).collect())
     }
 
-    /// Sends an archive to become a release, and gives its line.
+    /// Uploads an archive as a release and returns its entry.
     pub fn publish(&self, index: &Index, release: &NewRelease, archive: &[u8]) -> Result<Appended, RegistryError> {
         let mut path = format!(
             "/v1/skills/{}/{}?changelog={}",
@@ -207,7 +207,7 @@ impl Web {
         Ok(if is_new { Appended::Published(entry) } else { Appended::Unchanged(entry) })
     }
 
-    /// Has a release kept out of new installs, or let back in, and gives its line.
+    /// Sets or clears the `yanked` flag of a release on the server, and returns its entry.
     pub fn set_yanked(
         &self,
         index: &Index,
@@ -220,7 +220,7 @@ impl Web {
         self.set_flag(index, name, version, method, &format!("yank{reason}"))
     }
 
-    /// Has a release marked as deprecated, or the mark taken back, and gives its line.
+    /// Marks a release on the server as deprecated, or removes the mark, and returns its entry.
     pub fn set_deprecated(
         &self,
         index: &Index,
@@ -253,7 +253,7 @@ impl Web {
         self.line(index, name, version)
     }
 
-    /// Has a key of an owner added or retired.
+    /// Adds or retires a key of an owner on the server.
     pub fn change_key(&self, owner: &Owner, change: &KeyChange) -> Result<(), RegistryError> {
         let (method, body) = match change {
             KeyChange::Add { key, vouched_by } => {
@@ -266,7 +266,7 @@ impl Web {
         if answer.status == 200 { Ok(()) } else { Err(self.refused(&answer)) }
     }
 
-    /// Why a release is under quarantine, of servers whose lines do not say so.
+    /// Returns the reason of a release's quarantine, for servers whose entries do not include it.
     pub fn quarantine_reason(&self, name: &QualifiedName, version: &Version) -> Option<String> {
         let answer = self.ask(&format!("/v1/skills/{name}/{version}"), &Ask::default()).ok()?;
         let document: Value = serde_json::from_slice(&answer.bytes).ok()?;
@@ -297,7 +297,7 @@ impl Web {
         })
     }
 
-    /// What a server says when it does not do what it was asked for.
+    /// Converts an error response of the server.
     fn refused(&self, answer: &Answer) -> RegistryError {
         let document: Value = serde_json::from_slice(&answer.bytes).unwrap_or_default();
         let text = |key: &str| document.pointer(&format!("/error/{key}")).and_then(Value::as_str).map(str::to_owned);
@@ -321,7 +321,7 @@ impl Web {
         }
     }
 
-    /// Whether it was a skillhub server when it was asked before.
+    /// Returns whether the URL was a skillhub server in an earlier request.
     fn is_known(&self) -> bool {
         is_there(&self.path)
     }
@@ -331,12 +331,12 @@ impl Web {
     }
 }
 
-/// Whether a server answered at a URL before.
+/// Returns whether the URL was a skillhub server in an earlier request.
 pub(super) fn is_known(url: &str, home: &Home) -> bool {
     is_there(&place_of(url, home))
 }
 
-/// The index of a server as far as it is here.
+/// Opens the cached index of a server.
 pub(super) fn index_here(url: &str, home: &Home) -> Option<Index> {
     Index::open(&place_of(url, home)).ok()
 }
@@ -345,18 +345,18 @@ fn is_there(path: &Path) -> bool {
     library::open_dir(path).is_ok_and(|found| found.is_some())
 }
 
-/// Where what is here of the index of a server is.
+/// Returns the path of a server's cached index.
 fn place_of(url: &str, home: &Home) -> PathBuf {
     let name = Digest::of_bytes(url.as_bytes()).hex();
     home.mirrors().join(format!("{}.sparse", name.get(..16).unwrap_or(&name)))
 }
 
-/// Whether git could not do better: nothing was sent yet.
+/// Returns whether falling back to git would not help, because nothing was sent yet.
 fn is_ours_to_say(error: &RegistryError) -> bool {
     matches!(error, RegistryError::Http(HttpError::PlainToken { .. } | HttpError::Trust(_)))
 }
 
-/// Whether an answer has the form of a skillhub server's errors.
+/// Returns whether a response has the form of a skillhub server's errors.
 fn is_ours(answer: &Answer) -> bool {
     let document: Value = serde_json::from_slice(&answer.bytes).unwrap_or_default();
     document.get("ok") == Some(&Value::Bool(false)) && document.pointer("/error/code").is_some()

@@ -1,7 +1,7 @@
-//! [`solve`]: which releases go together, by the algorithm of pubgrub.
+//! [`solve`]: dependency resolution with the PubGrub algorithm.
 //!
-//! The solver knows only versions that there are: a range stands for the releases that it takes. What it asks for is
-//! brought by [`Releases`].
+//! The resolver works on existing versions only: a version range is the set of releases that satisfy it. [`Releases`]
+//! provides the releases on demand.
 
 use std::{
     cell::{Cell, RefCell},
@@ -20,44 +20,44 @@ use skill::QualifiedName;
 use super::Unsolved;
 use crate::resolve::ResolveError;
 
-/// Steps after which a set of requirements counts as one that cannot be solved. Real ones take some dozens.
+/// Maximum number of resolver steps. Real requirements need a few dozen.
 const MOST_STEPS: u32 = 100_000;
 
-/// What the solver asks about skills.
+/// Source of the releases for the resolver.
 pub(super) trait Releases {
-    /// The releases of a skill that may be chosen.
+    /// Returns the releases of a skill that may be chosen.
     fn of(&self, name: &QualifiedName) -> Result<Vec<Release>, ResolveError>;
 
-    /// The release that is taken before all others where it will do.
+    /// Returns the release to prefer if it satisfies the constraints, such as the installed one.
     fn preferred(&self, name: &QualifiedName) -> Option<Version>;
 }
 
-/// One release, as the solver sees it.
+/// A release as the resolver sees it.
 #[derive(Debug, Clone)]
 pub(super) struct Release {
     pub version: Version,
-    /// What it needs, or why that cannot be read.
+    /// Requirements, or the reason why they cannot be parsed.
     pub requires: Result<Vec<Requirement>, String>,
-    /// Whether it is taken only where it was asked for by this very version.
+    /// True if it may be chosen only when requested by this exact version.
     pub is_yanked: bool,
 }
 
-/// One wish at the beginning.
+/// An initial constraint.
 #[derive(Debug, Clone)]
 pub(super) struct Wish {
     pub name: QualifiedName,
-    /// The releases that will do.
+    /// Releases that satisfy the constraint.
     pub takes: Takes,
-    /// Who wants it, as the beginning of a sentence: `you asked for acme/pdf@^1`.
+    /// Reason for the constraint, as the beginning of a sentence: `you asked for acme/pdf@^1`.
     pub why: String,
 }
 
-/// Which releases a wish takes.
+/// The releases that satisfy a constraint.
 #[derive(Debug, Clone)]
 pub(super) enum Takes {
-    /// These versions.
+    /// Exactly these versions.
     Versions(BTreeSet<Version>),
-    /// What the requirement says.
+    /// The versions that satisfy a requirement.
     Required(Requirement),
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for Package {
     }
 }
 
-/// Why the solver stopped without an answer.
+/// Reasons why the resolver stopped early.
 #[derive(Debug, thiserror::Error)]
 enum Stopped {
     #[error(transparent)]
@@ -85,7 +85,7 @@ enum Stopped {
     Steps,
 }
 
-/// The newest releases that go together, by skill; or why there are none.
+/// Returns the newest compatible releases by skill, or the reason why there are none.
 pub(super) fn solve(wishes: &[Wish], releases: &dyn Releases) -> Result<BTreeMap<QualifiedName, Version>, Unsolved> {
     let search = Search { wishes, releases, known: RefCell::default(), steps: Cell::new(0) };
     match pubgrub::resolve(&search, Package::Root, Version::new(0, 0, 0)) {
@@ -125,7 +125,7 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// The releases that will do, as the solver wants them.
+    /// Converts a constraint to the set of versions that satisfy it.
     fn range(&self, name: &QualifiedName, takes: &Takes) -> Result<Ranges<Version>, Stopped> {
         let releases = self.of(name)?;
         let does = |release: &&Release| match takes {
@@ -149,7 +149,7 @@ impl Search<'_> {
         Ok(ranges.into_iter().map(|(name, range)| (Package::Skill(name.clone()), range)).collect())
     }
 
-    /// The facts that exclude each other, in the order in which one follows from the other, each once.
+    /// Lists the contradicting facts without duplicates, in the order of derivation.
     fn reasons(&self, tree: &DerivationTree<Package, Ranges<Version>, String>) -> Vec<String> {
         let mut reasons = Vec::new();
         self.collect(tree, &mut reasons);
@@ -181,7 +181,7 @@ impl Search<'_> {
         }
     }
 
-    /// `acme/a 1.0.0, 1.1.0 requires acme/b@^2`.
+    /// Describes a requirement: `acme/a 1.0.0, 1.1.0 requires acme/b@^2`.
     fn requirement(&self, name: &QualifiedName, versions: &Ranges<Version>, needed: &Package) -> Option<String> {
         let known = self.known.borrow();
         let has = |release: &&Release| versions.contains(&release.version);
@@ -193,7 +193,7 @@ impl Search<'_> {
         Some(format!("{name} {} requires {required}", self.written(&package, versions)))
     }
 
-    /// What there is to choose from, unless any of it will do.
+    /// Describes the available releases, unless all of them satisfy the constraint.
     fn choice_of(&self, name: &QualifiedName, range: &Ranges<Version>) -> Option<String> {
         let known = self.known.borrow();
         let releases = known.get(name)?;
@@ -210,7 +210,7 @@ impl Search<'_> {
         })
     }
 
-    /// The versions in a range, newest first.
+    /// Formats the versions in a range, newest first, at most five.
     fn written(&self, package: &Package, versions: &Ranges<Version>) -> String {
         let Package::Skill(name) = package else { return String::new() };
         let known = self.known.borrow();
@@ -288,7 +288,7 @@ impl DependencyProvider for Search<'_> {
 mod tests {
     use super::*;
 
-    /// Releases written as `acme/a 1.0.0: acme/b@^1 acme/c`, one a line; `!` before a version is yanked.
+    /// Releases written as `acme/a 1.0.0: acme/b@^1 acme/c`, one on each line. `!` before a version marks it as yanked.
     struct Table(BTreeMap<QualifiedName, Vec<Release>>, Vec<(QualifiedName, Version)>);
 
     impl Table {
@@ -420,7 +420,7 @@ mod tests {
     }
 
     impl Table {
-        /// Whether any choice of releases of all four skills, or none, keeps all requirements.
+        /// Returns whether any combination of releases of the four skills, including none, satisfies all requirements.
         fn has_solution(&self) -> bool {
             let names: Vec<&QualifiedName> = self.0.keys().collect();
             let choices = 4u32.pow(names.len() as u32);

@@ -1,18 +1,18 @@
-//! [`SearchResult`]: one skill that a search found.
+//! [`SearchResult`]: one result of a search.
 
 use serde::Serialize;
 
-/// One skill that was found.
+/// A skill that matches a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SearchResult {
-    /// `owner/name`.
+    /// Full name of the skill.
     pub name: String,
-    /// Its newest version.
+    /// Newest version of the skill.
     pub version: String,
-    /// The description of that version.
+    /// Description of that version.
     pub description: String,
-    /// How well it fits; higher is better, comparable within one search only.
+    /// Relevance; higher is better. Comparable only within one search.
     pub score: u32,
-    /// The registry's name.
+    /// Name of the registry in the configuration.
     pub registry: String,
 }

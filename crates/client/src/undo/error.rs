@@ -1,4 +1,4 @@
-//! [`UndoError`]: why the last operation was not taken back.
+//! [`UndoError`]: reasons why an undo was not possible.
 
 use library::{CommitError, Denied, FindError, LibraryError, StorageError};
 use scan::Blocked;
@@ -11,63 +11,63 @@ use thiserror::Error;
 
 use crate::{failure::details, lock_file::LockFileError};
 
-/// Why the last operation was not taken back.
+/// Reasons why an undo was not possible.
 #[derive(Debug, Error)]
 pub enum UndoError {
-    /// The log has no operation.
+    /// The log has no operation that can be undone.
     #[error("nothing was done here that could be taken back")]
     Nothing,
-    /// The log has no operation of this id.
+    /// The log has no undoable operation with this id.
     #[error("no operation that can be undone has the id {0:?}")]
     NoOperation(String),
-    /// The ids of several begin so.
+    /// The prefix matches the ids of several operations.
     #[error("the ids of several operations begin with {0}")]
     SeveralOperations(String),
-    /// The skill is not as the operation left it.
+    /// The skill was changed after the operation.
     #[error("{0} is not as the last operation left it")]
     Moved(SkillName),
-    /// Its folder was edited by hand since.
+    /// The skill's folder was edited by hand since.
     #[error("the folder of {0} was edited by hand since")]
     HandEdited(SkillName),
-    /// Its folder is at an earlier revision, as on another git branch.
+    /// The skill's folder is at an earlier revision, as on another git branch.
     #[error("the folder of {name} is at revision {at}, and the last operation made revision {head}")]
     Earlier {
-        /// The skill.
+        /// Name of the skill.
         name: SkillName,
-        /// The revision of the folder.
+        /// Number of the revision in the folder.
         at: u64,
-        /// The newest revision.
+        /// Number of the newest revision.
         head: u64,
     },
-    /// The rules of today block what it was.
+    /// The scan blocks the earlier content under the current rules.
     #[error("{name} as it was before is blocked now: {blocked}")]
     Blocked {
-        /// The skill.
+        /// Name of the skill.
         name: SkillName,
-        /// What the scanner says.
+        /// Scan report with the findings.
         blocked: Box<Blocked>,
     },
-    /// Its state before is a hand edit that was kept although it was blocked.
+    /// The earlier state is a captured hand edit, which was blocked and is never restored.
     #[error("revision {number} of {name} is a hand edit that was kept although it was blocked; it is never restored")]
     Captured {
-        /// The skill.
+        /// Name of the skill.
         name: SkillName,
-        /// The revision that holds the edit.
+        /// Number of the revision that holds the edit.
         number: u64,
     },
-    /// The policy refuses.
+    /// The policy denies the change.
     #[error(transparent)]
     Denied(#[from] Denied),
-    /// The history lacks the revision before.
+    /// The history does not have the earlier revision.
     #[error(transparent)]
     Find(#[from] FindError),
-    /// The lock file.
+    /// The lock file cannot be read or written.
     #[error(transparent)]
     LockFile(#[from] LockFileError),
-    /// The library.
+    /// The library cannot be read or written.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// The commit.
+    /// Committing the undo failed.
     #[error(transparent)]
     Commit(#[from] CommitError),
 }

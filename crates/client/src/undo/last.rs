@@ -1,4 +1,4 @@
-//! [`Last`]: the last operation in a library's log that can be taken back, or several as one.
+//! [`Last`]: the last undoable operation in a library's log, or several operations as one.
 
 use std::collections::BTreeMap;
 
@@ -7,37 +7,38 @@ use skill::SkillName;
 
 use crate::placed::RELINK;
 
-/// Settings that are an operation; others, such as a pin or a waiver, are decisions of people.
+/// Settings whose changes are operations. Others, such as pins and waivers, are decisions of people and cannot be
+/// undone.
 const SETTINGS: [&str; 6] = ["enable", "disable", "archive", "restore", RELINK, UNDO];
 
-/// What is noted of a setting that was taken back.
+/// Action that the log records for a setting restored by an undo.
 pub(super) const UNDO: &str = "undo";
 
-/// What one command did.
+/// Everything that one command did, or several commands.
 pub(super) struct Last<'a> {
-    /// The event that says what it was.
+    /// Undoable event that describes the operation.
     pub told: &'a Event,
-    /// All that it wrote to the log.
+    /// All events of the operation.
     of_command: Vec<&'a Event>,
-    /// All that was logged before it.
+    /// All events before the operation.
     before: &'a [Event],
-    /// The operation that stays, where several after it are taken back.
+    /// Id of the operation to return to, if several are undone.
     back_to: Option<&'a str>,
 }
 
-/// What one command did to one skill.
+/// Everything that one command did to one skill.
 pub(super) struct OfSkill<'a> {
     pub name: SkillName,
-    /// The revisions that it made, oldest first.
+    /// Events of the revisions that it made, oldest first.
     applied: Vec<&'a Event>,
-    /// What it found beside the history, event by event.
+    /// State outside the history that it found, by event.
     moved: Vec<&'a Before>,
-    /// What was set of the skill before.
+    /// Settings of the skill before the operation.
     before: SkillState,
 }
 
 impl<'a> Last<'a> {
-    /// The last operation of a log, oldest event first.
+    /// Returns the last operation in a log that is sorted from oldest to newest.
     pub fn of(events: &'a [Event]) -> Option<Self> {
         let last = events.iter().rev().find(|event| is_undoable(event))?;
         let is_of_it = |event: &&Event| command(event) == command(last);
@@ -48,8 +49,8 @@ impl<'a> Last<'a> {
         Some(Self { told, of_command, before, back_to: None })
     }
 
-    /// All that was logged from an event on, as one operation: hand edits that were recorded in between as well, which
-    /// stay in the history. `back_to` is what the user named.
+    /// Combines everything from an event on into one operation. Hand edits recorded in between are included, and remain
+    /// in the history. `back_to` is the id given by the user.
     pub fn since(events: &'a [Event], first: &Event, back_to: &'a str) -> Option<Self> {
         let first = events.iter().position(|event| command(event) == command(first))?;
         let (before, rest) = events.split_at(first);
@@ -59,12 +60,12 @@ impl<'a> Last<'a> {
         Some(Self { told, of_command, before, back_to: Some(back_to) })
     }
 
-    /// Whether it is several operations, of which some may have taken others back.
+    /// Returns whether this is several operations, some of which may have undone each other.
     pub fn is_several(&self) -> bool {
         self.back_to.is_some()
     }
 
-    /// The reason of the revisions that take it back.
+    /// Returns the reason to record for the revisions of the undo.
     pub fn reason(&self) -> String {
         if let Some(back_to) = self.back_to {
             return undo_reason(back_to);
@@ -73,7 +74,7 @@ impl<'a> Last<'a> {
         format!("undo of {}{reason}", self.told.action)
     }
 
-    /// What it did, skill by skill.
+    /// Returns its effects, grouped by skill.
     pub fn skills(&self) -> Vec<OfSkill<'a>> {
         let mut names: Vec<&str> = Vec::new();
         let mut events: BTreeMap<&str, Vec<&'a Event>> = BTreeMap::new();
@@ -98,39 +99,39 @@ impl<'a> Last<'a> {
 }
 
 impl<'a> OfSkill<'a> {
-    /// Collects the events of one command on a skill.
+    /// Collects the events of one command for a skill.
     fn of(name: &str, events: &[&'a Event], before: SkillState) -> Option<Self> {
         let applied = events.iter().copied().filter(|event| event.status == EventStatus::Applied);
         let moved = events.iter().copied().filter_map(|event| event.before.as_ref());
         Some(Self { name: SkillName::parse(name).ok()?, applied: applied.collect(), moved: moved.collect(), before })
     }
 
-    /// The head that it left; none where it only set something.
+    /// Returns the head after the operation; `None` if it only changed settings.
     pub fn revision(&self) -> Option<&'a RevisionId> {
         self.applied.last()?.revision.as_ref()
     }
 
-    /// The revision before its own. A hand edit that it found is none of its own.
+    /// Returns the revision before its own revisions. A hand edit that it recorded first does not count as its own.
     pub fn previous(&self) -> Option<&'a RevisionId> {
         self.first()?.previous.as_ref()
     }
 
-    /// What stood beside the history before.
+    /// Returns the state outside the history before the operation.
     pub fn before(&self) -> Option<&'a Before> {
         self.applied.iter().filter(|event| !is_hand_edit(event)).find_map(|event| event.before.as_ref())
     }
 
-    /// Whether agents saw the skill before.
+    /// Returns whether the skill was visible to agents before.
     pub fn was_enabled(&self) -> bool {
         self.before.enabled
     }
 
-    /// What was set of the skill before.
+    /// Returns the settings of the skill before the operation.
     pub fn state_before(&self) -> &SkillState {
         &self.before
     }
 
-    /// The originals that it moved aside.
+    /// Returns the originals that it moved aside.
     pub fn originals(&self) -> Vec<Original> {
         self.moved.iter().flat_map(|before| before.originals.clone()).collect()
     }
@@ -140,13 +141,13 @@ impl<'a> OfSkill<'a> {
     }
 }
 
-/// The reason of the revisions that take back everything after an operation.
+/// Returns the reason recorded for an undo of everything after an operation.
 #[must_use]
 pub fn undo_reason(back_to: &str) -> String {
     format!("undo back to {back_to}")
 }
 
-/// Whether an event is of an operation that can be taken back.
+/// Returns whether an event belongs to an operation that can be undone.
 pub(super) fn is_undoable(event: &Event) -> bool {
     match event.status {
         EventStatus::Applied => !is_hand_edit(event),
@@ -159,12 +160,12 @@ fn is_hand_edit(event: &Event) -> bool {
     event.action == Action::External.as_str()
 }
 
-/// What is the same for all that one command logs: its time and its process.
+/// Returns the part of an event's id that all events of a command share: its time and process.
 pub(super) fn command(event: &Event) -> &str {
     event.operation.rsplit_once('-').map_or(event.operation.as_str(), |(command, _)| command)
 }
 
-/// What the event says is set of its skill.
+/// Returns the settings of the skill that an event recorded.
 fn state(event: &Event) -> Option<SkillState> {
     serde_json::from_value(event.set.clone()?).ok()
 }

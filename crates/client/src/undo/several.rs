@@ -1,4 +1,4 @@
-//! [`Operation`]: what can be undone, and [`Since`], everything that was done after one operation.
+//! [`Operation`]: an undoable operation; [`Since`]: everything after one operation.
 
 use library::{Event, Library};
 use skill::{Digest, SkillName};
@@ -8,34 +8,34 @@ use super::{
     last::{Last, command, is_undoable},
 };
 
-/// The word that means the state before the first operation.
+/// Id that stands for the state before the first operation.
 pub const START: &str = "start";
 
-/// Hexadecimal digits of an operation's id, and the fewest by which one is named.
+/// Number of hexadecimal digits in an operation's id, and the minimum length of a prefix.
 const DIGITS: usize = 8;
 const FEWEST: usize = 4;
 
-/// One operation that can be undone.
+/// An operation that can be undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Operation {
-    /// Its id, eight hexadecimal digits that follow from the log.
+    /// Id of eight hexadecimal digits, derived from the log.
     pub id: String,
-    /// What it was, in the words of the log: `update`, `patch`, `disable`.
+    /// Action as named in the log, such as `update`, `patch` or `disable`.
     pub action: String,
-    /// When, RFC 3339 in UTC.
+    /// Time of the operation, RFC 3339 in UTC.
     pub time: String,
-    /// Who, `kind:id`.
+    /// Actor of the operation, as `kind:id`.
     pub actor: String,
-    /// Why, in the actor's words.
+    /// Reason given by the actor.
     pub reason: Option<String>,
-    /// The skills that it changed, in the order of the log.
+    /// Names of the skills that it changed, in the order of the log.
     pub skills: Vec<SkillName>,
 }
 
-/// The operations of a library that can be undone, newest first.
+/// Returns the undoable operations of a library, newest first.
 ///
 /// # Errors
-/// [`UndoError`] when the log cannot be read.
+/// [`UndoError`] if the log cannot be read.
 pub fn operations(library: &Library) -> Result<Vec<Operation>, UndoError> {
     Ok(of_log(&library.events()?.0))
 }
@@ -57,16 +57,16 @@ fn of_log(events: &[Event]) -> Vec<Operation> {
     found.into_iter().rev().map(|(_, operation)| operation).collect()
 }
 
-/// What was done after an operation.
+/// Everything that was done after an operation.
 pub(super) struct Since<'a> {
-    /// All of it as one; `None` when nothing was.
+    /// All operations combined; `None` if there were none.
     pub all: Option<Last<'a>>,
-    /// The operations, newest first.
+    /// List of the operations, newest first.
     pub operations: Vec<Operation>,
 }
 
 impl<'a> Since<'a> {
-    /// Everything after the operation with this id, or a unique part of its beginning; after the [`START`] all.
+    /// Collects everything after the operation with this id or unique prefix. [`START`] selects all operations.
     pub fn of(events: &'a [Event], id: &'a str) -> Result<Self, UndoError> {
         let mut operations = of_log(events);
         let kept = match id {
@@ -85,7 +85,7 @@ impl<'a> Since<'a> {
     }
 }
 
-/// The place of an operation in the list.
+/// Returns the index of an operation in the list.
 fn find(operations: &[Operation], id: &str) -> Result<usize, UndoError> {
     let unknown = || UndoError::NoOperation(id.to_owned());
     if id.len() < FEWEST {
@@ -117,7 +117,7 @@ fn id_of(command: &str) -> String {
 mod tests {
     use super::*;
 
-    /// A log of lines `command skill action`.
+    /// Builds a log from lines of the form `command skill action`.
     fn log(lines: &str) -> Vec<Event> {
         let event = |line: &str| {
             let words: Vec<&str> = line.split(' ').collect();

@@ -1,4 +1,4 @@
-//! [`newer`]: the release that an installed skill can go to, and what is to be told about the one it has.
+//! [`newer`]: finds the release to which an installed skill can be updated, and warnings about the installed one.
 
 use library::Origin;
 use registry_index::{Entry, Wanted, newest, select};
@@ -16,42 +16,42 @@ use crate::{
     spec::{Request, Spec},
 };
 
-/// What there is for an installed skill.
+/// Result of looking for an update.
 pub(crate) enum Newer {
-    /// Another release, fetched, with the files of the one that is installed.
+    /// Another release, fetched, with the files of the installed release.
     Release(Box<Candidate>),
-    /// Nothing that fits.
+    /// There is no newer release that satisfies the request.
     None {
-        /// What is to be told.
+        /// Warnings about the installed release.
         warnings: Vec<String>,
     },
 }
 
-/// How an installed skill stands to its source.
+/// Comparison of an installed skill with its source.
 #[derive(Debug)]
 pub struct Outdated {
-    /// Where it came from.
+    /// Origin of the installed release.
     pub origin: Origin,
-    /// What was asked for; empty for the newest.
+    /// Original request; empty for the newest.
     pub requested: String,
-    /// The version, or the commit, that an update would bring; `None` when that is the one it has.
+    /// Version or commit that an update would install; `None` if it is already installed.
     pub wanted: Option<String>,
-    /// The newest version, or commit, of all.
+    /// Newest version or commit, regardless of the request.
     pub newest: Option<String>,
-    /// What is to be told, one sentence each.
+    /// Warnings for the user, one sentence each.
     pub warnings: Vec<String>,
-    /// Why its source could not be asked.
+    /// Reason why the source could not be checked.
     pub error: Option<InstallError>,
 }
 
-/// What every installed skill could be updated to. Nothing is changed.
+/// Returns the available update of every installed skill. Nothing is changed.
 ///
 /// # Errors
 /// The library or the lock file cannot be read.
 pub fn outdated(by: &Installer<'_>, offline: bool) -> Result<Vec<Outdated>, InstallError> {
     let request = InstallRequest { offline, dry_run: true, ..InstallRequest::default() };
     let skills = installed(by.library, by.lock_path, &[])?;
-    // What does not go together is told by an update.
+    // Conflicts between requirements are reported by an update.
     let choice = choose(by, &skills, &request, &LockFile::read(by.lock_path)?).unwrap_or_default();
     let stand = |skill: InstalledSkill| {
         let mut stands = Outdated {
@@ -99,7 +99,7 @@ impl Outdated {
     }
 }
 
-/// Looks for another release and fetches it.
+/// Finds the release for an update and fetches it.
 pub(crate) fn newer(
     by: &Installer<'_>,
     skill: &InstalledSkill,
@@ -127,14 +127,15 @@ pub(crate) fn newer(
     Ok(Newer::Release(Box::new(Candidate { base, warnings, ..found })))
 }
 
-/// What is to be told of a skill whose source this version fetches nothing from.
+/// Returns a warning if this version cannot fetch from the skill's source.
 fn unfetchable(origin: &Origin) -> Option<String> {
     let is_known = ["registry", "git", "folder", "archive"].contains(&origin.kind.as_str());
     let why = || format!("it came from {} ({}), which skillhub does not fetch from", origin.source, origin.kind);
     (!is_known).then(why)
 }
 
-/// The releases to which installed skills, and what they require, go together. `None` where each is for itself.
+/// Chooses compatible releases for installed skills and their requirements; `None` if each can be updated
+/// independently.
 pub(super) fn choose(
     by: &Installer<'_>,
     skills: &[InstalledSkill],
@@ -143,7 +144,7 @@ pub(super) fn choose(
 ) -> Result<Option<Choice>, InstallError> {
     let registries = if request.offline { by.registries.offline() } else { by.registries.clone() };
     let of_registry = skills.iter().filter(|skill| skill.origin.kind == "registry");
-    // What cannot be asked now is told when its update is looked for, and stays as it is.
+    // A skill whose registry cannot be read keeps its version. The error is reported when its own update is looked for.
     let offered = of_registry.filter_map(|skill| Offered::of(by, skill, request).ok());
     let asked = offered.map(|offered| Asked {
         is_update: offered.skill.wanted.is_none(),
@@ -155,7 +156,7 @@ pub(super) fn choose(
     Ok(requires::choose(&registries, lock, &asked.collect::<Vec<_>>(), &[], true)?)
 }
 
-/// The releases that a registry has of an installed skill.
+/// Releases that a registry has of an installed skill.
 struct Offered<'a> {
     skill: &'a InstalledSkill,
     registry: Registry,
@@ -193,12 +194,12 @@ impl<'a> Offered<'a> {
         self.skill.origin.version.as_deref().and_then(|version| Version::parse(version).ok())
     }
 
-    /// The newest that is neither yanked nor withdrawn.
+    /// Returns the newest release that is neither yanked nor withdrawn.
     fn newest(&self) -> Option<&Entry> {
         newest(&self.entries, false)
     }
 
-    /// The release to go to: never an older one, unless it was named.
+    /// Returns the release to update to. It is never older than the installed one, unless the user named it.
     fn next(&self) -> Option<&Entry> {
         let entry = match &self.target {
             Target::Free => select(&self.entries, self.wanted.wanted())?,
@@ -210,7 +211,7 @@ impl<'a> Offered<'a> {
         (is_newer || (is_other && self.skill.wanted.is_some())).then_some(entry)
     }
 
-    /// What is to be told of the installed release and of newer ones.
+    /// Returns the warnings about the installed release and about newer ones.
     fn warnings(&self) -> Vec<String> {
         let Self { skill, name, entries, .. } = self;
         let Some(version) = self.version() else { return Vec::new() };
@@ -249,7 +250,7 @@ impl<'a> Offered<'a> {
     }
 }
 
-/// What its registry says of the release that is installed.
+/// Returns the warning of the registry about the installed release, if any.
 fn of_installed(registry: &Registry, entry: &Entry) -> Option<String> {
     let what = match registry.state_of(entry) {
         Some(state) => state.sentence(),
@@ -259,13 +260,13 @@ fn of_installed(registry: &Registry, entry: &Entry) -> Option<String> {
     Some(format!("{} {}, which is installed, {what}", entry.name, entry.version))
 }
 
-/// What a source without versions has now.
+/// Fetches the current content of a source without versions.
 fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallRequest) -> Result<Candidate, InstallError> {
     let spec = skill.source()?;
     let gone = || InstallError::Vanished { name: skill.origin.name.clone(), place: skill.origin.source.clone() };
     let order = Order::Spec(spec);
     let found = match fetch(by, &order, request) {
-        // Of several the one that is meant may be named nowhere but in the library.
+        // If the source has several skills, the library may have the only record of which one is meant.
         Err(InstallError::Pick(PickError::Several { .. })) => {
             let pick = Pick { skills: vec![skill.name.to_string()], all: false };
             fetch(by, &order, &InstallRequest { pick, ..request.clone() })
@@ -278,8 +279,8 @@ fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallReques
     Ok(Candidate { requested: if requested.is_empty() { candidate.requested } else { requested }, ..candidate })
 }
 
-/// The files of the release that is installed: from the history, else as the lock file has it, from the
-/// cache or the registry.
+/// Returns the files of the installed release: from the history, otherwise by the lock file from the cache or the
+/// registry.
 fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Option<Bundle>, InstallError> {
     if let Some((_, files)) = by.library.release(&skill.name, &skill.origin.digest)? {
         return Ok(Some(files));
@@ -290,7 +291,7 @@ fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Optio
     Ok(found.map(|candidate| candidate.bundle).filter(|files| files.digest().to_string() == skill.origin.digest))
 }
 
-/// Brings what looks at several skills' sources need of the network, `with_releases` also the archives of releases.
+/// Prefetches the sources of several skills in parallel. `with_releases` includes the archives of registry releases.
 pub(crate) fn bring_sources(
     by: &Installer<'_>,
     skills: &[InstalledSkill],
@@ -303,7 +304,7 @@ pub(crate) fn bring_sources(
 }
 
 impl InstalledSkill {
-    /// The release that it is to become.
+    /// Returns the update target of the skill.
     pub(super) fn target(&self, choice: Option<&Choice>) -> Target {
         match choice {
             Some(choice) if self.origin.kind == "registry" => choice.target(&self.origin.name),
@@ -311,7 +312,7 @@ impl InstalledSkill {
         }
     }
 
-    /// What to ask for what it is now.
+    /// Returns the spec that fetches the current state of its source.
     fn source(&self) -> Result<Spec, InstallError> {
         let text = match self.requested() {
             requested if requested.is_empty() => self.origin.source.clone(),
@@ -331,7 +332,7 @@ impl InstalledSkill {
         })
     }
 
-    /// What was asked for when it was installed.
+    /// Returns the request that was made when it was installed.
     fn requested(&self) -> String {
         self.locked.as_ref().map(|locked| locked.requested.clone()).unwrap_or_default()
     }

@@ -1,8 +1,8 @@
-//! How DeerFlow names and lays out its folders of skills.
+//! Directory layout of DeerFlow's skills.
 
 use super::Layout;
 
-/// DeerFlow: the class of local folders in its configuration, and the folders below one.
+/// DeerFlow: the class name of local folders in its configuration, and the names of its two folders.
 pub(super) const DEERFLOW: Layout = Layout {
     class: "deerflow.skills.storage.local_skill_storage:LocalSkillStorage",
     public: "public",

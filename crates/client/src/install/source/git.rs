@@ -1,4 +1,4 @@
-//! Skills of git repositories, each repository fetched once.
+//! Skills in git repositories. Each repository is fetched once.
 
 use std::rc::Rc;
 
@@ -55,7 +55,8 @@ impl Source<'_> {
     }
 }
 
-/// A whole commit id, and nothing else that git takes in its place: a branch, or a mapping of branches.
+/// Returns whether the text is a full commit id. Everything else that git accepts in its place, such as a branch or a
+/// refspec, is rejected.
 fn is_commit_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
