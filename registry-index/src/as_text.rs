@@ -1,4 +1,4 @@
-//! Values that stand in a line as text, for serde's `with`.
+//! Serialization of values as text in an index entry, for serde's `with`.
 
 use std::{fmt, str::FromStr};
 

@@ -4,52 +4,52 @@ use serde::Deserialize;
 use skill::Digest;
 use thiserror::Error;
 
-/// What `config.json` says. Unknown fields are for later formats and are ignored.
+/// Content of `config.json`. Unknown fields belong to later formats and are ignored.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Config {
-    /// The format of the index; this crate reads and writes [`Config::FORMAT`] alone.
+    /// Format of the index. This crate reads and writes only [`Config::FORMAT`].
     pub format: u32,
-    /// Where archives are: a path in the tree, or an `https://` or `http://` URL, with `{hex}` for the 64
-    /// digits of the skill's digest and `{hex:A:B}` for its digits from A up to, not including, B.
+    /// Template for the location of archives: a path in the tree, or an `https://` or `http://` URL. `{hex}` stands for
+    /// the 64 digits of the skill's digest, and `{hex:A:B}` for the digits from A up to, but not including, B.
     pub bundles: String,
 }
 
-/// Where the archive of one digest is.
+/// Location of the archive for one digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BundlePlace {
-    /// A path in the tree of the index.
+    /// Path in the tree of the index.
     Tree(String),
-    /// Somewhere else; this crate has no network and only names it.
+    /// URL outside the index. This crate does not access the network and only returns it.
     Url(String),
 }
 
-/// Why a text is no [`Config`] that can be used.
+/// Reasons why a text is not a usable [`Config`].
 #[derive(Debug, Error)]
 pub enum ConfigError {
-    /// No JSON object with the two fields.
+    /// The text is not a JSON object with the two fields.
     #[error("config.json is not readable: {0}")]
     Json(#[from] serde_json::Error),
-    /// A format of a later version.
+    /// The index has the format of a later version.
     #[error("config.json has format {found}, this version reads format {}", Config::FORMAT)]
     Format {
-        /// The format found.
+        /// Format number in the file.
         found: u32,
     },
-    /// The template lacks the digest, or has a placeholder that nobody knows.
+    /// The template does not contain the digest, or has an unknown placeholder.
     #[error("config.json has an unusable template for bundles: {0:?}")]
     Template(String),
 }
 
 impl Config {
-    /// The format that this crate reads and writes.
+    /// Format number that this crate reads and writes.
     pub const FORMAT: u32 = 1;
-    /// Where archives are in an index made by [`crate::Index::init`].
+    /// Template for the archives in an index created by [`crate::Index::init`].
     pub const BUNDLES: &'static str = "bundles/{hex:0:2}/{hex:2:4}/{hex}.skill";
 
-    /// Reads `config.json`.
+    /// Parses the content of `config.json`.
     ///
     /// # Errors
-    /// [`ConfigError`] when it is no config, or one of another format.
+    /// [`ConfigError`] if it is not a configuration, or has another format.
     pub fn parse(bytes: &[u8]) -> Result<Self, ConfigError> {
         let value: serde_json::Value = serde_json::from_slice(bytes)?;
         if let Some(found) = value.get("format").and_then(serde_json::Value::as_u64).filter(|f| *f != 1) {
@@ -63,13 +63,13 @@ impl Config {
         }
     }
 
-    /// The text that [`crate::Index::init`] writes, with a line end.
+    /// Returns the text that [`crate::Index::init`] writes, with a line feed.
     #[must_use]
     pub fn fresh() -> String {
         format!("{{\"format\":{},\"bundles\":\"{}\"}}\n", Self::FORMAT, Self::BUNDLES)
     }
 
-    /// Where the archive of a skill's digest is.
+    /// Returns the location of the archive for a skill's digest.
     #[must_use]
     pub fn place_of(&self, digest: &Digest) -> BundlePlace {
         let text = expand(&self.bundles, &digest.hex()).unwrap_or_default();
@@ -80,7 +80,7 @@ impl Config {
     }
 }
 
-/// `None` when a brace is left open or holds something unknown.
+/// Expands a template; `None` if a brace is not closed or a placeholder is unknown.
 fn expand(template: &str, hex: &str) -> Option<String> {
     let mut pieces = template.split('{');
     let mut out = pieces.next()?.to_owned();

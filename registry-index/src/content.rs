@@ -1,4 +1,5 @@
-//! [`Index::bundle`], [`Entry::check_files`]: the archive of a release, and the line held to it.
+//! [`Index::bundle`], [`Entry::check_files`]: reading the archive of a release, and verifying the index entry against
+//! it.
 
 use semver::Version;
 use serde::Serialize;
@@ -7,61 +8,61 @@ use thiserror::Error;
 
 use crate::{BundlePlace, Entry, Index, ReadError, StoreError};
 
-/// Why the archive of a release cannot be had.
+/// Reasons why the archive of a release is not available.
 #[derive(Debug, Error)]
 pub enum FetchError {
-    /// The release was withdrawn and has no archive any more.
+    /// The release was withdrawn and no longer has an archive.
     #[error("{name} {version} was withdrawn: {reason}")]
     Withdrawn {
-        /// The skill.
+        /// Full name of the skill.
         name: QualifiedName,
-        /// The release.
+        /// Version of the release.
         version: Version,
-        /// The reason that the registry gives.
+        /// Reason given by the registry.
         reason: String,
     },
-    /// The release is held back until it was looked at.
+    /// The release is under quarantine until a moderator decides.
     #[error("{name} {version} is under quarantine: {reason}")]
     Quarantined {
-        /// The skill.
+        /// Full name of the skill.
         name: QualifiedName,
-        /// The release.
+        /// Version of the release.
         version: Version,
-        /// The reason that the registry gives.
+        /// Reason given by the registry.
         reason: String,
     },
-    /// The release has the content of one under quarantine, and nobody has decided about it.
+    /// The release has the same content as one under quarantine, and no moderator has decided about it yet.
     #[error("{name} {version} is on hold: {reason}")]
     Held {
-        /// The skill.
+        /// Full name of the skill.
         name: QualifiedName,
-        /// The release.
+        /// Version of the release.
         version: Version,
-        /// The reason that the registry gives.
+        /// Reason given by the registry.
         reason: String,
     },
-    /// The line differs from the files that it describes.
+    /// The index entry differs from the files that it describes.
     #[error(transparent)]
     Differs(Box<LineDiffers>),
-    /// The archive is not there though the line names it.
+    /// The archive is missing, although the entry refers to it.
     #[error("the archive of {name} {version} is missing from the index")]
     Missing {
-        /// The skill.
+        /// Full name of the skill.
         name: QualifiedName,
-        /// The release.
+        /// Version of the release.
         version: Version,
     },
-    /// The archive is not the one that the line names.
+    /// The archive does not have the size or hash in the entry.
     #[error("the archive of {name} {version} is not the one in the index: {detail}")]
     Integrity {
-        /// The skill.
+        /// Full name of the skill.
         name: QualifiedName,
-        /// The release.
+        /// Version of the release.
         version: Version,
-        /// Size in bytes and hash that the line has, and the size or hash that was found.
+        /// Expected size in bytes and hash, and the actual size or hash.
         detail: String,
     },
-    /// The index keeps its archives somewhere else.
+    /// The index refers to its archives by URL; the value is this URL.
     #[error("the archive is not in the index but at {0}")]
     Elsewhere(String),
     /// The index cannot be read.
@@ -75,27 +76,28 @@ impl From<git2::Error> for FetchError {
     }
 }
 
-/// A field of a line that differs from the files of the archive.
+/// A field of an index entry that differs from the files of the archive.
 #[derive(Debug, Error)]
 #[error("the line of {name} {version} differs from its archive in `{field}`: the line has {line}, the archive {found}")]
 pub struct LineDiffers {
-    /// The skill.
+    /// Full name of the skill.
     pub name: QualifiedName,
-    /// The release.
+    /// Version of the release.
     pub version: Version,
-    /// The field of the line.
+    /// Name of the field.
     pub field: &'static str,
-    /// The value in the line, as JSON.
+    /// Value in the entry, as JSON.
     pub line: String,
-    /// The value in the archive, as JSON.
+    /// Value in the archive, as JSON.
     pub found: String,
 }
 
 impl Index {
-    /// The bytes of a release's `.skill` file, checked against the size and hash of its line.
+    /// Reads the `.skill` file of a release, and verifies its size and hash.
     ///
     /// # Errors
-    /// [`FetchError`] when the release was withdrawn, or its archive is missing, is another, or is not kept here.
+    /// [`FetchError`] if the release was withdrawn, is under quarantine or on hold, or if its archive is missing, does
+    /// not match, or is outside the index.
     pub fn bundle(&self, entry: &Entry) -> Result<Vec<u8>, FetchError> {
         entry.check_open()?;
         let path = match self.config.place_of(&entry.digest) {
@@ -113,17 +115,17 @@ impl Index {
 }
 
 impl Entry {
-    /// Holds the bytes of a `.skill` file, wherever they came from, to the size and hash of the line.
+    /// Verifies the content of a `.skill` file, from any source, against the size and hash in the entry.
     ///
     /// # Errors
-    /// [`FetchError::Integrity`] when they are not those that were published.
+    /// [`FetchError::Integrity`] if it is not the file that was published.
     pub fn check_archive(&self, bytes: &[u8]) -> Result<(), FetchError> {
         self.check_size(bytes.len() as u64)?;
         let found = Digest::of_bytes(bytes);
         if found == self.archive { Ok(()) } else { Err(self.integrity(&found.to_string())) }
     }
 
-    /// Refuses a release that was withdrawn, is under quarantine or on hold.
+    /// Rejects a release that was withdrawn, is under quarantine or is on hold.
     ///
     /// # Errors
     /// [`FetchError::Withdrawn`], [`FetchError::Quarantined`] or [`FetchError::Held`] with the reason.
@@ -139,11 +141,12 @@ impl Entry {
         }
     }
 
-    /// Compares each field of the line that the files hold as well: `digest`, `files`, `name`, `description`, `license`,
-    /// `keywords` and `requires`. `size` and `archive` are of [`Entry::check_archive`]; `verdict` is the judgement of one
-    /// ruleset and cannot be derived.
+    /// Compares each field of the entry that can be derived from the files: `digest`, `files`, `name`, `description`,
+    /// `license`, `keywords` and `requires`. [`Entry::check_archive`] verifies `size` and `archive`. `verdict` depends
+    /// on one ruleset and cannot be derived.
     ///
-    /// A field that the line does not have is passed over, except for `requires`: without it nothing is required.
+    /// A field that the entry does not have is skipped, except `requires`: a missing `requires` means that there are no
+    /// requirements.
     ///
     /// # Errors
     /// [`FetchError::Differs`] with the first field that differs.

@@ -1,4 +1,4 @@
-//! [`Entry`]: one line of the index, which is one release.
+//! [`Entry`]: one line of the index, which describes one release.
 
 use std::{fmt, ops::Deref};
 
@@ -11,118 +11,118 @@ use thiserror::Error;
 
 use crate::{as_text, status::STATUS};
 
-/// Bytes of a line: all that a frontmatter can hold, escaped, and a signature, several times over.
+/// Maximum length of a line in bytes: several times the size of the largest frontmatter, escaped, and a signature.
 const LINE_BYTES: usize = 1 << 20;
 
-/// One release, as its line in the index has it.
+/// One release in the index.
 ///
-/// Read its [`Fields`] through the entry (`entry.version`). The line as it was read is kept besides,
-/// so that fields which this version does not know survive when a flag is set.
+/// Its [`Fields`] are accessible through the entry (`entry.version`). The original JSON object is kept too, so that
+/// fields of later versions are preserved when a flag is set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     fields: Fields,
     pub(crate) raw: Map<String, Value>,
 }
 
-/// The fields of a line of version 1.
+/// Fields of an entry in version 1 of the format.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Fields {
-    /// The version of the line's own format: [`Entry::V`].
+    /// Format version of the entry: [`Entry::V`].
     pub v: u32,
-    /// `owner/name`.
+    /// Full name of the skill, `owner/name`.
     #[serde(with = "as_text")]
     pub name: QualifiedName,
-    /// The release's version.
+    /// Version of the release.
     pub version: Version,
-    /// The digest of the skill's files, whatever they are packed in.
+    /// Digest of the skill's files, independent of the archive.
     #[serde(with = "as_text")]
     pub digest: Digest,
-    /// The sha256 of the `.skill` file.
+    /// SHA-256 hash of the `.skill` file.
     #[serde(with = "as_text")]
     pub archive: Digest,
-    /// Bytes of the `.skill` file.
+    /// Size of the `.skill` file in bytes.
     pub size: u64,
     /// Number of files in the skill.
     pub files: u64,
-    /// The frontmatter's description.
+    /// Description from the frontmatter; a release must have one.
     pub description: String,
-    /// The frontmatter's licence.
+    /// License from the frontmatter.
     #[serde(default)]
     pub license: Option<String>,
-    /// Words to find the skill by.
+    /// Keywords from the frontmatter, for searching.
     #[serde(default)]
     pub keywords: Vec<String>,
-    /// Other skills that this one needs, each as `owner/name` or `owner/name@range`.
+    /// Skills that this one requires, each as `owner/name` or `owner/name@range`.
     #[serde(default)]
     pub requires: Vec<String>,
-    /// What the scanner of the registry said when the release came in: `allow` or `warn`.
+    /// Verdict of the registry's scanner when the release was published: `allow` or `warn`.
     pub verdict: String,
-    /// The account that published the release.
+    /// Account that published the release.
     pub publisher: String,
-    /// When the release came in.
+    /// Time at which the release was published.
     #[serde(with = "as_text")]
     pub published_at: Timestamp,
-    /// The signature over name, version and digest, as `ssh-keygen -Y sign` writes it; `None` when it is not signed.
+    /// Signature over name, version and digest, in the format of `ssh-keygen -Y sign`; `None` if it is not signed.
     #[serde(default)]
     pub signature: Option<String>,
-    /// The release of another owner that this one was made from.
+    /// Release of another owner from which this one was forked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkedFrom>,
-    /// Whether the release is kept out of new installs. It can still be installed by its exact version.
+    /// True if new installs do not choose the release. It can still be installed by its exact version.
     #[serde(default)]
     pub yanked: bool,
-    /// Why the release has lost its archive; `None` as long as it has one.
+    /// Reason and time of withdrawal; `None` unless the release was withdrawn and lost its archive.
     #[serde(default)]
     pub withdrawn: Option<Withdrawal>,
 }
 
-/// What a release of another owner was made from, as its publisher says.
+/// The original of a forked release, as declared by its publisher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ForkedFrom {
-    /// `owner/name`, or the bare name of a skill from a source without owners.
+    /// Full name `owner/name`, or the bare name of a skill from a source without owners.
     pub name: String,
-    /// The version, where that source has one.
+    /// Version, if that source has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The commit of a git source.
+    /// Commit id, for a git source.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The digest of what it was.
+    /// Digest of the original release.
     pub digest: String,
-    /// Where that is, unless it is a place of one machine.
+    /// Location of the source, unless it exists on one machine only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// How runs with the release went before it was published, as its publisher says.
+    /// Outcomes of runs with the fork before it was published, as declared by its publisher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcomes: Option<OutcomeCounts>,
-    /// How it did beside what it was made from, on the cases of that, as its publisher says.
+    /// Results compared with the original on the original's evaluation cases, as declared by its publisher.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evals: Option<EvalCounts>,
 }
 
-/// Runs of an agent by how they went. No run is named; rates follow from the counts.
+/// Number of agent runs by outcome. Individual runs are not listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutcomeCounts {
-    /// All.
+    /// Total number of runs.
     pub runs: u32,
-    /// Those that succeeded.
+    /// Number of runs that succeeded.
     pub successes: u32,
-    /// Those that failed.
+    /// Number of runs that failed.
     pub failures: u32,
-    /// Those of which nobody knows.
+    /// Number of runs with an unknown outcome.
     pub unknown: u32,
 }
 
-/// Pairs of runs of cases by which side did better.
+/// Number of paired evaluation runs by the better side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvalCounts {
-    /// The cases.
+    /// Number of evaluation cases.
     pub cases: u32,
-    /// Pairs in which the release held more assertions.
+    /// Pairs in which the fork satisfied more assertions.
     pub wins: u32,
-    /// Pairs in which what it was made from held more.
+    /// Pairs in which the original satisfied more assertions.
     pub losses: u32,
-    /// Pairs that do not differ.
+    /// Pairs with equal results.
     pub ties: u32,
 }
 
@@ -137,41 +137,41 @@ impl fmt::Display for ForkedFrom {
     }
 }
 
-/// Why and when a release lost its archive.
+/// Reason and time of a withdrawal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Withdrawal {
-    /// The reason, for the people who had it installed.
+    /// Public reason, for users who have the release installed.
     pub reason: String,
-    /// When.
+    /// Time of the withdrawal.
     #[serde(with = "as_text")]
     pub at: Timestamp,
 }
 
-/// Why a line is no [`Entry`].
+/// Reasons why a line is not a valid [`Entry`].
 #[derive(Debug, Error)]
 pub enum LineError {
-    /// No JSON, or a known field of the wrong kind.
+    /// The line is not JSON, or a known field has the wrong type.
     #[error("the line is not readable: {0}")]
     Json(#[from] serde_json::Error),
-    /// A version of the line's format that a later skillhub wrote.
+    /// The entry has a format version of a later skillhub.
     #[error("the line has the unknown format v{0}")]
     UnknownFormat(u64),
-    /// Longer than any release needs.
+    /// The line is longer than any release needs.
     #[error("the line has {0} bytes, the limit is {LINE_BYTES}")]
     TooLong(usize),
-    /// The line stands in the file of another skill.
+    /// The line is in the file of another skill.
     #[error("the line is of {0}")]
     OtherSkill(QualifiedName),
 }
 
 impl Entry {
-    /// The version of the line's format that this crate writes.
+    /// Format version of the entries that this crate writes.
     pub const V: u32 = 1;
 
-    /// Makes the line of a new release.
+    /// Creates the entry of a new release.
     ///
     /// # Errors
-    /// [`LineError::Json`] if the fields cannot be written as JSON.
+    /// [`LineError::Json`] if the fields cannot be serialized.
     pub fn new(fields: Fields) -> Result<Self, LineError> {
         let raw = match serde_json::to_value(&fields)? {
             Value::Object(raw) => raw,
@@ -180,10 +180,10 @@ impl Entry {
         Ok(Self { fields, raw })
     }
 
-    /// Reads one line.
+    /// Parses one line of the index.
     ///
     /// # Errors
-    /// [`LineError`] when it is no line, or one of a later format.
+    /// [`LineError`] if it is not an entry, or has a later format.
     pub fn parse(line: &str) -> Result<Self, LineError> {
         if line.len() > LINE_BYTES {
             return Err(LineError::TooLong(line.len()));
@@ -191,19 +191,19 @@ impl Entry {
         Self::from_map(serde_json::from_str(line)?)
     }
 
-    /// The line without its line end.
+    /// Formats the entry as a line, without the line feed.
     #[must_use]
     pub fn to_line(&self) -> String {
         Value::Object(self.raw.clone()).to_string()
     }
 
-    /// The JSON object of the line, unknown fields included, in the order of the line.
+    /// Returns the JSON object of the entry, including unknown fields, in the original order.
     #[must_use]
     pub fn raw(&self) -> &Map<String, Value> {
         &self.raw
     }
 
-    /// This release with the flag `yanked` set as given.
+    /// Returns the entry with the `yanked` flag set to this value.
     #[must_use]
     pub fn with_yanked(mut self, yanked: bool) -> Self {
         self.fields.yanked = yanked;
@@ -211,17 +211,17 @@ impl Entry {
         self
     }
 
-    /// This release with the flag `withdrawn` set.
+    /// Returns the entry with the `withdrawn` flag set.
     ///
     /// # Errors
-    /// [`LineError::Json`] if the reason cannot be written as JSON.
+    /// [`LineError::Json`] if the reason cannot be serialized.
     pub fn with_withdrawn(mut self, withdrawal: Withdrawal) -> Result<Self, LineError> {
         self.raw.insert("withdrawn".to_owned(), serde_json::to_value(&withdrawal)?);
         self.fields.withdrawn = Some(withdrawal);
         Ok(self)
     }
 
-    /// Whether both are the same line but for the flags.
+    /// Returns whether both entries are equal except for their flags.
     #[must_use]
     pub fn same_but_flags(&self, other: &Self) -> bool {
         without_flags(&self.raw) == without_flags(&other.raw)
@@ -264,7 +264,7 @@ impl<'de> Deserialize<'de> for Entry {
 pub(crate) mod tests {
     use super::*;
 
-    /// A line as the first released version wrote it, byte for byte, with a field of a later one.
+    /// A line exactly as the first released version wrote it, with a field of a later version.
     pub const OLD_LINE: &str = concat!(
         r#"{"v":1,"name":"acme/pdf","version":"1.2.0","#,
         r#""digest":"sha256:1111111111111111111111111111111111111111111111111111111111111111","#,

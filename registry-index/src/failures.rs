@@ -1,4 +1,4 @@
-//! [`Fails`]: class, code and way on of each error of this crate.
+//! [`Fails`]: class, code and hint for each error of this crate.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! The flags of a line: [`Index::set_yanked`], [`Index::set_deprecated`], [`Index::set_quarantined`],
+//! Setting the flags of an entry: [`Index::set_yanked`], [`Index::set_deprecated`], [`Index::set_quarantined`],
 //! [`Index::set_held`] and [`Index::withdraw`].
 
 use std::collections::{BTreeMap, btree_map::Entry as Slot};
@@ -15,15 +15,15 @@ use crate::{
     store::{Change, Snapshot, Step, TreeEdit},
 };
 
-/// Why a flag was not set.
+/// Reasons why a flag was not set.
 #[derive(Debug, Error)]
 pub enum FlagError {
-    /// The index has no such release.
+    /// The index does not have the release.
     #[error("the registry has no {name} {version}")]
     NotFound {
-        /// The skill.
+        /// Full name of the skill.
         name: QualifiedName,
-        /// The release.
+        /// Version of the release.
         version: Version,
     },
     /// The index cannot be read.
@@ -32,7 +32,7 @@ pub enum FlagError {
     /// The index cannot be changed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The reason cannot be written.
+    /// The reason cannot be serialized.
     #[error(transparent)]
     Line(#[from] LineError),
 }
@@ -44,12 +44,12 @@ impl From<git2::Error> for FlagError {
 }
 
 impl Index {
-    /// Keeps a release out of new installs, for a reason if one is given, or lets it back in. Its archive stays, and its
-    /// exact version can still be installed. Returns the line as it is now; setting what is set already changes nothing,
-    /// and without a reason the first one stays.
+    /// Yanks a release, with an optional reason, or reverts that. New installs do not choose a yanked release, but its
+    /// archive remains, and its exact version can still be installed. Returns the entry after the change. Repeating a
+    /// change has no effect, and without a new reason the first one is kept.
     ///
     /// # Errors
-    /// [`FlagError`] when there is no such release, or the index cannot be read or changed.
+    /// [`FlagError`] if the release does not exist, or the index cannot be read or changed.
     pub fn set_yanked(
         &self,
         name: &QualifiedName,
@@ -65,11 +65,11 @@ impl Index {
         })
     }
 
-    /// Marks a release as deprecated, or takes the mark back with `None`. It still installs, with the advice. Returns the
-    /// line as it is now.
+    /// Marks a release as deprecated, or removes the mark if `deprecation` is `None`. A deprecated release can still be
+    /// installed, with the advice as a warning. Returns the entry after the change.
     ///
     /// # Errors
-    /// [`FlagError`] when there is no such release, or the index cannot be read or changed.
+    /// [`FlagError`] if the release does not exist, or the index cannot be read or changed.
     pub fn set_deprecated(
         &self,
         name: &QualifiedName,
@@ -84,11 +84,12 @@ impl Index {
         })
     }
 
-    /// Puts a release under quarantine for a reason, or restores it with `None`. Readers that do not know quarantine go by
-    /// `yanked`. Returns the line as it is now; a release that is under quarantine keeps its first reason.
+    /// Puts a release under quarantine for a reason, or restores it if `reason` is `None`. `yanked` is set too, for
+    /// readers that do not know quarantine. Returns the entry after the change. A release that is already under
+    /// quarantine keeps its first reason.
     ///
     /// # Errors
-    /// [`FlagError`] when there is no such release, or the index cannot be read or changed.
+    /// [`FlagError`] if the release does not exist, or the index cannot be read or changed.
     pub fn set_quarantined(
         &self,
         name: &QualifiedName,
@@ -105,11 +106,12 @@ impl Index {
         })
     }
 
-    /// Holds releases that have the content of a release under quarantine, or lets them through with `None`: one commit for
-    /// all. `yanked` stays as it is. Those that are withdrawn, under quarantine or not there are passed over.
+    /// Puts releases on hold because they have the content of a release under quarantine, or ends the hold if `reason`
+    /// is `None`. All changes are one commit, and `yanked` is unchanged. Releases that are missing, withdrawn or under
+    /// quarantine are skipped.
     ///
     /// # Errors
-    /// [`FlagError`] when the index cannot be read or changed.
+    /// [`FlagError`] if the index cannot be read or changed.
     pub fn set_held(
         &self,
         releases: &[(QualifiedName, Version)],
@@ -152,7 +154,7 @@ impl Index {
         })
     }
 
-    /// The releases with some content that are not withdrawn. Reads the whole index.
+    /// Finds all releases with this content that are not withdrawn. Reads the whole index.
     ///
     /// # Errors
     /// [`ReadError`]
@@ -160,7 +162,7 @@ impl Index {
         let snapshot = self.store.snapshot()?;
         let mut found = Vec::new();
         for (path, id) in snapshot.files(shard::is_shard)? {
-            // A damaged file offers nothing and must not keep the others from being found.
+            // A damaged file does not offer releases, and must not prevent the others from being found.
             let Ok(lines) = parse_lines(&path, &snapshot.read_blob(id)?) else { continue };
             let of_content = |entry: &Entry| entry.digest == *digest && entry.withdrawn.is_none();
             found.extend(lines.into_entries().into_iter().filter(of_content));
@@ -168,15 +170,15 @@ impl Index {
         Ok(found)
     }
 
-    /// Takes the archive of a release out of the index, for good; the line stays and says why. An archive
-    /// that another release shares stays for that one. Returns the line as it is now; a release that is withdrawn
-    /// keeps its first reason.
+    /// Withdraws a release: deletes its archive permanently and records the reason in its entry. An archive shared with
+    /// another release is kept. Returns the entry after the change. A release that is already withdrawn keeps its first
+    /// reason.
     ///
-    /// The bytes are gone from the tree, so that no reader gets them; git's history still has them until the
-    /// operator rewrites it.
+    /// The archive is removed from the current tree, so that readers no longer receive it. It remains in git's history
+    /// until the operator rewrites the history.
     ///
     /// # Errors
-    /// [`FlagError`] when there is no such release, or the index cannot be read or changed.
+    /// [`FlagError`] if the release does not exist, or the index cannot be read or changed.
     pub fn withdraw(
         &self,
         name: &QualifiedName,
@@ -194,7 +196,7 @@ impl Index {
         })
     }
 
-    /// Changes one line, and removes a bundle with it, in one commit.
+    /// Changes one entry, and optionally removes an archive, in one commit.
     fn set_flag(
         &self,
         name: &QualifiedName,
@@ -221,7 +223,7 @@ impl Index {
         Ok(TreeEdit::Put(path.to_owned(), self.store.write_blob(&lines.to_bytes())?))
     }
 
-    /// The removal of a release's archive, unless it is not there or another release needs it.
+    /// Returns the edit that removes a release's archive; `None` if it is missing or another release shares it.
     fn orphaned_bundle(&self, base: &Snapshot<'_>, entry: &Entry) -> Result<Option<TreeEdit>, FlagError> {
         let BundlePlace::Tree(path) = self.config.place_of(&entry.digest) else { return Ok(None) };
         if base.blob_id(&path)?.is_none() || is_shared(base, entry, &entry.digest)? {
@@ -235,7 +237,7 @@ fn notice(reason: &str, stamp: &Stamp) -> Notice {
     Notice { reason: reason.to_owned(), at: stamp.to_the_second().at }
 }
 
-/// Whether a release besides `entry` that is not withdrawn has the same content. Reads the whole index.
+/// Returns whether another release that is not withdrawn has the same content. Reads the whole index.
 fn is_shared(base: &Snapshot<'_>, entry: &Entry, digest: &Digest) -> Result<bool, FlagError> {
     for (path, id) in base.files(shard::is_shard)? {
         let lines = parse_lines(&path, &base.read_blob(id)?)?;

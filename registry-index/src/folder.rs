@@ -1,23 +1,23 @@
-//! What libgit2 does not say about a folder: [`contents`] and [`borrows_objects`].
+//! Facts about a folder that libgit2 does not report: [`contents`] and [`borrows_objects`].
 //!
-//! The folders are those that the operator names; they are asked through a capability all the same.
+//! The folders are named by the operator. They are nevertheless accessed through capabilities.
 
 use std::{io, path::Path};
 
 use cap_std::{ambient_authority, fs::Dir};
 
-/// What stands at the place of an index.
+/// Content of a folder that may hold an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Contents {
-    /// No such folder.
+    /// The folder does not exist.
     Absent,
-    /// A folder without anything in it.
+    /// The folder exists and is empty.
     Empty,
-    /// A folder with something in it.
+    /// The folder is not empty.
     Something,
 }
 
-/// Looks at a folder.
+/// Determines whether a folder exists and is empty.
 pub(crate) fn contents(dir: &Path) -> io::Result<Contents> {
     let children = Dir::open_ambient_dir(dir, ambient_authority()).and_then(|dir| dir.entries());
     match children {
@@ -27,8 +27,8 @@ pub(crate) fn contents(dir: &Path) -> io::Result<Contents> {
     }
 }
 
-/// Whether a git folder takes objects from other folders (`objects/info/alternates`), which libgit2 would
-/// follow to wherever they lead.
+/// Returns whether a git folder refers to objects in other folders (`objects/info/alternates`). libgit2 would follow
+/// such references anywhere.
 pub(crate) fn borrows_objects(git_dir: &Path) -> bool {
     let git_dir = Dir::open_ambient_dir(git_dir, ambient_authority());
     git_dir.is_ok_and(|dir| dir.symlink_metadata("objects/info/alternates").is_ok())

@@ -1,6 +1,6 @@
-//! Whether an index has only grown: [`check_history`].
+//! [`check_history`]: verifies that an index is append-only.
 //!
-//! Walked along first parents, since that is the line that readers have seen.
+//! Only first parents are followed, because readers have seen exactly these commits.
 
 use git2::{Commit, Delta, DiffDelta, DiffOptions, Oid, Repository, Sort};
 use skill::Digest;
@@ -12,7 +12,7 @@ use crate::{
     store::Snapshot,
 };
 
-/// Every place where a commit changed or removed a line or an archive.
+/// Finds every commit that changed or removed an entry or an archive.
 pub(crate) fn check_history(repo: &Repository, head: Oid, config: &Config) -> Result<Vec<Fault>, ReadError> {
     let mut walk = repo.revwalk()?;
     walk.push(head)?;
@@ -29,7 +29,7 @@ pub(crate) fn check_history(repo: &Repository, head: Oid, config: &Config) -> Re
     Ok(faults)
 }
 
-/// One commit beside its first parent.
+/// One commit, compared with its first parent.
 struct Step<'a> {
     old: Snapshot<'a>,
     new: Snapshot<'a>,
@@ -52,7 +52,7 @@ impl Step<'_> {
         Ok(())
     }
 
-    /// What a change of one path took back; `None` when it may be.
+    /// Describes what a change of one path removed or altered; `None` if the change is allowed.
     fn what_was_taken(&self, delta: &DiffDelta<'_>, path: &str, withdrawn: &[String]) -> Option<&'static str> {
         let removed = delta.status() == Delta::Deleted;
         if shard::skill_at(path).is_some() {
@@ -80,7 +80,7 @@ impl Step<'_> {
         let lines = |side: &Snapshot<'_>, id| Lines::parse(&side.read_blob(id).ok()?).ok();
         match (lines(&self.old, delta.old_file().id()), lines(&self.new, delta.new_file().id())) {
             (Some(old), Some(new)) => new.only_grew_from(&old),
-            // A damaged file is told by the check of the tree that holds it.
+            // Damage of the file is reported by the check of the current tree.
             (old, _) => old.is_none(),
         }
     }
@@ -89,12 +89,12 @@ impl Step<'_> {
         let file = |side: &Snapshot<'_>, id| OwnerFile::parse(&side.read_blob(id).ok()?).ok();
         match (file(&self.old, delta.old_file().id()), file(&self.new, delta.new_file().id())) {
             (Some(old), Some(new)) => new.only_grew_from(&old),
-            // A damaged file is told by the check of the tree that holds it.
+            // Damage of the file is reported by the check of the current tree.
             (old, _) => old.is_none(),
         }
     }
 
-    /// The archives of the releases that are withdrawn after this commit, among the files it changed.
+    /// Returns the archives of the releases that this commit withdrew.
     fn newly_withdrawn(&self, deltas: &[DiffDelta<'_>]) -> Vec<String> {
         let skills = deltas.iter().filter(|delta| path_of(delta).is_some_and(|path| shard::skill_at(path).is_some()));
         let files = skills.filter_map(|delta| self.new.read_blob(delta.new_file().id()).ok());

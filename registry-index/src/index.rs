@@ -1,4 +1,4 @@
-//! [`Index`]: making, opening and reading an index.
+//! [`Index`]: creating, opening and reading an index.
 
 use std::{
     collections::BTreeSet,
@@ -19,93 +19,93 @@ use crate::{
     store::{Snapshot, Store},
 };
 
-/// How often, and after which pause, a folder that another process may be filling is looked at.
+/// Number of attempts, and delay between them, for a folder that another process may be initializing.
 const SETTLE_TRIES: u32 = 10;
 const SETTLE_PAUSE: Duration = Duration::from_millis(20);
 
-/// An index in a folder of this machine.
+/// An index in a folder on this machine.
 ///
-/// One value serves one thread at a time (it is `Send`, not `Sync`); any number of values, in any number
-/// of processes, may be open on one folder. Every call sees the newest commit, unless one was pinned
+/// A value can be used by one thread at a time (it is `Send`, not `Sync`). Any number of values, in any number of
+/// processes, may be open on the same folder. Every call reads the newest commit, unless a commit was pinned
 /// ([`Index::open_at`]).
 pub struct Index {
     pub(crate) store: Store,
     pub(crate) config: Config,
 }
 
-/// What of an index can be read.
+/// The readable entries of an index, and errors for the others.
 #[derive(Debug, Default)]
 pub struct Readable {
-    /// The newest release of every skill whose lines are all sound, sorted by owner and name.
+    /// Newest release of every skill without damaged entries, sorted by owner and name.
     pub entries: Vec<Entry>,
-    /// Why the others were left out.
+    /// Errors of the skills that were left out.
     pub damaged: Vec<ReadError>,
 }
 
-/// One file of the tree, as the sparse index serves it over HTTP.
+/// A file of the tree, as the sparse index serves it over HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexFile {
-    /// The content.
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// The hexadecimal id of git's blob: changes with the content, and fits an ETag.
+    /// Hexadecimal id of the git blob. It changes with the content and can serve as an ETag.
     pub id: String,
 }
 
-/// Why a folder did not become an index.
+/// Reasons why an index was not created.
 #[derive(Debug, Error)]
 pub enum InitError {
-    /// The folder has something in it, and it is no index.
+    /// The folder is not empty, and is not an index.
     #[error("{} is not empty and is no index", .0.display())]
     NotEmpty(PathBuf),
-    /// The folder cannot be made or listed.
+    /// The folder cannot be created or listed.
     #[error("{} cannot be used: {source}", path.display())]
     Folder {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// git failed.
+    /// A git operation failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The index was made and cannot be opened.
+    /// The index was created but cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
 }
 
-/// Why a folder cannot be opened as an index.
+/// Reasons why a folder cannot be opened as an index.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    /// No folder, no git repository, or one without a `config.json` that this version reads.
+    /// The folder does not exist, is not a git repository, or does not have a `config.json` that this version reads.
     #[error("{} is not a registry: {reason}", path.display())]
     NotARegistry {
-        /// The folder as given.
+        /// Path as given by the caller.
         path: PathBuf,
-        /// What is missing or wrong, as a lower-case fragment.
+        /// Missing or invalid part, as a lower-case fragment.
         reason: String,
     },
 }
 
-/// Why an index cannot be read.
+/// Reasons why an index cannot be read.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// git failed.
+    /// A git operation failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A line is damaged; [`Index::verify`] names them all.
+    /// An entry is damaged. [`Index::verify`] reports all of them.
     #[error("line {line} of {path} in the index is damaged: {source}")]
     Line {
-        /// The file in the tree.
+        /// Path of the file in the tree.
         path: String,
-        /// The line, from 1.
+        /// Number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Problem with the line.
         source: LineError,
     },
 }
 
 impl InitError {
-    /// Whether another process that makes the same index at this moment would explain the error.
+    /// Returns whether the error may be caused by another process that is creating the same index.
     fn is_of_the_moment(&self) -> bool {
         match self {
             Self::NotEmpty(_) => true,
@@ -122,10 +122,10 @@ impl From<git2::Error> for ReadError {
 }
 
 impl Index {
-    /// Makes a new, empty index in a folder that is empty or does not exist; opens the one that is there.
+    /// Creates an empty index in a folder that is empty or does not exist. Opens an existing index.
     ///
     /// # Errors
-    /// [`InitError`] when the folder holds anything else, or cannot be written.
+    /// [`InitError`] if the folder contains anything else, or cannot be written.
     pub fn init(dir: &Path, stamp: &Stamp) -> Result<Self, InitError> {
         for _ in 1..SETTLE_TRIES {
             match Self::try_init(dir, stamp) {
@@ -136,7 +136,7 @@ impl Index {
         Self::try_init(dir, stamp)
     }
 
-    /// Opens an index: the bare repository itself, or a plain clone of one, which can only be read.
+    /// Opens an index: the bare repository, or a plain clone of it, which is read-only.
     ///
     /// # Errors
     /// [`OpenError::NotARegistry`] with the reason.
@@ -157,9 +157,9 @@ impl Index {
         Ok(Self { store, config })
     }
 
-    /// Opens an index as it was at a commit, whatever its branch does meanwhile: a mirror of one that is
-    /// elsewhere, of which the objects that will be asked for must be here. What is appended, or flagged, becomes a
-    /// commit on that one which no branch has; [`Index::take_draft`] names it.
+    /// Opens a mirror of a remote index at a commit, independent of its branch. All objects that will be read must be
+    /// available locally. A change becomes a draft: a commit on top of the pinned one that no branch has.
+    /// [`Index::take_draft`] returns its id.
     ///
     /// # Errors
     /// [`OpenError::NotARegistry`] with the reason.
@@ -171,44 +171,44 @@ impl Index {
         Ok(Self { store, config })
     }
 
-    /// The commit that the last change of an index opened at a commit has made; `None` when nothing had to
-    /// change, or it was taken. It counts once the branch of the index that was mirrored stands at it.
+    /// Takes the id of the draft commit that the last change of a pinned index made; `None` if nothing changed or it
+    /// was already taken. The change takes effect when the branch of the remote index is at this commit.
     #[must_use]
     pub fn take_draft(&self) -> Option<String> {
         self.store.take_draft().map(|commit| commit.to_string())
     }
 
-    /// The folder that was opened.
+    /// Returns the folder that was opened.
     #[must_use]
     pub fn dir(&self) -> &Path {
         self.store.dir()
     }
 
-    /// What `config.json` said when the index was opened.
+    /// Returns the configuration in `config.json` at the time of opening.
     #[must_use]
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// Whether releases can be appended here: `false` for a clone with a working copy.
+    /// Returns whether releases can be appended: `false` for a clone with a working copy.
     #[must_use]
     pub fn is_writable(&self) -> bool {
         self.store.is_writable()
     }
 
-    /// The newest commit, as 40 hexadecimal digits: changes with every release and every flag.
+    /// Returns the newest commit as 40 hexadecimal digits. It changes with every release and every flag.
     ///
     /// # Errors
-    /// [`ReadError::Store`] when git fails.
+    /// [`ReadError::Store`] if git fails.
     pub fn revision(&self) -> Result<String, ReadError> {
         Ok(self.store.snapshot()?.commit.id().to_string())
     }
 
-    /// Whether the index, as it is now, has grown from a commit seen before (or is still there). An index
-    /// that has not was rewritten, and with it yanks may have been taken back.
+    /// Returns whether the current commit equals or descends from a commit seen before. Otherwise the history was
+    /// rewritten, and yanks may have been undone.
     ///
     /// # Errors
-    /// [`ReadError::Store`] when git fails. An unknown or malformed commit is no error, but `false`.
+    /// [`ReadError::Store`] if git fails. An unknown or malformed commit is not an error; the result is `false`.
     pub fn has_grown_from(&self, revision: &str) -> Result<bool, ReadError> {
         let repo = self.store.repo();
         let Ok(old) = Oid::from_str(revision) else { return Ok(false) };
@@ -219,30 +219,30 @@ impl Index {
         Ok(repo.graph_descendant_of(now, old)?)
     }
 
-    /// All releases of a skill in order of publishing, yanked and withdrawn ones included; none when the
-    /// index does not know the skill. Lines of later formats are skipped.
+    /// Returns all releases of a skill in order of publishing, including yanked and withdrawn ones. The result is empty
+    /// for an unknown skill. Entries of later formats are skipped.
     ///
     /// # Errors
-    /// [`ReadError`] when git fails or a line is damaged.
+    /// [`ReadError`] if git fails or an entry is damaged.
     pub fn releases(&self, name: &QualifiedName) -> Result<Vec<Entry>, ReadError> {
         let Some(path) = shard::skill_file(name) else { return Ok(Vec::new()) };
         Ok(read_lines(&self.store.snapshot()?, &path)?.into_entries())
     }
 
-    /// The owners who have published a skill of this name, sorted.
+    /// Returns the owners who have published a skill of this name, sorted.
     ///
     /// # Errors
-    /// [`ReadError::Store`] when git fails.
+    /// [`ReadError::Store`] if git fails.
     pub fn owners_of(&self, name: &SkillName) -> Result<Vec<Owner>, ReadError> {
         let Some(folder) = shard::name_folder(name) else { return Ok(Vec::new()) };
         let names = self.store.snapshot()?.names_in(&folder)?;
         Ok(names.iter().filter_map(|owner| Owner::parse(owner).ok()).collect())
     }
 
-    /// Every skill of the index, sorted by owner and name.
+    /// Returns the names of all skills, sorted by owner and name.
     ///
     /// # Errors
-    /// [`ReadError::Store`] when git fails.
+    /// [`ReadError::Store`] if git fails.
     pub fn names(&self) -> Result<Vec<QualifiedName>, ReadError> {
         let files = self.store.snapshot()?.files(shard::is_shard)?;
         let mut names: Vec<_> = files.iter().filter_map(|(path, _)| shard::skill_at(path)).collect();
@@ -250,10 +250,10 @@ impl Index {
         Ok(names)
     }
 
-    /// The skills whose files changed since a commit, sorted; `None` when the commit is not known here.
+    /// Returns the skills whose files changed since a commit, sorted; `None` if the commit is unknown.
     ///
     /// # Errors
-    /// [`ReadError::Store`] when git fails.
+    /// [`ReadError::Store`] if git fails.
     pub fn changed_since(&self, revision: &str) -> Result<Option<Vec<QualifiedName>>, ReadError> {
         let repo = self.store.repo();
         let Some(old) = Oid::from_str(revision).ok().and_then(|old| repo.find_commit(old).ok()) else {
@@ -265,10 +265,10 @@ impl Index {
         Ok(Some(paths.filter_map(shard::skill_at).collect::<BTreeSet<_>>().into_iter().collect()))
     }
 
-    /// The skills whose names begin as this one does, in no order: those in its folder's parent.
+    /// Returns the skills whose names have the same beginning, unordered: those that share its parent folder.
     ///
     /// # Errors
-    /// [`ReadError::Store`] when git fails.
+    /// [`ReadError::Store`] if git fails.
     pub fn names_beside(&self, name: &SkillName) -> Result<Vec<QualifiedName>, ReadError> {
         let folder = shard::name_folder(name);
         let Some((parent, _)) = folder.as_deref().and_then(|folder| folder.rsplit_once('/')) else {
@@ -284,10 +284,10 @@ impl Index {
         Ok(names)
     }
 
-    /// The names in the folder of this one's that `is_near` takes, without the name itself.
+    /// Returns the names in the same parent folder for which `is_near` is true, except the name itself.
     ///
     /// # Errors
-    /// [`ReadError::Store`] when git fails.
+    /// [`ReadError::Store`] if git fails.
     pub fn names_near(
         &self,
         name: &SkillName,
@@ -302,11 +302,11 @@ impl Index {
         Ok(near.filter_map(|other| SkillName::parse_standard(other).ok()).collect())
     }
 
-    /// The newest release of every skill, sorted by owner and name; a skill with nothing but yanked or
-    /// withdrawn releases is left out.
+    /// Returns the newest release of every skill, sorted by owner and name. A skill whose releases are all yanked,
+    /// withdrawn, under quarantine or on hold is left out.
     ///
     /// # Errors
-    /// [`ReadError`] when git fails or a line is damaged.
+    /// [`ReadError`] if git fails or an entry is damaged.
     pub fn all(&self) -> Result<Vec<Entry>, ReadError> {
         let Readable { entries, damaged } = self.readable()?;
         match damaged.into_iter().next() {
@@ -315,11 +315,11 @@ impl Index {
         }
     }
 
-    /// As [`Index::all`], without the skills of which a line is damaged: these are told beside. A skill is
-    /// left out whole, since what its damaged line says, such as a yank, is not known.
+    /// Like [`Index::all`], but reports skills with damaged entries separately. Such a skill is left out completely,
+    /// because the content of its damaged entry, such as a yank, is unknown.
     ///
     /// # Errors
-    /// [`ReadError::Store`] when git fails on the index as a whole.
+    /// [`ReadError::Store`] if git fails for the index as a whole.
     pub fn readable(&self) -> Result<Readable, ReadError> {
         let mut entries = Vec::new();
         let damaged = self.visit_skills(|releases| entries.extend(newest(&releases, false).cloned()))?;
@@ -327,11 +327,11 @@ impl Index {
         Ok(Readable { entries, damaged })
     }
 
-    /// Visits all releases of each skill, one skill after the other in no order, as of one commit. Skills of which a line
-    /// is damaged are left out and returned.
+    /// Calls `visit` with all releases of each skill, in no particular order, for one commit. Skills with damaged
+    /// entries are left out, and their errors are returned.
     ///
     /// # Errors
-    /// [`ReadError::Store`] when git fails on the index as a whole.
+    /// [`ReadError::Store`] if git fails for the index as a whole.
     pub fn visit_skills(&self, mut visit: impl FnMut(Vec<Entry>)) -> Result<Vec<ReadError>, ReadError> {
         let snapshot = self.store.snapshot()?;
         let mut damaged = Vec::new();
@@ -348,21 +348,21 @@ impl Index {
         Ok(damaged)
     }
 
-    /// One file of the index by its path in the tree, `pd/f-/pdf-forms/acme`; `None` when there is none.
-    /// Any text is a safe path, since only the tree of the newest commit is asked.
+    /// Reads a file by its path in the tree, such as `pd/f-/pdf-forms/acme`; `None` if it does not exist. Any text is
+    /// safe as a path, because only the tree of the newest commit is searched.
     ///
     /// # Errors
-    /// [`ReadError::Store`] when git fails.
+    /// [`ReadError::Store`] if git fails.
     pub fn file(&self, path: &str) -> Result<Option<IndexFile>, ReadError> {
         let snapshot = self.store.snapshot()?;
         let Some(id) = snapshot.blob_id(path)? else { return Ok(None) };
         Ok(Some(IndexFile { bytes: snapshot.read_blob(id)?, id: id.to_string() }))
     }
 
-    /// The paths of all files of the newest commit, sorted: what [`Index::file`] can be asked for.
+    /// Returns the paths of all files in the newest commit, sorted. These are the valid arguments of [`Index::file`].
     ///
     /// # Errors
-    /// [`ReadError::Store`] when git fails.
+    /// [`ReadError::Store`] if git fails.
     pub fn paths(&self) -> Result<Vec<String>, ReadError> {
         let mut paths: Vec<String> =
             self.store.snapshot()?.files(|_| true)?.into_iter().map(|(path, _)| path).collect();
@@ -396,7 +396,7 @@ impl fmt::Debug for Index {
     }
 }
 
-/// The lines of one skill's file; none when there is no such file.
+/// Reads the entries of one skill's file; empty if the file does not exist.
 pub(crate) fn read_lines(snapshot: &Snapshot<'_>, path: &str) -> Result<Lines, ReadError> {
     match snapshot.read(path)? {
         Some(bytes) => parse_lines(path, &bytes),
@@ -404,7 +404,7 @@ pub(crate) fn read_lines(snapshot: &Snapshot<'_>, path: &str) -> Result<Lines, R
     }
 }
 
-/// Reads a skill's file; a line of another skill than the path's is damage like any other.
+/// Parses a skill's file. An entry of another skill is an error, like other damage.
 pub(crate) fn parse_lines(path: &str, bytes: &[u8]) -> Result<Lines, ReadError> {
     let bad = |line, source| ReadError::Line { path: path.to_owned(), line, source };
     let lines = Lines::parse(bytes).map_err(|found| bad(found.number, found.error))?;

@@ -1,17 +1,15 @@
-//! The index of a registry: a git repository that says which releases of which skills exist, and
-//! holds their archives.
+//! The index of a registry: a git repository that lists the releases of all skills and contains their archives.
 //!
-//! The principal type is [`Index`]: a folder with such a repository, opened for reading and, when it
-//! is bare, for publishing. An index holds one file a skill ([`shard`]) with one JSON line a release
-//! ([`Entry`]), and one `.skill` archive for each distinct content. The whole contract, as another
-//! program has to know it, is `FORMAT.md` beside this crate.
+//! The principal type is [`Index`]: a folder with such a repository, opened for reading and, if it is bare, for
+//! publishing. An index has one file for each skill ([`shard`]) with one JSON line for each release ([`Entry`]), and
+//! one `.skill` archive for each distinct content. `FORMAT.md` next to this crate is the complete specification for
+//! other programs.
 //!
-//! - Every change is one commit: the archive and the line that names it appear together, and the
-//!   branch is moved only if nobody else has moved it in between.
+//! - Every change is one commit: the archive and its entry appear together. The branch is moved by compare-and-swap.
 //! - Only a [`scan::Cleared`] bundle can be appended.
-//! - Lines are never taken back; three flags of a line can change, `yanked`, `withdrawn` and `status`.
+//! - Entries are never removed. Only three flags of an entry can change: `yanked`, `withdrawn` and `status`.
 //!
-//! Sizes are in bytes, times are UTC to the second.
+//! Sizes are in bytes, times are UTC with a precision of seconds.
 
 mod as_text;
 mod config;

@@ -1,38 +1,38 @@
-//! [`Lines`]: one file of the index, which is all releases of one skill.
+//! [`Lines`]: one file of the index, with all releases of one skill.
 
 use semver::Version;
 
 use crate::{Entry, LineError, entry::Withdrawal};
 
-/// The lines of one skill's file, in order of publishing. Lines of later formats are kept as they are.
+/// Lines of one skill's file, in order of publishing. Lines of later formats are kept unchanged.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Lines(Vec<Line>);
 
-/// One line of the file.
+/// A line of the file.
 #[derive(Debug, Clone)]
 pub(crate) enum Line {
-    /// A release.
+    /// A release in the current format.
     Known(Box<Entry>),
-    /// A line of a later format, skipped by readers and kept by writers.
+    /// A line of a later format. Readers skip it and writers keep it.
     Later(String),
 }
 
-/// A line that is neither.
+/// A line that cannot be parsed.
 #[derive(Debug)]
 pub(crate) struct BadLine {
-    /// Counted from 1.
+    /// Number of the line, from 1.
     pub number: usize,
-    /// What is wrong.
+    /// Problem with the line.
     pub error: LineError,
 }
 
 impl Lines {
-    /// Reads a file; the first bad line is an error.
+    /// Parses a file. The first invalid line is an error.
     pub fn parse(bytes: &[u8]) -> Result<Self, BadLine> {
         Self::parse_each(bytes).map(|(_, line)| line).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Each line that is not empty, with its number from 1.
+    /// Parses each line that is not empty, and returns it with its number from 1.
     pub fn parse_each(bytes: &[u8]) -> impl Iterator<Item = (usize, Result<Line, BadLine>)> {
         let numbered = bytes.split(|byte| *byte == b'\n').enumerate().map(|(at, line)| (at + 1, line));
         numbered.filter(|(_, line)| !line.trim_ascii().is_empty()).map(|(number, line)| {
@@ -41,7 +41,7 @@ impl Lines {
         })
     }
 
-    /// The file, every line with its line end.
+    /// Formats the file, with a line feed after every line.
     pub fn to_bytes(&self) -> Vec<u8> {
         self.0.iter().flat_map(|line| [line.text(), "\n".to_owned()]).collect::<String>().into_bytes()
     }
@@ -50,7 +50,7 @@ impl Lines {
         self.0.iter().filter_map(Line::entry)
     }
 
-    /// The releases, each with the number of its line, from 1, empty lines not counted.
+    /// Returns the releases with their line numbers from 1, not counting empty lines.
     pub fn numbered_entries(&self) -> impl Iterator<Item = (usize, &Entry)> {
         self.0.iter().enumerate().filter_map(|(at, line)| Some((at + 1, line.entry()?)))
     }
@@ -67,17 +67,17 @@ impl Lines {
         self.0.push(Line::Known(Box::new(entry)));
     }
 
-    /// Whether a line has the version; build metadata does not tell two versions apart.
+    /// Returns whether a line has this version, ignoring build metadata.
     pub fn has_version(&self, version: &Version) -> bool {
         self.0.iter().filter_map(Line::version).any(|found| found.cmp_precedence(version).is_eq())
     }
 
-    /// The release of a version.
+    /// Returns the release with this version, ignoring build metadata.
     pub fn find(&self, version: &Version) -> Option<&Entry> {
         self.entries().find(|entry| entry.version.cmp_precedence(version).is_eq())
     }
 
-    /// Puts a changed release in the place of the one with the same version.
+    /// Replaces the release that has the same version.
     pub fn replace(&mut self, changed: Entry) {
         let same = |line: &&mut Line| line.entry().is_some_and(|entry| entry.version == changed.version);
         if let Some(line) = self.0.iter_mut().find(same) {
@@ -85,7 +85,7 @@ impl Lines {
         }
     }
 
-    /// Whether `self` is `older` with nothing but flags changed and lines added at the end.
+    /// Returns whether `self` extends `older`: only flags were changed, and lines were added at the end.
     pub fn only_grew_from(&self, older: &Self) -> bool {
         older.0.len() <= self.0.len() && older.0.iter().zip(&self.0).all(|(old, new)| new.may_follow(old))
     }
@@ -106,7 +106,7 @@ impl Line {
         }
     }
 
-    /// The version, also of a line of a later format, as far as it can be guessed.
+    /// Returns the version. In a line of a later format, it is read if the field has the same form.
     fn version(&self) -> Option<Version> {
         match self {
             Self::Known(entry) => Some(entry.version.clone()),

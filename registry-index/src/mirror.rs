@@ -1,4 +1,4 @@
-//! [`Index::take_over`]: an index that has some files of one that is elsewhere, byte for byte.
+//! [`Index::take_over`]: stores some files of a remote index locally, byte for byte.
 
 use thiserror::Error;
 
@@ -9,16 +9,16 @@ use crate::{
     store::{Change, Step, TreeEdit},
 };
 
-/// Why files of an index elsewhere were not taken over.
+/// Reasons why files of a remote index were not stored.
 #[derive(Debug, Error)]
 pub enum MirrorError {
-    /// A file lost something that was seen in it: the index elsewhere was written anew.
+    /// A file lost content that was seen before: the remote index was rewritten.
     #[error("{0} does not hold all that was seen in it before")]
     WentBack(String),
-    /// A file cannot be read, or what is here of it.
+    /// The new or the stored version of a file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// git failed.
+    /// A git operation failed.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -30,8 +30,8 @@ impl From<git2::Error> for MirrorError {
 }
 
 impl Index {
-    /// Puts files in the place of those that are here, `None` for one that is gone elsewhere. Files of skills and owners
-    /// may only have grown, unless `accepts_rewrite`.
+    /// Replaces local files with those of the remote index; `None` for a file that was removed. Unless
+    /// `accepts_rewrite` is set, files of skills and owners must extend their earlier versions.
     ///
     /// # Errors
     /// [`MirrorError`]; nothing has changed then.

@@ -1,4 +1,4 @@
-//! [`OwnerFile`]: an owner and the keys with which they sign, and whether a release is signed with one.
+//! [`OwnerFile`]: the signing keys of an owner, and verification of releases against them.
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -13,77 +13,77 @@ use crate::{
 
 const FORMAT: u64 = 1;
 
-/// The file of an owner. What is in it and not known here stays.
+/// The file of an owner. Unknown fields are preserved.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnerFile {
     raw: Map<String, Value>,
     keys: Vec<OwnerKey>,
 }
 
-/// A key of an owner.
+/// A signing key of an owner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OwnerKey {
-    /// The key.
+    /// Public key for verification.
     pub key: PublicKey,
-    /// When it was added.
+    /// Time at which it was added, if recorded.
     pub added_at: Option<Timestamp>,
-    /// Since when it signs nothing new; releases that came in before stay signed.
+    /// Time from which it can no longer sign releases. Releases published earlier remain valid.
     pub retired_at: Option<Timestamp>,
-    /// The signature of an older key over the [`key_statement`] of this one.
+    /// Signature of an older key over the [`key_statement`] of this key.
     pub vouched_by: Option<String>,
     raw: Map<String, Value>,
 }
 
-/// Why an owner's file cannot be used.
+/// Reasons why an owner's file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum OwnerFileError {
-    /// No JSON, or not of this form.
+    /// The file is not JSON, or has the wrong structure.
     #[error("the owner's file is damaged: {0}")]
     Damaged(String),
-    /// A later format.
+    /// The file has a later format.
     #[error("the owner's file has the unknown format {0}")]
     Format(u64),
 }
 
-/// Why a release is not signed by its owner, although it has a signature.
+/// Reasons why a release's signature is not valid for its owner.
 #[derive(Debug, Error)]
 pub enum SignerError {
-    /// It is no signature of this release.
+    /// The signature is invalid or not over this release.
     #[error("the signature of {release} is not good: {reason}")]
     Bad {
-        /// `owner/name version`.
+        /// Full name and version of the release.
         release: String,
-        /// What is wrong with it.
+        /// Problem with the signature.
         reason: SignatureError,
     },
-    /// By a key that the owner does not have.
+    /// The release is signed with a key that is not its owner's.
     #[error("{release} is signed with the key {key}, which is not a key of {owner}: {}", known_keys(known))]
     NotTheOwners {
-        /// `owner/name version`.
+        /// Full name and version of the release.
         release: String,
-        /// The owner.
+        /// Owner of the skill.
         owner: Owner,
-        /// The fingerprint of the key.
+        /// Fingerprint of the key that signed the release.
         key: String,
-        /// Those of the owner's keys.
+        /// Fingerprints of the owner's current keys.
         known: Vec<String>,
     },
-    /// By a key that signed nothing new any more.
+    /// The release was published after its key was retired.
     #[error("{release} came in after its key {key} was retired, on {at}")]
     Retired {
-        /// `owner/name version`.
+        /// Full name and version of the release.
         release: String,
-        /// The fingerprint of the key.
+        /// Fingerprint of the key that signed the release.
         key: String,
-        /// When it was retired.
+        /// Time at which the key was retired.
         at: Timestamp,
     },
     /// The owner's file cannot be read.
     #[error("{path} in the index cannot be used: {reason}")]
     OwnerFile {
-        /// The file in the tree.
+        /// Path of the file in the tree.
         path: String,
-        /// What is wrong with it.
+        /// Problem with the file.
         reason: OwnerFileError,
     },
     /// The index cannot be read.
@@ -91,43 +91,43 @@ pub enum SignerError {
     Read(#[from] ReadError),
 }
 
-/// Why a key was not added or retired.
+/// Reasons why a key was not added or retired.
 #[derive(Debug, Error)]
 pub enum KeyChangeError {
     /// The owner does not have the key.
     #[error("{owner} has no key {key}: {}", known_keys(known))]
     Unknown {
-        /// The owner.
+        /// Owner of the keys.
         owner: Owner,
-        /// The fingerprint asked for.
+        /// Fingerprint given by the caller.
         key: String,
-        /// Those that there are.
+        /// Fingerprints of the owner's keys.
         known: Vec<String>,
     },
-    /// The key was retired once, and stays so.
+    /// The key was retired, and a retired key cannot be added again.
     #[error("the key {key} of {owner} was retired, and a retired key is not taken back")]
     WasRetired {
-        /// The owner.
+        /// Owner of the key.
         owner: Owner,
-        /// The fingerprint.
+        /// Fingerprint of the retired key.
         key: String,
     },
-    /// The signature that vouches for the key is not one of the owner's.
+    /// The voucher's signature was not made by a current key of the owner.
     #[error("no key with which {owner} signs vouches for {key}: {reason}")]
     NotVouched {
-        /// The owner.
+        /// Owner of the keys.
         owner: Owner,
-        /// The fingerprint of the new key.
+        /// Fingerprint of the new key.
         key: String,
-        /// The fault of the signature.
+        /// Problem with the signature.
         reason: String,
     },
     /// The owner's file cannot be read.
     #[error("{path} in the index cannot be used: {reason}")]
     OwnerFile {
-        /// The file in the tree.
+        /// Path of the file in the tree.
         path: String,
-        /// What is wrong with it.
+        /// Problem with the file.
         reason: OwnerFileError,
     },
     /// The index cannot be changed.
@@ -148,22 +148,22 @@ fn known_keys(known: &[String]) -> String {
     }
 }
 
-/// What becomes of a key.
+/// A change of an owner's keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyChange {
-    /// It signs from now on.
+    /// Adds a key that can sign releases from now on.
     Add {
-        /// The key.
+        /// Public key to add.
         key: PublicKey,
-        /// The signature of an older key over its [`key_statement`].
+        /// Signature of an older key over its [`key_statement`].
         vouched_by: Option<String>,
     },
-    /// The one with this fingerprint signs nothing new from now on.
+    /// Retires the key with this fingerprint, which can then no longer sign releases.
     Retire(String),
 }
 
 impl OwnerFile {
-    /// The file of an owner without keys.
+    /// Creates the file of an owner without keys.
     #[must_use]
     pub fn new(owner: &Owner) -> Self {
         let mut raw = Map::new();
@@ -172,7 +172,7 @@ impl OwnerFile {
         Self { raw, keys: Vec::new() }
     }
 
-    /// Reads the file.
+    /// Parses an owner's file.
     ///
     /// # Errors
     /// [`OwnerFileError`]
@@ -193,7 +193,7 @@ impl OwnerFile {
         Ok(Self { keys: keys.into_iter().map(OwnerKey::parse).collect::<Result<_, _>>()?, raw })
     }
 
-    /// The text of the file.
+    /// Formats the file as JSON with a line feed.
     #[must_use]
     pub fn to_text(&self) -> String {
         let mut raw = self.raw.clone();
@@ -202,31 +202,31 @@ impl OwnerFile {
         format!("{}\n", Value::Object(raw))
     }
 
-    /// The keys in the order in which they were added.
+    /// Returns all keys in the order in which they were added.
     #[must_use]
     pub fn keys(&self) -> &[OwnerKey] {
         &self.keys
     }
 
-    /// The fingerprints of the keys that sign now.
+    /// Returns the fingerprints of the keys that are not retired.
     #[must_use]
     pub fn signing(&self) -> Vec<String> {
         self.keys.iter().filter(|key| key.retired_at.is_none()).map(|key| key.key.fingerprint()).collect()
     }
 
-    /// The fingerprints of all keys, retired ones too.
+    /// Returns the fingerprints of all keys, including retired ones.
     #[must_use]
     pub fn all_fingerprints(&self) -> Vec<String> {
         self.keys.iter().map(|key| key.key.fingerprint()).collect()
     }
 
-    /// The one of the owner's keys.
+    /// Returns the owner's entry for a public key.
     #[must_use]
     pub fn find(&self, key: &PublicKey) -> Option<&OwnerKey> {
         self.keys.iter().find(|known| known.key == *key)
     }
 
-    /// Whether every key of an older state is here as it was, or has been retired since.
+    /// Returns whether every key of an older state is unchanged here, or was retired since.
     #[must_use]
     pub fn only_grew_from(&self, old: &Self) -> bool {
         let is_kept = |old: &OwnerKey| {
@@ -244,15 +244,15 @@ impl OwnerFile {
         self.keys.push(OwnerKey { key, added_at: Some(at), retired_at: None, vouched_by: None, raw });
     }
 
-    /// Whether the owner had a key to sign with at a time, as far as the file says when.
+    /// Returns whether the owner had a current key at a time, according to the recorded times.
     #[must_use]
     pub fn signed_at(&self, at: Timestamp) -> bool {
         let was_added = |key: &&OwnerKey| key.added_at.is_none_or(|added| added < at);
         self.keys.iter().filter(was_added).any(|key| key.retired_at.is_none_or(|retired| retired > at))
     }
 
-    /// The fingerprints of the keys that vouch for one: the key that signed for it, the one that signed for that, and so
-    /// on. A key that was retired before the other was added vouches for nothing.
+    /// Returns the fingerprints of the keys that vouch for a key, directly or through other keys. A key that was
+    /// retired before the other was added cannot vouch for it.
     #[must_use]
     pub fn vouchers(&self, owner: &Owner, key: &str) -> Vec<String> {
         let by_fingerprint = |wanted: &str| self.keys.iter().find(|key| key.key.fingerprint() == wanted);
@@ -269,7 +269,7 @@ impl OwnerFile {
         found
     }
 
-    /// The older key that vouches for one.
+    /// Returns the older key that vouches directly for a key.
     fn voucher(&self, owner: &Owner, key: &OwnerKey) -> Option<&OwnerKey> {
         let by = signed_with(key.vouched_by.as_deref()?, &key_statement(owner, &key.key)).ok()?;
         let was_signing = |by: &&OwnerKey| match (by.retired_at, key.added_at) {
@@ -280,7 +280,7 @@ impl OwnerFile {
         self.find(&by).filter(was_signing)
     }
 
-    /// Refuses a signature that does not vouch for a key.
+    /// Checks that a signature vouches for a key.
     fn check_voucher(&self, owner: &Owner, key: &PublicKey, signature: &str) -> Result<(), KeyChangeError> {
         let not = |reason: String| KeyChangeError::NotVouched { owner: owner.clone(), key: key.fingerprint(), reason };
         let by = signed_with(signature, &key_statement(owner, key)).map_err(|error| not(error.to_string()))?;
@@ -319,20 +319,20 @@ impl OwnerKey {
 }
 
 impl Index {
-    /// The file of an owner; one without keys when there is none.
+    /// Reads the file of an owner. A missing file is an owner without keys.
     ///
     /// # Errors
-    /// [`SignerError::OwnerFile`] when it is damaged, [`SignerError::Read`] when git fails.
+    /// [`SignerError::OwnerFile`] if it is damaged, [`SignerError::Read`] if git fails.
     pub fn owner(&self, owner: &Owner) -> Result<OwnerFile, SignerError> {
         let snapshot = self.store.snapshot().map_err(ReadError::from)?;
         let parsed = read(&snapshot, owner).map_err(ReadError::from)?;
         parsed.map_err(|reason| SignerError::OwnerFile { path: shard::owner_file(owner), reason })
     }
 
-    /// The key of its owner with which a release is signed; `None` for one without a signature.
+    /// Returns the owner's key that signed a release; `None` if it is not signed.
     ///
     /// # Errors
-    /// [`SignerError`] when it has a signature that is not its owner's.
+    /// [`SignerError`] if the signature is not valid for its owner.
     pub fn signer(&self, entry: &Entry) -> Result<Option<PublicKey>, SignerError> {
         if entry.signature.is_none() {
             return Ok(None);
@@ -340,7 +340,7 @@ impl Index {
         self.owner(&entry.name.owner)?.signer(entry)
     }
 
-    /// Adds a key to an owner's, or retires one. What is so already is not committed again.
+    /// Adds or retires a key of an owner. A change that is already in effect makes no commit.
     ///
     /// # Errors
     /// [`KeyChangeError`]; nothing has changed then.
@@ -357,14 +357,14 @@ impl Index {
     }
 }
 
-/// The file of an owner in a snapshot.
+/// Reads the file of an owner in a snapshot.
 pub(crate) fn read(base: &Snapshot<'_>, owner: &Owner) -> Result<Result<OwnerFile, OwnerFileError>, git2::Error> {
     let bytes = base.read(&shard::owner_file(owner))?;
     Ok(bytes.map_or_else(|| Ok(OwnerFile::new(owner)), |bytes| OwnerFile::parse(&bytes)))
 }
 
 impl OwnerFile {
-    /// The key of this owner with which a release is signed.
+    /// Returns the key of this owner that signed a release; `None` if it is not signed.
     pub(crate) fn signer(&self, entry: &Entry) -> Result<Option<PublicKey>, SignerError> {
         let Some(signature) = &entry.signature else { return Ok(None) };
         let release = format!("{} {}", entry.name, entry.version);
@@ -384,7 +384,7 @@ impl OwnerFile {
         }
     }
 
-    /// Makes a change; the message of its commit, or `None` where it is so already.
+    /// Applies a change and returns the commit message; `None` if it is already in effect.
     fn change(&mut self, owner: &Owner, change: &KeyChange, at: Timestamp) -> Result<Option<String>, KeyChangeError> {
         match change {
             KeyChange::Add { key, vouched_by } => {

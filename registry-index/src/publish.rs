@@ -1,4 +1,4 @@
-//! Putting a release into the index: [`Index::append`].
+//! [`Index::append`]: adding a release to the index.
 
 use jiff::Timestamp;
 use scan::{Cleared, Verdict};
@@ -16,164 +16,165 @@ use crate::{
     store::{Change, Snapshot, Step, TreeEdit},
 };
 
-/// Who makes a change, and when.
+/// Author and time of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
-    /// The account, as the author of the commit and the line's `publisher` have it.
+    /// Account, recorded as the author of the commit and as the entry's `publisher`.
     pub by: String,
-    /// The time; stored to the second.
+    /// Time of the change, stored with a precision of seconds.
     pub at: Timestamp,
 }
 
-/// What a publisher says of a release. Everything else that its line has is read from the bundle.
+/// Data of a release that its publisher provides. All other fields of the entry are derived from the bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRelease {
-    /// `owner/name`; the name must be the one in the frontmatter.
+    /// Full name; the name without the owner must be the one in the frontmatter.
     pub name: QualifiedName,
-    /// The version.
+    /// Version of the release.
     pub version: Version,
-    /// What changed, for people; the body of the commit message. May be empty.
+    /// Description of the changes, for people. It becomes the body of the commit message and may be empty.
     pub changelog: String,
-    /// The signature over its [`statement`], if it is signed.
+    /// Signature over its [`statement`]; `None` if it is not signed.
     pub signature: Option<String>,
-    /// The release of another owner that it was made from.
+    /// Release of another owner from which it was forked.
     pub forked_from: Option<ForkedFrom>,
-    /// Who publishes, and when.
+    /// Publisher and time of the release.
     pub stamp: Stamp,
 }
 
-/// What became of a release that was appended.
+/// Outcome of appending a release.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Appended {
-    /// The release is new and committed.
+    /// The release is new, and was committed.
     Published(Entry),
-    /// The same content was there already under this version; nothing was written.
+    /// The version already exists with the same content; nothing was written.
     Unchanged(Entry),
 }
 
-/// Why a release was not appended.
+/// Reasons why a release was not appended.
 #[derive(Debug, Error)]
 pub enum AppendError {
-    /// The name is not ASCII, or a device name of Windows.
+    /// The name is not ASCII, or is a device name of Windows.
     #[error("{0} cannot be published: a registry takes ASCII names that are no device name")]
     Name(QualifiedName),
-    /// The bundle's `SKILL.md` does not describe this skill.
+    /// The `SKILL.md` in the bundle does not describe this skill.
     #[error("the bundle is not the skill {name}: {reason}")]
     NotThisSkill {
-        /// The skill that was to be published.
+        /// Full name of the skill to be published.
         name: QualifiedName,
-        /// What differs or is missing.
+        /// Description of the difference or the missing part.
         reason: String,
     },
-    /// The bundle was cleared only because its findings are old ones; a release is judged afresh.
+    /// The bundle has a blocking finding that was allowed only because the baseline has it too. A release is judged
+    /// without a baseline.
     #[error("the bundle has a blocking finding ({rule} in {path}), which no release may have")]
     Blocked {
-        /// The rule.
+        /// Id of the rule.
         rule: String,
-        /// The file.
+        /// Path of the file in the bundle.
         path: String,
     },
-    /// The bundle was only looked at.
+    /// The bundle was scanned, but the configured judge was not called.
     #[error("the judge of [scan.judge] was not asked about the bundle")]
     Unjudged,
-    /// The archive is not what packing the cleared bundle gives.
+    /// The archive is not the packed form of the cleared bundle.
     #[error("the archive is not the packed form of the bundle: expected {expected}, found {found}")]
     Archive {
-        /// The hash of the packed bundle.
+        /// Hash of the packed bundle.
         expected: Digest,
-        /// The hash of the archive given.
+        /// Hash of the archive given.
         found: Digest,
     },
-    /// The version is taken by other content; build metadata does not make another version.
+    /// The version exists with other content. Build metadata does not distinguish versions.
     #[error("{name} {version} exists with other content; publish under another version")]
     VersionExists {
-        /// The skill.
+        /// Full name of the skill.
         name: QualifiedName,
-        /// The version.
+        /// Version that exists already.
         version: Version,
     },
-    /// The version differs by its build metadata alone from one that exists.
+    /// The version differs from an existing one only in build metadata.
     #[error("{name} {existing} exists, and build metadata does not make {version} another version")]
     SameVersion {
-        /// The skill.
+        /// Full name of the skill.
         name: QualifiedName,
-        /// The version asked for.
+        /// Version to be published.
         version: Version,
-        /// The version that exists.
+        /// Version that exists already.
         existing: Box<Version>,
     },
-    /// The version is taken by a release that was withdrawn.
+    /// The version belongs to a release that was withdrawn.
     #[error("{name} {version} was withdrawn ({reason}); publish under another version")]
     Withdrawn {
-        /// The skill.
+        /// Full name of the skill.
         name: QualifiedName,
-        /// The version.
+        /// Version that was withdrawn.
         version: Version,
-        /// Why.
+        /// Reason for the withdrawal.
         reason: String,
     },
-    /// The signature is none of this release.
+    /// The signature is invalid or not over this release.
     #[error("the signature of {release} is not good: {reason}")]
     Signature {
-        /// `owner/name version`.
+        /// Full name and version of the release.
         release: String,
-        /// What is wrong with it.
+        /// Problem with the signature.
         reason: SignatureError,
     },
-    /// The owner signs with other keys.
+    /// The release is signed with a key that is not the owner's.
     #[error("{owner} does not sign with the key {key}: {}", signing_keys(known))]
     OtherKey {
-        /// The owner.
+        /// Owner of the skill.
         owner: Owner,
-        /// The fingerprint of the key.
+        /// Fingerprint of the key that signed the release.
         key: String,
-        /// Those of the owner's keys that are not retired.
+        /// Fingerprints of the owner's keys that are not retired.
         known: Vec<String>,
     },
-    /// The owner retired the key.
+    /// The release is signed with a key that the owner retired.
     #[error("{owner} retired the key {key}, so that it signs no new release: {}", signing_keys(known))]
     RetiredKey {
-        /// The owner.
+        /// Owner of the skill.
         owner: Owner,
-        /// The fingerprint of the key.
+        /// Fingerprint of the retired key.
         key: String,
-        /// Those of the owner's keys that are not retired.
+        /// Fingerprints of the owner's keys that are not retired.
         known: Vec<String>,
     },
-    /// The owner signs releases, and this one is not signed.
+    /// The release is not signed, although its owner has current keys.
     #[error("{release} is not signed, and {owner} signs releases: {}", signing_keys(known))]
     Unsigned {
-        /// `owner/name version`.
+        /// Full name and version of the release.
         release: String,
-        /// The owner.
+        /// Owner of the skill.
         owner: Owner,
-        /// The fingerprints of the owner's keys that are not retired.
+        /// Fingerprints of the owner's keys that are not retired.
         known: Vec<String>,
     },
     /// The owner's file cannot be read.
     #[error("{path} in the index cannot be used: {reason}")]
     OwnerFile {
-        /// The file in the tree.
+        /// Path of the file in the tree.
         path: String,
-        /// What is wrong with it.
+        /// Problem with the file.
         reason: OwnerFileError,
     },
-    /// The index keeps its archives somewhere else, where this crate cannot put one.
+    /// The index keeps its archives at this URL, where this crate cannot write.
     #[error("the index keeps its archives at {0} and cannot take one")]
     Elsewhere(String),
-    /// The archive's place in the tree holds something else: the index is damaged.
+    /// The path of the archive in the tree has other content: the index is damaged.
     #[error("{path} in the index holds something else than the archive of this content")]
     Damaged {
-        /// The path in the tree.
+        /// Path of the archive in the tree.
         path: String,
     },
     /// The index cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The index cannot be changed: a clone, busy, a failure of git.
+    /// The index cannot be changed: it is a clone, is busy, or git failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The line cannot be written.
+    /// The entry cannot be serialized.
     #[error(transparent)]
     Line(#[from] LineError),
 }
@@ -185,7 +186,7 @@ impl From<git2::Error> for AppendError {
 }
 
 impl Stamp {
-    /// The same stamp without the fraction of a second.
+    /// Returns the stamp with the time truncated to seconds.
     #[must_use]
     pub fn to_the_second(&self) -> Self {
         Self { by: self.by.clone(), at: Timestamp::from_second(self.at.as_second()).unwrap_or(self.at) }
@@ -193,7 +194,7 @@ impl Stamp {
 }
 
 impl Appended {
-    /// The release's line.
+    /// Returns the entry of the release.
     #[must_use]
     pub fn entry(&self) -> &Entry {
         match self {
@@ -203,15 +204,15 @@ impl Appended {
 }
 
 impl Index {
-    /// Publishes a release: one commit with the archive, the line and, for an owner's first release, the
-    /// owner's file. `archive` is [`skill::archive::pack`] of the cleared bundle. When it returns, the commit is on
-    /// the disk.
+    /// Publishes a release in one commit: the archive, the entry and, for an owner's first release, the owner's file.
+    /// `archive` is the output of [`skill::archive::pack`] for the cleared bundle. The commit is synced to disk before
+    /// this returns.
     ///
-    /// Of two writers at one time the second plans again on what the first has committed, up to a bound.
+    /// A writer that loses a race with another one retries on top of the other's commit, a limited number of times.
     ///
     /// # Errors
-    /// [`AppendError`] when the release is not acceptable, the version is taken, or git fails; then nothing
-    /// has changed for any reader.
+    /// [`AppendError`] if the release is not acceptable, the version is taken, or git fails. No reader sees a change
+    /// then.
     pub fn append(&self, release: &NewRelease, cleared: &Cleared, archive: &[u8]) -> Result<Appended, AppendError> {
         self.store.check_writable()?;
         let path = shard::skill_file(&release.name).ok_or_else(|| AppendError::Name(release.name.clone()))?;
@@ -244,7 +245,7 @@ impl Index {
         Ok(TreeEdit::Put(path.to_owned(), self.store.write_blob(&lines.to_bytes())?))
     }
 
-    /// The file of an owner who has none yet, and the key of one who has no other.
+    /// Builds the edit of the owner's file: creates it for a new owner, and adds the first key.
     fn owner_edit(
         &self,
         base: &Snapshot<'_>,
@@ -278,7 +279,8 @@ fn signing_keys(known: &[String]) -> String {
 }
 
 impl OwnerFile {
-    /// Why a release signed with `key` is refused; `None` when the owner signs with it, or has no keys yet.
+    /// Returns the reason why a release signed with `key` is rejected; `None` if it is a current key of the owner, or
+    /// the owner does not have keys yet.
     #[must_use]
     pub fn key_refusal(&self, owner: &Owner, key: &PublicKey) -> Option<AppendError> {
         let found = self.find(key);
@@ -295,7 +297,7 @@ impl OwnerFile {
     }
 }
 
-/// The key with which a release is signed.
+/// Returns the key that signed a release.
 fn key_of(release: &NewRelease, cleared: &Cleared) -> Result<Option<PublicKey>, AppendError> {
     let Some(signature) = &release.signature else { return Ok(None) };
     let text = statement(&release.name, &release.version, &cleared.digest());
@@ -303,7 +305,7 @@ fn key_of(release: &NewRelease, cleared: &Cleared) -> Result<Option<PublicKey>, 
     signed_with(signature, &text).map(Some).map_err(bad)
 }
 
-/// The archive, unless another release has brought it already.
+/// Builds the edit that adds the archive; `None` if another release already added it.
 fn bundle_edit(base: &Snapshot<'_>, place: &str, blob: git2::Oid) -> Result<Option<TreeEdit>, AppendError> {
     match base.blob_id(place)? {
         None => Ok(Some(TreeEdit::Put(place.to_owned(), blob))),
@@ -312,7 +314,7 @@ fn bundle_edit(base: &Snapshot<'_>, place: &str, blob: git2::Oid) -> Result<Opti
     }
 }
 
-/// The release that has the version already with the same content; an error if with another.
+/// Returns the existing release with the same version and content. The same version with other content is an error.
 fn existing(lines: &Lines, entry: &Entry) -> Result<Option<Entry>, AppendError> {
     if !lines.has_version(&entry.version) {
         return Ok(None);
@@ -362,7 +364,8 @@ fn fields_of(release: &NewRelease, cleared: &Cleared, archive: &[u8]) -> Result<
     })
 }
 
-/// The verdict over all findings, old ones too. What the publisher accepted warns.
+/// Returns the verdict over all findings, including those in the baseline. Findings that the publisher accepted count
+/// as warnings.
 fn verdict_of(cleared: &Cleared) -> Result<Verdict, AppendError> {
     let (accepted, others): (Vec<_>, Vec<_>) = cleared.report().findings.iter().partition(|finding| finding.waived);
     let accepted = accepted.iter().map(|finding| finding.severity.verdict().min(Verdict::Warn)).max();
@@ -390,7 +393,7 @@ fn frontmatter_of(release: &NewRelease, cleared: &Cleared) -> Result<Frontmatter
     }
 }
 
-/// `owner/name version`, then what changed.
+/// Formats the commit message: full name and version, then the changelog.
 fn message_of(release: &NewRelease) -> String {
     let subject = format!("{} {}\n", release.name, release.version);
     match release.changelog.trim() {

@@ -1,4 +1,4 @@
-//! [`Requirement`]: a skill that another one needs, as `requires` of a frontmatter and of a line has it.
+//! [`Requirement`]: a required skill, as in the `requires` of a frontmatter and of an entry.
 
 use std::{fmt, str::FromStr};
 
@@ -6,45 +6,46 @@ use semver::{Version, VersionReq};
 use skill::{QualifiedName, QualifiedNameError};
 use thiserror::Error;
 
-/// `owner/name`, or `owner/name@range`.
+/// A required skill: `owner/name`, or `owner/name@range`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Requirement {
-    /// The skill.
+    /// Full name of the required skill.
     pub name: QualifiedName,
     range: VersionReq,
-    /// The range as written; empty for any release.
+    /// Range as written; empty for any release.
     text: String,
 }
 
-/// The text is no [`Requirement`].
+/// Reasons why a text is not a [`Requirement`].
 #[derive(Debug, Error)]
 pub enum RequirementError {
-    /// What stands before the `@` is no name.
+    /// The part before the `@` is not a full name.
     #[error("{text:?} requires no skill: {source}")]
     Name {
-        /// The text.
+        /// Text of the requirement.
         text: String,
-        /// What is wrong with it.
+        /// Problem with the name.
         source: QualifiedNameError,
     },
-    /// What stands behind it is no range.
+    /// The part after the `@` is not a version range.
     #[error("{text:?} has no range of versions behind the @: {source}")]
     Range {
-        /// The text.
+        /// Text of the requirement.
         text: String,
-        /// What is wrong with it.
+        /// Problem with the range.
         source: semver::Error,
     },
 }
 
 impl Requirement {
-    /// Whether a version will do. One with a pre-release tag only does where the range names one of the same version.
+    /// Returns whether a version satisfies the requirement. A pre-release satisfies it only if the range has a
+    /// pre-release tag on the same version.
     #[must_use]
     pub fn takes(&self, version: &Version) -> bool {
         self.range.matches(version)
     }
 
-    /// The range as it was written; empty for any release.
+    /// Returns the range as written; empty for any release.
     #[must_use]
     pub fn range(&self) -> &str {
         &self.text
@@ -63,7 +64,8 @@ impl fmt::Display for Requirement {
 impl FromStr for Requirement {
     type Err = RequirementError;
 
-    /// A version alone (`1.2.0`) is that version, as on the command line, where cargo would read `^1.2.0`.
+    /// Parses a requirement. A plain version (`1.2.0`) means exactly that version, as on the command line, whereas
+    /// cargo would read it as `^1.2.0`.
     fn from_str(written: &str) -> Result<Self, RequirementError> {
         let (name, range) = written.split_once('@').unwrap_or((written, ""));
         let (name, text) = (name.trim(), range.trim().to_owned());

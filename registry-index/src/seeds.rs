@@ -1,4 +1,4 @@
-//! The first-party skills that a new registry starts with: [`seeds`], and [`seed`] to publish them.
+//! [`seeds`]: the first-party skills of a new registry; [`seed`]: publishing them.
 
 use jiff::Timestamp;
 use scan::Baseline;
@@ -11,10 +11,10 @@ use thiserror::Error;
 
 use crate::{AppendError, Appended, Index, NewRelease, Stamp};
 
-/// The owner of the first-party skills.
+/// Owner of the first-party skills.
 const OWNER: &str = "skillhub";
 
-/// A skill of `seed/`: its folder, and the files in it.
+/// A skill in `seed/`: its folder, and its files.
 type Seed = (&'static str, &'static [(&'static str, &'static [u8])]);
 
 /// Embeds the named files of `seed/`.
@@ -24,7 +24,7 @@ macro_rules! embedded {
     };
 }
 
-/// Every file of `seed/`; a test compares the list with the folder.
+/// All files in `seed/`. A test compares the list with the folder.
 const SEEDS: &[Seed] = embedded![
     "page-check": ["SKILL.md"],
     "site-monitor": ["SKILL.md"],
@@ -34,62 +34,63 @@ const SEEDS: &[Seed] = embedded![
     "topic-notes": ["SKILL.md"],
 ];
 
-/// Why the first-party skills were not published.
+/// Reasons why the first-party skills were not published.
 #[derive(Debug, Error)]
 pub enum SeedError {
-    /// A path in the list is none.
+    /// A path in the list is invalid.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// The files make no bundle.
+    /// The files are not a valid bundle.
     #[error(transparent)]
     Bundle(#[from] BundleError),
-    /// The owner's name is none.
+    /// The owner's name is invalid.
     #[error(transparent)]
     Owner(#[from] OwnerError),
-    /// A folder's name is none.
+    /// The name of a folder is invalid.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// The frontmatter has no version.
+    /// The frontmatter does not have a valid version.
     #[error("the skill {0} has no readable version")]
     Version(String),
     /// The scanner blocks a skill.
     #[error(transparent)]
     Blocked(#[from] Box<scan::Blocked>),
-    /// The index did not take a skill.
+    /// The index rejected a skill.
     #[error(transparent)]
     Append(#[from] AppendError),
 }
 
-/// What the names of those skills begin with that every agent is shown, because they say how to use skillhub. The others are there to be installed.
+/// Name prefix of the built-in skills. These explain skillhub and are visible to every agent. The other first-party
+/// skills must be installed.
 const BUILT_IN: &str = "skillhub-";
 
-/// The names of the first-party skills that are built in, sorted.
+/// Returns the names of the built-in first-party skills, sorted.
 pub fn builtin_names() -> impl Iterator<Item = SkillName> {
     let built_in = SEEDS.iter().filter(|(folder, _)| folder.starts_with(BUILT_IN));
     built_in.filter_map(|(folder, _)| SkillName::parse_standard(folder).ok())
 }
 
-/// The first-party skills that are built in, sorted by name.
+/// Returns the built-in first-party skills, sorted by name.
 ///
 /// # Errors
-/// As [`seeds`].
+/// Same as [`seeds`].
 pub fn builtins() -> Result<Vec<Bundle>, SeedError> {
     SEEDS.iter().filter(|(folder, _)| folder.starts_with(BUILT_IN)).map(|(_, files)| bundle_of(files)).collect()
 }
 
-/// The first-party skills, sorted by name. They are embedded in the program.
+/// Returns the first-party skills, sorted by name. They are embedded in the program.
 ///
 /// # Errors
-/// [`SeedError`] if an embedded file breaks a rule of the model; a test holds that none does.
+/// [`SeedError`] if an embedded file is invalid. A test checks that none is.
 pub fn seeds() -> Result<Vec<Bundle>, SeedError> {
     SEEDS.iter().map(|(_, files)| bundle_of(files)).collect()
 }
 
-/// Publishes the first-party skills under the owner `skillhub`, each with the version of its frontmatter, and returns
-/// what became of each. Those that are there already are left as they are.
+/// Publishes the first-party skills under the owner `skillhub`, each with the version in its frontmatter, and returns
+/// the outcomes. Existing releases are left unchanged.
 ///
 /// # Errors
-/// [`SeedError`] when the index does not take one; the ones before it stay.
+/// [`SeedError`] if the index rejects a skill. Skills published before it remain.
 pub fn seed(index: &Index, at: Timestamp) -> Result<Vec<Appended>, SeedError> {
     SEEDS.iter().map(|(folder, files)| publish(index, folder, bundle_of(files)?, at)).collect()
 }
@@ -128,7 +129,7 @@ mod tests {
 
     use super::*;
 
-    /// Files below a folder as `folder/path`.
+    /// Lists the files below a folder as `folder/path`.
     #[expect(clippy::disallowed_methods, reason = "the test reads the folder that the list must equal")]
     fn on_disk(dir: &Path, prefix: &str, found: &mut BTreeSet<String>) {
         for child in dir.read_dir().unwrap() {

@@ -1,7 +1,7 @@
-//! Where the file of a skill stands in the tree: [`skill_file`].
+//! [`skill_file`]: the paths of files in the tree of an index.
 //!
-//! The folders are those of cargo's index, so that no folder grows without bound; below them one
-//! folder a name, and in it one file an owner. All owners of a bare name are one folder to list.
+//! The folders are those of cargo's index, which limits the number of entries in a folder. Below them is one folder for
+//! each name, with one file for each owner. All owners of a bare name can be listed from one folder.
 //!
 //! ```text
 //! 1/a/acme   2/ab/acme   3/a/abc/acme   pd/f-/pdf-forms/acme
@@ -9,16 +9,16 @@
 
 use skill::{Owner, QualifiedName, SkillName};
 
-/// The folder of owners' files.
+/// Folder of the owners' files.
 pub const OWNERS: &str = "owners";
-/// The folder of archives, as long as `config.json` says nothing else.
+/// Folder of the archives, unless `config.json` specifies another location.
 pub const BUNDLES: &str = "bundles";
-/// The file that makes a repository an index.
+/// Name of the file that makes a repository an index.
 pub const CONFIG: &str = "config.json";
 
-/// The folder that holds all owners of a name, without a slash at the end.
+/// Returns the folder that has the files of all owners of a name, without a trailing slash.
 ///
-/// `None` when the name cannot be published (not ASCII, or a device name of Windows).
+/// `None` if the name cannot be published (not ASCII, or a device name of Windows).
 #[must_use]
 pub fn name_folder(name: &SkillName) -> Option<String> {
     if !name.is_publishable() {
@@ -34,21 +34,21 @@ pub fn name_folder(name: &SkillName) -> Option<String> {
     })
 }
 
-/// The path of a skill's file: one JSON line a release.
+/// Returns the path of a skill's file, which has one JSON line for each release.
 ///
-/// `None` when the name cannot be published.
+/// `None` if the name cannot be published.
 #[must_use]
 pub fn skill_file(name: &QualifiedName) -> Option<String> {
     Some(format!("{}/{}", name_folder(&name.name)?, name.owner))
 }
 
-/// The path of an owner's file.
+/// Returns the path of an owner's file.
 #[must_use]
 pub fn owner_file(owner: &Owner) -> String {
     format!("{OWNERS}/{owner}.json")
 }
 
-/// The skill whose file stands at a path; `None` for every other path.
+/// Returns the skill whose file is at a path; `None` for every other path.
 #[must_use]
 pub fn skill_at(path: &str) -> Option<QualifiedName> {
     let (folder, owner) = path.rsplit_once('/')?;
@@ -57,7 +57,7 @@ pub fn skill_at(path: &str) -> Option<QualifiedName> {
     (skill_file(&name).as_deref() == Some(path)).then_some(name)
 }
 
-/// Whether a folder at the top of the tree can hold skills' files.
+/// Returns whether a top-level folder can contain skills' files.
 #[must_use]
 pub fn is_shard(folder: &str) -> bool {
     matches!(folder, "1" | "2" | "3") || folder.len() == 2

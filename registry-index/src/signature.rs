@@ -1,6 +1,6 @@
-//! [`PublicKey`] and [`SecretKey`]: signatures of releases, in the form of `ssh-keygen -Y sign` and `verify`.
+//! [`PublicKey`] and [`SecretKey`]: signatures of releases, in the format of `ssh-keygen -Y sign` and `verify`.
 //!
-//! The formats of SSH are read and written by `ssh-key`; the arithmetic of ed25519 is that of `ring`.
+//! `ssh-key` reads and writes the SSH formats; `ring` implements ed25519.
 
 use std::{fmt, str::FromStr};
 
@@ -14,75 +14,76 @@ use ssh_key::{
 };
 use thiserror::Error;
 
-/// The first line of the statement about a release, and the namespace of its signature (`-n` of `ssh-keygen`).
+/// First line of the statement about a release, and the namespace of its signature (`-n` of `ssh-keygen`).
 const RELEASE: &str = "skillhub-release-v1";
 
-/// The first line of the statement about a new key, and the namespace of its signature.
+/// First line of the statement about a new key, and the namespace of its signature.
 const KEY: &str = "skillhub-key-v1";
 
-/// The text that the signature of a release is over.
+/// Returns the text over which a release is signed.
 #[must_use]
 pub fn statement(name: &QualifiedName, version: &Version, digest: &Digest) -> String {
     format!("{RELEASE}\n{name}\n{version}\n{digest}\n")
 }
 
-/// The text that an owner signs with an old key to vouch for a new one.
+/// Returns the text that an owner signs with an old key to vouch for a new one.
 #[must_use]
 pub fn key_statement(owner: &Owner, key: &PublicKey) -> String {
     format!("{KEY}\n{owner}\n{key}\n")
 }
 
-/// The namespace of a statement's signature: its first line, so that no signature serves two purposes.
+/// Returns the namespace of a statement's signature. It is the statement's first line, so that a signature cannot be
+/// reused for another purpose.
 #[must_use]
 pub fn namespace_of(statement: &str) -> &str {
     statement.lines().next().unwrap_or_default()
 }
 
-/// A public key of the kind ed25519.
+/// A public ed25519 key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PublicKey([u8; 32]);
 
-/// A secret key of the kind ed25519, as it stands in a file without a passphrase.
+/// A secret ed25519 key, from a file without a passphrase.
 pub struct SecretKey(Ed25519KeyPair);
 
-/// Why a text is no key that can be used.
+/// Reasons why a text is not a usable key.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum KeyError {
-    /// No key of SSH.
+    /// The text is not an SSH key.
     #[error("it is no key of SSH: {0}")]
     Damaged(String),
-    /// Of another kind.
+    /// The key is not an ed25519 key.
     #[error("it is a key of the kind {0}, and only ssh-ed25519 signs releases")]
     Kind(String),
-    /// A secret key behind a passphrase.
+    /// The secret key is protected by a passphrase; the value is its public half.
     #[error("it is protected by a passphrase")]
     Protected(PublicKey),
 }
 
-/// Why a signature is none of a statement.
+/// Reasons why a signature is not valid for a statement.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SignatureError {
-    /// No signature of SSH.
+    /// The text is not an SSH signature.
     #[error("it is no signature of SSH: {0}")]
     Damaged(String),
-    /// Made for another purpose.
+    /// The signature was made for another purpose.
     #[error("it was made for {found:?}, not for {wanted:?}")]
     Namespace {
-        /// The namespace of the signature.
+        /// Namespace of the signature.
         found: String,
-        /// The namespace of the statement.
+        /// Namespace of the statement.
         wanted: String,
     },
-    /// By a key of another kind.
+    /// The signature was not made with an ed25519 key.
     #[error("it was made with a key of the kind {0}, and only ssh-ed25519 signs releases")]
     Kind(String),
-    /// Of another text, or by another key than it names.
+    /// The signature is over another text, or was not made by the key that it names.
     #[error("it is not over this name, version and digest")]
     Other,
 }
 
 impl PublicKey {
-    /// The short form in which people compare keys: `SHA256:` and 43 letters, as `ssh-keygen -l` shows it.
+    /// Returns the short form in which people compare keys: `SHA256:` and 43 characters, as `ssh-keygen -l` prints it.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         self.data().fingerprint(HashAlg::Sha256).to_string()
@@ -116,7 +117,7 @@ impl fmt::Debug for PublicKey {
 impl FromStr for PublicKey {
     type Err = KeyError;
 
-    /// Reads the line of a `.pub` file; what stands behind the key is left out.
+    /// Parses the line of a `.pub` file. The comment after the key is ignored.
     fn from_str(text: &str) -> Result<Self, KeyError> {
         let key = ssh_key::PublicKey::from_openssh(text).map_err(|error| KeyError::Damaged(error.to_string()))?;
         Self::of(key.key_data()).map_err(KeyError::Kind)
@@ -124,10 +125,10 @@ impl FromStr for PublicKey {
 }
 
 impl SecretKey {
-    /// Reads a key as `ssh-keygen -t ed25519` writes it.
+    /// Parses a key file written by `ssh-keygen -t ed25519`.
     ///
     /// # Errors
-    /// [`KeyError`]; of one behind a passphrase the public half is known all the same.
+    /// [`KeyError`]. For a key with a passphrase, the error contains the public half.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
         let damaged = |error: &dyn fmt::Display| KeyError::Damaged(error.to_string());
         let key = PrivateKey::from_openssh(text).map_err(|error| damaged(&error))?;
@@ -142,7 +143,7 @@ impl SecretKey {
         }
     }
 
-    /// The half that everybody may have.
+    /// Returns the public half of the key.
     #[must_use]
     pub fn public(&self) -> PublicKey {
         let mut bytes = [0; 32];
@@ -150,10 +151,10 @@ impl SecretKey {
         PublicKey(bytes)
     }
 
-    /// Signs a statement; what comes back is the file that `ssh-keygen -Y sign` would write.
+    /// Signs a statement. The result has the format that `ssh-keygen -Y sign` writes.
     ///
     /// # Errors
-    /// [`SignatureError::Damaged`] when it cannot be written.
+    /// [`SignatureError::Damaged`] if the signature cannot be encoded.
     pub fn sign(&self, statement: &str) -> Result<String, SignatureError> {
         let made = || -> Result<String, ssh_key::Error> {
             let namespace = namespace_of(statement);
@@ -171,10 +172,10 @@ impl fmt::Debug for SecretKey {
     }
 }
 
-/// The key with which a statement was signed. Whose key it is, is another question.
+/// Returns the key that signed a statement. The caller checks to whom the key belongs.
 ///
 /// # Errors
-/// [`SignatureError`] when it is no signature of this statement.
+/// [`SignatureError`] if it is not a valid signature of this statement.
 pub fn signed_with(signature: &str, statement: &str) -> Result<PublicKey, SignatureError> {
     let damaged = |error: ssh_key::Error| SignatureError::Damaged(error.to_string());
     let parsed = SshSig::from_pem(signature.trim()).map_err(damaged)?;
@@ -201,7 +202,7 @@ mod tests {
     use super::*;
     use ssh_key::private::{Ed25519Keypair, Ed25519PrivateKey};
 
-    /// The file of a key with this seed, as `ssh-keygen` would write it.
+    /// Builds the key file for this seed, as `ssh-keygen` would write it.
     fn file(seed: u8) -> String {
         let pair = Ed25519KeyPair::from_seed_unchecked(&[seed; 32]).unwrap();
         let mut public = [0; 32];

@@ -1,6 +1,6 @@
-//! [`Notice`], [`Deprecation`]: the mutable object `status` of a line, which older readers do not know.
+//! [`Notice`], [`Deprecation`]: the mutable object `status` of an entry, which older readers ignore.
 //!
-//! The object is kept as it was read: words of later formats survive each change.
+//! Unknown fields of the object are preserved by every change.
 
 use std::fmt;
 
@@ -10,31 +10,31 @@ use serde_json::{Map, Value};
 
 use crate::{Entry, LineError, as_text};
 
-/// The key of the object in a line.
+/// Key of the object in an entry.
 pub(crate) const STATUS: &str = "status";
 const QUARANTINED: &str = "quarantined";
 const HELD: &str = "held";
 const YANKED_REASON: &str = "yanked_reason";
 const DEPRECATED: &str = "deprecated";
 
-/// Reason and start of a quarantine, or of a hold.
+/// Reason and start of a quarantine or hold.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Notice {
-    /// The reason, for the people who have the release installed.
+    /// Public reason, for users who have the release installed.
     #[serde(default)]
     pub reason: String,
-    /// The start.
+    /// Time of the start.
     #[serde(with = "as_text")]
     pub at: Timestamp,
 }
 
-/// What a deprecated release should be replaced with.
+/// Advice about a deprecated release.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deprecation {
-    /// `owner/name` of the skill to use in its place, if there is one.
+    /// Full name `owner/name` of the replacement, if there is one.
     #[serde(default, rename = "use", skip_serializing_if = "Option::is_none")]
     pub replacement: Option<String>,
-    /// The reason.
+    /// Reason for the deprecation; may be empty.
     #[serde(default)]
     pub reason: String,
 }
@@ -50,37 +50,39 @@ impl fmt::Display for Deprecation {
 }
 
 impl Entry {
-    /// The quarantine of the release. One that cannot be read counts: a later format may write it otherwise.
+    /// Returns the quarantine of the release. An unreadable value counts as a quarantine, because a later format may
+    /// differ.
     #[must_use]
     pub fn quarantined(&self) -> Option<Notice> {
         self.notice(QUARANTINED)
     }
 
-    /// The hold on the release: its content is that of a release under quarantine, and nobody has decided about this one.
+    /// Returns the hold on the release. A release is on hold if its content is that of a release under quarantine and a
+    /// moderator has not decided about it yet.
     #[must_use]
     pub fn held(&self) -> Option<Notice> {
         self.notice(HELD)
     }
 
-    /// The reason that its publisher gave for yanking it.
+    /// Returns the publisher's reason for yanking the release.
     #[must_use]
     pub fn yanked_reason(&self) -> Option<&str> {
         self.word(YANKED_REASON)?.as_str().filter(|reason| self.yanked && !reason.is_empty())
     }
 
-    /// That the release is deprecated, and what to use in its place.
+    /// Returns the advice about a deprecated release.
     #[must_use]
     pub fn deprecated(&self) -> Option<Deprecation> {
         self.read(DEPRECATED)
     }
 
-    /// Whether new installs may get the release without naming its version.
+    /// Returns whether new installs may choose the release without naming its version.
     #[must_use]
     pub fn is_offered(&self) -> bool {
         self.withdrawn.is_none() && !self.yanked && self.quarantined().is_none() && self.held().is_none()
     }
 
-    /// The sentence about a yanked release, without its name.
+    /// Describes a yanked release as a sentence without its name.
     #[must_use]
     pub fn yank_advice(&self) -> String {
         match self.yanked_reason() {
@@ -89,34 +91,34 @@ impl Entry {
         }
     }
 
-    /// This release under quarantine, or restored.
+    /// Returns the entry with or without a quarantine.
     ///
     /// # Errors
-    /// [`LineError::Json`] if the reason cannot be written as JSON.
+    /// [`LineError::Json`] if the reason cannot be serialized.
     pub fn with_quarantined(self, quarantine: Option<&Notice>) -> Result<Self, LineError> {
         self.with(QUARANTINED, quarantine)
     }
 
-    /// This release on hold, or let through.
+    /// Returns the entry with or without a hold.
     ///
     /// # Errors
-    /// [`LineError::Json`] if the reason cannot be written as JSON.
+    /// [`LineError::Json`] if the reason cannot be serialized.
     pub fn with_held(self, hold: Option<&Notice>) -> Result<Self, LineError> {
         self.with(HELD, hold)
     }
 
-    /// This release with the reason for yanking it, or without one.
+    /// Returns the entry with or without a reason for yanking it.
     ///
     /// # Errors
-    /// [`LineError::Json`] if the reason cannot be written as JSON.
+    /// [`LineError::Json`] if the reason cannot be serialized.
     pub fn with_yanked_reason(self, reason: Option<&str>) -> Result<Self, LineError> {
         self.with(YANKED_REASON, reason)
     }
 
-    /// This release deprecated, or not any more.
+    /// Returns the entry with or without a deprecation.
     ///
     /// # Errors
-    /// [`LineError::Json`] if the advice cannot be written as JSON.
+    /// [`LineError::Json`] if the advice cannot be serialized.
     pub fn with_deprecated(self, deprecation: Option<&Deprecation>) -> Result<Self, LineError> {
         self.with(DEPRECATED, deprecation)
     }

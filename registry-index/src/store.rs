@@ -1,8 +1,7 @@
-//! [`Store`]: the git repository below an index, read and changed without a working copy.
+//! [`Store`]: the git repository of an index, read and changed without a working copy.
 //!
-//! The repository is opened by its own folder and nothing else: no search in parent folders, no
-//! environment variables, no hooks. Everything that is read is one commit's tree ([`Snapshot`]), so that a
-//! reader never sees half a change.
+//! The repository is opened by its exact folder: without searching parent folders, environment variables or hooks. All
+//! reads use the tree of one commit ([`Snapshot`]), so that a reader never sees a partial change.
 
 use std::{
     cell::Cell,
@@ -21,41 +20,41 @@ use crate::Stamp;
 
 const BRANCH: &str = "main";
 const REFERENCE: &str = "refs/heads/main";
-/// Tries before a writer gives up; with the pauses below about five seconds.
+/// Maximum number of attempts of a writer; with the delays about five seconds.
 const ATTEMPTS: u32 = 200;
 const LONGEST_PAUSE_MS: u64 = 40;
-/// Bytes of one file of the tree that are read into memory: far above an archive's limit and a file of
-/// ten thousand lines, far below what a few packed bytes can stand for.
+/// Maximum size in bytes of a file that is read into memory. It is far above the limit for archives and the size of a
+/// file with ten thousand lines, but prevents a small packed object from expanding without bound.
 const MOST_BYTES: u64 = 64 << 20;
-/// The settings of an index that libgit2 reads and git does not.
+/// Name of the file with settings that libgit2 reads and git does not.
 const FOR_LIBGIT2: &str = "libgit2.config";
-/// Who commits; the author is whoever asked for the change.
+/// Name of the committer. The author is the account that requested the change.
 const COMMITTER: &str = "skillhub";
-/// git wants an address; a registry has none to give. `.invalid` is reserved by RFC 2606.
+/// Email address in commits, because git requires one. RFC 2606 reserves `.invalid`.
 const NO_EMAIL: &str = "noreply@skillhub.invalid";
 
-/// Why the git repository of an index cannot be read or changed.
+/// Reasons why the git repository of an index cannot be read or changed.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// libgit2 failed: a missing or damaged object, a full disk, no permission.
+    /// libgit2 failed: a missing or damaged object, a full disk, or missing permissions.
     #[error("the index's git repository failed: {0}")]
     Git(#[from] git2::Error),
-    /// The folder is a clone with a working copy; only the bare repository takes changes.
+    /// The folder is a clone with a working copy. Only the bare repository can be changed.
     #[error("{} is a clone of an index, which can be read but not published to", .0.display())]
     ReadOnly(PathBuf),
-    /// Others moved the branch, or held its lock, at every try.
+    /// Other writers moved the branch or held its lock at every attempt.
     #[error(
         "the index was busy at {attempts} tries; remove {lock} in its folder if no other skillhub or git is running"
     )]
     Busy {
-        /// Tries made.
+        /// Number of attempts made.
         attempts: u32,
-        /// The lock file of the branch, relative to the repository.
+        /// Path of the branch's lock file, relative to the repository.
         lock: &'static str,
     },
 }
 
-/// An open repository.
+/// An open repository, writable if it is bare.
 pub(crate) struct Store {
     repo: Repository,
     dir: PathBuf,
@@ -63,7 +62,7 @@ pub(crate) struct Store {
     pinned: Option<Pinned>,
 }
 
-/// One commit that is read whatever the branch does, and on which changes are drafted.
+/// A commit that is read independent of the branch, and on which changes are drafted.
 struct Pinned {
     commit: Oid,
     draft: Cell<Option<Oid>>,
@@ -76,26 +75,26 @@ pub(crate) struct Snapshot<'a> {
     tree: Tree<'a>,
 }
 
-/// One change of one path.
+/// A change of one path.
 pub(crate) enum TreeEdit {
-    /// A file added or replaced.
+    /// Adds or replaces a file.
     Put(String, Oid),
-    /// A file removed.
+    /// Removes a file.
     Remove(String),
 }
 
-/// A commit to be made.
+/// Content of a new commit.
 pub(crate) struct Change {
     pub edits: Vec<TreeEdit>,
     pub message: String,
     pub stamp: Stamp,
 }
 
-/// What a plan decided on one snapshot.
+/// Decision of a plan for one snapshot.
 pub(crate) enum Step<T> {
-    /// Nothing needs to change.
+    /// No commit is needed.
     Done(T),
-    /// This must be committed; the value is returned once it is.
+    /// The change must be committed. The value is returned after that.
     Commit(Change, T),
 }
 
@@ -114,18 +113,18 @@ impl Store {
         Ok(Self { repo, dir: dir.to_owned(), writable, pinned: None })
     }
 
-    /// Opens a bare repository as it was at a commit. A change becomes a commit that no branch has.
+    /// Opens a bare repository at a commit. A change becomes a commit that no branch has.
     pub fn open_at(dir: &Path, commit: Oid) -> Result<Self, git2::Error> {
         let pinned = Some(Pinned { commit, draft: Cell::new(None) });
         Ok(Self { repo: Repository::open_bare(dir)?, dir: dir.to_owned(), writable: false, pinned })
     }
 
-    /// The commit that a change of a pinned repository made, once.
+    /// Takes the commit that a change of a pinned repository made.
     pub fn take_draft(&self) -> Option<Oid> {
         self.pinned.as_ref()?.draft.take()
     }
 
-    /// Makes a bare repository without commits.
+    /// Creates a bare repository without commits.
     pub fn create(dir: &Path) -> Result<Self, git2::Error> {
         let mut options = RepositoryInitOptions::new();
         options.bare(true).mkpath(true).external_template(false).initial_head(BRANCH);
@@ -134,9 +133,9 @@ impl Store {
         Self::open(dir)
     }
 
-    /// Settings that the system's git honours when somebody pushes or fetches a part, and the one by which libgit2
-    /// syncs. git has another name for that since 2.36 and complains of the old one, which libgit2 alone knows; so
-    /// each gets a file of its own.
+    /// Writes the settings for pushes, partial fetches and syncing. git renamed the setting for syncing in 2.36 and
+    /// warns about the old name, which is the only one that libgit2 knows. The old name is therefore written to a
+    /// separate file.
     fn configure(&self) -> Result<(), git2::Error> {
         let mut config = self.repo.config()?.open_level(ConfigLevel::Local)?;
         for key in ["receive.denyNonFastForwards", "receive.denyDeletes", "uploadpack.allowFilter"] {
@@ -147,8 +146,8 @@ impl Store {
         add_settings(&self.repo)
     }
 
-    /// Makes the first commit, unless another process has made it, in a repository whose objects and references
-    /// are synced to the disk from here on.
+    /// Makes the first commit, unless another process already has. From here on, objects and references are synced to
+    /// disk.
     pub fn commit_first(&self, path: &str, bytes: &[u8], stamp: &Stamp) -> Result<(), StoreError> {
         self.configure()?;
         let mut builder = self.repo.treebuilder(None)?;
@@ -161,7 +160,7 @@ impl Store {
         }
     }
 
-    /// Whether the repository has no reference at all, so that it holds nobody's work.
+    /// Returns whether the repository does not have any references, so that it does not contain anybody's work.
     pub fn is_empty(&self) -> bool {
         self.repo.references().is_ok_and(|mut references| references.next().is_none())
     }
@@ -178,7 +177,7 @@ impl Store {
         self.writable
     }
 
-    /// The commit that is pinned, else the newest: of `main` in a bare repository, of `HEAD` in a clone.
+    /// Returns the pinned commit, otherwise the newest one: that of `main` in a bare repository, of `HEAD` in a clone.
     pub fn snapshot(&self) -> Result<Snapshot<'_>, git2::Error> {
         let commit = match &self.pinned {
             Some(pinned) => self.repo.find_commit(pinned.commit)?,
@@ -194,7 +193,8 @@ impl Store {
         Ok(self.repo.blob(bytes)?)
     }
 
-    /// Plans on the newest snapshot and commits the plan if the branch still stands there; else again.
+    /// Runs `plan` on the newest snapshot and commits the result by compare-and-swap. If the branch has moved, plans
+    /// again.
     pub fn update<T, E: From<StoreError>>(
         &self,
         mut plan: impl FnMut(&Snapshot<'_>) -> Result<Step<T>, E>,
@@ -216,7 +216,7 @@ impl Store {
         if self.writable || self.pinned.is_some() { Ok(()) } else { Err(StoreError::ReadOnly(self.dir.clone())) }
     }
 
-    /// `false` when the branch has moved or is locked.
+    /// Returns `false` if the branch has moved or is locked.
     fn try_commit(&self, base: &Snapshot<'_>, change: &Change) -> Result<bool, StoreError> {
         let tree = self.repo.find_tree(base.edited(&change.edits)?)?;
         let commit = self.write_commit(&tree, &[&base.commit], &change.message, &change.stamp)?;
@@ -239,7 +239,7 @@ impl Store {
 }
 
 impl<'a> Snapshot<'a> {
-    /// The tree of another commit of the same repository.
+    /// Returns the tree of another commit in the same repository.
     pub fn of(repo: &'a Repository, commit: Commit<'a>) -> Result<Self, git2::Error> {
         let tree = commit.tree()?;
         Ok(Self { repo, commit, tree })
@@ -249,7 +249,7 @@ impl<'a> Snapshot<'a> {
         &self.tree
     }
 
-    /// The blob at a path; `None` when there is nothing, or a folder.
+    /// Returns the blob at a path; `None` if the path is a folder or does not exist.
     pub fn blob_id(&self, path: &str) -> Result<Option<Oid>, git2::Error> {
         let found = self.find(path)?;
         Ok(found.filter(|(_, kind)| *kind == Some(ObjectType::Blob)).map(|(id, _)| id))
@@ -267,12 +267,12 @@ impl<'a> Snapshot<'a> {
         Ok(self.repo.find_blob(id)?.content().to_vec())
     }
 
-    /// Bytes of a blob, without reading all of it.
+    /// Returns the size of a blob in bytes, without reading the whole blob.
     pub fn blob_size(&self, id: Oid) -> Result<u64, git2::Error> {
         Ok(self.repo.odb()?.read_header(id)?.0 as u64)
     }
 
-    /// The names in a folder, sorted by their bytes; none when there is no such folder.
+    /// Lists the names in a folder, sorted by bytes; empty if the folder does not exist.
     pub fn names_in(&self, folder: &str) -> Result<Vec<String>, git2::Error> {
         match self.find(folder)? {
             Some((id, Some(ObjectType::Tree))) => {
@@ -283,7 +283,8 @@ impl<'a> Snapshot<'a> {
         }
     }
 
-    /// Every file below the folders at the top that `wanted` takes, and at the top itself when it takes `""`.
+    /// Lists all files below the top-level folders for which `wanted` is true. Files at the top level are included if
+    /// `wanted("")` is true.
     pub fn files(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<(String, Oid)>, git2::Error> {
         let mut files = Vec::new();
         self.tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
@@ -324,7 +325,7 @@ impl<'a> Snapshot<'a> {
     }
 }
 
-/// Gives libgit2 the settings that are its own. It looks at them when it first reads or writes.
+/// Adds the settings file of libgit2, which must happen before libgit2's first read or write.
 fn add_settings(repo: &Repository) -> Result<(), git2::Error> {
     repo.config()?.add_file(&repo.path().join(FOR_LIBGIT2), ConfigLevel::App, true)
 }
@@ -341,12 +342,12 @@ fn signature(name: &str, stamp: &Stamp) -> Result<Signature<'static>, git2::Erro
     Signature::new(name, NO_EMAIL, &Time::new(stamp.at.as_second(), 0))
 }
 
-/// A commit message without control characters, since people read it in a terminal.
+/// Removes control characters from a commit message, because people read it in a terminal.
 fn printable(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }
 
-/// A pause that grows with the tries and differs between processes.
+/// Sleeps before a retry. The delay grows with the attempts and is random, so that processes do not collide again.
 fn pause(attempt: u32) {
     let longest = u64::from(attempt).saturating_mul(2).min(LONGEST_PAUSE_MS);
     if longest > 0 {

@@ -1,4 +1,4 @@
-//! Checking a whole index: [`Index::verify`] and what it finds, [`Fault`].
+//! [`Index::verify`]: checks a whole index and reports each [`Fault`].
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,61 +16,61 @@ use crate::{
     store::Snapshot,
 };
 
-/// One thing that is wrong with an index.
+/// A problem found in an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// The file in the tree.
+    /// Path of the file in the tree.
     pub path: String,
-    /// The line in that file, from 1, where one can be named.
+    /// Number of the line in that file, from 1, if a single line is affected.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// Kind of problem, with details.
     pub kind: FaultKind,
 }
 
-/// What is wrong at a [`Fault`]'s place.
+/// The kinds of problems in a [`Fault`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FaultKind {
-    /// The line does not parse.
+    /// The line cannot be parsed.
     #[error("the line is damaged: {0}")]
     Line(String),
-    /// A file among the skills that belongs to no skill.
+    /// A file in the folders of skills is not the file of any skill.
     #[error("no skill has its lines here")]
     StrayFile,
-    /// The line is of another skill than the path.
+    /// The entry's skill does not match the path.
     #[error("the line is of {0}")]
     WrongName(String),
-    /// A version has two lines.
+    /// Several entries have the same version.
     #[error("the version {0} has more than one line")]
     DoubledVersion(String),
-    /// The owner has no file in `owners/`.
+    /// The owner does not have a file in `owners/`.
     #[error("the owner {0} has no file in owners/")]
     NoOwner(String),
-    /// The archive that a line names is not there, or cannot be read.
+    /// The archive of a release is missing or unreadable.
     #[error("the archive of {0} is missing or unreadable")]
     NoBundle(String),
-    /// The archive has another size, hash, or content than the line says.
+    /// The archive does not have the size, hash or content in the entry.
     #[error("the archive of {release} is another: {detail}")]
     WrongBundle {
-        /// `name version`.
+        /// Name and version of the release.
         release: String,
-        /// What differs.
+        /// Description of the difference.
         detail: String,
     },
-    /// An archive that no line names.
+    /// No entry refers to the archive.
     #[error("no release has this archive")]
     StrayBundle,
-    /// An owner's file that cannot be used.
+    /// An owner's file is damaged or has a later format.
     #[error("{0}")]
     OwnerFile(OwnerFileError),
-    /// A release has a signature that is not its owner's.
+    /// The signature of a release is not valid for its owner.
     #[error("{0}")]
     Signature(String),
-    /// A commit took something back that only grows.
+    /// A commit removed or changed append-only content.
     #[error("the commit {commit} {what}")]
     Rewritten {
-        /// The commit's id.
+        /// Id of the commit.
         commit: String,
-        /// What it did, as a verb phrase.
+        /// Description of the change, as a verb phrase.
         what: &'static str,
     },
 }
@@ -91,11 +91,11 @@ impl Fault {
 }
 
 impl Index {
-    /// Checks everything: each line, each archive down to the files in it, and along the history that lines
-    /// and archives were only added. Empty when all is well. Reads every archive, so it takes time on a large index.
+    /// Checks each entry, each archive including its files, and the history for entries and archives that were changed
+    /// or removed. The result is empty for a sound index. Reads every archive, which is slow for a large index.
     ///
     /// # Errors
-    /// [`ReadError::Store`] when git fails on something that has no place in a [`Fault`].
+    /// [`ReadError::Store`] if git fails in a way that cannot be reported as a [`Fault`].
     pub fn verify(&self) -> Result<Vec<Fault>, ReadError> {
         let snapshot = self.store.snapshot()?;
         let (faults, bundles, owners) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
@@ -108,18 +108,18 @@ impl Index {
     }
 }
 
-/// The work of one [`Index::verify`].
+/// State of one run of [`Index::verify`].
 struct Check<'a> {
     index: &'a Index,
     snapshot: &'a Snapshot<'a>,
     faults: Vec<Fault>,
-    /// The archives seen so far, by path: shared ones are unpacked once.
+    /// Archives by path. Shared archives are unpacked only once.
     bundles: BTreeMap<String, Result<Found, String>>,
-    /// The owners' files that were read, by owner; `None` for one that cannot be used.
+    /// Owners' files by owner; `None` for an unusable file.
     owners: BTreeMap<Owner, Option<OwnerFile>>,
 }
 
-/// An archive of the tree, unpacked.
+/// An unpacked archive.
 #[derive(Clone)]
 struct Found {
     archive: Digest,
@@ -194,7 +194,7 @@ impl Check<'_> {
         }
     }
 
-    /// An owner's file; what is wrong with it is told once.
+    /// Returns an owner's file. A problem with it is reported only once.
     fn owner(&mut self, owner: &Owner) -> Option<&OwnerFile> {
         if !self.owners.contains_key(owner) {
             let file = match owner::read(self.snapshot, owner) {
@@ -210,7 +210,7 @@ impl Check<'_> {
         self.owners.get(owner).and_then(Option::as_ref)
     }
 
-    /// The archive at a path; `None` when it is missing or unreadable.
+    /// Returns the archive at a path; `None` if it is missing or unreadable.
     fn bundle(&mut self, place: &str) -> Option<Result<Found, String>> {
         if let Some(found) = self.bundles.get(place) {
             return Some(found.clone());

@@ -1,4 +1,4 @@
-//! Choosing among the releases of one skill: [`select`], [`newest`], [`next_patch`].
+//! [`select`], [`newest`], [`next_patch`]: choosing among the releases of a skill.
 
 use std::str::FromStr;
 
@@ -7,32 +7,32 @@ use thiserror::Error;
 
 use crate::Entry;
 
-/// What is asked of a skill's releases.
+/// A request for one of a skill's releases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
-    /// The newest release.
+    /// The newest release that is offered.
     Newest,
-    /// This release, yanked or not.
+    /// Exactly this release, even if it is yanked.
     Exact(Version),
-    /// The newest release that matches.
+    /// The newest release in this range.
     Range(VersionReq),
 }
 
-/// The text is no [`Wanted`].
+/// The text is not a valid [`Wanted`].
 #[derive(Debug, Error)]
 #[error("{text:?} is neither a version nor a range: {source}")]
 pub struct WantedError {
-    /// The text as given.
+    /// Text as given by the caller.
     pub text: String,
-    /// What the reader of ranges says.
+    /// Error of the version parser.
     pub source: semver::Error,
 }
 
 impl FromStr for Wanted {
     type Err = WantedError;
 
-    /// Reads what stands after the `@`: nothing is the newest, `1.2.0` is exact, and everything
-    /// else (`^1.2`, `~1.2`, `>=1,<2`, `1.2`) is a range in the notation of cargo.
+    /// Parses the text after the `@`. An empty text is the newest release, `1.2.0` is exact, and everything else
+    /// (`^1.2`, `~1.2`, `>=1,<2`, `1.2`) is a range in cargo's notation.
     fn from_str(text: &str) -> Result<Self, WantedError> {
         let text = text.trim();
         if text.is_empty() {
@@ -45,11 +45,11 @@ impl FromStr for Wanted {
     }
 }
 
-/// The release that is wanted.
+/// Returns the release that a request selects.
 ///
-/// Releases that are not offered ([`Entry::is_offered`]) are found by their exact version alone, so that a lock file
-/// goes on working and a withdrawn release can say why. Releases with a pre-release tag are found by their exact
-/// version, by a range that names one of the same version, and as the newest where there is no other.
+/// Releases that are not offered ([`Entry::is_offered`]) are selected only by their exact version. Lock files thus
+/// continue to work, and errors can give the reason of a withdrawal. Pre-releases are selected by their exact version,
+/// by a range with a pre-release tag on the same version, and as the newest if there is no other release.
 #[must_use]
 pub fn select<'a>(entries: &'a [Entry], wanted: &Wanted) -> Option<&'a Entry> {
     match wanted {
@@ -62,8 +62,8 @@ pub fn select<'a>(entries: &'a [Entry], wanted: &Wanted) -> Option<&'a Entry> {
     }
 }
 
-/// The release with the highest version, one without a pre-release tag before one with; never a
-/// withdrawn one, and one that is yanked, under quarantine or on hold only with `include_yanked`.
+/// Returns the release with the highest version. Releases without a pre-release tag are preferred, and withdrawn
+/// releases are never returned. Releases that are yanked, under quarantine or on hold count only with `include_yanked`.
 #[must_use]
 pub fn newest(entries: &[Entry], include_yanked: bool) -> Option<&Entry> {
     let open = entries.iter().filter(|entry| is_open(entry, include_yanked));
@@ -74,8 +74,8 @@ fn is_open(entry: &Entry, include_yanked: bool) -> bool {
     if include_yanked { entry.withdrawn.is_none() } else { entry.is_offered() }
 }
 
-/// The version to publish under when none is named: the patch after the highest of all releases, yanked and
-/// withdrawn ones too; after a pre-release the version that it leads to; 1.0.0 for the first.
+/// Returns the default version for a new release: the patch after the highest existing version, including yanked and
+/// withdrawn ones. After a pre-release, it is the version that the pre-release leads to. The first release is 1.0.0.
 #[must_use]
 pub fn next_patch(entries: &[Entry]) -> Version {
     let Some(highest) = entries.iter().map(|entry| &entry.version).max() else {
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::{Withdrawal, entry::tests::OLD_LINE};
 
-    /// Versions; `-` at the end is yanked, `!` is withdrawn.
+    /// Builds entries from versions. The suffix `-` marks a yanked release, and `!` a withdrawn one.
     fn entries(versions: &str) -> Vec<Entry> {
         let entry = |text: &str| {
             let line = OLD_LINE.replace("1.2.0", text.trim_end_matches(['_', '!']));
