@@ -39,7 +39,7 @@ use crate::{
 pub enum AdoptStatus {
     /// The folder became the first revision of a skill of the library.
     Adopted,
-    /// The library already has the skill with these files.
+    /// The library already has the skill; nothing was committed.
     Unchanged,
     /// The folder would be adopted; nothing was written.
     DryRun,

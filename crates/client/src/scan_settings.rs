@@ -22,7 +22,7 @@ const FILE_BYTES: u64 = 256 << 10;
 /// acceptances.
 ///
 /// # Errors
-/// [`ConfigError::Scan`] if an expiry is not a date.
+/// [`ConfigError::Scan`] if an expiry is not a date, or the judge's settings are invalid.
 pub fn of_file(mut settings: Settings, file: &Path, user_home: &Path, now: Timestamp) -> Result<Settings, ConfigError> {
     let folder = file.parent().unwrap_or(file);
     for rules in &mut settings.rules {

@@ -14,7 +14,7 @@ use crate::{agent_folders::AgentFolders, found::skill_md_of};
 /// A skill without a history in the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unmanaged {
-    /// Ids of the agents that read its folder.
+    /// Ids of the agents that read the folder in which it was found.
     pub agents: Vec<&'static str>,
     /// Path of the skill's folder.
     pub path: PathBuf,

@@ -32,7 +32,7 @@ pub enum DriftKind {
     Gone,
     /// The entry has a release that was never in this library.
     Ahead,
-    /// The skill was never in this library.
+    /// The skill is not installed, and the library never had the entry's release.
     NotInstalled,
     /// The entry's name is not a valid skill name.
     NotAName,

@@ -26,7 +26,7 @@ pub(super) enum Growth {
     Grown,
     /// The current state is an ancestor.
     Older,
-    /// Neither state is an ancestor of the other.
+    /// The current state is not known to be related to the state seen last.
     Other,
 }
 

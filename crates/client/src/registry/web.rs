@@ -351,7 +351,7 @@ fn place_of(url: &str, home: &Home) -> PathBuf {
     home.mirrors().join(format!("{}.sparse", name.get(..16).unwrap_or(&name)))
 }
 
-/// Returns whether falling back to git would not help, because nothing was sent yet.
+/// Returns whether the error was detected before anything was sent. Falling back to git would not help then.
 fn is_ours_to_say(error: &RegistryError) -> bool {
     matches!(error, RegistryError::Http(HttpError::PlainToken { .. } | HttpError::Trust(_)))
 }

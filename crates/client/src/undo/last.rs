@@ -160,7 +160,7 @@ fn is_hand_edit(event: &Event) -> bool {
     event.action == Action::External.as_str()
 }
 
-/// Returns the part of an event's id that all events of a command share: its time and process.
+/// Returns the part of an event's operation id that all events of a command share: its time and process.
 pub(super) fn command(event: &Event) -> &str {
     event.operation.rsplit_once('-').map_or(event.operation.as_str(), |(command, _)| command)
 }
