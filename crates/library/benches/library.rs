@@ -1,5 +1,5 @@
-//! What a library costs in a process that runs: `cargo bench -p skillhub-library`. Its folders are below
-//! `target`, on whatever disk that is.
+//! Benchmarks of a library in a running process: `cargo bench -p skillhub-library`. The libraries are created below
+//! `target`, so the figures depend on its disk.
 #![expect(clippy::unwrap_used, reason = "a benchmark for the desk, not for users")]
 
 use std::{
@@ -18,10 +18,10 @@ use scan::{Baseline, Cleared};
 use skill::{Bundle, File, Limits, SkillName, SkillPath};
 use tempfile::TempDir;
 
-/// Revisions of the long history.
+/// Number of revisions in the long history.
 const LONG: u64 = 2_000;
 
-/// Skills of the large library.
+/// Number of skills in the large library.
 const SKILLS: u32 = 200;
 
 struct Place(TempDir);
@@ -41,7 +41,7 @@ fn name(number: u32) -> SkillName {
     SkillName::parse(&format!("skill-{number}")).unwrap()
 }
 
-/// A SKILL.md with `lines` lines, one of which says `state`.
+/// Returns a SKILL.md with `lines` lines before and after one line that contains `state`.
 fn cleared(name: &SkillName, lines: usize, state: u64) -> Cleared {
     let lines = "Read the table that is named first, then write each row with its heading.\n".repeat(lines);
     let text = format!("---\nname: {name}\ndescription: Reads tables.\n---\n\n{lines}\nState {state}.\n\n{lines}");

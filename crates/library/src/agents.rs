@@ -1,42 +1,44 @@
-//! The table of agents and the folders where each looks for skills.
+//! Table of supported agents and the folders in which each looks for skills.
 
 use std::{
     path::{Path, PathBuf},
     sync::LazyLock,
 };
 
-/// The table, separated by tabs: id, name, skills folder in a project, skills folder of the user, `no` for a
-/// host that does not follow links, and the other folders that the host reads (separated by spaces; `~/` marks
-/// a folder of the user). It changes often, so it is data.
+/// Agents as tab-separated values, kept as data because they change often.
+///
+/// The columns are: id, name, skills folder in a project, skills folder of the user, `no` for a host that does not
+/// follow links, and the other folders that the host reads. Those are separated by spaces; `~/` marks a folder of the
+/// user.
 const TABLE: &str = include_str!("../data/agents.tsv");
 
-/// One agent of the table.
+/// One row of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Agent {
-    /// What `--agent` takes.
+    /// Value of `--agent` that selects it.
     pub id: &'static str,
-    /// What people call it.
+    /// Display name, such as "Claude Code".
     pub name: &'static str,
     /// Its skills folder, relative to a project's root.
     pub project_dir: &'static str,
-    /// Its skills folder, relative to the user's home; `None` when it has none.
+    /// Its skills folder, relative to the user's home. `None` if the agent has no such folder.
     home_dir: Option<&'static str>,
-    /// An environment variable that names another folder in place of the first part of `home_dir`.
+    /// Environment variable that overrides the first part of `home_dir`.
     home_variable: Option<&'static str>,
-    /// Whether its host reads a skill through a symbolic link. Others get a managed copy.
+    /// True if its host reads a skill through a symbolic link. Other hosts get a managed copy.
     pub follows_links: bool,
-    /// Other folders that its host reads; `~/` marks those of the user.
+    /// Other folders that its host reads. `~/` marks folders of the user.
     also_reads: Vec<&'static str>,
 }
 
 impl Agent {
-    /// Its skills folder in a project.
+    /// Returns its skills folder in a project.
     #[must_use]
     pub fn project_folder(&self, root: &Path) -> PathBuf {
         root.join(self.project_dir)
     }
 
-    /// Its skills folder for the user whose home is `home`; `variable` looks up the environment.
+    /// Returns its skills folder for the user whose home is `home`. `variable` looks up the environment.
     #[must_use]
     pub fn user_folder(&self, home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
         let below_home = self.home_dir?;
@@ -46,13 +48,13 @@ impl Agent {
         }
     }
 
-    /// Every folder in a project that its host reads, its own first.
+    /// Returns every folder in a project that its host reads, its own first.
     pub fn project_folders(&self, root: &Path) -> impl Iterator<Item = PathBuf> {
         let others = self.also_reads.iter().filter(|folder| !folder.starts_with("~/"));
         std::iter::once(self.project_folder(root)).chain(others.map(|folder| root.join(folder)))
     }
 
-    /// Every folder of the user that its host reads, its own first; `variable` looks up the environment.
+    /// Returns every folder of the user that its host reads, its own first. `variable` looks up the environment.
     pub fn user_folders(
         &self,
         home: &Path,
@@ -63,14 +65,14 @@ impl Agent {
     }
 }
 
-/// All agents, in the order of the table.
+/// Returns all agents, in the order of the table.
 #[must_use]
 pub fn agents() -> &'static [Agent] {
     static AGENTS: LazyLock<Vec<Agent>> = LazyLock::new(|| TABLE.lines().skip(1).filter_map(parse).collect());
     &AGENTS
 }
 
-/// The agent of an id.
+/// Finds an agent by its id.
 #[must_use]
 pub fn find_agent(id: &str) -> Option<&'static Agent> {
     agents().iter().find(|agent| agent.id == id)
@@ -117,7 +119,7 @@ mod tests {
         assert!(opencode.user_folders(home, |_| None).any(|folder| folder == home.join(".claude/skills")));
     }
 
-    /// Claude Code, Codex and OpenCode were run; the others are as their users report them.
+    /// Claude Code, Codex and OpenCode were tested. The other values are reports of users.
     #[test]
     fn hosts_that_ignore_links_are_marked() {
         for id in ["claude-code", "codex", "opencode"] {

@@ -1,10 +1,10 @@
-//! [`boot_id`]: what tells one boot of the machine from another.
+//! [`boot_id`]: identifies the current boot of the machine.
 
 use std::sync::LazyLock;
 
 use cap_std::fs::Dir;
 
-/// The id of this boot, where the system says it.
+/// Returns the kernel's id of this boot, or `None` where the system does not provide one.
 pub(crate) fn boot_id() -> Option<&'static str> {
     static BOOT: LazyLock<Option<String>> = LazyLock::new(|| {
         let proc = Dir::open_ambient_dir("/proc/sys/kernel/random", cap_std::ambient_authority()).ok()?;

@@ -1,9 +1,8 @@
-//! Puts a committed revision in place of a skill's folder, in one step where the system can.
+//! Replaces a skill's folder by a committed revision, atomically where the system supports it.
 //!
-//! The new folder is written beside the old one before the commit ([`stage`]), so that a library that
-//! cannot be written refuses before anything is true. After the commit the two are exchanged
-//! ([`swap`]); what was displaced is handed back, to be compared with what it should have been, and
-//! is then thrown away or put back.
+//! The new folder is written beside the old one before the commit ([`stage`]), so that a library that is not writable
+//! fails before the commit takes effect. After the commit the two are exchanged ([`swap`]). The caller gets the
+//! displaced folder, compares it with the expected content, and then discards it or puts it back.
 
 mod by_files;
 mod maker;
@@ -27,45 +26,45 @@ use crate::{
     folder::{self, Leftovers},
 };
 
-/// The beginning of every temporary name that we make in a library.
+/// Prefix of every temporary name in a library.
 pub(crate) const TEMPORARY: &str = ".skillhub-";
 
-/// The beginning of names under which something is kept for a person to look at.
+/// Prefix of the names of folders that are kept for a person to inspect.
 pub(crate) const KEPT: &str = ".skillhub-kept-";
 
-/// The end of the name under which a skill's folder is put aside where two cannot be exchanged.
+/// Suffix of a skill's folder that is moved aside where two folders cannot be exchanged.
 const ASIDE: &str = "-old";
 
-/// The end of the name of a folder that is being removed. It was looked at: what is left of it after a
-/// kill is nobody's edit.
+/// Suffix of a folder that is being removed. Its content was already checked, so leftovers after a kill are not
+/// unrecorded edits.
 const GONE: &str = "-gone";
 
-/// What the name of a folder that recovery stages ends with, before a mark of the skill.
+/// Separator before the digest of the skill in the name of a folder that recovery stages.
 const AGAIN: &str = "-again-";
 
-/// What is dropped rather than left behind alone when a skill goes: it can be made again.
+/// Leftovers that are deleted rather than kept when a skill is removed, because they can be regenerated.
 const CACHES: [&str; 5] = ["__pycache__", "node_modules", ".DS_Store", "Thumbs.db", "desktop.ini"];
 
-/// A folder written beside the skill's; removed when dropped unless it was swapped in.
+/// A folder written beside the skill's. It is removed on drop unless it was swapped in.
 #[derive(Debug)]
 pub struct Staged {
     root: Dir,
     name: Option<String>,
 }
 
-/// A skill's former folder under a temporary name. It may hold what exists nowhere else: dropping it
-/// leaves it where it is; [`Displaced::discard`] and [`Displaced::put_back`] are what ends it.
+/// A skill's former folder under a temporary name. It may hold the only copy of some content, so dropping the value
+/// leaves the folder on disk. Finish with [`Displaced::discard`] or [`Displaced::put_back`].
 #[derive(Debug)]
 #[must_use]
 pub struct Displaced {
     root: Dir,
     name: String,
-    /// Whether another folder stands in its place now.
+    /// True if another folder has taken its place.
     replaced: bool,
 }
 
 impl Staged {
-    /// The name under which it stands in the library.
+    /// Returns the temporary name of the folder in the library.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
@@ -79,78 +78,79 @@ impl Drop for Staged {
     }
 }
 
-/// A name that nobody else has, in another container neither.
+/// Returns a temporary name that is unique across threads, processes and containers.
 pub(crate) fn temporary_name() -> String {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let (maker, count) = (Maker::this(), NEXT.fetch_add(1, Ordering::Relaxed));
     format!("{TEMPORARY}{maker}-{count}-{:x}", random_process_id())
 }
 
-/// As [`temporary_name`] for what is done to a skill's folder with no journal record that names it: by
-/// recovery, whose record is older, and in an agent's folder.
+/// Returns a [`temporary_name`] for work on a skill's folder that no current journal record names: by recovery, whose
+/// record is older, or in an agent's folder.
 pub(crate) fn temporary_name_again(skill: &str) -> String {
     format!("{}{AGAIN}{}", temporary_name(), mark(skill))
 }
 
-/// Whether [`temporary_name_again`] made a name for a skill.
+/// Returns whether a name was made by [`temporary_name_again`] for this skill.
 pub(crate) fn is_name_again(name: &str, skill: &str) -> bool {
     without_aside(name.strip_suffix(GONE).unwrap_or(name))
         .split_once(AGAIN)
         .is_some_and(|(_, of_skill)| of_skill == mark(skill))
 }
 
-/// A mark of a skill that fits into any file name.
+/// Returns a short digest of a skill's name, which fits into any file name.
 fn mark(skill: &str) -> String {
     Sha256::digest(skill).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The temporary name of an operation, of that or of the names under which it puts a folder aside.
+/// Strips the suffixes under which an operation moves a folder aside, leaving its temporary name.
 pub(crate) fn without_aside(name: &str) -> &str {
     let name = by_files::without_part(name).unwrap_or(name);
     name.strip_suffix(ASIDE).unwrap_or(name)
 }
 
-/// Whether a temporary name is that of a folder into which a skill's is being moved.
+/// Returns whether a temporary name belongs to a folder into which a skill's files are being moved.
 pub(crate) fn is_part(name: &str) -> bool {
     by_files::without_part(name).is_some()
 }
 
-/// Whether a temporary name is that of a folder that is being removed.
+/// Returns whether a temporary name belongs to a folder that is being removed.
 pub(crate) fn is_gone(name: &str) -> bool {
     name.ends_with(GONE)
 }
 
-/// Removes a folder that was looked at, under a name that says so, since a kill may come in between.
+/// Removes a folder whose content was checked. It is first renamed to a name that marks the removal, since the
+/// process may be killed in between.
 pub(crate) fn throw_away(root: &Dir, name: &str) -> io::Result<()> {
     let gone = format!("{name}{GONE}");
     let name = if root.rename(name, root, &gone).is_ok() { &gone } else { name };
     root.remove_dir_all(name)
 }
 
-/// Writes cleared files as a temporary folder of this name in the library.
+/// Writes cleared files to a temporary folder with this name in the library.
 ///
 /// # Errors
-/// What the system said.
+/// Returns the I/O error; nothing is left behind.
 pub fn stage(root: &Dir, files: &Cleared, name: String) -> io::Result<Staged> {
     let staged = Staged { root: root.try_clone()?, name: Some(name.clone()) };
     folder::write(root, &name, files.bundle())?;
     Ok(staged)
 }
 
-/// Finds out whether the library can be written, where there is nothing to stage.
+/// Checks that the library is writable, for commits that have nothing to stage.
 ///
 /// # Errors
-/// What the system said.
+/// Returns the I/O error.
 pub fn probe(root: &Dir) -> io::Result<()> {
     let name = temporary_name();
     root.create_dir(&name)?;
     root.remove_dir(&name)
 }
 
-/// Makes the staged folder the skill's and returns what stood there; `None` when nothing did.
+/// Swaps the staged folder into the skill's place and returns the displaced one, or `None` if there was none.
 ///
 /// # Errors
-/// What the system said; the skill's folder is then as it was.
+/// Returns the I/O error; the skill's folder is then unchanged.
 pub fn swap(skill: &SkillName, mut staged: Staged) -> io::Result<Option<Displaced>> {
     let root = staged.root.try_clone()?;
     let Some(name) = staged.name.clone() else { return Ok(None) };
@@ -165,10 +165,10 @@ pub fn swap(skill: &SkillName, mut staged: Staged) -> io::Result<Option<Displace
     Ok(displaced)
 }
 
-/// Takes the skill's folder away to a temporary name and returns it; `None` when there was none.
+/// Moves the skill's folder away to a temporary name and returns it, or `None` if there was none.
 ///
 /// # Errors
-/// What the system said; the skill's folder is then as it was.
+/// Returns the I/O error; the skill's folder is then unchanged.
 pub fn remove(root: &Dir, skill: &SkillName, name: String) -> io::Result<Option<Displaced>> {
     match take_away(root, skill.as_str(), &name) {
         Ok(()) => Ok(Some(Displaced { root: root.try_clone()?, name, replaced: false })),
@@ -178,28 +178,28 @@ pub fn remove(root: &Dir, skill: &SkillName, name: String) -> io::Result<Option<
 }
 
 impl Displaced {
-    /// A folder that a dead process displaced from a skill's place.
+    /// Opens a folder that a dead process displaced from a skill's place.
     pub fn found(root: &Dir, name: &str, skill: &SkillName) -> io::Result<Self> {
         Ok(Self { root: root.try_clone()?, name: name.to_owned(), replaced: root.is_dir(skill.as_str()) })
     }
 
-    /// The name under which it stands in the library.
+    /// Returns the temporary name of the folder in the library.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the folder held; `None` when it could not be read as a skill.
+    /// Reads the folder's files. Returns `None` if it cannot be read as a skill.
     #[must_use]
     pub fn bundle(&self, limits: &Limits) -> Option<Bundle> {
         folder::read(&self.root, &self.name, Leftovers::Skip, limits).ok()
     }
 
-    /// Throws it away, but for what tools keep in it, which goes on in the skill's folder. Where something
-    /// is in the way there, all of it is kept for a person to look at.
+    /// Deletes the folder, except for files of tools such as `.git`, which move to the skill's folder. If something
+    /// is in their way there, the whole folder is kept for a person to inspect.
     ///
     /// # Errors
-    /// What the system said; the folder then stays under [`Displaced::name`], to be tried again.
+    /// Returns the I/O error; the folder then stays under [`Displaced::name`] for another attempt.
     pub fn discard(self, skill: &SkillName) -> io::Result<()> {
         match self.carry_leftovers(skill) {
             Ok(()) => drop(throw_away(&self.root, &self.name)),
@@ -209,10 +209,10 @@ impl Displaced {
         Ok(())
     }
 
-    /// Puts the folder back where it was; what took its place is thrown away.
+    /// Puts the folder back into the skill's place and deletes the folder that replaced it.
     ///
     /// # Errors
-    /// What the system said; it then stays under [`Displaced::name`].
+    /// Returns the I/O error; the folder then stays under [`Displaced::name`].
     pub fn put_back(self, skill: &SkillName) -> io::Result<()> {
         if !self.replaced {
             return self.root.rename(&self.name, &self.root, skill.as_str());
@@ -222,8 +222,7 @@ impl Displaced {
         Ok(())
     }
 
-    /// Makes a folder if need be, and sees to it that what is moved there does not go with it when the
-    /// power does.
+    /// Creates a folder if it is missing and syncs its parents, so that files moved into it survive a power loss.
     fn make_durable(&self, folder: &str) -> io::Result<()> {
         self.root.create_dir_all(folder)?;
         let above = Path::new(folder).ancestors().skip(1).filter(|path| !path.as_os_str().is_empty());
@@ -231,7 +230,7 @@ impl Displaced {
         sync_folder(&self.root)
     }
 
-    /// Whether the same files stand at two paths.
+    /// Returns whether two paths hold the same files.
     fn is_same(&self, one: &str, other: &str) -> bool {
         let read = |path: &str| {
             let (parent, name) = path.rsplit_once('/')?;
@@ -241,8 +240,8 @@ impl Displaced {
         read(one).is_some_and(|files| read(other).as_ref() == Some(&files))
     }
 
-    /// Moves what tools left in the old folder (a `.git`, say) to the skill's place. When the skill is
-    /// gone, what can be made again is not kept.
+    /// Moves leftovers of tools (such as `.git`) from the old folder to the skill's place. When the skill is gone,
+    /// leftovers that can be regenerated ([`CACHES`]) are not kept.
     fn carry_leftovers(&self, skill: &SkillName) -> io::Result<()> {
         let opened = folder::open(&self.root, &self.name);
         let found = opened.and_then(|dir| folder::leftovers_of(dir, &Limits::default())).unwrap_or_default();
@@ -250,14 +249,14 @@ impl Displaced {
             let (parent, name) = path.rsplit_once('/').map_or(("", path.as_str()), |(parent, name)| (parent, name));
             let (from, to) = (format!("{}/{path}", self.name), format!("{skill}/{path}"));
             if self.is_same(&from, &to) {
-                // A release may have such files itself: they are the new folder's own.
+                // A release may contain such files itself. They then belong to the new folder.
                 continue;
             }
             if !CACHES.contains(&name) {
                 let folder = format!("{skill}/{parent}");
                 self.make_durable(&folder)?;
                 self.root.rename(from, &self.root, to)?;
-                // Durable before the old folder goes, which would take it along when the power is lost.
+                // Sync before the old folder is deleted. Otherwise a power loss could lose both.
                 sync_folder(&self.root.open_dir(folder)?)?;
             } else if self.replaced {
                 let _its_folder_is_gone = self.root.rename(from, &self.root, to);
@@ -272,14 +271,14 @@ fn is_in_the_way(error: &io::Error) -> bool {
     matches!(error.kind(), AlreadyExists | DirectoryNotEmpty | IsADirectory | NotADirectory)
 }
 
-/// Gives a folder the name of one that a person has to look at.
+/// Renames a folder so that it is kept for a person to inspect. Returns whether that worked.
 pub(crate) fn keep_aside(root: &Dir, name: &str) -> bool {
     let rest = name.strip_prefix(TEMPORARY).unwrap_or(name);
     root.rename(name, root, format!("{KEPT}{rest}")).is_ok()
 }
 
-/// Exchanges a temporary name and a skill's, in one step, or in several where the file system cannot;
-/// returns the name under which the skill's former folder stands then.
+/// Exchanges the folders under a temporary name and a skill's name, in one step or, where the file system cannot, in
+/// several. Returns the name that the skill's former folder then has.
 fn exchange(
     root: &Dir,
     temporary: &str,
@@ -300,7 +299,7 @@ fn exchange(
     }
 }
 
-/// Whether a file system exchanges no folders, or not these.
+/// Returns whether the error means that the file system cannot exchange folders, or not these two.
 fn is_no_exchange(error: &io::Error) -> bool {
     use io::ErrorKind::{CrossesDevices, InvalidInput, Unsupported};
     matches!(error.kind(), CrossesDevices | InvalidInput | Unsupported)

@@ -1,4 +1,4 @@
-//! Folders and small files of ours: opened, read, replaced in one step and synced.
+//! Directories and small files of skillhub: opened, read, replaced atomically and synced.
 
 use std::{
     collections::hash_map::RandomState,
@@ -19,13 +19,13 @@ use cap_std::{
 
 use crate::{ownership::refuse_foreign, place_error::PlaceError, resolved};
 
-/// Bytes that most files of ours do not have.
+/// Initial buffer for reading a file, in bytes. Most files of skillhub are smaller.
 const SMALL: usize = 4 << 10;
 
-/// Opens a folder, creating it and its parents when missing.
+/// Opens a folder, creating it and its parents if missing.
 ///
 /// # Errors
-/// [`PlaceError`] with what the system said, or that another user owns it.
+/// Returns [`PlaceError`] with the I/O error, or if another user owns the folder.
 pub fn ensure_dir(path: &Path) -> Result<Dir, PlaceError> {
     if let Some(dir) = open_dir(path)? {
         return Ok(dir);
@@ -35,10 +35,11 @@ pub fn ensure_dir(path: &Path) -> Result<Dir, PlaceError> {
     Dir::open_ambient_dir(path, ambient_authority()).map_err(PlaceError::io(path))
 }
 
-/// As [`ensure_dir`]; a folder that is made is for its user alone. One that is there stays as it is.
+/// Opens a folder like [`ensure_dir`], creating it accessible to its user only. The mode of an existing folder is not
+/// changed.
 ///
 /// # Errors
-/// As [`ensure_dir`].
+/// Fails like [`ensure_dir`].
 pub fn ensure_private_dir(path: &Path) -> Result<Dir, PlaceError> {
     if let Some(dir) = open_dir(path)? {
         return Ok(dir);
@@ -69,10 +70,10 @@ fn private() -> DirBuilder {
     DirBuilder::new()
 }
 
-/// Opens a folder; `None` when there is none.
+/// Opens a folder. Returns `None` if it does not exist.
 ///
 /// # Errors
-/// [`PlaceError`] with what the system said, or that another user owns it.
+/// Returns [`PlaceError`] with the I/O error, or if another user owns the folder.
 pub fn open_dir(path: &Path) -> Result<Option<Dir>, PlaceError> {
     refuse_foreign(path)?;
     match Dir::open_ambient_dir(path, ambient_authority()) {
@@ -82,8 +83,8 @@ pub fn open_dir(path: &Path) -> Result<Option<Dir>, PlaceError> {
     }
 }
 
-/// As [`open_dir`] for a path that was resolved before: where a name on it has become a link since, it
-/// leads elsewhere, and is refused.
+/// Opens a folder like [`open_dir`] at a path that was resolved before. If a component has since become a symbolic
+/// link, the path is refused, because it would lead somewhere else.
 pub(crate) fn open_resolved(path: &Path) -> Result<Option<Dir>, PlaceError> {
     refuse_foreign(path)?;
     match resolved::open(path) {
@@ -93,7 +94,7 @@ pub(crate) fn open_resolved(path: &Path) -> Result<Option<Dir>, PlaceError> {
     }
 }
 
-/// As [`open_resolved`], creating the folder and its parents when missing.
+/// Opens a folder like [`open_resolved`], creating it and its parents if missing.
 pub(crate) fn ensure_resolved(path: &Path) -> Result<Dir, PlaceError> {
     let mut above = path.ancestors();
     let found = above.find_map(|ancestor| open_resolved(ancestor).transpose().map(|dir| (ancestor, dir)));
@@ -106,10 +107,10 @@ pub(crate) fn ensure_resolved(path: &Path) -> Result<Dir, PlaceError> {
     open_resolved(path)?.ok_or_else(|| PlaceError::io(path)(io::ErrorKind::NotFound.into()))
 }
 
-/// Reads a file that is known to be small; `None` when there is none.
+/// Reads a file that should be small. Returns `None` if it does not exist.
 ///
 /// # Errors
-/// What the system said; one that is larger than `limit` bytes is `FileTooLarge`.
+/// Returns the I/O error; `FileTooLarge` for a file of more than `limit` bytes.
 pub fn read_bounded(dir: &Dir, name: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let file = match dir.open(name) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -123,7 +124,7 @@ pub fn read_bounded(dir: &Dir, name: &str, limit: u64) -> io::Result<Option<Vec<
     Ok(Some(bytes))
 }
 
-/// Reads a whole file of ours; `None` when there is none.
+/// Reads a whole file written by skillhub. Returns `None` if it does not exist.
 pub(crate) fn read_optional(dir: &Dir, name: &str) -> io::Result<Option<Vec<u8>>> {
     match dir.open(name) {
         Ok(file) => read_all(file).map(Some),
@@ -132,39 +133,39 @@ pub(crate) fn read_optional(dir: &Dir, name: &str) -> io::Result<Option<Vec<u8>>
     }
 }
 
-/// Reads to the end of a file that is small as a rule, without asking for its size.
+/// Reads to the end of a file that is usually small, without a system call for its size.
 fn read_all(mut file: impl io::Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(SMALL);
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// What a file that was replaced is after a power loss.
+/// Guarantee about the content of a replaced file after a power loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// The new one. Two syncs.
+    /// The new content. Costs two syncs.
     Durable,
-    /// The new one or the old one, and whole: for what can be made again from the history. One sync.
+    /// Either the new or the old content, complete. For files that can be rebuilt from the history. Costs one sync.
     Whole,
-    /// Perhaps empty or cut: for what is held to its digest when it is read. No sync.
+    /// Possibly empty or truncated. For files whose digest is checked when they are read. Costs no sync.
     Unsynced,
 }
 
-/// Replaces a small file of ours in one step: written beside and renamed over. Threads and processes
-/// may do so at the same time; the last one stands.
+/// Replaces a small file atomically: writes a temporary file and renames it. Threads and processes may do so
+/// concurrently; the last one wins.
 ///
 /// # Errors
-/// What the system said; the old file is then as it was, unless only the last sync failed.
+/// Returns the I/O error. The old file is then unchanged, unless only the last sync failed.
 pub fn write_atomically(dir: &Dir, name: &str, bytes: &[u8], durability: Durability) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     replace(dir, name, bytes, durability, &options)
 }
 
-/// As [`write_atomically`], durable, for a file that only its owner may read and write.
+/// Replaces a file like [`write_atomically`], durably and with mode 0600.
 ///
 /// # Errors
-/// What the system says; the file is then as it was.
+/// Returns the I/O error; the file is then unchanged.
 pub fn write_private(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
@@ -173,15 +174,16 @@ pub fn write_private(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     replace(dir, name, bytes, Durability::Durable, &options)
 }
 
-/// Inode, change time and size of a file that each writing replaces by a new one.
+/// Inode, change time and size of a file that is replaced at each write.
 pub(crate) type Written = [i64; 4];
 
-/// Identifies the last writing of a file; `None` without a file, where the system does not number files, and for a file
-/// so new that the next one might have the same number and time.
+/// Returns a fingerprint of the last write of a file. `None` if there is no file, if the system has no inode numbers,
+/// or if the file is so new that the next one could get the same number and time.
 #[cfg(unix)]
 pub(crate) fn written(dir: &Dir, name: &str) -> Option<Written> {
     use cap_std::fs::MetadataExt;
-    /// More than what file systems round times to: those that know whole seconds at best, and the others.
+    /// Age at which a fingerprint is reliable. Both exceed the timestamp granularity: of file systems with whole
+    /// seconds, and of the others.
     const WHOLE_SECONDS: Duration = Duration::from_secs(3);
     const PARTS_OF_SECONDS: Duration = Duration::from_millis(100);
     let found = dir.symlink_metadata(name).ok()?;
@@ -195,7 +197,8 @@ pub(crate) fn written(_dir: &Dir, _name: &str) -> Option<Written> {
     None
 }
 
-/// A random number of this process. Containers that share a home may give several processes one number.
+/// Returns a random number that identifies this process. Process ids do not suffice, since containers that share a
+/// home may use the same ones.
 #[must_use]
 pub fn random_process_id() -> u64 {
     static ID: OnceLock<u64> = OnceLock::new();
@@ -226,9 +229,8 @@ fn write_new(dir: &Dir, name: &str, bytes: &[u8], durability: Durability, option
     }
 }
 
-/// Puts other bytes in place of what a small file holds, not synced, and without emptying it in between:
-/// file systems write one that was emptied out at once when it is closed. Who reads meanwhile may see
-/// some of both.
+/// Overwrites a small file in place, without a sync and without truncating it first: file systems flush a truncated
+/// file when it is closed. A concurrent reader may see a mixture of old and new bytes.
 pub(crate) fn overwrite(file: &mut std::fs::File, bytes: &[u8]) -> io::Result<()> {
     io::Seek::rewind(file)?;
     io::Write::write_all(file, bytes)?;
@@ -236,8 +238,8 @@ pub(crate) fn overwrite(file: &mut std::fs::File, bytes: &[u8]) -> io::Result<()
     if file.metadata()?.len() > len { file.set_len(len) } else { Ok(()) }
 }
 
-/// Syncs a folder and all above it, so that a power loss takes away none on the way to what is new in it.
-/// Those that we may not open were not made by us, and some file systems sync no folders.
+/// Syncs a folder and all its ancestors, so that the path to new content in it survives a power loss. Ancestors that
+/// this process may not open were not created by it and are skipped, as are file systems that cannot sync folders.
 pub(crate) fn sync_folders_above(folder: &Path) -> io::Result<()> {
     for path in folder.ancestors().filter(|path| !path.as_os_str().is_empty()) {
         match Dir::open_ambient_dir(path, ambient_authority()).and_then(|dir| sync_folder(&dir)) {

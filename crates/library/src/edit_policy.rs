@@ -1,7 +1,7 @@
-//! [`EditPolicy`]: the rules for which hand edits count without a person; a layer above provides them.
+//! [`EditPolicy`]: the rules for which hand edits count without a person. A higher layer provides them.
 //!
-//! An edit of a skill's folder counts at once for every reader. So that nobody gets past the policy by writing to
-//! the folder, an edit that an agent could not make through `skill_manage` waits for a person.
+//! An edit of a skill's folder is visible to every reader at once. So that writing to the folder does not bypass the
+//! policy, an edit that an agent could not make through `skill_manage` waits for a person.
 
 use std::{fmt, sync::Arc};
 
@@ -13,35 +13,36 @@ use crate::revision::Origin;
 /// An edit of a skill's folder that validates and clears.
 #[derive(Debug, Clone, Copy)]
 pub struct HandEdit<'a> {
-    /// The skill.
+    /// Name of its folder in the library.
     pub skill: &'a SkillName,
-    /// The release that the head derives from.
+    /// Release from which the head derives. `None` for a skill that was written here.
     pub origin: Option<&'a Origin>,
     /// The files of the head.
     pub before: &'a Bundle,
     /// The files of the folder.
     pub after: &'a Bundle,
-    /// The verdict over findings that the head does not have.
+    /// Verdict over the findings that the head does not have.
     pub verdict: Verdict,
-    /// Whether the files are those of an earlier revision that was once the head.
+    /// True if the files are those of an earlier revision that was once the head.
     pub is_return: bool,
 }
 
-/// The rules for hand edits. They are read anew for each question, so that a change of the policy holds at once.
+/// The rules for hand edits. They are read for each query, so that a change of the policy takes effect at once.
 pub trait EditRules: Send + Sync {
-    /// Why an agent could not make the edit; `None` where it could. Rules that cannot be read object.
+    /// Returns the reason why an agent could not make the edit, or `None` if it could. Unreadable rules count as an
+    /// objection.
     fn objection(&self, edit: &HandEdit<'_>) -> Option<String>;
 
-    /// A text that differs whenever the answers may differ.
+    /// Returns a text that changes whenever the answers may change. Used as a cache key.
     fn fingerprint(&self) -> String;
 }
 
-/// [`EditRules`] that every library opened through a home uses.
+/// The [`EditRules`] of every library opened through a home.
 #[derive(Clone)]
 pub struct EditPolicy(Arc<dyn EditRules>);
 
 impl EditPolicy {
-    /// Wraps rules.
+    /// Shares the rules, so that clones of a home use the same ones.
     #[must_use]
     pub fn new(rules: impl EditRules + 'static) -> Self {
         Self(Arc::new(rules))

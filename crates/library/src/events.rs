@@ -1,4 +1,4 @@
-//! [`Event`]: one line of the log of everything that was done or refused.
+//! [`Event`]: one line of the log of all operations, done or refused.
 
 mod aside;
 
@@ -24,100 +24,100 @@ use crate::{
 use aside::InPlace;
 pub(crate) use aside::{alone, damaged, has_gap, put_aside};
 
-/// The log in use.
+/// Name of the active log file.
 pub(crate) const FILE: &str = "events.jsonl";
 
-/// How many bytes at the end are looked at first for the beginning of the last line.
+/// Number of bytes at the end of the file that are searched first for the start of the last line.
 const TAIL_BYTES: u64 = 4096;
 
-/// Bytes of a line whose values are counted before it is read, and the most that it may then have.
+/// Length in bytes from which a line's values are counted before it is parsed, and the limit for their number.
 const LONG_BYTES: usize = 64 << 10;
 
-/// How an operation ended for one skill.
+/// Result of an operation for one skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventStatus {
-    /// It became a revision.
+    /// A revision was committed.
     Applied,
-    /// It was refused and nothing changed.
+    /// The operation was refused and nothing changed.
     Refused,
     /// A setting of the skill changed, such as whether it is enabled.
     Set,
-    /// It was held and became a proposal.
+    /// The change was held and became a proposal.
     Proposed,
-    /// It was held and changed a proposal that waits.
+    /// The change was held and amended a pending proposal.
     Amended,
-    /// A proposal became a revision.
+    /// A proposal was accepted and became a revision.
     Accepted,
-    /// A proposal was turned down or withdrawn.
+    /// A proposal was rejected or withdrawn.
     Rejected,
-    /// A proposal was found not to fit the skill any more.
+    /// A proposal was found to no longer apply to the skill.
     Stale,
-    /// A proposal was found to be blocked by the scanner of today.
+    /// A proposal was found to be blocked by the scanner's current rules.
     Quarantined,
-    /// A proposal was found to have waited too long.
+    /// A proposal was found to have exceeded its time limit.
     Expired,
     /// A proposal was found to be in the skill already.
     Superseded,
-    /// The gate made the revision that was on trial the skill's newest.
+    /// The gate made the revision on trial the skill's head.
     Promoted,
-    /// The gate took a revision back, or out of its trial.
+    /// The gate reverted a revision or ended its trial.
     RolledBack,
-    /// The gate ended a trial that showed nothing.
+    /// The gate ended a trial without a significant result.
     Inconclusive,
-    /// The gate saw what a person has to decide about.
+    /// The gate found something that needs a decision of a person.
     Alarmed,
 }
 
-/// One thing that was done to a skill, or refused. Operations on several skills make several events
-/// with one `operation`.
+/// One operation on a skill, done or refused. An operation on several skills makes several events with the same
+/// `operation`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Event {
-    /// The format's version.
+    /// Version of the format, currently 1.
     pub v: u32,
-    /// When, RFC 3339 in UTC.
+    /// Time in RFC 3339, UTC.
     pub time: String,
-    /// The operation that it belongs to.
+    /// Id of the operation, see [`operation_id`].
     pub operation: String,
-    /// The skill.
+    /// Name of the skill at that time.
     pub skill: String,
-    /// What was asked for.
+    /// Requested action, such as `edit`.
     pub action: String,
-    /// How it ended.
+    /// Result for this skill.
     pub status: EventStatus,
-    /// Who, `kind:id`.
+    /// Actor as `kind:id`.
     pub actor: String,
-    /// Why, in the actor's words.
+    /// Reason in the actor's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The run in which it happened.
+    /// Id of the agent run in which it happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// The conversation in which it happened.
+    /// Id of the conversation in which it happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
-    /// The revision that it made.
+    /// Revision that the operation created or that the gate decided about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<RevisionId>,
-    /// The head before it.
+    /// Head before the operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub previous: Option<RevisionId>,
-    /// The error's code, when it was refused.
+    /// Code of the error, if the operation was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// The error's message, when it was refused, or what was set.
+    /// Message of the error, if the operation was refused, or a description of the new setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// The proposal that it is about.
+    /// Id of the proposal concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
-    /// All that is set for the skill since, as `state.toml` has it: a lost state is made again of this.
+    /// All settings of the skill afterwards, as in `state.toml`. A lost state is rebuilt from these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub set: Option<Value>,
-    /// What stood before that no revision holds.
+    /// State before the operation that no revision records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
-    /// What the gate decided, with its numbers.
+    /// Decision of the gate with its figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Value>,
 }
@@ -146,7 +146,7 @@ impl Event {
         }
     }
 
-    /// A revision was made.
+    /// Creates the event of a committed revision.
     #[must_use]
     pub fn applied(operation: &str, skill: &str, revision: &Revision) -> Self {
         let action = revision.action.as_str();
@@ -154,28 +154,28 @@ impl Event {
         Self { revision: Some(revision.id.clone()), previous: revision.parent.clone(), ..event }
     }
 
-    /// Something was refused with an error.
+    /// Creates the event of an operation that was refused with an error.
     #[must_use]
     pub fn refused(stamp: &Stamp, skill: &str, action: &str, code: &str, message: &str) -> Self {
         let event = Self::new(stamp, operation_id(stamp), skill, action, EventStatus::Refused);
         Self { code: Some(code.to_owned()), message: Some(message.to_owned()), ..event }
     }
 
-    /// A proposal came to be, or to another state.
+    /// Creates the event of a proposal that was created or changed its state.
     #[must_use]
     pub fn proposal(stamp: &Stamp, skill: &str, action: &str, status: EventStatus, id: &ProposalId) -> Self {
         let event = Self::new(stamp, operation_id(stamp), skill, action, status);
         Self { proposal: Some(id.to_string()), ..event }
     }
 
-    /// The gate decided about a revision.
+    /// Creates the event of a decision of the gate about a revision.
     #[must_use]
     pub fn decided(stamp: &Stamp, skill: &str, status: EventStatus, revision: &RevisionId, decision: Value) -> Self {
         let event = Self::new(stamp, operation_id(stamp), skill, "gate", status);
         Self { revision: Some(revision.clone()), decision: Some(decision), ..event }
     }
 
-    /// A setting of a skill changed to this.
+    /// Creates the event of a setting that changed, with all settings of the skill.
     #[must_use]
     pub fn set(stamp: &Stamp, skill: &str, action: &str, state: &SkillState) -> Self {
         let event = Self::new(stamp, operation_id(stamp), skill, action, EventStatus::Set);
@@ -183,8 +183,8 @@ impl Event {
     }
 }
 
-/// An id for an operation: its time in nanoseconds, a random number of the process and a count, so that two never
-/// share one, not even with one stamp.
+/// Returns a unique id for an operation: its time in nanoseconds, a random number of the process and a counter. Two
+/// operations never share an id, even with the same stamp.
 #[must_use]
 pub fn operation_id(stamp: &Stamp) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -192,8 +192,8 @@ pub fn operation_id(stamp: &Stamp) -> String {
     format!("{:x}-{:x}-{count:x}", stamp.time.as_nanosecond(), random_process_id())
 }
 
-/// Adds events to the log in a library's folder of the home, one writer at a time. A line without its
-/// end is what a killed process left of one that it never reported, and goes.
+/// Appends events to the log in the library's folder of the home, one writer at a time. An unterminated line is the
+/// unreported write of a killed process and is dropped.
 pub(crate) fn append(dir: &Dir, events: &[Event]) -> io::Result<()> {
     let _in_place = InPlace::to_write(dir)?;
     let mut options = OpenOptions::new();
@@ -213,8 +213,7 @@ pub(crate) fn append(dir: &Dir, events: &[Event]) -> io::Result<()> {
     written
 }
 
-/// Takes away what stands after the last end of a line; where that is a whole event, the end that it
-/// still needs is returned.
+/// Drops an unterminated last line. If it is a complete event, returns the line end that it still needs.
 fn drop_cut_line(file: &mut File) -> io::Result<Vec<u8>> {
     let len = file.metadata()?.len();
     let mut from = len;
@@ -236,7 +235,7 @@ fn drop_cut_line(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(Vec::new())
 }
 
-/// Adds those events that the log does not have yet.
+/// Appends those events that the log does not contain yet.
 pub(crate) fn append_missing(dir: &Dir, events: &[Event]) -> io::Result<()> {
     let key = |event: &Event| {
         let what = (event.status, event.proposal.clone());
@@ -247,7 +246,7 @@ pub(crate) fn append_missing(dir: &Dir, events: &[Event]) -> io::Result<()> {
     if missing.is_empty() { Ok(()) } else { append(dir, &missing) }
 }
 
-/// Makes the log durable, and its name, which may be new.
+/// Syncs the log and its directory entry, which may be new.
 pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
     match dir.open(FILE) {
         Ok(file) => file.sync_all().and_then(|()| sync_folder(dir)),
@@ -256,8 +255,8 @@ pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
     }
 }
 
-/// All events, oldest first, and the number of lines that could not be read. What stands after the last
-/// end of a line is none, unless it is a whole event: see [`append`].
+/// Reads all events, oldest first, and counts the unreadable lines. An unterminated last line does not count, unless
+/// it is a complete event: see [`append`].
 pub(crate) fn read(dir: &Dir) -> io::Result<(Vec<Event>, usize)> {
     let _in_place = InPlace::to_read(dir);
     let mut events = Vec::new();
@@ -275,8 +274,8 @@ pub(crate) fn read(dir: &Dir) -> io::Result<(Vec<Event>, usize)> {
     Ok((events, unreadable))
 }
 
-/// The newest revision that the log says one of these skills came to, with its name. For one skill only the lines
-/// with its name are parsed.
+/// Finds the newest revision of any of these skills in the log, with the skill's name. For a single skill, only lines
+/// that contain its name are parsed.
 pub(crate) fn last_applied(dir: &Dir, skills: &BTreeSet<&str>) -> io::Result<Option<(String, RevisionId)>> {
     let only = skills.first().filter(|_| skills.len() == 1);
     let _in_place = InPlace::to_read(dir);
@@ -295,8 +294,7 @@ pub(crate) fn last_applied(dir: &Dir, skills: &BTreeSet<&str>) -> io::Result<Opt
     Ok(older.iter().rev().find_map(|bytes| newest(bytes)))
 }
 
-/// Leaves the lines in the log that can be read, and says how many it dropped. The caller has the log
-/// [`alone`].
+/// Removes unreadable lines from the log and returns their number. The caller holds the lock of [`alone`].
 pub(crate) fn drop_bad_lines(dir: &Dir) -> io::Result<usize> {
     let bytes = read_optional(dir, FILE)?.unwrap_or_default();
     let lines = bytes.split_inclusive(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
@@ -305,7 +303,8 @@ pub(crate) fn drop_bad_lines(dir: &Dir) -> io::Result<usize> {
     Ok(bad.len())
 }
 
-/// The event of a line. One that is long and has more values than any event would take many times its bytes of memory.
+/// Parses the event of a line. Long lines with more values than any event has are rejected, since parsing them would
+/// take many times their size in memory.
 fn event_of(line: &[u8]) -> Option<Event> {
     let is_flood = line.len() > LONG_BYTES && objects_and_commas(line).1 > LONG_BYTES;
     if is_flood { None } else { serde_json::from_slice(line).ok() }

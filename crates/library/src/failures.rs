@@ -1,4 +1,4 @@
-//! [`Fails`]: class, code and way on of each error of this crate.
+//! [`Fails`]: class, code and hint of each error of this crate.
 
 use std::io::{Error, ErrorKind};
 
@@ -14,7 +14,7 @@ use crate::{
     StorageError, folder::FolderError,
 };
 
-/// Where the system refuses a file of ours.
+/// Failure for an I/O error on a file of skillhub.
 fn refused() -> Failure {
     Failure::io().hint(
         "see that the disk has room and may be written (`skillhub where` names the places); nothing was lost, and the \
@@ -77,7 +77,7 @@ impl Fails for StateError {
     }
 }
 
-/// Whether a file of ours could be read and is not what was written.
+/// Returns whether the error means a readable file with invalid content.
 fn is_damage(error: &Error) -> bool {
     error.kind() == ErrorKind::InvalidData
 }

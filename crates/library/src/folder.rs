@@ -1,7 +1,7 @@
-//! A skill's folder on disk, reached only through a capability directory.
+//! A skill's folder on disk, accessed only through a capability directory.
 //!
-//! [`read`] makes a [`Bundle`] of a folder, [`write()`] a folder of a bundle, [`survey`] lists one
-//! without reading more than `SKILL.md`. Links and special files are refused, never followed.
+//! [`read`] reads a folder into a [`Bundle`], [`write()`] writes a bundle to a folder, and [`survey`] lists a folder
+//! and reads little more than `SKILL.md`. Links and special files are refused, never followed.
 
 mod listing;
 mod search;
@@ -26,48 +26,47 @@ pub(crate) use signature::{Content, Signature, content};
 use crate::{disk::sync_folder, resolved};
 use listing::{Entry, Kind};
 
-/// What tools and systems leave in a folder and no skill is made of; passed over by
-/// [`Leftovers::Skip`] and kept in place by a checkout.
+/// Names of files and folders that tools and systems create and that are not part of a skill. [`Leftovers::Skip`]
+/// ignores them, and a checkout keeps them in place.
 const LEFTOVERS: [&str; 9] =
     [".git", ".gitmodules", ".hg", ".svn", ".DS_Store", "Thumbs.db", "desktop.ini", "__pycache__", "node_modules"];
 
-/// Whether what tools and systems leave in a folder (`.git`, `node_modules`, `.DS_Store`, …) counts as
-/// files of the skill.
+/// Treatment of files that tools and systems create in a folder (`.git`, `node_modules`, `.DS_Store`, …).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leftovers {
-    /// They are passed over.
+    /// Ignore them.
     Skip,
-    /// They are read like everything else, as a scan of a strange folder wants.
+    /// Read them as files of the skill, for example to scan an untrusted folder.
     Read,
 }
 
-/// Why a folder cannot be read as a skill.
+/// Reason why a folder cannot be read as a skill.
 #[derive(Debug, Error)]
 pub enum FolderError {
-    /// There is no such folder.
+    /// The folder does not exist.
     #[error("there is no folder {0:?}")]
     Missing(String),
-    /// A symbolic link, to wherever.
+    /// A symbolic link, wherever it leads.
     #[error("{0} is a link; skills hold regular files only")]
     Link(String),
     /// A device, socket or pipe.
     #[error("{0} is neither a regular file nor a folder")]
     Special(String),
-    /// A name that no [`SkillPath`] can have.
+    /// A name that is not a valid [`SkillPath`].
     #[error(transparent)]
     Path(#[from] PathError),
-    /// A name that is no UTF-8.
+    /// A name that is not UTF-8.
     #[error("the file name {0:?} is not UTF-8")]
     NameEncoding(String),
     /// Too many or too large files, or names that collide.
     #[error(transparent)]
     Bundle(#[from] BundleError),
-    /// The system refused.
+    /// Any other I/O error.
     #[error("cannot read {path:?}: {source}")]
     Io {
-        /// Where, relative to the folder's parent.
+        /// Path relative to the folder's parent.
         path: String,
-        /// What the system said.
+        /// Error of the system call.
         source: io::Error,
     },
 }
@@ -81,17 +80,17 @@ impl FolderError {
     }
 }
 
-/// Where a file of a folder stands and what is known of it before it is read.
+/// Location of a file found by a walk, before it is read.
 struct Found {
     path: SkillPath,
     parent: usize,
     file_name: String,
 }
 
-/// A walk over a folder: every directory opened once, without following links.
+/// A walk over a folder. Every directory is opened once and links are not followed.
 struct Walk {
     dirs: Vec<Dir>,
-    /// The path of each directory with a slash at its end, that of the folder itself being empty.
+    /// Path of each directory with a trailing slash; empty for the folder itself.
     prefixes: Vec<String>,
     files: Vec<Found>,
     leftovers: Vec<String>,
@@ -100,7 +99,7 @@ struct Walk {
 /// Reads the folder `name` below `parent`.
 ///
 /// # Errors
-/// [`FolderError`]; a link anywhere inside, or `name` itself being one, refuses the whole folder.
+/// Returns [`FolderError`]. A link anywhere inside, or `name` itself being one, refuses the whole folder.
 pub fn read(parent: &Dir, name: &str, leftovers: Leftovers, limits: &Limits) -> Result<Bundle, FolderError> {
     read_dir(open(parent, name)?, leftovers, limits)
 }
@@ -108,7 +107,7 @@ pub fn read(parent: &Dir, name: &str, leftovers: Leftovers, limits: &Limits) -> 
 /// Reads an open folder.
 ///
 /// # Errors
-/// As [`read`].
+/// Fails like [`read`].
 pub fn read_dir(dir: Dir, leftovers: Leftovers, limits: &Limits) -> Result<Bundle, FolderError> {
     let walk = Walk::over(dir, leftovers, limits)?;
     let mut files = Vec::with_capacity(walk.files.len());
@@ -121,21 +120,22 @@ pub fn read_dir(dir: Dir, leftovers: Leftovers, limits: &Limits) -> Result<Bundl
     Ok(Bundle::from_files(files, limits)?)
 }
 
-/// A folder as validation wants it: the list of files and `SKILL.md`.
+/// The parts of a folder that validation needs: the list of files and `SKILL.md`.
 #[derive(Debug)]
 pub struct Survey {
-    /// The paths of all files.
+    /// Paths of all files, sorted.
     pub paths: Vec<SkillPath>,
-    /// The bytes of `SKILL.md`, at most one more than its limit allows.
+    /// Bytes of `SKILL.md`, truncated one byte beyond its limit.
     pub skill_md: Option<Vec<u8>>,
-    /// The Markdown files that it names.
+    /// Markdown files that it mentions, with their text.
     pub texts: Vec<(SkillPath, String)>,
 }
 
-/// Lists an open folder and reads only its `SKILL.md`, and files that are too large to be text.
+/// Lists an open folder. Reads only `SKILL.md`, the Markdown files it mentions, and files that are too large to be
+/// text.
 ///
 /// # Errors
-/// As [`read`], the limits of size among them.
+/// Fails like [`read`], including the size limits.
 pub fn survey(dir: Dir, limits: &Limits) -> Result<Survey, FolderError> {
     let walk = Walk::over(dir, Leftovers::Skip, limits)?;
     let skill_md = match walk.files.iter().find(|found| found.path.is_skill_md()) {
@@ -154,10 +154,10 @@ pub fn survey(dir: Dir, limits: &Limits) -> Result<Survey, FolderError> {
     Ok(Survey { paths, skill_md, texts })
 }
 
-/// Opens the folder `name` below `parent`, which must be no link.
+/// Opens the folder `name` below `parent`, which must not be a link.
 ///
 /// # Errors
-/// [`FolderError::Missing`], [`FolderError::Link`], or what the system said.
+/// Returns [`FolderError::Missing`], [`FolderError::Link`], [`FolderError::Special`], or the I/O error.
 pub fn open(parent: &Dir, name: &str) -> Result<Dir, FolderError> {
     let metadata = parent.symlink_metadata(name).map_err(|error| FolderError::io(name, error))?;
     if metadata.is_symlink() {
@@ -169,21 +169,20 @@ pub fn open(parent: &Dir, name: &str) -> Result<Dir, FolderError> {
     listing::open_child(parent, name).map_err(|error| FolderError::io(name, error))
 }
 
-/// Opens a folder at a path that a person gave; links on the way are theirs to follow.
+/// Opens a folder at a path given by a person. Links on the way are followed.
 ///
 /// # Errors
-/// [`FolderError::Missing`], or what the system said.
+/// Returns [`FolderError::Missing`] or the I/O error.
 pub fn open_at(path: &Path) -> Result<Dir, FolderError> {
     listing::open_at(path).map_err(|error| FolderError::io(&path.display().to_string(), error))
 }
 
-/// The bytes of one file of an open folder; `None` where there is no regular one, or it has more bytes
-/// than `limit`.
+/// Reads one file of an open folder. Returns `None` if there is no regular file or it is larger than `limit` bytes.
 ///
 /// # Errors
-/// What the system said of a file that is there.
+/// Returns the I/O error for an existing file.
 pub fn read_file(dir: &Dir, name: &str, limit: u64) -> io::Result<Option<Vec<u8>>> {
-    // A link fails to open, and a pipe opens without waiting.
+    // A link fails to open, and a pipe opens without blocking.
     let file = match listing::open_file(dir, name) {
         Ok(file) => file,
         Err(error) if dir.symlink_metadata(name).is_ok_and(|found| found.is_file()) => return Err(error),
@@ -198,38 +197,38 @@ pub fn read_file(dir: &Dir, name: &str, limit: u64) -> io::Result<Option<Vec<u8>
     Ok(Some(bytes).filter(|bytes| bytes.len() as u64 <= limit))
 }
 
-/// The names in a folder that was opened for this, in no order; those that are no text are left out.
+/// Lists the names in a folder that was opened for listing, unordered. Names that are not UTF-8 are skipped.
 ///
 /// # Errors
-/// What the system said.
+/// Returns the I/O error.
 pub(crate) fn names_in(dir: &Dir) -> io::Result<Vec<String>> {
     Ok(listing::entries(dir)?.into_iter().filter_map(|entry| entry.name.into_string().ok()).collect())
 }
 
-/// The names of the folders in one that was opened for this, in no order; those that are no text and
-/// links are left out.
+/// Lists the subfolders of a folder that was opened for listing, unordered. Links and names that are not UTF-8 are
+/// skipped.
 ///
 /// # Errors
-/// What the system said.
+/// Returns the I/O error.
 pub(crate) fn folders_in(dir: &Dir) -> io::Result<Vec<String>> {
     let folders = listing::entries(dir)?.into_iter().filter(|entry| entry.kind == Kind::Folder);
     Ok(folders.filter_map(|entry| entry.name.into_string().ok()).collect())
 }
 
-/// Opens a folder at a path that was resolved before. One on which a name has become a link since leads
-/// elsewhere, and is refused.
+/// Opens a folder at a path that was resolved before. If a component has since become a symbolic link, the path is
+/// refused, because it would lead somewhere else.
 ///
 /// # Errors
-/// What the system said.
+/// Returns the I/O error.
 pub fn open_resolved(path: &Path) -> io::Result<Dir> {
     resolved::open(path)
 }
 
-/// As [`open_at`], creating the folder and its parents when missing. Whose it is does not matter: what
-/// a person wants made may stand in a folder of everybody's, such as `/tmp`.
+/// Opens a folder like [`open_at`], creating it and its parents if missing. Its owner is not checked, since a person
+/// may want a folder below a shared one such as `/tmp`.
 ///
 /// # Errors
-/// What the system said.
+/// Returns the I/O error.
 pub fn create_at(path: &Path) -> Result<Dir, FolderError> {
     Dir::create_ambient_dir_all(path, ambient_authority())
         .map_err(|source| FolderError::Io { path: path.display().to_string(), source })?;
@@ -285,8 +284,8 @@ impl Walk {
         Ok(())
     }
 
-    /// Holds the files to the limits of size without reading more of them than that needs; `SKILL.md`,
-    /// which has a limit of its own, is known to have so many bytes.
+    /// Enforces the size limits, reading only files that may exceed that for text. `SKILL.md` has its own limit; its
+    /// size is passed in.
     fn check_sizes(&self, skill_md_bytes: u64, limits: &Limits) -> Result<(), FolderError> {
         let mut bytes = skill_md_bytes;
         for found in self.files.iter().filter(|found| !found.path.is_skill_md()) {
@@ -304,14 +303,14 @@ impl Walk {
         Ok(())
     }
 
-    /// Reads one file, at most one byte more than `left`. It is opened without following a link and
-    /// without waiting on a pipe, and looked at again once open.
+    /// Reads one file, at most one byte more than `left`. It is opened without following links or blocking on a pipe,
+    /// and its type is checked again once open.
     fn read(&self, found: &Found, left: u64) -> Result<File, FolderError> {
         let (bytes, executable) = self.read_bytes(found, left)?;
         Ok(File { bytes: bytes.into(), executable })
     }
 
-    /// The content of [`Walk::read`] and whether the file is executable.
+    /// Reads the content for [`Walk::read`] and returns whether the file is executable.
     fn read_bytes(&self, found: &Found, left: u64) -> Result<(Vec<u8>, bool), FolderError> {
         let path = found.path.as_str();
         let io = |error| FolderError::io(path, error);
@@ -330,21 +329,21 @@ impl Walk {
     }
 }
 
-/// The files of a bundle that [`Leftovers::Skip`] would see in its folder. An archive packed elsewhere
-/// may hold a `.DS_Store` or a `node_modules`, and a checked out one must not look edited for that.
+/// Returns the files of a bundle that [`Leftovers::Skip`] would see in its folder. An archive packed elsewhere may
+/// contain a `.DS_Store` or a `node_modules`; its checkout must not count as edited because of that.
 pub(crate) fn without_leftovers(bundle: &Bundle) -> Bundle {
     let is_leftover = |path: &&SkillPath| path.segments().any(|segment| LEFTOVERS.contains(&segment));
     let left: Vec<SkillPath> = bundle.paths().filter(is_leftover).cloned().collect();
     left.iter().fold(bundle.clone(), |bundle, path| bundle.without_file(path))
 }
 
-/// Syncs every file and folder of a skill, but for what tools left.
+/// Syncs every file and folder of a skill, except leftovers of tools.
 pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
     for entry in dir.entries()? {
         let entry = entry?;
         let kind = entry.file_type()?;
         let name = entry.file_name();
-        // No file of a skill has a name that is no text.
+        // Names of a skill's files are always UTF-8.
         let Some(name) = name.to_str().filter(|name| !LEFTOVERS.contains(name)) else { continue };
         if kind.is_dir() {
             sync(&listing::open_child(dir, name)?)?;
@@ -355,7 +354,7 @@ pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
     sync_folder(dir)
 }
 
-/// What [`Leftovers::Skip`] passes over in an open folder, relative to it.
+/// Returns the leftovers of tools in an open folder, relative to it.
 pub(crate) fn leftovers_of(dir: Dir, limits: &Limits) -> Result<Vec<String>, FolderError> {
     Ok(Walk::over(dir, Leftovers::Skip, limits)?.leftovers)
 }
@@ -371,10 +370,10 @@ fn is_executable(_metadata: &std::fs::Metadata) -> bool {
     false
 }
 
-/// Writes a bundle as the new folder `name` below `parent`, modes 0644 and 0755, not synced.
+/// Writes a bundle to the new folder `name` below `parent`, with modes 0644 and 0755, without syncing.
 ///
 /// # Errors
-/// What the system said; an existing `name` is one. Nothing is left of the folder then.
+/// Returns the I/O error, also if `name` exists. A partly written folder is removed.
 pub fn write(parent: &Dir, name: &str, bundle: &Bundle) -> io::Result<()> {
     parent.create_dir(name)?;
     let written = write_into(parent, name, bundle);

@@ -1,4 +1,4 @@
-//! [`Home`]: the folder where skillhub keeps what no skill folder may hold.
+//! [`Home`]: the folder of skillhub's own data, outside of skill folders.
 
 use std::path::{Path, PathBuf};
 
@@ -11,8 +11,8 @@ use crate::{
     watcher::Watcher,
 };
 
-/// `SKILLHUB_HOME`: history, state and events of every library, configuration, the embedded
-/// registry and the cache. Created when first written to.
+/// The folder of `SKILLHUB_HOME`: history, state and events of every library, configuration, the embedded registry
+/// and the cache. It is created at the first write.
 #[derive(Debug, Clone)]
 pub struct Home {
     path: PathBuf,
@@ -23,29 +23,29 @@ pub struct Home {
 }
 
 impl Home {
-    /// The home at a path, which need not exist yet.
+    /// Uses the home at a path, which need not exist yet.
     ///
     /// # Errors
-    /// [`PlaceError::Foreign`] and [`PlaceError::Shared`] when another user owns it or can write to it.
+    /// Returns [`PlaceError::Foreign`] or [`PlaceError::Shared`] if another user owns it or can write to it.
     pub fn at(path: impl Into<PathBuf>) -> Result<Self, PlaceError> {
         let home = Self::unchecked(path);
         ownership::check_home(&home.path)?;
         Ok(home)
     }
 
-    /// The home at a path whose owner and mode were not checked: to print paths and repair it, never to follow its
-    /// configuration.
+    /// Uses the home at a path without checking its owner and mode. Only for printing paths and repairs: its
+    /// configuration must not be trusted.
     pub fn unchecked(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), watcher: None, linker: None, edit_policy: None, scanner: Scanner::default() }
     }
 
-    /// The same, with somebody who is told what becomes of proposals in libraries that are opened by it.
+    /// Adds an observer of proposals in libraries that are opened through this home.
     #[must_use]
     pub fn watched_by(self, watcher: Watcher) -> Self {
         Self { watcher: Some(watcher), ..self }
     }
 
-    /// The same, with rules for hand edits in libraries that are opened by it. Without them only pins hold edits.
+    /// Adds rules for hand edits in libraries that are opened through this home. Without rules only pins hold edits.
     #[must_use]
     pub fn with_edit_policy(self, policy: EditPolicy) -> Self {
         Self { edit_policy: Some(policy), ..self }
@@ -55,13 +55,13 @@ impl Home {
         self.edit_policy.clone()
     }
 
-    /// The same, with a scanner for skills of libraries that are opened by it, and for what comes into them.
+    /// Sets the scanner for libraries that are opened through this home, and for content that enters them.
     #[must_use]
     pub fn scanned_by(self, scanner: Scanner) -> Self {
         Self { scanner, ..self }
     }
 
-    /// What scans skills here.
+    /// Returns the scanner of this home.
     #[must_use]
     pub fn scanner(&self) -> Scanner {
         self.scanner
@@ -71,7 +71,7 @@ impl Home {
         self.watcher.clone()
     }
 
-    /// The same, with a linker for new skills of libraries that are opened by it.
+    /// Adds a linker for new skills of libraries that are opened through this home.
     #[must_use]
     pub fn linked_by(self, linker: Linker) -> Self {
         Self { linker: Some(linker), ..self }
@@ -81,45 +81,45 @@ impl Home {
         self.linker.clone()
     }
 
-    /// The home's path.
+    /// Returns the path, as given.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens the home, making it when missing, for its user alone where the system knows that.
+    /// Opens the home, creating it with access for its user only (where the system supports modes).
     ///
     /// # Errors
-    /// [`PlaceError`] with what the system said, or that another user owns it.
+    /// Returns [`PlaceError`] with the I/O error, or if another user owns it.
     pub fn ensure(&self) -> Result<Dir, PlaceError> {
         ensure_private_dir(&self.path)
     }
 
-    /// `config.toml`.
+    /// Returns the path of `config.toml`.
     #[must_use]
     pub fn config(&self) -> PathBuf {
         self.path.join("config.toml")
     }
 
-    /// The embedded registry.
+    /// Returns the path of the embedded registry.
     #[must_use]
     pub fn registry(&self) -> PathBuf {
         self.path.join("registry")
     }
 
-    /// What this machine has of registries that only git reaches; it can be thrown away at any time.
+    /// Returns the path of the mirrors of git registries. They can be deleted at any time.
     #[must_use]
     pub fn mirrors(&self) -> PathBuf {
         self.path.join("registries")
     }
 
-    /// Bundles by digest.
+    /// Returns the path of the cache of bundles, by digest.
     #[must_use]
     pub fn cache(&self) -> PathBuf {
         self.path.join("cache")
     }
 
-    /// Where history and state of the library at `library` (an absolute, resolved path) are kept:
+    /// Returns the folder for history and state of the library at `library` (an absolute, resolved path):
     /// `libraries/<first 16 digits of the path's sha256>`.
     #[must_use]
     pub fn library(&self, library: &Path) -> PathBuf {

@@ -1,7 +1,7 @@
-//! [`Section`]: work that an interrupt does not cut, and the state of an interrupt of the whole process.
+//! [`Section`]: work that an interrupt does not cut short, and the interrupt flag of the process.
 //!
-//! The program raises an interrupt when it gets a signal. What takes long checks for one and stops; what is to be done
-//! whole enters a section, and the process ends only when no section is open.
+//! The program sets the flag when it gets a signal. Long work checks it and stops. Work that must complete enters a
+//! section, and the process only exits when no section is open.
 
 use std::{
     cell::Cell,
@@ -25,15 +25,15 @@ static OPEN: Mutex<usize> = Mutex::new(0);
 static CLOSED: Condvar = Condvar::new();
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// How long a child may take to clean up after itself.
+/// Time limit for a child to clean up after itself.
 const CHILD_LIMIT: Duration = Duration::from_millis(500);
 
 thread_local! {
-    /// Sections that this thread has open, one inside the other.
+    /// Number of nested sections that this thread has open.
     static DEPTH: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The user, or the system, asked the process to stop.
+/// Error of work that stopped because the user or the system interrupted the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
 #[error("interrupted")]
 pub struct Interrupted;
@@ -44,15 +44,15 @@ impl Fails for Interrupted {
     }
 }
 
-/// Work that is done whole or not begun. Closed on drop.
+/// Guard of work that must complete once begun. Closed on drop.
 #[derive(Debug)]
 pub struct Section(());
 
 impl Section {
-    /// Opens one; inside of an open one of the same thread always.
+    /// Opens a section. Within an open section of the same thread this always succeeds.
     ///
     /// # Errors
-    /// [`Interrupted`] when the process was asked to stop.
+    /// Returns [`Interrupted`] if the process was interrupted.
     pub fn enter() -> Result<Self, Interrupted> {
         let mut open = lock();
         if DEPTH.get() == 0 {
@@ -74,32 +74,32 @@ impl Drop for Section {
     }
 }
 
-/// Asks the process to stop.
+/// Sets the interrupt flag.
 pub fn raise() {
     RAISED.store(true, Ordering::Release);
 }
 
-/// Whether the process was asked to stop.
+/// Returns whether the process was interrupted.
 #[must_use]
 pub fn is_raised() -> bool {
     RAISED.load(Ordering::Acquire)
 }
 
-/// Whether a section was closed, so that something may have changed.
+/// Returns whether any section was closed, so that something may have changed.
 #[must_use]
 pub fn is_anything_done() -> bool {
     DONE.load(Ordering::Acquire)
 }
 
-/// Stops long work.
+/// Stops long work if the process was interrupted.
 ///
 /// # Errors
-/// [`Interrupted`] when the process was asked to stop.
+/// Returns [`Interrupted`] if it was.
 pub fn check() -> Result<(), Interrupted> {
     if is_raised() { Err(Interrupted) } else { Ok(()) }
 }
 
-/// Waits until no section is open and ends the process with `exit` before another can be opened.
+/// Waits until no section is open, then ends the process with `exit` before another can be opened.
 pub fn end(exit: impl FnOnce()) {
     let mut open = lock();
     while *open > DEPTH.get() {
@@ -108,21 +108,21 @@ pub fn end(exit: impl FnOnce()) {
     exit();
 }
 
-/// Notes a temporary folder that is to go when the process is ended from outside of the code that made it.
+/// Registers a temporary folder for deletion when the process is ended from outside the code that created it.
 pub fn note_temporary(path: &Path) {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
 }
 
-/// The temporary folders that were noted; most are gone again.
+/// Returns the registered temporary folders. Most no longer exist.
 #[must_use]
 pub fn temporary() -> Vec<PathBuf> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Asks a child to end, and kills it if it does not.
+/// Sends SIGTERM to a child, and kills it if it does not end in time.
 ///
 /// # Errors
-/// It cannot be killed or waited for.
+/// Returns the I/O error if it cannot be killed or waited for.
 pub fn end_child(child: &mut Child) -> io::Result<()> {
     terminate(child);
     let until = Instant::now() + CHILD_LIMIT;
@@ -155,7 +155,7 @@ fn lock() -> MutexGuard<'static, usize> {
 mod tests {
     use super::*;
 
-    // Raising is for the whole process: tests of the program do that.
+    // The flag is global to the process, so the tests of the program cover it.
     #[test]
     fn end_waits_for_open_sections() {
         let outer = Section::enter().unwrap();

@@ -1,16 +1,15 @@
-//! [`Journal`]: the one place where an operation becomes true.
+//! [`Journal`]: the write-ahead log of a library, its single commit point.
 //!
-//! An operation is committed when its [`Record`] is in this file and synced, and not before. What a
-//! record holds (new objects, moved heads, events) is enough to make everything else again: objects
-//! and references of the storage, the folders, the event log. These are written right after the
-//! record, without a sync, and `journal.applied` notes how far that went and in which boot of the
-//! machine, so that opening knows whether a record must be applied (again). A checkpoint makes what
-//! was applied durable and empties the journal.
+//! An operation is committed once its [`Record`] is in this file and synced. A record holds new objects, moved heads
+//! and events, from which everything else can be rebuilt: objects and references of the storage, the folders, the
+//! event log. These are written right after the record, without a sync. `journal.applied` notes how many bytes were
+//! applied and in which boot of the machine, so that opening knows whether a record must be applied (again). A
+//! checkpoint syncs the applied data and empties the journal.
 //!
-//! A record on disk: `SKJ2`, length of the head (4 bytes, big endian), length of the body (8), the
-//! CRC-32 of head and body (4), the head as JSON, and the body: the objects' bytes one after the
-//! other. A record that is cut or does not have its sum ends the journal; it was never reported. The sum
-//! is there for writes that were cut, as in other logs; each object has its own id besides.
+//! Format of a record: `SKJ2`, length of the head (4 bytes, big endian), length of the body (8), CRC-32 of head and
+//! body (4), the head as JSON, and the body, which is the concatenated bytes of the objects. A truncated record or
+//! one with a wrong checksum ends the journal; it was never reported as done. The checksum only detects torn writes,
+//! as in other logs; each object has its own id besides.
 
 mod frames;
 
@@ -34,48 +33,48 @@ use crate::{
 
 const FILE: &str = "journal";
 const APPLIED: &str = "journal.applied";
-/// The files that every commit writes to.
+/// Files to which every commit writes.
 pub(crate) const FILES: [&str; 2] = [FILE, APPLIED];
 const MAGIC: &[u8; 4] = b"SKJ2";
-/// The format of a record with links or lock lines, and of one with proposals; one without has the first, which
-/// older versions read.
+/// Format of a record with links or lock lines, then of one with proposals, then of one with neither. Older versions
+/// can read the last one.
 const FORMAT: u32 = 3;
 const FORMAT_WITH_PROPOSALS: u32 = 2;
 const FORMAT_WITHOUT_PROPOSALS: u32 = 1;
-/// More bytes than a note of what was applied has.
+/// Upper bound of the size of `journal.applied`, in bytes.
 const NOTE_BYTES: usize = 128;
 const FRAME_BYTES: usize = 4 + 4 + 8 + 4;
-/// Bytes of the largest record: all proposals that may wait are half of it, and the files of large skills are in the
-/// history before their record is written.
+/// Size limit of a record, in bytes. All pending proposals take at most half of it, and the files of large skills are
+/// written to the history before their record.
 const RECORD_BYTES: u64 = 128 << 20;
 
-/// Bytes of the whole file: the record of the largest change may follow others that no checkpoint has taken yet.
+/// Size limit of the file, in bytes. A record of maximum size may follow others that were not checkpointed yet.
 const JOURNAL_BYTES: u64 = 2 * RECORD_BYTES;
 
-/// One committed operation.
+/// Record of one committed operation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Record {
-    /// The skills' heads before and after.
+    /// Heads of the skills before and after.
     pub heads: Vec<HeadChange>,
-    /// What the event log will say.
+    /// Events for the event log.
     pub events: Vec<Event>,
-    /// The objects that the storage did not have.
+    /// Objects that the storage did not have.
     pub objects: Vec<Object>,
-    /// The temporary folders that the operation exchanges with those of skills. A process that dies
-    /// after this record may leave a hand edit in them; in all other ones there is only what it staged.
+    /// Temporary folders that the operation exchanges with those of skills. If the process dies after this record,
+    /// they may contain a hand edit; any other temporary folder only contains staged files.
     pub temporary: Vec<Temporary>,
-    /// The files of proposals that it leaves.
+    /// Files of proposals after the operation.
     pub proposals: Vec<ProposalFile>,
-    /// Changes in agents' folders.
+    /// Changes of links in agents' folders.
     pub links: Vec<LinkStep>,
-    /// Lines of the lock file.
+    /// Lines for the lock file `skillhub.lock`.
     pub lock_lines: Option<LockLines>,
 }
 
 /// A temporary folder of an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Temporary {
-    /// The skill whose folder it takes.
+    /// Skill whose folder it replaces.
     pub skill: String,
     /// Its name in the library.
     pub name: String,
@@ -116,40 +115,40 @@ struct ObjectHead {
     len: u64,
 }
 
-/// The records of a journal, and what of the file is none.
+/// The records of a journal, and its unreadable end.
 #[derive(Debug)]
 pub struct Contents {
-    /// The whole records that were asked for, in order.
+    /// Complete records of the requested range, in order.
     pub records: Vec<Record>,
-    /// Bytes after the last whole record: an operation that was cut off before it was reported.
+    /// Bytes after the last complete record, from an operation that was cut off before it was reported.
     pub cut_bytes: u64,
-    /// Whether those bytes cannot be the beginning of a record, so that they may be anything.
+    /// True if those bytes cannot be the beginning of a record, so that their origin is unknown.
     pub is_garbage: bool,
 }
 
-/// A stretch of a journal's file.
+/// A byte range of a journal's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
-    /// A whole record and its bytes as they stand in the file.
+    /// A complete record and its range.
     Whole(Record, Range<u64>),
-    /// Bytes that are none.
+    /// Bytes that are not a record.
     Unreadable(Range<u64>),
 }
 
-/// An open journal. Everything but [`Journal::is_pending`] wants the library's lock.
+/// An open journal. Everything but [`Journal::is_pending`] requires the library's lock.
 #[derive(Debug)]
 pub struct Journal {
     dir: Dir,
     file: File,
-    /// Bytes that a record may have.
+    /// Size limit of a record, in bytes.
     most: u64,
 }
 
 impl Journal {
-    /// Opens the journal in a library's folder of the home, creating it when missing.
+    /// Opens the journal in a library's folder of the home, creating it if missing.
     ///
     /// # Errors
-    /// What the system said.
+    /// Returns the I/O error.
     pub fn open(dir: &Dir) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).append(true).create(true);
@@ -157,36 +156,36 @@ impl Journal {
         Ok(Self { dir: dir.try_clone()?, file, most: RECORD_BYTES })
     }
 
-    /// The journal's size in bytes.
+    /// Returns the journal's size in bytes.
     ///
     /// # Errors
-    /// What the system said.
+    /// Returns the I/O error.
     pub fn len(&self) -> io::Result<u64> {
         Ok(self.file.metadata()?.len())
     }
 
-    /// Whether records may not have been applied, or not in this boot of the machine.
+    /// Returns whether some records may not have been applied in this boot of the machine.
     ///
     /// # Errors
-    /// What the system said.
+    /// Returns the I/O error.
     pub fn is_pending(&self) -> io::Result<bool> {
         Ok(!Mark::of(&self.dir, self.len()?)?.is_settled())
     }
 
-    /// How many bytes at the beginning were applied in this boot of the machine; `None` when none
-    /// were, or when the system does not say which boot this is.
+    /// Returns the number of bytes that were applied in this boot of the machine. `None` if there were none, or if
+    /// the boot is unknown.
     ///
     /// # Errors
-    /// What the system said.
+    /// Returns the I/O error.
     pub fn applied_bytes(&self) -> io::Result<Option<u64>> {
         Ok(applied_bytes(&self.dir)?.filter(|bytes| self.len().is_ok_and(|len| *bytes <= len)))
     }
 
-    /// Adds a record and syncs it: the commit point.
+    /// Appends a record and syncs it. This is the commit point.
     ///
     /// # Errors
-    /// `FileTooLarge`, with nothing written, for a record or a journal that could not be read again; else what the system said, and the
-    /// record may be in the file in part, and will be cut.
+    /// Returns `FileTooLarge`, with nothing written, if the record or the journal would exceed its size limit. After
+    /// any other I/O error part of the record may be in the file and will be cut off.
     pub fn append(&mut self, record: &Record) -> io::Result<()> {
         let framed = frame(record, self.most)?;
         let before = self.len()?;
@@ -204,11 +203,11 @@ impl Journal {
         })
     }
 
-    /// Reads the records that begin at byte `from`, which must be 0 or the end of one.
+    /// Reads the records from byte `from` on, which must be 0 or the end of a record.
     ///
     /// # Errors
-    /// What the system said; `InvalidData` when a whole record follows one that is none, so that
-    /// the file was damaged rather than cut off, or when a later version wrote it.
+    /// Returns the I/O error. `InvalidData` if a complete record follows unreadable bytes, which means damage rather
+    /// than a torn write, or if a later version wrote the record.
     pub fn read(&mut self, from: u64) -> io::Result<Contents> {
         let bytes = self.bytes_from(from)?;
         let mut rest = bytes.as_slice();
@@ -232,10 +231,10 @@ impl Journal {
         Ok(bytes)
     }
 
-    /// Everything in the file, damaged or not. Whole records are found behind damage as well.
+    /// Reads everything in the file, damaged or not. Complete records after damage are found as well.
     ///
     /// # Errors
-    /// What the system said; `InvalidData` when a whole record cannot be understood, as one of a later
+    /// Returns the I/O error. `InvalidData` if a complete record cannot be decoded, for example one of a later
     /// version.
     pub fn pieces(&mut self) -> io::Result<Vec<Piece>> {
         let bytes = self.bytes_from(0)?;
@@ -258,11 +257,12 @@ impl Journal {
         Ok(pieces)
     }
 
-    /// Puts these stretches of the file in place of all of it, to be applied by the next opening. Whether
-    /// files may have been cut since they were applied stays as known.
+    /// Replaces the file's content with these ranges of it, to be applied at the next opening. The note of the
+    /// current boot is kept, since it shows whether files may have been truncated by a power loss after they were
+    /// applied.
     ///
     /// # Errors
-    /// What the system said; the journal is then as it was.
+    /// Returns the I/O error; the journal is then unchanged.
     pub fn keep_only(&mut self, kept: &[Range<u64>]) -> io::Result<()> {
         let mut bytes = Vec::new();
         for range in kept {
@@ -281,22 +281,21 @@ impl Journal {
         Ok(())
     }
 
-    /// Drops so many bytes at the end.
+    /// Removes this number of bytes at the end.
     ///
     /// # Errors
-    /// What the system said.
+    /// Returns the I/O error.
     pub fn cut(&mut self, bytes: u64) -> io::Result<()> {
         self.file.set_len(self.len()?.saturating_sub(bytes))?;
         self.file.sync_data()
     }
 
-    /// Notes that all records are applied in this boot of the machine. An empty journal is marked as
-    /// well: its first record is then known to be of this boot, should the process be killed. Whoever
-    /// reads the note while it is written reads the old number, the new one, or one that is neither, and
-    /// then holds the journal for pending.
+    /// Notes that all records are applied in this boot of the machine. An empty journal is marked as well, so that
+    /// its first record is known to be of this boot if the process is killed. A concurrent reader may see the old
+    /// note, the new one, or a mixture. With a mixture it treats the journal as pending.
     ///
     /// # Errors
-    /// What the system said.
+    /// Returns the I/O error.
     pub fn mark_applied(&self) -> io::Result<()> {
         let Some(boot) = boot_id() else { return Ok(()) };
         let mut options = OpenOptions::new();
@@ -305,10 +304,10 @@ impl Journal {
         overwrite(&mut file, format!("1 {boot} {}\n", self.len()?).as_bytes())
     }
 
-    /// Empties the journal after everything in it was made durable.
+    /// Empties the journal. Everything in it must be durable already.
     ///
     /// # Errors
-    /// What the system said.
+    /// Returns the I/O error.
     pub fn clear(&mut self) -> io::Result<()> {
         forget_applied(&self.dir)?;
         self.file.set_len(0)?;
@@ -317,8 +316,8 @@ impl Journal {
     }
 }
 
-/// How far a journal goes and how much of it was applied: two equal marks with nothing pending say that
-/// no commit was on its way in between.
+/// Length of a journal and the applied part of it. Two equal marks with nothing pending prove that no commit ran in
+/// between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Mark {
     len: u64,
@@ -330,16 +329,16 @@ impl Mark {
         Ok(Self { len, applied: if len > 0 { applied_bytes(dir)? } else { None } })
     }
 
-    /// Whether every record was applied in this boot of the machine.
+    /// Returns whether every record was applied in this boot of the machine.
     pub fn is_settled(self) -> bool {
         self.len == 0 || self.applied == Some(self.len)
     }
 }
 
-/// The mark of the journal in a folder, if there is one. Reads only.
+/// Reads the mark of the journal in a folder, if there is one. Writes nothing.
 ///
 /// # Errors
-/// What the system said.
+/// Returns the I/O error.
 pub fn mark(dir: &Dir) -> io::Result<Mark> {
     let len = match dir.symlink_metadata(FILE) {
         Ok(metadata) => metadata.len(),
@@ -349,11 +348,11 @@ pub fn mark(dir: &Dir) -> io::Result<Mark> {
     Mark::of(dir, len)
 }
 
-/// Whether that journal holds records that may not have been applied, or not in this boot of the
-/// machine. Reads only.
+/// Returns whether that journal has records that may not have been applied in this boot of the machine. Writes
+/// nothing.
 ///
 /// # Errors
-/// What the system said.
+/// Returns the I/O error.
 pub fn is_pending(dir: &Dir) -> io::Result<bool> {
     Ok(!mark(dir)?.is_settled())
 }
@@ -382,7 +381,7 @@ fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// Refuses more bytes than the file can have: checkpoints empty it long before.
+/// Enforces the size limit of the file. Checkpoints empty it long before.
 fn check_size(bytes: u64) -> io::Result<()> {
     if bytes <= JOURNAL_BYTES {
         return Ok(());
@@ -425,7 +424,7 @@ fn frame(record: &Record, most: u64) -> io::Result<Vec<u8>> {
     Ok(framed)
 }
 
-/// The lowest format that holds all of a record.
+/// Returns the lowest format that can represent a record.
 fn format_of(record: &Record) -> u32 {
     if !record.links.is_empty() || record.lock_lines.is_some() {
         FORMAT
@@ -436,8 +435,8 @@ fn format_of(record: &Record) -> u32 {
     }
 }
 
-/// Whether these bytes are the beginning of a record that is longer: what a process leaves that is stopped
-/// while it writes one. After a power loss zeros may stand at its end, for what never came to the disk.
+/// Returns whether these bytes are the beginning of a longer record, as left by a process that was killed while
+/// writing. A power loss may leave zeros at the end, for bytes that never reached the disk.
 fn is_beginning(bytes: &[u8], most: u64) -> bool {
     let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
     let bytes = bytes.get(..written).unwrap_or_default();
@@ -450,8 +449,8 @@ fn is_beginning(bytes: &[u8], most: u64) -> bool {
     starts && whole.is_none_or(is_cut)
 }
 
-/// The first record of `bytes` and what follows it; `None` when there is no whole one. A whole one
-/// that cannot be understood is an error: it was reported as done.
+/// Parses the first record of `bytes` and returns it with the rest. Returns `None` if there is no complete one. A
+/// complete record that cannot be decoded is an error, because it was reported as done.
 fn parse(bytes: &[u8], most: u64) -> io::Result<Option<(Record, &[u8])>> {
     let Some((head, mut body, after)) = framed(bytes) else { return Ok(None) };
     let found = (head.len() + body.len()) as u64;
@@ -481,7 +480,7 @@ fn parse(bytes: &[u8], most: u64) -> io::Result<Option<(Record, &[u8])>> {
     Ok(Some((Record { heads, events, objects, temporary, proposals, links, lock_lines }, after)))
 }
 
-/// The next `len` bytes of a body.
+/// Takes the next `len` bytes of a body.
 fn take(body: &mut &[u8], len: u64) -> io::Result<Vec<u8>> {
     let len = usize::try_from(len).unwrap_or(usize::MAX);
     let (bytes, rest) = body.split_at_checked(len).ok_or_else(|| invalid("a record of the journal is too short"))?;
@@ -694,7 +693,7 @@ mod tests {
     #[test]
     fn journal_of_many_beginnings_is_summed_once() {
         let (_temp, mut journal) = journal();
-        // Each seems to be a record of half a megabyte, and together they would be 200 GB.
+        // Each looks like a record of half a megabyte; together they would be 200 GB.
         let flood = b"SKJ2\0\0\0\x10\0\0\0\0\0\x08\0\0\0\0\0\0".repeat(400_000);
         let (one, two) = (frame(&record("a"), RECORD_BYTES).unwrap(), frame(&record("b"), RECORD_BYTES).unwrap());
         journal.file.write_all(&[&*one, b"x", &flood, &two, &one, b"SKJ"].concat()).unwrap();

@@ -1,7 +1,7 @@
-//! [`judged`]: a scanner with the command of `[scan.judge]`, whose answers are kept in the cache of the home.
+//! [`judged`]: a scanner with the command of `[scan.judge]`. Its answers are cached in the home.
 //!
-//! The command is shown the skill as one JSON document, and is held to its time, to the size of its answer and to one
-//! document as the whole of it. A failure is no answer, and is not kept.
+//! The command gets the skill as one JSON document on standard input. Its time and the size of its output are
+//! limited, and its output must be a single document. A failure counts as no answer and is not cached.
 
 use std::{path::Path, time::Duration};
 
@@ -20,17 +20,17 @@ use crate::{
 const FILE: &str = "judge";
 const KIND: Projection = Projection { kind: "answers of a judge", format: 1 };
 
-/// Answers that are kept, the newest.
+/// Number of cached answers. The oldest are dropped.
 const ANSWERS: usize = 1000;
 
-/// Bytes that the command may print.
+/// Output limit of the command, in bytes.
 const ANSWER_BYTES: usize = 64 << 10;
 
-/// Answers by the digest of what was asked and of whom.
+/// Answers by the digest of the command and its question.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Answers(Vec<(String, Answer)>);
 
-/// The scanner with the judge of some settings. `note` tells a person why it gave no answer.
+/// Adds the judge of these settings to a scanner. `note` receives the reason when it gave no answer.
 pub fn judged(
     scanner: Scanner,
     settings: &JudgeSettings,
@@ -52,7 +52,7 @@ fn ask(settings: &JudgeSettings, home: &Home, question: &Question<'_>) -> Result
         return Ok(answer.clone());
     }
     let answer = run(settings, document)?;
-    // Another process may have added some meanwhile.
+    // Read again, since another process may have added answers.
     let Answers(mut all) = read_private(home, KIND, FILE).unwrap_or_default();
     all.push((key, answer.clone()));
     all.drain(..all.len().saturating_sub(ANSWERS));

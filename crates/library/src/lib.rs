@@ -1,27 +1,25 @@
-//! Skills on disk: a folder of skills with the history of every change, shared safely by many
-//! processes.
+//! Skills on disk: a folder of skills with the history of every change, shared safely by many processes.
 //!
-//! The principal type is [`Library`]. An operation takes a [`Snapshot`] of a skill, makes a new
-//! content of it that the scanner clears, and hands it to [`Library::commit`], the one path by which
-//! a [`Revision`] comes to be. Disk is reached only through capability directories ([`folder`]), and
-//! untrusted names only as `SkillName` and `SkillPath`.
+//! The principal type is [`Library`]. An operation takes a [`Snapshot`] of a skill, produces new content that the
+//! scanner clears, and passes it to [`Library::commit`], the only way to create a [`Revision`]. The disk is accessed
+//! only through capability directories ([`folder`]), and untrusted names only as `SkillName` and `SkillPath`.
 //!
 //! ```text
-//! <library>/<skill>/SKILL.md …      what agents read: a projection of the head
+//! <library>/<skill>/SKILL.md …      read by agents: a projection of the head
 //! <home>/libraries/<id>/
-//!     history.git                   revisions: one reference a skill, one commit a revision
-//!     journal, journal.applied      the commit point, and how far it was applied
-//!     events.jsonl, events.<n>.…    everything done or refused, and the older part of it compressed
-//!     proposals/<id>.json           held changes that wait, decided/<id>.json those that did
-//!     outcomes/<skill>.jsonl        how runs with a skill went
-//!     trials/<id>/<skill>/          the files of a revision that is on trial
-//!     uses.jsonl, uses.1.jsonl      what agents read and looked for, bounded
-//!     state.toml, state.written     enabled, pinned, placed links, waivers; that there is such a state
-//!     numbers/<skill>               ids of revisions by number, for speed alone
-//!     revisions/<skill>             what long histories say of their revisions, for speed alone
-//!     glances                       what lists of skills say, for speed alone
-//!     originals/<operation>/        folders of agents that links replaced, for 90 days
-//!     lock-lines.json               lines of a lock file that are to be written, after a kill
+//!     history.git                   revisions: one reference per skill, one commit per revision
+//!     journal, journal.applied      the write-ahead log, and how much of it was applied
+//!     events.jsonl, events.<n>.…    event log: everything done or refused, with its older part compressed
+//!     proposals/<id>.json           pending proposals; decided/<id>.json for the decided ones
+//!     outcomes/<skill>.jsonl        outcomes of runs with a skill
+//!     trials/<id>/<skill>/          files of a revision on trial
+//!     uses.jsonl, uses.1.jsonl      usage log: reads and searches of agents, bounded
+//!     state.toml, state.written     settings: enabled, pinned, links, waivers; marker that a state exists
+//!     numbers/<skill>               cache: ids of revisions by number
+//!     revisions/<skill>             cache: revision details of long histories
+//!     glances                       cache: rows of skill lists
+//!     originals/<operation>/        folders of agents that links replaced, kept for 90 days
+//!     lock-lines.json               lines still to be written to a lock file after a kill
 //!     lock                          held while committing
 //! ```
 

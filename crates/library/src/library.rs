@@ -84,19 +84,19 @@ use crate::{
     watcher::Watcher,
 };
 
-/// The folder inside a library's home that holds its history.
+/// Name of the folder in a library's home that holds its history.
 const HISTORY: &str = "history.git";
 
-/// Revisions from which on it pays to keep what they say in a file of its own.
+/// Minimum number of revisions for which caching their details is worthwhile.
 const MANY_REVISIONS: usize = 250;
 
-/// How long an operation waits for the library's lock.
+/// Timeout for taking the library's lock.
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// Skills on disk with their history.
 ///
-/// The folder holds skill folders and nothing of ours; history, state and events are in the home.
-/// Neither need exist before the first write.
+/// The folder contains only skill folders. History, state and events are in the home. Neither needs to exist before
+/// the first write.
 pub struct Library {
     path: PathBuf,
     scope: Scope,
@@ -105,54 +105,54 @@ pub struct Library {
     storage: OnceCell<GitStorage>,
     /// The revision whose files were read last: an operation looks at its base more than once.
     last_read: RefCell<Option<(RevisionId, Bundle)>>,
-    /// A batch asks for the state again and again.
+    /// Cached state, because a batch reads it repeatedly.
     last_state: RefCell<Option<decided::LastState>>,
     watcher: Option<Watcher>,
     /// Finds the folders in which new skills are linked.
     linker: Option<Linker>,
     edit_policy: Option<EditPolicy>,
-    /// What the watcher is still to be told.
+    /// Events that the watcher has not received yet.
     untold: Vec<Event>,
     limits: Limits,
     scanner: Scanner,
 }
 
-/// Why a text does not name a revision of a skill.
+/// Reason why a text does not identify a revision of a skill.
 #[derive(Debug, Error)]
 pub enum FindError {
-    /// The library never had such a skill.
+    /// The library never had this skill.
     #[error("the library has no skill {0}")]
     NoSkill(SkillName),
     /// The skill has no such revision.
     #[error("{skill} has no revision {spec}")]
     NoRevision {
-        /// The skill.
+        /// Skill in which it was looked up.
         skill: SkillName,
-        /// The revision as asked for.
+        /// Revision as the user wrote it.
         spec: String,
     },
-    /// It derives from no release, or from one that the history does not have.
+    /// The skill does not derive from a release, or from one that is not in the history.
     #[error("{0} was not installed from anywhere")]
     NoRelease(SkillName),
-    /// The first digits of several revisions.
+    /// An id prefix that several revisions share.
     #[error("{spec} is the beginning of several revisions of {skill}; give more digits")]
     Ambiguous {
-        /// The skill.
+        /// Skill in which it was looked up.
         skill: SkillName,
-        /// The digits.
+        /// The ambiguous prefix.
         spec: String,
     },
-    /// The history.
+    /// The history cannot be read.
     #[error(transparent)]
     Storage(#[from] StorageError),
 }
 
 impl Library {
-    /// Opens the library at `path`. Operations that a killed process left half applied are applied
-    /// first, unless another process is at work.
+    /// Opens the library at `path`. Operations that a killed process left partly applied are completed first, unless
+    /// another process is committing.
     ///
     /// # Errors
-    /// [`LibraryError`]; a folder that is not there yet is none.
+    /// Returns [`LibraryError`]. A missing folder is not an error.
     pub fn open(path: &Path, scope: Scope, home: &Home, storage_kind: &str) -> Result<Self, LibraryError> {
         let mut library = Self::inspect(path, scope, home, storage_kind)?;
         ownership::check_library(&library.path, &library.own, home.path())?;
@@ -181,43 +181,43 @@ impl Library {
         }
     }
 
-    /// The folder, absolute, links resolved.
+    /// Returns the folder: absolute, with links resolved.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whose skills these are.
+    /// Returns the scope to which its skills belong.
     #[must_use]
     pub fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// Where its history, state and events are.
+    /// Returns the folder of its history, state and events.
     #[must_use]
     pub fn own_path(&self) -> &Path {
         &self.own
     }
 
-    /// Where its history is.
+    /// Returns the folder of its history.
     #[must_use]
     pub fn history_path(&self) -> PathBuf {
         self.own.join(HISTORY)
     }
 
-    /// What scans its skills.
+    /// Returns the scanner for its skills.
     #[must_use]
     pub fn scanner(&self) -> Scanner {
         self.scanner
     }
 
-    /// The bounds that its skills are held to.
+    /// Returns the size limits for its skills.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// The skills that exist at their head, sorted.
+    /// Returns the skills whose head is not a tombstone, sorted by name.
     ///
     /// # Errors
     /// The history cannot be read.
@@ -233,7 +233,7 @@ impl Library {
         Ok(skills)
     }
 
-    /// The newest revision of a skill, which may be a tombstone.
+    /// Returns the newest revision of a skill, which may be a tombstone.
     ///
     /// # Errors
     /// The history cannot be read.
@@ -241,7 +241,7 @@ impl Library {
         self.storage()?.map_or(Ok(None), |storage| storage.head(skill))
     }
 
-    /// The files of a revision.
+    /// Reads the files of a revision.
     ///
     /// # Errors
     /// The history cannot be read, or has no such revision.
@@ -255,8 +255,9 @@ impl Library {
         Ok(files)
     }
 
-    /// A release that a skill was installed from or took in, by its digest, if the history has it: a revision
-    /// with its files, or one beside the history. The newest are looked at first.
+    /// Finds a release that a skill was installed from or merged, by its digest: a revision with the release's files,
+    /// or an upstream revision beside the history. Newer revisions are searched first. `None` if the history does not
+    /// have it.
     ///
     /// # Errors
     /// The history cannot be read.
@@ -276,8 +277,8 @@ impl Library {
         Ok(None)
     }
 
-    /// What one file was in a revision and in those before it, newest first, each read when asked for;
-    /// `None` where a revision does not have it.
+    /// Returns one file in a revision and in its ancestors, newest first, read lazily. An item is `None` if the
+    /// revision does not have the file.
     pub fn file_history(
         &self,
         from: &RevisionId,
@@ -297,7 +298,7 @@ impl Library {
         })
     }
 
-    /// A skill's revisions, newest first, at most `limit`.
+    /// Returns a skill's revisions, newest first, at most `limit`.
     ///
     /// # Errors
     /// The history cannot be read.
@@ -313,7 +314,7 @@ impl Library {
         rows::newest(own.as_ref(), skill, numbers.ids(), limit, read)
     }
 
-    /// A skill's revisions, newest first, each read when asked for; the last may be an error.
+    /// Returns a skill's revisions, newest first, read lazily. The last item may be an error.
     pub fn walk(&self, skill: &SkillName) -> impl Iterator<Item = Result<Revision, StorageError>> {
         let mut next = self.head(skill).transpose();
         std::iter::from_fn(move || {
@@ -325,10 +326,10 @@ impl Library {
         })
     }
 
-    /// The revision that a person means.
+    /// Resolves a revision that a person wrote. `as_written` appears in errors.
     ///
     /// # Errors
-    /// [`FindError`]
+    /// Returns [`FindError`] if there is no such revision or the prefix is ambiguous.
     pub fn find(&self, skill: &SkillName, spec: &RevisionSpec, as_written: &str) -> Result<Revision, FindError> {
         let unknown = || FindError::NoSkill(skill.clone());
         let storage = self.storage()?.ok_or_else(unknown)?;
@@ -358,11 +359,10 @@ impl Library {
         Ok(storage.revision(&id.ok_or_else(missing)?)?)
     }
 
-    /// The names of the folders that stand in the library, managed or not, sorted; hidden ones and
-    /// links are left out.
+    /// Returns the names of the folders in the library, managed or not, sorted. Hidden folders and links are skipped.
     ///
     /// # Errors
-    /// The system refused.
+    /// The folder cannot be listed.
     pub fn folders(&self) -> Result<Vec<String>, LibraryError> {
         let io = |source| LibraryError::Io { path: self.path.clone(), source };
         let Some(root) = self.root()? else { return Ok(Vec::new()) };
@@ -372,33 +372,33 @@ impl Library {
         Ok(names)
     }
 
-    /// The right to change what belongs to this library, until dropped. Waits for at most ten seconds;
-    /// nothing of this library that commits or sets state may be called meanwhile.
+    /// Takes the library's exclusive lock, released on drop. Waits for at most ten seconds. While it is held, the
+    /// caller must not use operations of this library that commit or set state, since they take the lock themselves.
     ///
     /// # Errors
-    /// Another process holds it, or the system refused.
+    /// Another process kept the lock until the timeout, or an I/O error.
     pub fn lock(&self) -> Result<LibraryLock, LibraryError> {
         Ok(LibraryLock::acquire(&self.ensure_own()?, LOCK_WAIT)?)
     }
 
-    /// The turn of one whose commit was overtaken, until dropped: those who were overtaken try one
-    /// after the other, so that nobody is overtaken for ever. Waits for at most ten seconds.
+    /// Takes the lock that serialises writers whose commit lost a race, so that none starves. Released on drop. Waits
+    /// for at most ten seconds.
     ///
     /// # Errors
-    /// Another process holds it, or the system refused.
+    /// Another process kept the lock until the timeout, or an I/O error.
     pub fn turn(&self) -> Result<LibraryLock, LibraryError> {
         Ok(LibraryLock::acquire_turn(&self.ensure_own()?, LOCK_WAIT)?)
     }
 
-    /// The turn, when somebody who was overtaken has it: whoever comes new waits behind, instead of
-    /// overtaking once more. `None` when nobody has it, or too many wait.
+    /// Takes the retry lock of [`Library::turn`] if a writer that lost a race holds it, so that a new writer queues
+    /// behind it instead of winning again. Returns `None` if nobody holds it, or after the timeout.
     #[must_use]
     pub fn turn_behind(&self) -> Option<LibraryLock> {
         let own = open_dir(&self.own).ok()??;
         LibraryLock::is_turn_held(&own).then(|| self.turn().ok()).flatten()
     }
 
-    /// Notes a refusal in the event log.
+    /// Appends an event, usually a refusal, to the event log.
     ///
     /// # Errors
     /// The log cannot be written.
@@ -406,7 +406,7 @@ impl Library {
         events::append(&self.ensure_own()?, std::slice::from_ref(event)).map_err(self.own_io())
     }
 
-    /// Everything that was done or refused, oldest first, and how many lines could not be read.
+    /// Reads the event log, oldest first, and counts its unreadable lines.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -417,8 +417,8 @@ impl Library {
         }
     }
 
-    /// The open folder; `None` while there is none. Its path was resolved when the library was opened, and
-    /// a link that was put there since is not followed.
+    /// Opens the folder. Returns `None` if it does not exist. The path was resolved when the library was opened; a
+    /// link that replaced a component since is not followed.
     fn root(&self) -> Result<Option<Dir>, PlaceError> {
         open_resolved(&self.path)
     }

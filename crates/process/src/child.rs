@@ -1,11 +1,11 @@
-//! [`command`]: a program to start, without the secrets of this process.
+//! [`command`]: creates child processes without the secrets of this process.
 //!
-//! Every child of skillhub is made here: git, ssh-keygen, pagers, editors, runners, servers of tools and commands of the
-//! configuration. A token proves who acts, and none of them acts for the user at a registry or in a review.
+//! Every child of skillhub is created here: git, ssh-keygen, pagers, editors, runners, tool servers and configured
+//! commands. A token proves the user's identity, and no child acts for the user at a registry or in a review.
 
 use std::{ffi::OsStr, process::Command};
 
-/// A program that inherits the environment without tokens.
+/// Creates a command that inherits the environment except for tokens.
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os().filter(|(name, _)| is_secret(name)) {
@@ -14,8 +14,9 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Whether a variable holds a token: `SKILLHUB_TOKEN`, `SKILLHUB_TOKEN_<NAME>`, `SKILLHUB_REVIEWER_TOKEN`,
-/// `SKILLHUB_MCP_TOKEN` and whatever else of ours is called a token. Some systems ignore the case of names.
+/// Returns whether a variable holds a token: `SKILLHUB_TOKEN`, `SKILLHUB_TOKEN_<NAME>`, `SKILLHUB_REVIEWER_TOKEN`,
+/// `SKILLHUB_MCP_TOKEN` and any other `SKILLHUB_` variable with `TOKEN` in its name. The comparison ignores case, as
+/// some systems do.
 pub fn is_secret(name: impl AsRef<OsStr>) -> bool {
     let name = name.as_ref().to_string_lossy().to_uppercase();
     name.starts_with("SKILLHUB_") && name.contains("TOKEN")

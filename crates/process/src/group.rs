@@ -1,4 +1,4 @@
-//! [`Group`]: a program with all that it starts, gone when the value is dropped.
+//! [`Group`]: a child process with its descendants, killed when the value is dropped.
 
 use std::{
     io,
@@ -6,15 +6,15 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-/// A program in a process group of its own. A process that leaves the group is out of reach: this bounds mistakes, and is
-/// no sandbox.
+/// A child process in its own process group. A descendant that leaves the group escapes, so this limits accidents and
+/// is not a sandbox.
 #[derive(Debug)]
 pub(crate) struct Group {
     pub child: Child,
     is_over: bool,
 }
 
-/// The groups that are there now, by the id of their first process.
+/// Running groups, by the id of their first process.
 static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
 impl Group {
@@ -26,7 +26,7 @@ impl Group {
         Ok(Self { child, is_over: false })
     }
 
-    /// Whether the program has ended. Nobody has waited for it then, so that no other group can have its number.
+    /// Returns whether the child has exited. It is not reaped, so its process id cannot be reused for another group.
     #[cfg(unix)]
     pub fn has_gone(&mut self) -> bool {
         use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
@@ -39,7 +39,7 @@ impl Group {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Ends all that is left of it, and says how the program ended.
+    /// Kills the rest of the group and returns the child's exit status.
     pub fn end(&mut self) -> io::Result<ExitStatus> {
         if !self.is_over {
             #[cfg(unix)]
@@ -58,7 +58,7 @@ impl Drop for Group {
     }
 }
 
-/// Ends all programs that run, with all that they started.
+/// Kills all running children with their process groups.
 #[cfg(unix)]
 pub fn kill_all() {
     running().iter().copied().for_each(kill);
@@ -67,7 +67,7 @@ pub fn kill_all() {
 #[cfg(unix)]
 fn kill(first: u32) {
     use rustix::process::{Pid, Signal, kill_process_group};
-    // A group that is gone is no failure.
+    // A group that has already ended is not an error.
     if let Some(group) = i32::try_from(first).ok().and_then(Pid::from_raw) {
         let _gone = kill_process_group(group, Signal::KILL);
     }

@@ -1,4 +1,4 @@
-//! Programs that skillhub starts: none gets a token ([`child`]), and [`run`] holds one to its bounds.
+//! Child processes of skillhub: none of them gets a token ([`child`]), and [`run`] enforces limits on one.
 
 pub mod child;
 mod group;

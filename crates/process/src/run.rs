@@ -1,4 +1,4 @@
-//! [`run`]: a program run within bounds of time and output, and with all that it started gone at the end.
+//! [`run`]: runs a program with limits on time and output, and kills all its descendants at the end.
 
 use std::{
     io::{self, Write},
@@ -13,68 +13,68 @@ use std::{
 
 use crate::{child, group::Group, stream::Stream};
 
-/// How long the output of a program that ended is waited for, when something else still holds its end.
+/// Time limit for reading the output of an ended program whose pipe is still held open by another process.
 const DRAIN: Duration = Duration::from_millis(500);
 
-/// The shell's part: the bound of memory in KiB (0 for none), the watch in seconds, the command.
+/// Shell wrapper with the arguments: memory limit in KiB (0 for none), watchdog in seconds, command.
 #[cfg(unix)]
 const WRAPPER: &str = r#"[ "$1" = 0 ] || ulimit -d "$1" 2>/dev/null
 (sleep "$2"; kill -9 0) </dev/null >/dev/null 2>&1 &
 shift 2
 exec sh -c "$1""#;
 
-/// A program and its bounds.
+/// A program to run and its limits.
 #[derive(Debug)]
 pub struct Order {
-    /// The program, with its arguments, folder and environment; see [`child::command`] and [`shell`].
+    /// Program with its arguments, working directory and environment; see [`child::command`] and [`shell`].
     pub command: Command,
-    /// What it reads on standard input.
+    /// Bytes for its standard input.
     pub input: Vec<u8>,
-    /// How long it may take.
+    /// Limit of its wall-clock time.
     pub time: Duration,
-    /// How many bytes it may print, as output and as errors each.
+    /// Limit in bytes, for standard output and standard error each.
     pub output_bytes: usize,
 }
 
-/// What became of it.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Done {
-    /// Its exit code; `None` when a signal ended it.
+    /// Exit code; `None` if a signal ended the program.
     pub exit: Option<i32>,
-    /// How it ended.
+    /// Reason for its end. Anything but `Exited` means that it was killed.
     pub ended: Ended,
-    /// What it printed.
+    /// Its standard output, up to the limit.
     pub stdout: Vec<u8>,
-    /// What it printed as errors.
+    /// Its standard error, up to the limit.
     pub stderr: Vec<u8>,
-    /// How long it took.
+    /// Wall-clock time from start to end.
     pub took: Duration,
 }
 
-/// How a program came to its end.
+/// Reason for the end of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// By itself.
+    /// The program ended by itself.
     Exited,
-    /// It took too long and was killed.
+    /// The program exceeded its time limit and was killed.
     TimedOut,
-    /// It printed too much and was killed.
+    /// The program exceeded its output limit and was killed.
     TooMuchOutput,
-    /// Whoever ran it wanted it no more, and it was killed.
+    /// The caller cancelled the run and the program was killed.
     Stopped,
 }
 
-/// Runs it to its end, to a bound, or until `is_stopped` says so.
+/// Runs a program until it ends, exceeds a limit, or `is_stopped` returns true.
 ///
 /// # Errors
-/// It cannot be started.
+/// Returns the I/O error if the program cannot be started or waited for.
 pub fn run(order: Order, is_stopped: impl Fn() -> bool) -> io::Result<Done> {
     let Order { mut command, input, time, output_bytes } = order;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let started = Instant::now();
     let mut group = Group::start(&mut command)?;
     let stdin = group.child.stdin.take();
-    // A program that has seen enough closes its end; one that never reads is killed with its group.
+    // A program may close its input early. One that never reads is killed with its group.
     thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(&input)));
     let open = Arc::new(AtomicUsize::new(0));
     let stdout = Stream::read(group.child.stdout.take(), output_bytes, &open);
@@ -86,14 +86,15 @@ pub fn run(order: Order, is_stopped: impl Fn() -> bool) -> io::Result<Done> {
     while open.load(Ordering::Acquire) > 0 && Instant::now() < drained {
         thread::sleep(Duration::from_millis(1));
     }
-    // What was printed in the last moment counts as well.
+    // Output printed just before the end counts as well.
     let is_over = stdout.is_over() || stderr.is_over();
     let ended = if is_over && ended == Ended::Exited { Ended::TooMuchOutput } else { ended };
     Ok(Done { exit: status.code(), ended, stdout: stdout.take(), stderr: stderr.take(), took })
 }
 
-/// A command for the system's shell. Each of its processes may fill so much memory, where the system can hold it to that.
-/// A watch inside its group ends it some seconds after its time even if skillhub itself was killed.
+/// Creates a command for the system's shell. `memory_mib` limits the memory of each of its processes, where the
+/// system supports it. A watchdog inside its process group kills it 5 seconds after `time`, even if skillhub itself
+/// was killed.
 #[cfg(unix)]
 #[must_use]
 pub fn shell(line: &str, memory_mib: Option<u64>, time: Duration) -> Command {
@@ -104,7 +105,7 @@ pub fn shell(line: &str, memory_mib: Option<u64>, time: Duration) -> Command {
     command
 }
 
-/// A command for the system's shell.
+/// Creates a command for the system's shell. The limits are not supported on this system.
 #[cfg(not(unix))]
 #[must_use]
 pub fn shell(line: &str, _memory_mib: Option<u64>, _time: Duration) -> Command {
@@ -113,7 +114,7 @@ pub fn shell(line: &str, _memory_mib: Option<u64>, _time: Duration) -> Command {
     command
 }
 
-/// Waits until the program ends, its time is over, or a stream is. Without a deadline its time is never over.
+/// Waits until the program ends, its deadline passes, or a stream exceeds its limit. `None` means no deadline.
 fn wait(group: &mut Group, deadline: Option<Instant>, streams: [&Stream; 2], is_stopped: impl Fn() -> bool) -> Ended {
     let mut pause = Duration::from_micros(500);
     loop {

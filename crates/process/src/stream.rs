@@ -1,4 +1,4 @@
-//! [`Stream`]: what a program prints, read while it runs and never beyond its limit.
+//! [`Stream`]: output of a running program, read up to a limit.
 
 use std::{
     io::Read,
@@ -15,7 +15,7 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Reads a pipe by a thread of its own, which is counted in `open` as long as the pipe is open.
+    /// Reads a pipe in a new thread. `open` counts the threads whose pipe is still open.
     pub fn read(from: Option<impl Read + Send + 'static>, limit: usize, open: &Arc<AtomicUsize>) -> Self {
         let stream = Self { bytes: Arc::new(Mutex::new(Vec::new())), over: Arc::new(AtomicBool::new(false)) };
         let Some(mut from) = from else { return stream };
@@ -37,7 +37,7 @@ impl Stream {
         stream
     }
 
-    /// Whether there was more than the limit.
+    /// Returns whether the output exceeded the limit.
     pub fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }

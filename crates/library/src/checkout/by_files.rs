@@ -1,21 +1,21 @@
-//! [`take_away`]: a folder goes under another name, also where the file system moves no folders.
+//! [`take_away`]: renames a folder, also where the file system cannot rename folders.
 //!
-//! That of a lower layer of an overlay, as a container's image has it, cannot be renamed; the files in it
-//! can. They go one by one into a folder beside, which gets the name once all of them are in it. A kill in
-//! between leaves that folder, by whose name [`finish`] knows what it is.
+//! A folder in a lower layer of an overlay file system, such as a container image, cannot be renamed, but its files
+//! can. They are moved one by one into a folder beside it, which gets the final name once it holds all of them. A
+//! kill in between leaves that folder behind; [`finish`] recognises it by its name.
 
 use std::io;
 
 use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
 
-/// What the name of a folder ends with into which another one is moved.
+/// Suffix of a folder into which another one is being moved.
 const PART: &str = "-part";
 
-/// Gives a folder another name, which nothing has.
+/// Renames a folder. The new name must be unused.
 ///
 /// # Errors
-/// What the system said; the folder is then where it was.
+/// Returns the I/O error; the folder is then in its original place.
 pub(crate) fn take_away(root: &Dir, from: &str, to: &str) -> io::Result<()> {
     match root.rename(from, root, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => finish(root, from, &part_of(to)),
@@ -23,7 +23,8 @@ pub(crate) fn take_away(root: &Dir, from: &str, to: &str) -> io::Result<()> {
     }
 }
 
-/// The temporary name that [`take_away`] was on the way to; `None` for one that is no way.
+/// Returns the temporary name to which [`take_away`] was moving a folder, or `None` if the name is not that of a
+/// part.
 pub(crate) fn without_part(name: &str) -> Option<&str> {
     name.strip_suffix(PART)
 }
@@ -32,11 +33,11 @@ fn part_of(to: &str) -> String {
     format!("{to}{PART}")
 }
 
-/// Goes on with moving a folder. Where that cannot be done, as where somebody wrote a file anew that was
-/// moved already, all that can go back does.
+/// Continues moving a folder. If it cannot be completed, for example because somebody recreated a file that was
+/// already moved, everything that can be moved back is.
 ///
 /// # Errors
-/// What the system said; what [`give_back`] could not move either stands under the name of the part.
+/// Returns the I/O error. Files that [`give_back`] could not move either remain in the part.
 pub(crate) fn finish(root: &Dir, from: &str, part: &str) -> io::Result<()> {
     let Some(to) = without_part(part) else { return Err(io::ErrorKind::InvalidInput.into()) };
     let moved = move_into(root, from, part).and_then(|()| match root.symlink_metadata(to) {
@@ -49,20 +50,20 @@ pub(crate) fn finish(root: &Dir, from: &str, part: &str) -> io::Result<()> {
     moved
 }
 
-/// Moves back what stands in a part. Only files are kept for a person whose place somebody took; what the
-/// system refuses, as where the disk is full, stays in the part, and is tried again.
+/// Moves the content of a part back. Files whose path was taken in the meantime are kept for a person to inspect.
+/// Files that the system refuses to move, for example because the disk is full, stay in the part for the next
+/// attempt.
 pub(crate) fn give_back(root: &Dir, from: &str, part: &str) {
     if move_into(root, part, from).is_err_and(|error| super::is_in_the_way(&error)) {
         super::keep_aside(root, part);
     }
 }
 
-/// Moves all that stands in a folder into another, which may have some of it already, and removes the
-/// first; that is gone when it was done before. Nothing is written over: what is in the way is passed over,
-/// and the rest moves.
+/// Moves the content of a folder into another, which may already have some of it, and removes the first. A missing
+/// source counts as moved. Files are never overwritten: a file whose target exists is skipped and the rest moves.
 ///
 /// # Errors
-/// What the system said first; that something was in the way only where it said nothing else.
+/// Returns the first I/O error. An occupied target is only reported if there was no other error.
 fn move_into(root: &Dir, from: &str, to: &str) -> io::Result<()> {
     move_between((root, from), (root, to))
 }
@@ -87,7 +88,7 @@ fn move_between((above, from): (&Dir, &str), (beside, to): (&Dir, &str)) -> io::
     moved.and_then(|()| above.remove_dir(from))
 }
 
-/// Opens a folder, made with the mode of another where there is none.
+/// Opens a folder, creating it with the mode of another one if it is missing.
 fn ensure_like(source: &Dir, beside: &Dir, name: &str) -> io::Result<Dir> {
     match beside.create_dir(name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -159,7 +160,7 @@ mod tests {
     fn what_is_in_the_way_keeps_nothing_else_from_going_back() {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
-        // Whichever folder is read first, and whichever file in it, one that is not in the way comes later.
+        // In any order of reading, some file that is not blocked comes after one that is.
         for folder in ["one/er", "two/er"] {
             dir.create_dir_all(format!("s/{folder}")).unwrap();
             dir.create_dir_all(format!("t-part/{folder}")).unwrap();

@@ -1,8 +1,7 @@
-//! [`Maker`]: the process that made a temporary name, and whether it is known to be gone.
+//! [`Maker`]: the process that made a temporary name, and a check whether it is known to be dead.
 //!
-//! The number of a process says something only in the boot of the machine and the container that it was
-//! given in: elsewhere the maker may be at work though nobody here has its number. So a name carries a
-//! mark of that place as well.
+//! A process id is only meaningful within one boot of the machine and one container. Elsewhere the maker may still be
+//! running although its id is unused here. So the name also contains a digest of boot and container.
 
 use std::sync::OnceLock;
 
@@ -12,36 +11,36 @@ use sha2::{Digest as _, Sha256};
 use super::TEMPORARY;
 use crate::boot::boot_id;
 
-/// Who made a temporary name.
+/// The process that made a temporary name.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Maker {
     process: i32,
-    /// The mark of where it runs; names of earlier versions have none.
+    /// Digest of its boot and container. `None` in names made by earlier versions.
     place: Option<String>,
 }
 
 impl Maker {
-    /// That of a temporary name; `None` for a name that is no such one.
+    /// Parses the maker out of a temporary name. Returns `None` for any other name.
     pub fn of(name: &str) -> Option<Self> {
         let who = name.strip_prefix(TEMPORARY)?.split('-').next()?;
         let (process, place) = who.split_once('.').map_or((who, None), |(process, place)| (process, Some(place)));
         Some(Self { process: process.parse().ok()?, place: place.map(str::to_owned) })
     }
 
-    /// Whether it ran here and does not any more; no where that cannot be known.
+    /// Returns whether the process ran in this boot and container and has ended. False if that is unknown.
     pub fn is_known_dead(&self) -> bool {
         self.place.is_some() && self.place.as_deref() == here() && !is_running(self.process)
     }
 
-    /// How this process stands in a temporary name.
+    /// Formats this process for use in a temporary name.
     pub fn this() -> String {
         let place = here().map(|place| format!(".{place}")).unwrap_or_default();
         format!("{}{place}", std::process::id())
     }
 }
 
-/// A mark of the boot of the machine and the container in which numbers of processes mean what they mean
-/// to this one, where the system says which these are.
+/// Returns a digest of the machine's boot and of the container (PID namespace) of this process. `None` where the
+/// system does not expose them.
 fn here() -> Option<&'static str> {
     static HERE: OnceLock<Option<String>> = OnceLock::new();
     let mark = || {

@@ -1,7 +1,7 @@
-//! Events put aside: the older part of the log, compressed, so that the log is all there and small.
+//! Log rotation: compresses the older part of the log, so that the log is complete and small.
 //!
-//! The log in use is renamed to `events.<n>.jsonl` while nobody writes, then compressed to
-//! `events.<n>.jsonl.gz`, which counts as soon as it is there; the file that it was made of goes last.
+//! The active log is renamed to `events.<n>.jsonl` while nobody writes, then compressed to `events.<n>.jsonl.gz`. The
+//! compressed file is used as soon as it exists; the uncompressed one is deleted last.
 
 use std::{
     io::{self, Read, Write},
@@ -18,28 +18,28 @@ use crate::disk::{Durability, read_optional, write_atomically};
 const LOCK: &str = "events.lock";
 const PACKED: &str = ".gz";
 
-/// Bytes from which on the log in use is put aside.
+/// Size in bytes from which the active log is rotated.
 const WORTHWHILE: u64 = 32 << 10;
 
-/// How long putting aside waits for readers and writers of the log.
+/// Time limit for waiting for readers and writers of the log.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// Bytes that one file of the log may have unpacked: what is larger was not made by us.
+/// Limit of the unpacked size of a log file, in bytes. Larger ones were not written by skillhub.
 const UNPACKED_BYTES: u64 = 1 << 30;
 
-/// Holds the log where it is while it is read or written.
+/// Shared lock that prevents rotation while the log is read or written.
 pub(super) struct InPlace(Option<std::fs::File>);
 
 impl InPlace {
-    /// For writing.
+    /// Locks for writing.
     pub fn to_write(dir: &Dir) -> io::Result<Self> {
         let lock = lock_file(dir)?;
         lock.lock_shared()?;
         Ok(Self(Some(lock)))
     }
 
-    /// For reading, where the lock may be out of reach: then a log that is put aside at this very
-    /// moment may be read without its newest part.
+    /// Locks for reading. Where the lock file is not accessible, it goes unlocked, and a log that is being rotated
+    /// may be read without its newest part.
     pub fn to_read(dir: &Dir) -> Self {
         Self(dir.open(LOCK).ok().map(File::into_std).filter(|lock| lock.lock_shared().is_ok()))
     }
@@ -58,8 +58,8 @@ fn lock_file(dir: &Dir) -> io::Result<std::fs::File> {
     Ok(dir.open_with(LOCK, options.read(true).write(true).create(true))?.into_std())
 }
 
-/// Puts the log in use aside when it is long and nothing is wrong with it, and compresses what was put
-/// aside. The caller holds the library's lock.
+/// Rotates the active log if it is long and has no unreadable lines, then compresses rotated files. The caller holds
+/// the library's lock.
 pub(crate) fn put_aside(dir: &Dir) -> io::Result<()> {
     let is_long = dir.metadata(FILE).is_ok_and(|file| file.len() >= WORTHWHILE);
     if is_long
@@ -80,7 +80,8 @@ pub(crate) fn put_aside(dir: &Dir) -> io::Result<()> {
     Ok(())
 }
 
-/// Holds off all who read or write the log, until dropped; `None` where they do so all the time.
+/// Takes the log's exclusive lock, released on drop. Returns `None` if readers and writers kept it busy until the
+/// timeout.
 pub(crate) fn alone(dir: &Dir) -> io::Result<Option<std::fs::File>> {
     let lock = lock_file(dir)?;
     let deadline = Instant::now() + WAIT;
@@ -97,7 +98,7 @@ fn name(number: u64) -> String {
     format!("events.{number}.jsonl")
 }
 
-/// The numbers of what was put aside, oldest first.
+/// Returns the numbers of the rotated files, oldest first.
 fn numbers(dir: &Dir) -> io::Result<Vec<u64>> {
     let mut numbers = Vec::new();
     for entry in dir.entries()? {
@@ -113,18 +114,18 @@ fn numbers(dir: &Dir) -> io::Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Whether a part that was put aside is gone: they are numbered from 1.
+/// Returns whether a rotated file is missing. They are numbered from 1.
 pub(crate) fn has_gap(dir: &Dir) -> io::Result<bool> {
     let numbers = numbers(dir)?;
     Ok(numbers.last().is_some_and(|last| *last != numbers.len() as u64))
 }
 
-/// What was put aside, oldest first, each file's lines or why they cannot be read.
+/// Reads the rotated files, oldest first. Each item has a file's lines or the error of reading them.
 pub(super) fn read(dir: &Dir) -> io::Result<Vec<io::Result<Vec<u8>>>> {
     numbers(dir)?.into_iter().map(|number| read_one(dir, &name(number))).collect()
 }
 
-/// The names of the files among them that cannot be unpacked.
+/// Returns the names of rotated files that cannot be unpacked.
 pub(crate) fn damaged(dir: &Dir) -> io::Result<Vec<String>> {
     let mut damaged = Vec::new();
     for number in numbers(dir)? {
@@ -137,7 +138,7 @@ pub(crate) fn damaged(dir: &Dir) -> io::Result<Vec<String>> {
 
 fn read_one(dir: &Dir, plain: &str) -> io::Result<io::Result<Vec<u8>>> {
     let packed = format!("{plain}{PACKED}");
-    // It may be compressed between the first look and the second.
+    // The file may be compressed between the first attempt and the second.
     for _ in 0..2 {
         if let Some(bytes) = read_optional(dir, &packed)? {
             let mut lines = Vec::new();

@@ -1,4 +1,4 @@
-//! [`find_skills`]: the skill folders below a folder.
+//! [`find_skills`]: search for skill folders below a folder.
 
 use std::{
     io,
@@ -10,15 +10,14 @@ use skill::SkillPath;
 
 use super::listing::{self, Entry, Kind};
 
-/// Folders that hold no skills of their own, whatever stands below them.
+/// Folders that never contain skills, at any depth.
 pub const SKIPPED: [&str; 5] = [".git", ".hg", ".svn", "node_modules", "__pycache__"];
 
-/// The folders with a `SKILL.md` at and below a path, at most `depth` folders down, sorted. A skill is
-/// a boundary: nothing below it is looked at. Links, and folders whose names are in `skipped`, are
-/// passed over.
+/// Finds the folders with a `SKILL.md` at and below a path, at most `depth` levels down, sorted. Skills do not nest:
+/// the search stops at a skill. Links and folders named in `skipped` are ignored.
 ///
 /// # Errors
-/// What the system said of a folder that cannot be listed.
+/// Returns the I/O error of a folder that cannot be listed.
 pub fn find_skills(top: &Path, depth: usize, skipped: &[&str]) -> io::Result<Vec<PathBuf>> {
     let dir = listing::open_at(top)?;
     let mut found = Vec::new();
@@ -37,7 +36,7 @@ fn look_below(dir: &Dir, path: &Path, depth: usize, skipped: &[&str], found: &mu
     folders.sort_by(|a, b| a.name.cmp(&b.name));
     for Entry { name, .. } in folders {
         let below = path.join(&name);
-        // A skill's folder has a name that is text; what has another is no skill.
+        // A skill's folder has a UTF-8 name.
         let Some(name) = name.to_str().filter(|name| !skipped.contains(name)) else { continue };
         if listing::exists(dir, &format!("{name}/{}", SkillPath::SKILL_MD)) {
             found.push(below);

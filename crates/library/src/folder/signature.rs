@@ -1,5 +1,4 @@
-//! [`Signature`]: what the system says of a folder's files without reading them, to tell that nothing
-//! was changed since they were read.
+//! [`Signature`]: file metadata of a folder, used to detect that nothing was changed since its files were read.
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},
@@ -12,32 +11,31 @@ use skill::{Bundle, Digest, Limits, SkillPath};
 
 use super::{Leftovers, Walk, listing, read_dir};
 
-/// Seconds by which a folder's newest time must lie back when it is looked at. What was changed in the
-/// same moment could be changed again without a sign; this is more than the coarsest clock of a file
-/// system.
+/// Minimum age, in seconds, of a folder's newest timestamp. A change within the timestamp granularity would go
+/// unnoticed; this exceeds the coarsest granularity of a file system.
 const SETTLED_SECONDS: i64 = 2;
 
-/// The paths of a folder's files and folders, and a sum of their sizes, times, inodes and modes. A file
-/// that comes, goes or gets another name changes the time of the folder that it is in.
+/// The paths of a folder's files and subfolders, and a hash of their sizes, times, inodes and modes. Adding, removing
+/// or renaming a file changes the time of its folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Signature {
     sum: u64,
-    /// One a line.
+    /// One path per line. The folder itself is an empty line.
     paths: String,
 }
 
-/// What [`read_dir`] found, without the bytes.
+/// Result of [`read_dir`] without the bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Content {
-    /// The identity of the files.
+    /// Digest over all files.
     pub digest: Digest,
-    /// Their paths.
+    /// Paths of the files, sorted.
     pub paths: Vec<SkillPath>,
 }
 
 impl Signature {
-    /// That of the folder `name`; `None` where it is too young to be trusted later, and where it cannot
-    /// be had.
+    /// Takes the signature of the folder `name`. Returns `None` if the folder is too new to be trusted later, or if
+    /// its metadata cannot be read.
     pub fn of(root: &Dir, name: &str, limits: &Limits) -> Option<Self> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok()?.as_secs();
         let (signature, newest) = Self::taken(root, name, limits)?;
@@ -45,7 +43,7 @@ impl Signature {
         is_settled.then_some(signature)
     }
 
-    /// That of a folder of any age, and the second of its newest time.
+    /// Takes the signature of a folder of any age, with its newest timestamp in seconds.
     fn taken(root: &Dir, name: &str, limits: &Limits) -> Option<(Self, i64)> {
         let walk = Walk::over(listing::open_child(root, name).ok()?, Leftovers::Skip, limits).ok()?;
         let folders = walk.prefixes.iter().map(|prefix| prefix.trim_end_matches('/').to_owned());
@@ -55,13 +53,13 @@ impl Signature {
         Some((Self { sum, paths }, newest))
     }
 
-    /// Whether the folder still has it.
+    /// Returns whether the folder still has this signature.
     pub fn is_of(&self, root: &Dir, name: &str) -> bool {
         look(root, name, &self.paths).is_some_and(|(sum, _)| sum == self.sum)
     }
 }
 
-/// The sum over paths in the folder `name`, and the second of their newest time.
+/// Hashes the metadata of paths in the folder `name`, and returns their newest timestamp in seconds.
 fn look(root: &Dir, name: &str, paths: &str) -> Option<(u64, i64)> {
     let mut hasher = DefaultHasher::new();
     let mut newest = i64::MIN;
@@ -79,7 +77,7 @@ fn look(root: &Dir, name: &str, paths: &str) -> Option<(u64, i64)> {
     Some((hasher.finish(), newest))
 }
 
-/// The content of the folder `name`; `None` where it cannot be read as a skill.
+/// Reads the content of the folder `name`. Returns `None` if it cannot be read as a skill.
 pub(crate) fn content(root: &Dir, name: &str, limits: &Limits) -> Option<Content> {
     let found: Bundle = read_dir(listing::open_child(root, name).ok()?, Leftovers::Skip, limits).ok()?;
     Some(Content { digest: found.digest(), paths: found.paths().cloned().collect() })
@@ -102,7 +100,7 @@ mod tests {
         dir.write("s/deep/file", "one").unwrap();
         let of = || Signature::of(&dir, "s", &Limits::default());
         assert_eq!(of(), None);
-        // The clock of files moves in steps.
+        // File timestamps advance in steps.
         let tick = || std::thread::sleep(Duration::from_millis(20));
         let taken = || Signature::taken(&dir, "s", &Limits::default()).map(|(signature, _)| signature);
         let overwrite = |path: &str, text: &str| {

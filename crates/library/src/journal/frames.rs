@@ -1,9 +1,9 @@
-//! [`framed`] and [`starts`]: where in the bytes of a journal whole records are.
+//! [`framed`] and [`starts`]: search for complete records in the bytes of a journal.
 
 use super::{FRAME_BYTES, MAGIC};
 
-/// Where in `bytes` whole records begin. Each byte is summed up once, however many records seem to begin: from the sums of
-/// two beginnings follows that of what is between them.
+/// Finds the offsets at which complete records begin. Each byte is hashed only once, however many apparent records
+/// there are: the checksum of a range is computed from those of the prefixes up to its ends.
 pub(super) fn starts(bytes: &[u8]) -> Vec<usize> {
     let magic = bytes.windows(MAGIC.len()).enumerate().filter(|(_, window)| window == MAGIC).map(|(at, _)| at);
     let seeming: Vec<usize> = magic.filter(|at| frame_at(bytes, *at).is_some()).collect();
@@ -33,7 +33,7 @@ fn frame_at(bytes: &[u8], at: usize) -> Option<Frame<'_>> {
     Frame::at_start_of(bytes.get(at..)?)
 }
 
-/// What stands where a record may be, its sum not looked at.
+/// A frame whose checksum was not verified.
 struct Frame<'a> {
     head: &'a [u8],
     body: &'a [u8],
@@ -57,8 +57,8 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Head and body of the record at the beginning of `bytes`, and what follows it; `None` when there is
-/// no whole one.
+/// Returns head and body of the record at the beginning of `bytes`, and the rest. `None` if there is no complete
+/// record.
 pub(super) fn framed(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let Frame { head, body, after, sum: expected } = Frame::at_start_of(bytes)?;
     (sum(head, body) == expected).then_some((head, body, after))

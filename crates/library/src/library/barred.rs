@@ -1,4 +1,4 @@
-//! [`Barred`]: skills of a list that decisions of people keep from agents, whatever their folders show.
+//! [`Barred`]: skills that a person's decision hides from agents, whatever their folders contain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,30 +7,32 @@ use skill::SkillName;
 
 use super::{Library, LibraryError, Standing, summary::Head};
 
-/// The skills with such a decision.
+/// Skills under such a decision.
 pub(super) struct Barred {
-    /// Those with a waiver that ended or was taken back.
+    /// Skills with a waiver that expired or was revoked.
     lapsed: BTreeSet<String>,
     /// Folders of skills that a person removed, each with the decision.
     removed: BTreeMap<String, String>,
 }
 
 impl Barred {
-    /// Those of a library. A state that cannot be read is an error of whoever needs it.
+    /// Collects the lapsed waivers of a library. An unreadable state counts as empty here; its readers report the
+    /// error.
     pub fn of(library: &Library) -> Self {
         let (now, state) = (Timestamp::now(), library.state().unwrap_or_default());
         let lapsed = state.skills().filter(|(_, set)| set.has_lapsed_waiver(now));
         Self { lapsed: lapsed.map(|(name, _)| name.to_owned()).collect(), removed: BTreeMap::new() }
     }
 
-    /// Notes a folder under the name of a skill that was removed.
+    /// Records a folder if it has the name of a skill that a person removed.
     pub fn note_folder(&mut self, library: &Library, name: &SkillName) -> Result<(), LibraryError> {
         let removed = Library::removed_by_person(name, library.head(name)?.as_ref());
         self.removed.extend(removed.map(|removed| (name.to_string(), removed.to_string())));
         Ok(())
     }
 
-    /// How a skill stands by a decision; `None` where none bears on it. An edit was judged by the waivers in force.
+    /// Returns the status that a decision gives to a skill, or `None` if no decision applies. Edited skills are not
+    /// checked for lapsed waivers here, since an edit is judged by the waivers in force.
     pub fn bar(
         &self,
         library: &Library,

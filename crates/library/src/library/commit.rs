@@ -1,8 +1,8 @@
-//! Committing: the one path by which a revision comes to be.
+//! Committing: the only way to create a revision.
 //!
-//! The new folders are written beside the old ones and the objects are made in memory; then, under
-//! the lock, the heads are compared with what the caller saw, one journal record is synced (the
-//! commit point), and objects, heads, folders and events are written from it.
+//! The new folders are written beside the old ones and the objects are created in memory. Then, under the lock, the
+//! heads are compared with those that the caller saw, one journal record is synced (the commit point), and objects,
+//! heads, folders and events are written from it.
 
 mod error;
 
@@ -36,62 +36,62 @@ use crate::{
     storage::{HeadChange, StorageError},
 };
 
-/// Bytes of the journal over which a commit ends with a checkpoint.
+/// Journal size in bytes above which a commit ends with a checkpoint.
 pub(super) const CHECKPOINT_BYTES: u64 = 4 << 20;
 
-/// Bytes of new files from which on a commit has them written before it takes the lock.
+/// Size of new files in bytes from which a commit writes them before it takes the lock.
 const AHEAD_BYTES: u64 = 1 << 20;
 
 /// New revisions of one skill.
 #[derive(Debug)]
 pub struct Commit {
-    /// The skill.
+    /// Name under which it is in the library.
     pub skill: SkillName,
-    /// The head that they were made on.
+    /// Expected head: the revision on which the new ones are based. `None` for a new skill.
     pub base: Option<RevisionId>,
-    /// The revisions, oldest first, at least one; the last is checked out.
+    /// New revisions, oldest first, at least one. The last one is checked out.
     pub revisions: Vec<NewRevision>,
 }
 
-/// How a skill's folder followed its commit.
+/// Result of updating a skill's folder after its commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Checkout {
-    /// The folder is as committed.
+    /// The folder has the committed files.
     Done,
-    /// It is, and what someone wrote into it in that very moment is kept as this revision.
+    /// The folder has the committed files, and a concurrent hand edit was kept as this revision.
     HandEditKept(RevisionId),
-    /// The commit stands, but what follows from it (history, log or folder) is not all written yet:
-    /// why. The next opening or commit does it.
+    /// The commit is valid, but history, log or folder are not completely written yet, for this reason. The next
+    /// opening or commit completes them.
     Pending(String),
 }
 
-/// What was committed for one skill.
+/// Result of a commit for one skill.
 #[derive(Debug, Clone)]
 pub struct Committed {
-    /// The skill.
+    /// Name under which it is in the library.
     pub skill: SkillName,
-    /// The new head, or what would be it but for a hand edit that came in between.
+    /// The committed revision. It is the new head, unless a concurrent hand edit followed it.
     pub revision: Revision,
-    /// The head before.
+    /// Head before the commit.
     pub previous: Option<RevisionId>,
-    /// How the folder followed.
+    /// Result of updating the folder.
     pub checkout: Checkout,
-    /// How the links in agents' folders followed.
+    /// Changes of the links in agents' folders.
     pub links: LinkChanges,
 }
 
-/// What is to become of a skill's folder once the commit stands.
+/// Update of a skill's folder after its commit.
 pub(super) enum Follow {
-    /// The staged folder takes its place.
+    /// The staged folder replaces it.
     Swap(Staged),
-    /// It goes away, under this temporary name.
+    /// It is moved away to this temporary name.
     Remove(String),
-    /// It stays: it is what was committed.
+    /// It stays, since it already has the committed files.
     Leave,
 }
 
 impl Follow {
-    /// The temporary name that stands beside the skill's folder.
+    /// Returns the temporary name used beside the skill's folder.
     fn temporary_name(&self) -> Option<&str> {
         match self {
             Self::Swap(staged) => staged.name(),
@@ -101,43 +101,42 @@ impl Follow {
     }
 }
 
-/// One skill's part of a commit, made under the lock.
+/// One skill's part of a commit, prepared under the lock.
 pub(super) struct Part {
     pub skill: SkillName,
     pub head: Option<Revision>,
-    /// What may stand in the folder without being a hand edit.
+    /// File states that may be in the folder without being a hand edit.
     pub known: Vec<Bundle>,
     pub last: NewRevision,
     pub revision: Revision,
-    /// The one that an accepted proposal became, where that is not the last.
+    /// The revision made from an accepted proposal, if it is not the last.
     pub accepted: Option<Revision>,
     /// Its changes in agents' folders.
     pub links: Vec<LinkStep>,
 }
 
-/// What stands in the journal, and whether the rest followed.
+/// The content of the journal record and the result of applying it.
 pub(super) struct Written {
     pub parts: Vec<Part>,
-    /// Why heads, objects or events could not be written; the next opening does it.
+    /// Reason why heads, objects or events could not be written. The next opening writes them.
     pub trouble: Option<String>,
 }
 
 impl Library {
-    /// Commits new revisions of one or several skills, all or none, and checks them out. A skill
-    /// may come once.
+    /// Commits new revisions of one or several skills atomically and checks them out. Each skill may occur once.
     ///
     /// # Errors
-    /// [`CommitError`]; nothing has changed then. What fails after the commit is no error, see
+    /// Returns [`CommitError`]; nothing has changed then. A failure after the commit point is not an error, see
     /// [`Checkout::Pending`].
     pub fn commit(&mut self, commits: Vec<Commit>) -> Result<Vec<Committed>, CommitError> {
         self.commit_with(commits, Vec::new())
     }
 
-    /// The same together with changes of proposals, in one record. Without new revisions it leaves the
-    /// library's folder alone.
+    /// Commits revisions together with changes of proposals, in one record. Without new revisions the library's
+    /// folder is not touched.
     ///
     /// # Errors
-    /// [`CommitError`]; nothing has changed then.
+    /// Returns [`CommitError`]; nothing has changed then.
     pub fn commit_with(
         &mut self,
         commits: Vec<Commit>,
@@ -146,10 +145,10 @@ impl Library {
         self.commit_planned(commits, proposals, Plans::default())
     }
 
-    /// The same together with links and lines of the lock file.
+    /// Commits revisions and proposals together with links and lines of the lock file, in one record.
     ///
     /// # Errors
-    /// [`CommitError`]; nothing has changed then.
+    /// Returns [`CommitError`]; nothing has changed then.
     pub fn commit_planned(
         &mut self,
         commits: Vec<Commit>,
@@ -182,12 +181,12 @@ impl Library {
         self.commit_and_follow(&own, work, follow, recovered.is_settled())
     }
 
-    /// Writes the files of a large change before the lock is taken, so that others wait for small objects only.
+    /// Writes the files of a large change before the lock is taken, so that the lock is only held for small objects.
     fn write_ahead(&self, own: &Dir, commits: &[Commit]) -> Result<(), CommitError> {
         let revisions = commits.iter().flat_map(|commit| &commit.revisions);
         let bundles: Vec<Bundle> = revisions.flat_map(NewRevision::bundles).collect();
         let bytes: u64 = bundles.iter().map(Bundle::total_bytes).sum();
-        // A small change of a large skill is small.
+        // A small change of a large skill has few new bytes.
         if bytes < AHEAD_BYTES || self.new_bytes(commits)? < AHEAD_BYTES {
             return Ok(());
         }
@@ -198,7 +197,7 @@ impl Library {
         Ok(self.writable_storage()?.write_ahead(&bundles.iter().collect::<Vec<_>>())?)
     }
 
-    /// The bytes of files that are not in the bases of the commits.
+    /// Returns the size in bytes of the files that are not in the bases of the commits.
     fn new_bytes(&self, commits: &[Commit]) -> Result<u64, CommitError> {
         let mut bytes = 0;
         for commit in commits {
@@ -219,8 +218,7 @@ impl Library {
         self.commit_and_follow(&own, work, Vec::new(), recovered.is_settled())
     }
 
-    /// Commits what stands in a skill's folder; the caller holds the lock and has looked at the
-    /// folder since.
+    /// Commits the current content of a skill's folder. The caller holds the lock and has read the folder under it.
     pub(super) fn commit_as_it_stands(
         &mut self,
         own: &Dir,
@@ -230,7 +228,7 @@ impl Library {
         self.commit_and_follow(own, commit.into(), vec![Follow::Leave], settled)
     }
 
-    /// `settled` says that nothing older waits to be applied.
+    /// Commits and updates the folders. `settled` is true if no older record is waiting to be applied.
     fn commit_and_follow(
         &mut self,
         own: &Dir,
@@ -295,8 +293,8 @@ impl Library {
         staged.map_err(|source| self.not_writable(source))
     }
 
-    /// Makes the revisions true and writes objects, heads and events; the folders come after. An
-    /// error means that nothing is true. `follow` is what will come after, as far as it is known.
+    /// Writes the journal record, then objects, heads and events. The caller updates the folders afterwards, as
+    /// announced in `follow`. After an error nothing has been committed.
     pub(super) fn commit_locked(
         &mut self,
         own: &Dir,
@@ -304,7 +302,7 @@ impl Library {
         Work { commits, proposals, mut plans }: Work,
         follow: &[Follow],
     ) -> Result<Written, CommitError> {
-        // Of a state that an earlier version wrote; where it cannot be noted, the next commit tries again.
+        // For a state written by an earlier version. If the marker cannot be written, the next commit tries again.
         let _next_time = State::note_written(own);
         let temporary = temporary_of(&commits, follow);
         let mut record = Record { temporary, lock_lines: plans.lock_lines.take(), ..Record::default() };
@@ -380,7 +378,8 @@ impl Library {
         Ok(Part { skill: commit.skill, head, known, last, revision, accepted, links: Vec::new() })
     }
 
-    /// Refuses a first revision of a skill that had one before: a head that was lost would stay lost.
+    /// Refuses a first revision of a skill that already had one according to the log. Otherwise a lost head could not
+    /// be restored.
     fn refuse_lost_heads(&self, own: &Dir, parts: &[Part]) -> Result<(), LibraryError> {
         let new: BTreeSet<&str> =
             parts.iter().filter(|part| part.head.is_none()).map(|part| part.skill.as_str()).collect();
@@ -415,7 +414,7 @@ impl Library {
         }
     }
 
-    /// A hand edit as a revision: cleared if the scanner lets it, else kept with its verdict.
+    /// Turns a hand edit into a revision: cleared if the scanner allows it, otherwise captured with its verdict.
     pub(super) fn external(&self, found: Bundle, part: &Part) -> NewRevision {
         let baseline = match (&part.head, part.known.first()) {
             (Some(head), Some(files)) if head.was_cleared() && !head.tombstone => Baseline::Cleared(files),
@@ -436,7 +435,7 @@ fn temporary_of(commits: &[Commit], follow: &[Follow]) -> Vec<Temporary> {
     named.map(|(commit, name)| Temporary { skill: commit.skill.to_string(), name: name.to_owned() }).collect()
 }
 
-/// Refuses a skill that comes twice.
+/// Refuses a skill that occurs twice.
 fn refuse_repeated(commits: &[Commit]) -> Result<(), CommitError> {
     let mut names = BTreeSet::new();
     match commits.iter().find(|commit| !names.insert(&commit.skill)) {
@@ -445,7 +444,7 @@ fn refuse_repeated(commits: &[Commit]) -> Result<(), CommitError> {
     }
 }
 
-/// The same content once more, over a hand edit.
+/// Copies a revision, to be committed again on top of a hand edit.
 pub(super) fn again(last: &NewRevision) -> NewRevision {
     let content = match &last.content {
         Content::Cleared(cleared) => Content::Cleared(cleared.clone()),

@@ -1,4 +1,4 @@
-//! [`Comparison`]: what stands in a skill's folder against what the history says, before anybody judges it.
+//! [`Comparison`]: a skill's folder compared with its head, before the difference is judged.
 
 use std::{
     thread,
@@ -16,35 +16,35 @@ use crate::{
     revision::Revision,
 };
 
-/// How long a folder that differs from its head is looked at while a commit is on its way, which takes
-/// some milliseconds, and the pause in between.
+/// Time limit for re-reading a folder that differs from its head while a commit is running, and the pause between two
+/// attempts. A commit takes a few milliseconds.
 const PATIENCE: Duration = Duration::from_secs(2);
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// A skill's head against its folder, before anybody judges the difference.
+/// A skill's head and the content of its folder.
 pub(super) struct Comparison {
     pub base: Option<Revision>,
     pub committed: Bundle,
     pub found: Found,
 }
 
-/// What stands in a skill's folder.
+/// Content of a skill's folder.
 pub(super) enum Found {
-    /// Nothing, where nothing should be.
+    /// Absent, as expected.
     Absent,
-    /// What was committed.
+    /// The committed files.
     Same,
-    /// Nothing, where something should be.
+    /// Absent, although the skill exists.
     Missing,
-    /// Other files.
+    /// Other files than committed.
     Different(Bundle),
-    /// What cannot be read as a skill.
+    /// Content that cannot be read as a skill.
     Unreadable(FolderError),
 }
 
 impl Library {
-    /// Compares at a moment in which no commit was on its way to the folder. Where nobody is at work and a
-    /// folder has not followed all the same, the last moment has to do.
+    /// Compares at a moment when no commit is running. If the folder still differs at the timeout although nobody is
+    /// committing, the last comparison is returned.
     pub(super) fn compare_settled(&self, skill: &SkillName) -> Result<Comparison, LibraryError> {
         let own = open_dir(self.own_path())?;
         let mark = || own.as_ref().map_or(Ok(journal::Mark::default()), journal::mark).map_err(self.own_io());
@@ -62,7 +62,7 @@ impl Library {
         }
     }
 
-    /// The head, its files and what stands in the folder.
+    /// Reads the head, its files and the content of the folder.
     pub(super) fn compare(&self, skill: &SkillName) -> Result<Comparison, LibraryError> {
         let base = self.head(skill)?;
         let committed = match &base {

@@ -1,4 +1,4 @@
-//! [`CommitError`]: why nothing was committed.
+//! [`CommitError`]: reason why nothing was committed.
 
 use std::io;
 
@@ -10,59 +10,59 @@ use crate::{
     revision::RevisionId, storage::StorageError,
 };
 
-/// Why nothing was committed.
+/// Reason why nothing was committed.
 #[derive(Debug, Error)]
 pub enum CommitError {
-    /// Someone else committed in between.
+    /// Another writer committed to the skill in the meantime.
     #[error("{skill} was changed by someone else in the meantime")]
     Stale {
-        /// The skill.
+        /// Skill that lost the race.
         skill: SkillName,
-        /// Its head now.
+        /// Its current head.
         head: Option<RevisionId>,
     },
-    /// Someone else decided about the proposal, changed it, or proposed under its name in between.
+    /// The proposal was decided or changed in the meantime, or its id was taken.
     #[error("the proposal {id} was changed by someone else in the meantime")]
     ProposalMoved {
-        /// The proposal.
+        /// Id of the proposal.
         id: ProposalId,
     },
-    /// As many proposals wait as may.
+    /// The proposal queue is full.
     #[error("{open} proposals wait already{}, and no more than {limit} may", of_skill(skill.as_ref()))]
     QueueFull {
-        /// The skill whose own limit is reached; else it is that of the library.
+        /// Skill whose own limit is reached. `None` if it is the limit of the library.
         skill: Option<SkillName>,
-        /// How many wait.
+        /// Number of pending proposals.
         open: usize,
-        /// How many may.
+        /// Maximum number of pending proposals.
         limit: usize,
     },
-    /// What waits would be more than is read at every turn.
+    /// The pending proposals would exceed their total size limit, up to which they are read for each decision.
     #[error("{bytes} bytes of proposals would wait, and no more than {limit} may")]
     QueueTooLarge {
-        /// How many would.
+        /// Total size with the new one, in bytes.
         bytes: u64,
-        /// How many may.
+        /// Size limit, in bytes.
         limit: u64,
     },
-    /// The change is more than a record of the journal may hold.
+    /// The change exceeds the size limit of a journal record.
     #[error("nothing was changed: {0}")]
     TooLarge(io::Error),
-    /// The library's folder cannot be written.
+    /// The library's folder is not writable.
     #[error("cannot write in the library {path:?}: {source}")]
     NotWritable {
-        /// The library.
+        /// Path of the library.
         path: std::path::PathBuf,
-        /// What the system said.
+        /// Error of the system call.
         source: io::Error,
     },
-    /// Someone else held the lock all the time.
+    /// Another process held the lock until the timeout.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The process was asked to stop.
+    /// The process was interrupted.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
-    /// The library.
+    /// The library cannot be read or written.
     #[error(transparent)]
     Library(#[from] LibraryError),
 }
