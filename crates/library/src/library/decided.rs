@@ -1,4 +1,4 @@
-//! [`Library`]: what people decided about a skill, and where it bears on what others may do to it.
+//! Decisions of people about a skill, and their effect on changes by others.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ use crate::{
     state::{self, SkillState, State, StoredWaiver},
 };
 
-/// Keeps all but people from showing agents what a person hid, and from hiding what a person pinned.
+/// Enforces that only people show agents a skill that a person hid, and that only people hide a skill that is pinned.
 pub(super) fn check_may_show(
     skill: &SkillName,
     (before, after): (&SkillState, &SkillState),
@@ -30,16 +30,16 @@ pub(super) fn check_may_show(
     }
 }
 
-/// The state as it was read last.
+/// Cache of the last state read.
 pub(super) struct LastState {
-    /// From which writing of the file, where that can be told.
+    /// Fingerprint of the file's last write. `None` if it is not reliable.
     written: Option<Written>,
     text: String,
     state: State,
 }
 
 impl Library {
-    /// What people decided about the skills.
+    /// Returns the settings and decisions for all skills.
     ///
     /// # Errors
     /// The state is damaged or cannot be read.
@@ -59,10 +59,10 @@ impl Library {
         Ok(state)
     }
 
-    /// Changes what is decided about a skill and notes it in the event log as `action`.
+    /// Changes the settings of a skill and records the change in the event log as `action`.
     ///
     /// # Errors
-    /// [`LibraryError`]; the state is then as it was.
+    /// Returns [`LibraryError`]; the state is then unchanged.
     pub fn set_state(
         &self,
         skill: &SkillName,
@@ -78,10 +78,11 @@ impl Library {
         })
     }
 
-    /// As [`Library::set_state`] for several skills, in one step and with as many syncs as for one.
+    /// Changes the settings of several skills like [`Library::set_state`], atomically and with the number of syncs of
+    /// one.
     ///
     /// # Errors
-    /// [`LibraryError`]; the state is then as it was.
+    /// Returns [`LibraryError`]; the state is then unchanged.
     pub fn set_states<'s>(
         &self,
         skills: impl IntoIterator<Item = &'s SkillName>,
@@ -115,11 +116,12 @@ impl Library {
         noted.map_err(self.own_io())
     }
 
-    /// Scans a candidate of a skill and mints it as cleared unless a new finding blocks that no waiver
-    /// in force covers. A judge is asked: to only look at files, clear them by [`scan::Scanner::reading`].
+    /// Scans a candidate of a skill and returns it as cleared, unless a new finding blocks it that no active waiver
+    /// covers. This may run the judge. For read-only purposes, clear with [`scan::Scanner::reading`].
     ///
     /// # Errors
-    /// [`Blocked`] with the candidate, as the inner result; the state is damaged or cannot be read.
+    /// The inner error is [`Blocked`] with the candidate. The outer error means that the state is damaged or cannot
+    /// be read.
     pub fn clear(
         &self,
         skill: &SkillName,
@@ -129,10 +131,10 @@ impl Library {
         self.clear_by(skill, candidate, base, &self.scanner)
     }
 
-    /// As [`Library::clear`], with what is known of files that were scanned before.
+    /// Clears a candidate like [`Library::clear`], with cached reports of files that were scanned before.
     ///
     /// # Errors
-    /// As [`Library::clear`].
+    /// Fails like [`Library::clear`].
     pub fn clear_by(
         &self,
         skill: &SkillName,
@@ -150,8 +152,8 @@ impl Library {
         self.waived(skill, judged)
     }
 
-    /// The files of a base that excuse old findings: not those for which a waiver ended or was taken back, nor those in
-    /// which the rules of today find hard evidence.
+    /// Returns the files of a base that excuse their old findings. Files with an expired or revoked waiver are left
+    /// out, as are those in which the current rules find hard evidence.
     fn without_lapsed<'b>(&self, skill: &SkillName, files: &'b Bundle) -> Result<Cow<'b, Bundle>, LibraryError> {
         let mut lapsed = self.state()?.of(skill).lapsed_files(files, Timestamp::now());
         lapsed.append(&mut self.condemned_files(skill, files)?);
@@ -160,12 +162,12 @@ impl Library {
         }
         let others = files.files().filter(|(path, _)| !lapsed.contains(*path));
         let others = others.map(|(path, file)| (path.clone(), file.clone()));
-        // A part of a bundle within the limits is within the limits.
+        // A subset of a bundle within the limits is within the limits.
         Ok(Cow::Owned(Bundle::from_files(others, self.limits()).unwrap_or_default()))
     }
 
-    /// The findings that block files of a skill since a waiver for them ended or was taken back, or since the rules
-    /// changed; `None` where nothing does. Costs little for a skill without either.
+    /// Returns the findings that block files of a skill because a waiver expired or was revoked, or because the rules
+    /// changed. `None` if nothing blocks. Cheap for a skill to which neither applies.
     ///
     /// # Errors
     /// The state is damaged or cannot be read.
@@ -177,7 +179,7 @@ impl Library {
         Ok(self.clear_by(skill, files.clone(), Baseline::Cleared(files), &self.scanner.reading())?.err())
     }
 
-    /// Judges what the scanner said of a skill by the waivers in force.
+    /// Applies the active waivers to a scan result of a skill.
     pub(super) fn waived(
         &self,
         skill: &SkillName,
@@ -189,7 +191,7 @@ impl Library {
         }
     }
 
-    /// The waivers of a skill that are in force now.
+    /// Returns the waivers of a skill that are active now.
     ///
     /// # Errors
     /// The state is damaged or cannot be read.
@@ -197,7 +199,7 @@ impl Library {
         Ok(self.state()?.of(skill).waivers_at(Timestamp::now()))
     }
 
-    /// The waivers in force now that hold for files of a skill's newest revision as they are.
+    /// Returns the active waivers that cover files of a skill's newest revision in their current content.
     ///
     /// # Errors
     /// The state or the history is damaged or cannot be read.
@@ -213,10 +215,10 @@ impl Library {
         Ok(waivers)
     }
 
-    /// Keeps all but people from showing agents a skill that a person hid, as the settings of an earlier time would.
+    /// Enforces that only people restore earlier settings that would show agents a skill that a person hid.
     ///
     /// # Errors
-    /// [`LibraryError::DisabledByPerson`]; the state is damaged or cannot be read.
+    /// Returns [`LibraryError::DisabledByPerson`] if the actor may not; the state is damaged or cannot be read.
     pub fn check_may_restore_state(
         &self,
         skill: &SkillName,
@@ -226,11 +228,10 @@ impl Library {
         check_may_show(skill, (&self.state()?.of(skill), earlier), actor)
     }
 
-    /// Keeps all but people from changing a skill that is pinned. Its name stays pinned when the skill
-    /// is gone.
+    /// Enforces that only people change a pinned skill. Its name stays pinned after the skill is deleted.
     ///
     /// # Errors
-    /// [`LibraryError::Pinned`]; the state is damaged or cannot be read.
+    /// Returns [`LibraryError::Pinned`] if the actor may not; the state is damaged or cannot be read.
     pub fn check_pinned(&self, skill: &SkillName, actor: &Actor) -> Result<(), LibraryError> {
         match actor.kind {
             ActorKind::Person => Ok(()),

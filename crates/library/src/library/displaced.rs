@@ -1,9 +1,8 @@
-//! Folders that a checkout displaced: what a commit makes of them, and recovery of those that a killed
-//! process left.
+//! Folders that a checkout displaced: their treatment by a commit, and recovery of those that a killed process left.
 //!
-//! The journal's pending records name the temporary folders that their operations exchange with those
-//! of skills. After a kill such a folder holds what was staged, a former state, or a hand edit of that
-//! very moment. The last is kept as a revision, or under another name where it cannot be one.
+//! The journal's pending records name the temporary folders that their operations exchange with those of skills.
+//! After a kill such a folder contains staged files, a former state, or a concurrent hand edit. A hand edit is kept
+//! as a revision, or under another name where it cannot be one.
 
 use cap_std::fs::Dir;
 use scan::Baseline;
@@ -23,9 +22,9 @@ use crate::{
 };
 
 impl Library {
-    /// Takes away the temporary folders of pending operations, and keeps what no revision holds.
-    /// Returns those with which that failed. The caller holds the lock, so that nobody is at work in
-    /// them, and has applied the records.
+    /// Removes the temporary folders of pending operations and keeps content that is in no revision. Returns the
+    /// folders for which that failed. The caller holds the lock, so that no other process uses the folders, and has
+    /// applied the records.
     pub(super) fn settle_temporary(
         &mut self,
         own: &Dir,
@@ -54,9 +53,9 @@ impl Library {
         Ok(left)
     }
 
-    /// Goes on with taking away skills' folders where that has to be done file by file. What cannot be moved
-    /// goes back, or is kept. Returns the folders that the system let go neither way: a file that a skill
-    /// lacks is in there, and nobody took it away.
+    /// Completes moves of skills' folders that had to be done file by file. Files that cannot be moved are moved back
+    /// or kept aside. Returns the folders for which the system refused both: they contain files that are missing in a
+    /// skill although nobody deleted them.
     pub(super) fn finish_moves(
         &self,
         temporary: &[Temporary],
@@ -76,7 +75,7 @@ impl Library {
         Ok(unfinished)
     }
 
-    /// Says whether the folder is gone or kept.
+    /// Settles one folder. Returns true if it is gone or was kept aside.
     fn settle_folder(
         &mut self,
         own: &Dir,
@@ -105,9 +104,8 @@ impl Library {
         Ok(!root.exists(name))
     }
 
-    /// Looks at the folder that the checkout took away. What no revision holds was written in the
-    /// moment between; it becomes a revision of its own, and the commit's content one after it. Where
-    /// that cannot be done, the folder is put back.
+    /// Checks the folder that the checkout displaced. Content that is in no revision was written concurrently. It
+    /// becomes a revision of its own, followed by the commit's content again. If that fails, the folder is put back.
     pub(super) fn keep_displaced(
         &mut self,
         (own, journal): (&Dir, &mut Journal),
@@ -138,7 +136,7 @@ impl Library {
         }
     }
 
-    /// Commits a hand edit, and the head's content once more after it. Says whether it is all written.
+    /// Commits a hand edit and the head's content again after it. Returns whether everything was written.
     fn keep_found(&mut self, own: &Dir, found: Bundle, part: Part) -> bool {
         let commit = Commit {
             skill: part.skill.clone(),
@@ -150,8 +148,8 @@ impl Library {
         written.is_ok_and(|written| written.trouble.is_none())
     }
 
-    /// The head of a skill as the part of a commit that would make it; `None` when the scanner of
-    /// today does not let that through.
+    /// Returns the head of a skill as the part of a commit that would create it. `None` if the current rules of the
+    /// scanner block it.
     fn part_again(&self, skill: &SkillName) -> Result<Option<Part>, LibraryError> {
         let Some(head) = self.head(skill)? else { return Ok(None) };
         let files = self.bundle(&head.id)?;
@@ -182,7 +180,8 @@ impl Library {
     }
 }
 
-/// The change of the skill to which a temporary folder belongs, and whether recovery itself made it.
+/// Finds the head change of the skill to which a temporary folder belongs. The flag is true if recovery created the
+/// folder.
 fn head_of<'a>(name: &str, temporary: &[Temporary], heads: &'a [HeadChange]) -> Option<(&'a HeadChange, bool)> {
     if let Some(again) = heads.iter().find(|head| checkout::is_name_again(name, &head.skill)) {
         return Some((again, true));
@@ -191,9 +190,8 @@ fn head_of<'a>(name: &str, temporary: &[Temporary], heads: &'a [HeadChange]) -> 
     heads.iter().find(|head| head.skill == folder.skill).map(|head| (head, false))
 }
 
-/// Whether a displaced folder holds nothing that somebody wrote or took away: after a kill it is a whole
-/// state, since a folder is removed under another name; after a crash of the machine files may be cut or
-/// missing.
+/// Returns whether a displaced folder contains no change by a user. After a kill it is a complete state, since
+/// folders are renamed before their removal. After a crash of the machine, files may be truncated or missing.
 fn is_known(found: &Bundle, states: &[Bundle], traces: Traces) -> bool {
     match traces {
         Traces::Whole => {
@@ -204,12 +202,12 @@ fn is_known(found: &Bundle, states: &[Bundle], traces: Traces) -> bool {
     }
 }
 
-/// Whether a file is that of a revision, or a cut form of it.
+/// Returns whether a file is that of a revision, or a truncated form of it.
 fn holds(state: &Bundle, path: &SkillPath, file: &File) -> bool {
     state.get(path).is_some_and(|whole| whole.same_but_line_ends(file) || is_cut_form(file, whole))
 }
 
-/// Throws a former folder away; what tools keep in it waits in it where it cannot be carried on.
+/// Deletes a former folder. Files of tools that cannot be moved to the new folder stay in it.
 fn discard(part: &Part, displaced: Displaced, done: Checkout, settled: &mut bool) -> Checkout {
     let name = displaced.name().to_owned();
     match displaced.discard(&part.skill) {
@@ -221,7 +219,7 @@ fn discard(part: &Part, displaced: Displaced, done: Checkout, settled: &mut bool
     }
 }
 
-/// Gives a hand edit its place back; the commit stands and its checkout waits.
+/// Puts a hand edit back into the skill's place. The commit is valid and its checkout is pending.
 fn put_back(part: &Part, displaced: Displaced, why: &str, settled: &mut bool) -> Checkout {
     *settled = false;
     let name = displaced.name().to_owned();

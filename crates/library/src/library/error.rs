@@ -1,4 +1,4 @@
-//! [`LibraryError`]: why a library cannot be opened or read.
+//! [`LibraryError`]: reason why a library cannot be used.
 
 use std::{io, path::PathBuf};
 
@@ -8,36 +8,36 @@ use thiserror::Error;
 use super::TakenBack;
 use crate::{lock::LockError, place_error::PlaceError, state::StateError, storage::StorageError};
 
-/// Why a library cannot be opened or read.
+/// Reason why a library cannot be opened, read or changed.
 #[derive(Debug, Error)]
 pub enum LibraryError {
-    /// One of its folders.
+    /// One of its folders cannot be opened or is not trusted.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// Its history.
+    /// Its history cannot be read or written.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// Its state.
+    /// Its state is damaged or cannot be read.
     #[error(transparent)]
     State(#[from] StateError),
-    /// Its lock.
+    /// Its lock cannot be taken.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// A skill that only people may change.
+    /// The skill is pinned, so only people may change it.
     #[error("{0} is pinned: only people may change it")]
     Pinned(SkillName),
-    /// A skill that a person disabled or hid from an agent.
+    /// A person disabled the skill or hid it from an agent.
     #[error("a person disabled {0}, and only a person can enable it")]
     DisabledByPerson(SkillName),
-    /// Content that a person took back.
+    /// A person took this content back.
     #[error(transparent)]
     TakenBack(#[from] Box<TakenBack>),
-    /// The system refused.
+    /// Any other I/O error.
     #[error("cannot use {path:?}: {source}")]
     Io {
-        /// Where.
+        /// File or folder of the failed operation.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system call.
         source: io::Error,
     },
 }

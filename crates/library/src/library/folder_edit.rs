@@ -1,8 +1,8 @@
-//! [`FolderEdit`]: content of a skill's folder that is not the head's, and what is remembered of it.
+//! [`FolderEdit`]: content of a skill's folder that differs from the head, and the cache of its scans.
 //!
-//! One content is scanned once. What a scan came to is kept with the summaries of the library and counts for the
-//! same head, files, ruleset, waivers and policy. Blocked content is never remembered, and content that a waiver let
-//! pass only until the first of the skill's waivers ends.
+//! The same content is scanned once. The result is cached with the summaries of the library, for the same head,
+//! files, ruleset, waivers and policy. Blocked content is never cached. Content that passes because of a waiver is
+//! cached until the first of the skill's waivers expires.
 
 use std::{
     cell::OnceCell,
@@ -26,21 +26,21 @@ use crate::{
     state::{SkillState, State},
 };
 
-/// Content of a folder that passes the scanner and is not the head's.
+/// Content of a folder that passes the scanner and differs from the head.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FolderEdit {
-    /// The digest of what readers get when the edit counts, `sha256:…`.
+    /// Digest of the files that readers get if the edit counts, `sha256:…`.
     pub digest: String,
-    /// The earlier revision that holds it.
+    /// Earlier revision with the same content, if any.
     pub at: Option<Head>,
-    /// Why it waits for a person; readers get the head until then.
+    /// Reason why the edit waits for a person. Readers get the head until then.
     pub held: Option<String>,
-    /// The digest of the folder's files as they are, which a checkout with other line ends changes.
+    /// Digest of the files exactly as they are in the folder. A checkout with other line ends changes it.
     found: String,
 }
 
 impl FolderEdit {
-    /// Whether it is about these files of the folder.
+    /// Returns whether the edit consists of these files of the folder.
     #[must_use]
     pub fn is_of(&self, found: &Bundle) -> bool {
         found.digest().to_string() == self.found
@@ -50,22 +50,22 @@ impl FolderEdit {
 /// The files that readers get of a skill with a history.
 #[derive(Debug)]
 pub struct FolderFiles {
-    /// The files.
+    /// Content of the folder, or of the head if an edit is held.
     pub files: Bundle,
-    /// The revision that holds them; `None` for an edit that is not recorded.
+    /// Revision with these files; `None` for an unrecorded edit.
     pub head: Option<Head>,
-    /// Why an edit of the folder waits for a person.
+    /// Reason why an edit of the folder waits for a person.
     pub held: Option<String>,
 }
 
-/// What a scan of an edit came to.
+/// Cached scan result of an edit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct KnownEdit {
-    /// The digest of the folder's files as they are, which a checkout with other line ends changes.
+    /// Digest of the files exactly as they are in the folder. A checkout with other line ends changes it.
     found: String,
-    /// The sum of all that the answer depends on, besides head and files.
+    /// Hash of everything else that the result depends on besides head and files.
     key: u64,
-    /// When it has to be found out again, RFC 3339 in UTC.
+    /// Expiry of the cached result, RFC 3339 in UTC. `None` if it does not depend on time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     until: Option<String>,
     digest: String,
@@ -73,38 +73,38 @@ pub(super) struct KnownEdit {
     at: Option<Head>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<String>,
-    /// What its `SKILL.md` says.
+    /// Frontmatter of its `SKILL.md`.
     front: Front,
 }
 
-/// What an edit depends on, read once for many skills.
+/// Inputs on which the result for an edit depends, read once for many skills.
 pub(super) struct EditChecks {
     state: State,
     now: Timestamp,
     policy: OnceCell<String>,
 }
 
-/// The folder of a skill with a history, judged.
+/// Result of scanning the folder of a skill with a history.
 pub(super) struct JudgedFolder {
     pub standing: Standing,
     pub known: Option<KnownEdit>,
-    /// Whether the same content is the same by the same rules.
+    /// True if the result for the same content under the same rules does not change with time.
     pub lasts: bool,
 }
 
 impl KnownEdit {
-    /// Whether it is about files of this digest.
+    /// Returns whether the result is for files with this digest.
     pub fn is_of(&self, found: &str) -> bool {
         self.found == found
     }
 
-    /// Whether it still counts.
+    /// Returns whether the cached result is still valid.
     pub fn holds(&self, skill: &SkillName, library: &Library, checks: &EditChecks) -> bool {
         let is_over = |until: &String| until.parse::<Timestamp>().map_or(true, |until| until <= checks.now);
         !self.until.as_ref().is_some_and(is_over) && self.key == checks.key(skill, library)
     }
 
-    /// The state of the folder for a list, and the summary of its `SKILL.md` where readers get that.
+    /// Returns the list entry of the folder, with the front of its `SKILL.md` if readers get it.
     pub fn summary(&self, skill: &SkillName, checks: &EditChecks) -> (Standing, FolderEdit, Option<Front>) {
         let standing = if self.at.is_some() { Standing::Earlier } else { Standing::Modified };
         let held = pinned(&checks.state.of(skill)).or_else(|| self.held.clone());
@@ -118,14 +118,14 @@ fn pinned(set: &SkillState) -> Option<String> {
     set.pinned.then(|| "the skill is pinned, so that only people change it".to_owned())
 }
 
-/// Why content that the gate took back a short while ago is not taken again.
+/// Returns the reason to reject content that the gate rolled back recently.
 fn set_back(set: &SkillState, digest: &str, now: Timestamp) -> Option<String> {
     let found = set.set_back.iter().find(|found| found.digest == digest && found.holds(now))?;
     Some(format!("these files were rolled back before ({})", found.why))
 }
 
 impl EditChecks {
-    /// Those of a library at this moment.
+    /// Reads the current inputs of a library.
     pub fn of(library: &Library) -> Result<Self, LibraryError> {
         Ok(Self { state: library.state()?, now: Timestamp::now(), policy: OnceCell::new() })
     }
@@ -139,7 +139,7 @@ impl EditChecks {
         hasher.finish()
     }
 
-    /// The end of the skill's first waiver to end.
+    /// Returns the earliest expiry of the skill's active waivers.
     fn first_end(&self, skill: &SkillName) -> Option<String> {
         let set = self.state.of(skill);
         let active = set.waivers.iter().filter(|waiver| waiver.at(self.now).is_some());
@@ -149,8 +149,8 @@ impl EditChecks {
 }
 
 impl Library {
-    /// Why an agent could not have made the edit that a folder shows; `None` where it could, or there is none. A
-    /// folder without history is adopted and not an edit.
+    /// Returns the reason why an agent could not have made the edit in a folder. `None` if an agent could have, or if
+    /// there is no edit. A folder without history is adopted and does not count as an edit.
     pub(super) fn objection(&self, skill: &SkillName, look: &Look) -> Result<Option<String>, LibraryError> {
         let is_edit = matches!(look.state, FolderState::Modified(_) | FolderState::Earlier { .. });
         let has_head = look.base.as_ref().is_some_and(|base| !base.tombstone);
@@ -185,16 +185,16 @@ impl Library {
                 before: &look.committed,
                 after: cleared.bundle(),
                 verdict: cleared.report().new_verdict(),
-                // An edit that was kept beside the history was never the head's.
+                // An edit that was kept beside the history was never the head.
                 is_return: returned.is_some_and(|revision| revision.action != Action::External),
             })
         }))
     }
 
-    /// Judges the folder of a skill with a history as a list needs it.
+    /// Judges the folder of a skill with a history for a list.
     pub(super) fn judge_folder(&self, skill: &SkillName, checks: &EditChecks) -> Result<JudgedFolder, LibraryError> {
         let look = self.look(skill, None)?;
-        // A pin is looked at each time, and so no part of what is remembered.
+        // Pins are checked each time and are not part of the cached result.
         let held = self.objection_but_pins(skill, &look)?;
         let plain = |standing| Ok(JudgedFolder { standing, known: None, lasts: true });
         let known = match look.state {
@@ -233,13 +233,13 @@ impl Library {
         }
     }
 
-    /// A text that differs whenever the policy may judge edits of folders otherwise.
+    /// Returns a text that changes whenever the policy for edits of folders may change. Used as a cache key.
     #[must_use]
     pub fn edit_policy_fingerprint(&self) -> String {
         self.edit_policy.as_ref().map(|policy| policy.rules().fingerprint()).unwrap_or_default()
     }
 
-    /// As [`Library::folder_state`], with the reason for which an edit waits for a person.
+    /// Compares like [`Library::folder_state`] and returns the reason for which an edit waits for a person.
     ///
     /// # Errors
     /// The library or its history cannot be read.
@@ -249,10 +249,11 @@ impl Library {
         Ok((look.state, held))
     }
 
-    /// The files that readers get of a skill with a history as its folder is now.
+    /// Returns the files that readers get of a skill with a history, given the current content of its folder.
     ///
     /// # Errors
-    /// The library cannot be read. The inner error is why agents do not get the skill.
+    /// The outer error means that the library cannot be read. The inner error is the reason why agents do not get the
+    /// skill.
     pub fn folder_files(&self, skill: &SkillName) -> Result<Result<FolderFiles, String>, LibraryError> {
         let look = self.look(skill, None)?;
         let held = self.objection(skill, &look)?;
@@ -270,7 +271,8 @@ impl Library {
         })
     }
 
-    /// The files of a head as readers get them: not where a finding blocks them whose waiver ended or was taken back.
+    /// Returns the files of a head for readers, unless a finding blocks them because its waiver expired or was
+    /// revoked.
     fn unless_lapsed(
         &self,
         skill: &SkillName,
@@ -279,8 +281,8 @@ impl Library {
         Ok(self.lapsed(skill, &files.files)?.map_or(Ok(files), |blocked| Err(blocked.to_string())))
     }
 
-    /// The files in a skill's folder, as they are and before anybody judges them; `None` where they cannot be read as
-    /// a skill. Only content of a digest that was cleared may be shown to agents.
+    /// Reads the files in a skill's folder as they are, without scanning them. `None` if they cannot be read as a
+    /// skill. Show agents only content whose digest was cleared.
     ///
     /// # Errors
     /// The library cannot be read.

@@ -1,4 +1,4 @@
-//! [`Foreseen`]: folders without a history, judged by several threads before they are asked about one by one.
+//! [`Foreseen`]: prescan of folders without a history by several threads, before they are processed one by one.
 
 use cap_std::fs::Dir;
 use scan::{Baseline, Cleared, Scanner};
@@ -11,10 +11,10 @@ use super::{
 };
 use crate::folder::{self, Leftovers};
 
-/// Folders that are judged ahead. All of their files are in memory then.
+/// Batch size of the prescan, in folders. All files of a batch are in memory.
 pub(super) const AHEAD: usize = 256;
 
-/// A folder as it was read by a thread. It may have changed since, so that it counts only for the same files.
+/// Prescan result of a folder. The folder may have changed since, so it only counts for the same files.
 pub(super) struct Foreseen {
     pub judged: Judged,
     front: Front,
@@ -30,13 +30,13 @@ impl Foreseen {
         Some(Self { judged: Judged { problems, cleared: scan::clear_by(files, Baseline::None, &scanner) }, front })
     }
 
-    /// What to ask for the judgement, and what the `SKILL.md` says in files of that digest.
+    /// Returns the scan result, and the front of the `SKILL.md` with the digest of the files that it belongs to.
     pub fn parts(self) -> (Judged, Option<(Digest, Front)>) {
         let digest = self.judged.cleared.as_ref().ok().map(Cleared::digest);
         (self.judged, digest.map(|digest| (digest, self.front)))
     }
 
-    /// Those of the folders that are named, in order.
+    /// Scans the named folders; the results are in the same order.
     pub fn all(root: &Dir, names: &[Option<&SkillName>], by: (Scanner, &Limits)) -> Vec<Option<Self>> {
         in_threads(names, |name| name.and_then(|name| Self::of(root, name, by)))
     }

@@ -1,25 +1,25 @@
-//! [`Collected`]: what a collection of garbage freed.
+//! [`Collected`]: result of a garbage collection.
 
 use cap_std::fs::Dir;
 
 use super::{HISTORY, LOCK_WAIT, Library, LibraryError, TemporaryKind, temporary};
 use crate::{disk::open_dir, events, lock::LibraryLock, originals, proposal_id::ProposalId};
 
-/// Bytes of a library's folder in the home, by what they are.
+/// Size of a library's folder in the home, in bytes, by kind of data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// Revisions.
+    /// Revisions in `history.git`.
     pub history: u64,
-    /// Operations that are not settled yet.
+    /// Operations that are not checkpointed yet.
     pub journal: u64,
-    /// The event log.
+    /// Event log, active and rotated.
     pub events: u64,
-    /// All else.
+    /// Everything else.
     pub other: u64,
 }
 
 impl Sizes {
-    /// All of it.
+    /// Returns the sum of all kinds.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.history + self.journal + self.events + self.other
@@ -57,30 +57,29 @@ fn size(dir: &Dir, name: &std::ffi::OsStr) -> std::io::Result<u64> {
     Ok(bytes)
 }
 
-/// What [`Library::collect_garbage`] did.
+/// Result of [`Library::collect_garbage`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Collected {
-    /// The sizes before.
+    /// Sizes before the collection.
     pub before: Sizes,
-    /// The sizes after.
+    /// Sizes after the collection.
     pub after: Sizes,
     /// Temporary folders that were removed from the library.
     pub folders: Vec<String>,
-    /// Proposals that were decided longest ago and are not kept any more; the log has their events.
+    /// Decided proposals that were dropped as the oldest. The log keeps their events.
     pub proposals: Vec<ProposalId>,
-    /// Operations whose originals were kept for 90 days and are removed.
+    /// Number of operations whose originals were removed after 90 days.
     pub originals: usize,
-    /// Whether operations wait to be applied, so that the journal stayed.
+    /// True if operations are still to be applied, so that the journal was kept.
     pub pending: bool,
 }
 
 impl Library {
-    /// Makes what the library keeps as small as it gets without losing anything that is true: settles the
-    /// journal, packs the history and the older events, removes what dead processes left, and drops the
-    /// oldest of the proposals that were decided.
+    /// Reduces the size of the library's data without losing information: checkpoints the journal, packs the history
+    /// and the older events, removes leftovers of dead processes, and drops the oldest decided proposals.
     ///
     /// # Errors
-    /// The lock was not to be had, the history is damaged, or the system refused; nothing is lost then.
+    /// The lock cannot be taken, the history is damaged, or an I/O error. Nothing is lost then.
     pub fn collect_garbage(&mut self) -> Result<Collected, LibraryError> {
         let Some(own) = open_dir(&self.own)? else { return Ok(Collected::default()) };
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
@@ -114,7 +113,7 @@ impl Library {
     }
 }
 
-/// Removes files that dead processes wrote to put them in place of others, and did not.
+/// Removes temporary files of atomic writes that dead processes did not complete.
 fn remove_unfinished(own: &Dir) -> std::io::Result<()> {
     for folder in [".", super::numbers::FOLDER, super::rows::FOLDER, "proposals", "proposals/decided"] {
         let Ok(dir) = own.open_dir(folder) else { continue };

@@ -1,4 +1,4 @@
-//! [`Glance`]: what a reader of a whole library needs of one skill, ten thousand of them in a moment.
+//! [`Glance`]: summary of one skill, cheap enough for lists of ten thousand.
 
 use std::thread;
 
@@ -24,28 +24,29 @@ use crate::{
     storage::{GitStorage, StorageError},
 };
 
-/// A skill of a library as a list needs it.
+/// Summary of a skill for lists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Glance {
-    /// The skill.
+    /// Name of its folder.
     pub name: SkillName,
     /// Its head; `None` for a folder without a history.
     pub head: Option<Head>,
-    /// What the `SKILL.md` says that readers get: the head's, or the folder's where an edit counts or there is no
+    /// Front of the `SKILL.md` that readers get: that of the head, or of the folder if an edit counts or there is no
     /// head.
     pub front: Front,
-    /// How the folder stands to the head.
+    /// State of the folder compared with the head.
     pub standing: Standing,
-    /// The content of the folder where it is not the head's.
+    /// Content of the folder if it differs from the head.
     pub edit: Option<FolderEdit>,
-    /// The files of a folder without a history that is a valid skill, where they were read.
+    /// Files of a folder without a history that is a valid skill, if they were read.
     pub paths: Vec<SkillPath>,
-    /// Findings that would block it by the rules of today, where earlier ones let it pass; a person decides.
+    /// Number of findings for which the current rules would block it although earlier rules let it pass. A person
+    /// decides about them.
     pub undecided: usize,
 }
 
 impl Glance {
-    /// A skill of which the history is damaged.
+    /// Creates the summary of a skill whose history is damaged.
     fn damaged(name: SkillName, why: String) -> Self {
         let (front, paths) = (Front::default(), Vec::new());
         Self { name, head: None, front, standing: Standing::Damaged(why), edit: None, paths, undecided: 0 }
@@ -59,23 +60,22 @@ impl Glance {
     }
 }
 
-/// How closely folders are looked at.
+/// Method of detecting changes in folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Closeness {
-    /// What the system says of a file tells whether it was changed since it was read last, as in git's
-    /// index.
+    /// File metadata shows whether a file was changed since the last read, as in git's index.
     Signatures,
     /// Every file is read.
     Contents,
 }
 
-/// Skills and their heads, as far as those can be read.
+/// Skills with their head ids. `None` if the head cannot be read.
 type HeadIds = Vec<(SkillName, Option<RevisionId>)>;
 
-/// Skills, and those of which the history is damaged: how.
+/// Skills with their summaries, and skills whose history is damaged, with the reason.
 type Heads = (Vec<(SkillName, Box<Known>)>, Vec<(SkillName, String)>);
 
-/// What is damaged of one skill; any other error ends the work on all.
+/// Describes damage of a single skill. Any other error is returned and ends the work on all skills.
 fn damage(error: StorageError) -> Result<String, StorageError> {
     match error {
         StorageError::Damaged(why) => Ok(why),
@@ -85,7 +85,7 @@ fn damage(error: StorageError) -> Result<String, StorageError> {
 }
 
 impl Library {
-    /// A revision by its whole id.
+    /// Reads a revision by its full id.
     ///
     /// # Errors
     /// The history cannot be read, or has no such revision.
@@ -93,7 +93,7 @@ impl Library {
         self.storage()?.ok_or_else(|| StorageError::UnknownRevision(id.to_string()))?.revision(id)
     }
 
-    /// The heads of the skills that exist, sorted by name.
+    /// Returns the heads of the existing skills, sorted by name.
     ///
     /// # Errors
     /// The history cannot be read.
@@ -107,8 +107,8 @@ impl Library {
         Ok(exists.filter_map(|(name, known)| Some((name, known.head?))).collect())
     }
 
-    /// The skills of the history and the folders that may be skills without one, sorted by name. It
-    /// remembers what it finds, and is quick the next time.
+    /// Returns the skills of the history and the folders that may be skills without one, sorted by name. The results
+    /// are cached, so that the next call is fast.
     ///
     /// # Errors
     /// The library or its history cannot be read.
@@ -116,10 +116,10 @@ impl Library {
         self.look_over(closeness, true)
     }
 
-    /// As [`Library::glances`], for a reader that writes nothing: what it finds is not remembered.
+    /// Returns the same as [`Library::glances`] without writing the cache, for read-only callers.
     ///
     /// # Errors
-    /// As [`Library::glances`].
+    /// Fails like [`Library::glances`].
     pub fn glances_unremembered(&self, closeness: Closeness) -> Result<Vec<Glance>, LibraryError> {
         self.look_over(closeness, false)
     }
@@ -190,12 +190,12 @@ impl Library {
         Ok(glances)
     }
 
-    /// The heads of all skills in the history, sorted by name; `None` for one that cannot be read.
+    /// Returns the heads of all skills in the history, sorted by name; `None` for one that cannot be read.
     fn head_ids(&self) -> Result<HeadIds, StorageError> {
         self.storage()?.map_or(Ok(Vec::new()), GitStorage::heads_found)
     }
 
-    /// What is known of these heads, deleted skills included, and what is damaged of others.
+    /// Returns the summaries of these heads, including deleted skills, and the damage of the others.
     fn heads_with(&self, remembered: &mut Remembered, ids: HeadIds) -> Result<Heads, StorageError> {
         let (mut heads, mut damaged) = (Vec::with_capacity(ids.len()), Vec::new());
         let Some(storage) = self.storage()? else { return Ok((heads, damaged)) };
@@ -222,8 +222,7 @@ impl Library {
         Ok((heads, damaged))
     }
 
-    /// Looks at the folders, each as closely as it takes: reads those that do not have the signature
-    /// that is known.
+    /// Checks the folders in parallel and reads those whose signature is not the cached one.
     fn see(&self, root: &Dir, skills: &[(SkillName, Box<Known>)], closeness: Closeness) -> Vec<Seen> {
         let limits = self.limits();
         in_threads(skills, |(name, known)| {
@@ -235,7 +234,7 @@ impl Library {
         })
     }
 
-    /// Judges those folders ahead about which nothing is known.
+    /// Prescans folders for which nothing is cached.
     fn foresee(&self, part: Vec<Looked>) -> Result<Vec<(Looked, Option<Foreseen>)>, LibraryError> {
         let is_new = |((_, known), seen): &&Looked| known.head.is_none() && !seen.is_same(known);
         let names: Vec<_> = part.iter().map(|looked| Some(looked).filter(is_new).map(|((name, _), _)| name)).collect();
@@ -246,7 +245,8 @@ impl Library {
         Ok(part.into_iter().zip(foreseen).collect())
     }
 
-    /// `None` where nothing stands that could be a skill. Counts what is new to be remembered.
+    /// Judges one skill of a list. Returns `None` if the folder cannot be a skill. Adds the number of new cache
+    /// entries to `news`.
     fn judge_glance(
         &self,
         name: &SkillName,
@@ -277,8 +277,8 @@ impl Library {
         Ok(Some(found))
     }
 
-    /// How the folder of a skill with a history stands to its head, where it does not hold the head's files. It is
-    /// scanned unless that was done before with the same content.
+    /// Judges the folder of a skill with a history that may not have the head's files. It is scanned unless the
+    /// result for the same content is cached.
     fn judge_edited(
         &self,
         name: &SkillName,
@@ -308,8 +308,8 @@ impl Library {
         Ok(Found { edit, lasts, ..Found::new(known, standing) })
     }
 
-    /// A folder that looks like a skill but has no history yet. It is read leniently, as other clients
-    /// do, but what the scanner blocks is not shown to agents.
+    /// Judges a folder that looks like a skill but has no history yet. It is read leniently, like by other clients,
+    /// but agents are not shown content that the scanner blocks.
     fn look_without_history(
         &self,
         name: &SkillName,

@@ -1,4 +1,4 @@
-//! What stands in a skill's folder against what the history says, and taking it over.
+//! Comparison of a skill's folder with its history, and recording of hand edits.
 
 use scan::{Baseline, Blocked, Cleared, Scanner};
 use skill::{Bundle, Digest, Problem, SkillName, Strictness, validate::validate_bundle};
@@ -17,31 +17,31 @@ use crate::{
     storage::StorageError,
 };
 
-/// How often a folder that goes on changing is judged before others have to wait for it.
+/// Number of attempts to judge a changing folder without the lock. The next one holds the lock.
 const ATTEMPTS: usize = 8;
 
-/// A skill's folder compared with its head.
+/// Result of comparing a skill's folder with its head.
 #[derive(Debug)]
 pub enum FolderState {
-    /// Neither a folder nor a revision that exists.
+    /// Neither the folder nor the skill exists.
     Absent,
-    /// As committed, but perhaps for line ends in text files.
+    /// As committed, except perhaps for line ends in text files.
     Clean,
-    /// Committed, but there is no folder.
+    /// Committed, but the folder is missing.
     Missing,
-    /// Edited, or there without a history, and good: the next operation takes it over.
+    /// Edited, or without a history, and valid. The next operation records it.
     Modified(Box<Cleared>),
-    /// At an earlier revision, but perhaps for line ends: as after a switch of git branches. The next operation
-    /// records that first.
+    /// Same content as an earlier revision, except perhaps for line ends, for example after switching git branches.
+    /// The next operation records that first.
     Earlier {
-        /// That revision.
+        /// The earlier revision.
         revision: Box<Revision>,
-        /// Its files.
+        /// Its files, as committed.
         cleared: Box<Cleared>,
-        /// The digest of the folder's files as they are.
+        /// Digest of the files exactly as they are in the folder.
         found: Digest,
     },
-    /// Edited into something that cannot be taken over.
+    /// Edited, with content that cannot be recorded.
     Blocked(HandEditFault),
 }
 
@@ -54,18 +54,18 @@ impl From<Result<Cleared, Box<Blocked>>> for FolderState {
     }
 }
 
-/// Why what stands in a folder cannot become a revision. It is left as it is.
+/// Reason why the content of a folder cannot become a revision. The folder is not touched.
 #[derive(Debug, Error)]
 pub enum HandEditFault {
-    /// It cannot be read as a skill at all.
+    /// It cannot be read as a skill.
     #[error(transparent)]
     Unreadable(#[from] FolderError),
-    /// It breaks the standard in ways that the head does not.
+    /// It violates the standard in ways that the head does not.
     #[error("it is not a valid skill: {}", first_message(problems))]
     Invalid {
-        /// Its files.
+        /// Files of the folder.
         bundle: Bundle,
-        /// The new problems that are errors.
+        /// New problems that are errors.
         problems: Vec<Problem>,
     },
     /// The scanner blocks it.
@@ -78,7 +78,7 @@ fn first_message(problems: &[Problem]) -> &str {
 }
 
 impl HandEditFault {
-    /// The files, where they could be read.
+    /// Returns the files, if they could be read.
     #[must_use]
     pub fn bundle(&self) -> Option<&Bundle> {
         match self {
@@ -89,34 +89,34 @@ impl HandEditFault {
     }
 }
 
-/// Whether an operation makes a revision of a hand edit before it looks at the skill.
+/// Treatment of a hand edit before an operation reads the skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TakeOver {
-    /// Yes, as an edit that nobody gave a reason for.
+    /// Commits it, as an edit without a given reason.
     Commit,
-    /// Yes, with the reason of the stamp and the name of its actor.
+    /// Commits it, with the reason and actor of the stamp.
     Record,
-    /// No, but the hand edit is what is looked at: for a dry run.
+    /// Reads it without committing, for a dry run.
     Pretend,
 }
 
-/// A skill as an operation finds it.
+/// A skill as read by an operation.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The head, which may be a tombstone.
     pub base: Option<Revision>,
-    /// The files; empty when the skill does not exist.
+    /// Its files; empty if the skill does not exist.
     pub bundle: Bundle,
 }
 
 impl Snapshot {
-    /// Whether the skill exists.
+    /// Returns whether the skill exists.
     #[must_use]
     pub fn exists(&self) -> bool {
         !self.bundle.is_empty()
     }
 
-    /// What the scanner may count as known: the files of a base that it once cleared.
+    /// Returns the baseline for the scanner: the files of a base that was cleared.
     #[must_use]
     pub fn baseline(&self) -> Baseline<'_> {
         match &self.base {
@@ -126,29 +126,29 @@ impl Snapshot {
     }
 }
 
-/// Why a skill could not be looked at.
+/// Reason why a skill could not be read for an operation.
 #[derive(Debug, Error)]
 pub enum SnapshotError {
-    /// Its folder holds something that cannot be taken over.
+    /// Its folder contains an edit that cannot be recorded.
     #[error("the folder of {skill} was changed by hand and is left as it is: {fault}")]
     ExternalBlocked {
-        /// The skill.
+        /// Skill with the edit.
         skill: SkillName,
-        /// What is wrong with it.
+        /// Reason why it cannot be recorded.
         fault: HandEditFault,
     },
-    /// The library.
+    /// The library cannot be used.
     #[error(transparent)]
     Library(#[from] LibraryError),
-    /// The history.
+    /// The history cannot be read.
     #[error(transparent)]
     Storage(#[from] StorageError),
-    /// Its folder has an edit that an agent could not make, and no person acts.
+    /// Its folder contains an edit that an agent could not make, and the actor is not a person.
     #[error("the folder of {skill} has an edit that waits for a person: {why}")]
     EditHeld {
-        /// The skill.
+        /// Skill with the edit.
         skill: SkillName,
-        /// Which rule holds it.
+        /// Rule that holds it.
         why: String,
     },
     /// The hand edit could not be committed.
@@ -156,15 +156,15 @@ pub enum SnapshotError {
     Commit(#[from] Box<CommitError>),
 }
 
-/// A good hand edit that becomes a revision of its own.
+/// A valid hand edit that becomes a revision of its own.
 struct ExternalChange {
     cleared: Cleared,
-    /// The earlier revision that the folder is at.
+    /// Earlier revision with the folder's content.
     returned_to: Option<Revision>,
 }
 
 impl ExternalChange {
-    /// That of a folder; `None` where nothing is to be recorded.
+    /// Takes the edit out of a folder's state. Returns the state as the error if there is nothing to record.
     fn of(state: FolderState) -> Result<Self, FolderState> {
         match state {
             FolderState::Modified(cleared) => Ok(Self { cleared: *cleared, returned_to: None }),
@@ -196,16 +196,16 @@ impl ExternalChange {
     }
 }
 
-/// What the standard and the scanner say of files, waivers aside.
+/// Results of validation and scan, before waivers are applied.
 pub(super) struct Judged {
-    /// What is wrong by the standard.
+    /// Errors by the standard.
     pub problems: Vec<Problem>,
-    /// What the scanner says.
+    /// Result of the scan.
     pub cleared: Result<Cleared, Box<Blocked>>,
 }
 
 impl Judged {
-    /// The files.
+    /// Returns the judged files.
     pub fn bundle(&self) -> &Bundle {
         match &self.cleared {
             Ok(cleared) => cleared.bundle(),
@@ -214,7 +214,7 @@ impl Judged {
     }
 }
 
-/// A skill's head against its folder, judged.
+/// A skill's head, and its folder after validation and scan.
 pub(super) struct Look {
     pub base: Option<Revision>,
     pub committed: Bundle,
@@ -222,7 +222,7 @@ pub(super) struct Look {
 }
 
 impl Look {
-    /// The skill as it would be once a hand edit were taken over.
+    /// Returns the skill as it would be after recording the hand edit.
     fn pretend(self, skill: &SkillName) -> Result<Snapshot, SnapshotError> {
         let bundle = match self.state {
             FolderState::Blocked(fault) => {
@@ -234,7 +234,7 @@ impl Look {
         Ok(Snapshot { base: self.base, bundle })
     }
 
-    /// Whether it judges what is compared now.
+    /// Returns whether the result still applies to a new comparison.
     fn is_of(&self, now: &Comparison) -> bool {
         let same_base = self.base.as_ref().map(|base| &base.id) == now.base.as_ref().map(|base| &base.id);
         same_base
@@ -252,8 +252,8 @@ impl Look {
 }
 
 impl Library {
-    /// Compares a skill's folder with its head. Changes nothing and waits for nobody, but for a moment
-    /// while another process's commit is on its way to the folder.
+    /// Compares a skill's folder with its head. Changes nothing. Takes no lock, but waits briefly for a commit of
+    /// another process to reach the folder.
     ///
     /// # Errors
     /// The library or its history cannot be read.
@@ -261,15 +261,16 @@ impl Library {
         Ok(self.look(skill, None)?.state)
     }
 
-    /// The same for an operation that will write what it finds there.
+    /// Compares like [`Library::folder_state`], for an operation that will write the folder's content. This may run
+    /// the judge.
     ///
     /// # Errors
-    /// As [`Library::folder_state`].
+    /// Fails like [`Library::folder_state`].
     pub fn folder_state_to_write(&self, skill: &SkillName) -> Result<FolderState, LibraryError> {
         Ok(self.look_to_write(skill)?.state)
     }
 
-    /// The same, where somebody judged the files already that may stand there.
+    /// Compares like [`Library::folder_state`], using a prescan if it is of the same files.
     pub(super) fn folder_state_foreseen(
         &self,
         skill: &SkillName,
@@ -278,12 +279,12 @@ impl Library {
         Ok(self.look(skill, foreseen)?.state)
     }
 
-    /// The skill as an operation should see it, with a good hand edit taken over. The scanner runs while
-    /// nobody is kept waiting: under the lock the folder is only compared with what was judged.
+    /// Reads a skill for an operation, after recording a valid hand edit. The scanner runs without the lock; under
+    /// the lock the folder is only compared with the scanned content.
     ///
     /// # Errors
-    /// [`SnapshotError::ExternalBlocked`] when the folder holds what cannot be taken over,
-    /// [`SnapshotError::EditHeld`] when it holds an edit that only a person may record.
+    /// Returns [`SnapshotError::ExternalBlocked`] if the folder has content that cannot be recorded, and
+    /// [`SnapshotError::EditHeld`] if it has an edit that only a person may record.
     pub fn snapshot(
         &mut self,
         skill: &SkillName,
@@ -309,8 +310,8 @@ impl Library {
         }
     }
 
-    /// Compares again while nobody commits; `None` when what was judged is not there any more. Without a
-    /// judgement it is made here, while others wait.
+    /// Compares again under the lock. Returns `None` if the content was changed since it was judged. Without a
+    /// previous judgement it is judged here, under the lock.
     fn snapshot_locked(
         &mut self,
         skill: &SkillName,
@@ -346,7 +347,7 @@ impl Library {
         }
     }
 
-    /// Keeps all but people from recording an edit that an agent could not make.
+    /// Enforces that only people record an edit that an agent could not make.
     fn check_not_held(&self, skill: &SkillName, look: &Look, stamp: &Stamp) -> Result<(), SnapshotError> {
         if stamp.actor.kind == ActorKind::Person {
             return Ok(());
@@ -357,7 +358,7 @@ impl Library {
         }
     }
 
-    /// Judges what stands in the folder, to be looked at.
+    /// Judges the content of the folder for a read-only caller.
     pub(super) fn look(&self, skill: &SkillName, foreseen: Option<Judged>) -> Result<Look, LibraryError> {
         let now = self.compare_settled(skill)?;
         self.judge(skill, now, foreseen, self.scanner.reading())
@@ -382,7 +383,7 @@ impl Library {
             Found::Missing => FolderState::Missing,
             Found::Unreadable(fault) => FolderState::Blocked(fault.into()),
             Found::Different(found) => match foreseen {
-                // Nothing was committed that could excuse anything.
+                // Without committed content there is no baseline.
                 Some(judged) if committed.is_empty() && *judged.bundle() == found => {
                     self.conclude(skill, found, judged)?
                 }
@@ -392,7 +393,7 @@ impl Library {
         Ok(Look { base, committed, state })
     }
 
-    /// What follows from a judgement.
+    /// Turns the results of validation and scan into the state of the folder.
     fn conclude(&self, skill: &SkillName, found: Bundle, judged: Judged) -> Result<FolderState, LibraryError> {
         let Judged { problems, cleared } = judged;
         if !problems.is_empty() {
@@ -433,7 +434,7 @@ impl Library {
     }
 }
 
-/// Tells the problems that keep the content of a folder from being used.
+/// Returns whether a problem prevents the content of a folder from being used.
 pub(super) fn is_hindrance(problem: &Problem) -> bool {
     problem.is_error() && !problem.is_loaded_with_warning()
 }

@@ -1,7 +1,7 @@
-//! [`Anew`]: what the rules of today say of a skill that earlier ones let pass.
+//! [`Anew`]: verdict of the current rules about a skill that earlier rules let pass.
 //!
-//! An unchanged skill stays where it is when the rules change. Hard evidence alone hides it; whatever else would block it
-//! now waits for a person.
+//! When the rules change, an unchanged skill stays visible. Only hard evidence hides it. Any other blocking finding
+//! waits for a person.
 
 use std::collections::BTreeSet;
 
@@ -16,21 +16,21 @@ use super::{
 };
 use crate::revision::Revision;
 
-/// A head that earlier rules let pass, judged by those of today.
+/// A head that passed earlier rules, judged by the current ones.
 pub(super) struct Anew {
-    /// Whether nothing blocks, waivers aside.
+    /// True if nothing blocks, even without waivers.
     is_free: bool,
-    /// The report, with what a person accepted.
+    /// Report of the current rules, with the findings that a person waived.
     report: Report,
 }
 
 impl Anew {
-    /// How much of it is to be remembered: never that something blocks.
+    /// Returns the weight of the new cache entry. Blocking results are never cached.
     pub fn news(&self) -> usize {
         if self.is_free { MUCH_NEWS } else { 0 }
     }
 
-    /// Takes it into what was found of a skill. Gives the standing of one that is hidden.
+    /// Merges the verdict into the summary of a skill. Returns the status of a skill that becomes hidden.
     pub fn settle(self, found: &mut Found) -> Option<Standing> {
         if self.is_free {
             found.known.ruleset = Some(self.report.ruleset.clone());
@@ -45,8 +45,8 @@ impl Anew {
 }
 
 impl Library {
-    /// What the rules of today say of the newest revision of a skill, where it has these files and earlier rules let it
-    /// pass. Costs nothing where those of today did.
+    /// Scans the newest revision of a skill with the current rules, if it has these files and passed earlier rules.
+    /// Returns `None` without scanning if the current rules already let it pass.
     ///
     /// # Errors
     /// The library or its history cannot be read.
@@ -60,7 +60,7 @@ impl Library {
         Ok(Some(report))
     }
 
-    /// The files of a head in which the rules of today find hard evidence that nobody accepted.
+    /// Returns the files of a head in which the current rules find hard evidence that nobody waived.
     pub(super) fn condemned_files(
         &self,
         skill: &SkillName,
@@ -71,7 +71,8 @@ impl Library {
         Ok(hard.filter_map(|finding| SkillPath::parse(&finding.path).ok()).collect())
     }
 
-    /// Judges the heads among some skills that earlier rules let pass, on several threads. Their files are in memory then.
+    /// Scans those heads among some skills that passed earlier rules, on several threads. Their files are all in
+    /// memory.
     pub(super) fn judge_anew(&self, part: &[Looked]) -> Result<Vec<Option<Anew>>, LibraryError> {
         let awaiting = |((_, known), _): &Looked| {
             let head = known.head.as_ref().filter(|_| known.awaits_rules(self.scanner()))?;

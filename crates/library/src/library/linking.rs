@@ -1,5 +1,5 @@
-//! Links in agents' folders as a commit leaves them: planned before its record is written, carried out after the
-//! checkout, and once more by recovery where the process was killed in between.
+//! Links in agents' folders: planned before the journal record of a commit is written, applied after the checkout,
+//! and applied again by recovery if the process was killed in between.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -28,14 +28,14 @@ use crate::{
     state::{SkillState, State},
 };
 
-/// Revisions that are compared with a copy or an original, newest first.
+/// Number of revisions that are compared with a copy or an original, newest first.
 const REVISIONS_COMPARED: usize = 100;
 
 impl Library {
-    /// Changes links of a skill that is there already. A step that fails is a warning.
+    /// Changes links of an existing skill. A failed step becomes a warning.
     ///
     /// # Errors
-    /// The library's state cannot be read or written, or the lock was not to be had.
+    /// The library's state cannot be read or written, or the lock cannot be taken.
     pub fn link(
         &self,
         skill: &SkillName,
@@ -47,10 +47,10 @@ impl Library {
         Ok(changes.into_iter().next().unwrap_or_default())
     }
 
-    /// As [`Library::link`] for several skills, with as many syncs as for one.
+    /// Changes links of several skills like [`Library::link`], with the number of syncs of one.
     ///
     /// # Errors
-    /// The library's state cannot be read or written, or the lock was not to be had.
+    /// The library's state cannot be read or written, or the lock cannot be taken.
     pub fn link_all(
         &self,
         links: &[(&SkillName, &LinkPlan)],
@@ -59,8 +59,8 @@ impl Library {
     ) -> Result<Vec<LinkChanges>, LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
-        // The decision is noted first: a process that is killed before it removes a link leaves a link that the next
-        // command removes.
+        // The decision is recorded first. A process that is killed before it removes a link then leaves a link that
+        // the next command removes.
         let nothing = LinkChanges::default();
         let decided: Vec<_> = links.iter().map(|(skill, _)| Noted::of(skill, &nothing, stamp)).collect();
         self.note_links(&own, decided, action, change)?;
@@ -78,21 +78,21 @@ impl Library {
         Ok(changes)
     }
 
-    /// Tests for an original that is still kept in the home.
+    /// Returns whether an original is still in the home.
     #[must_use]
     pub fn keeps_original(&self, original: &Original) -> bool {
         let own = crate::disk::open_dir(self.own_path()).ok().flatten();
         own.is_some_and(|own| own.symlink_metadata(&original.kept).is_ok())
     }
 
-    /// The contents that a skill had, newest first.
+    /// Returns the contents that a skill had, newest first.
     pub fn former_contents(&self, skill: &SkillName) -> impl Iterator<Item = Bundle> {
         let revisions = self.revisions(skill, REVISIONS_COMPARED).unwrap_or_default();
         let held = revisions.into_iter().filter(|revision| !revision.tombstone);
         held.filter_map(|revision| self.bundle(&revision.id).ok())
     }
 
-    /// Plans the links of each skill and notes in its event which originals they replace.
+    /// Plans the links of each skill and records in its event the originals that they replace.
     pub(super) fn plan_links(
         &self,
         own: &Dir,
@@ -123,7 +123,7 @@ impl Library {
         Ok(())
     }
 
-    /// Originals that stand where links are to be placed, and links to the skill that others placed there.
+    /// Finds originals at the paths of new links, and existing links to the skill that somebody else created.
     fn found_by(&self, steps: &[LinkStep], set: &SkillState) -> (Vec<Original>, Vec<PathBuf>) {
         let (mut originals, mut linked) = (Vec::new(), Vec::new());
         for step in steps.iter().filter(|step| matches!(step.action, LinkAction::Link | LinkAction::Copy)) {
@@ -140,7 +140,7 @@ impl Library {
         (originals, linked)
     }
 
-    /// Notes the links that skills got after their checkout, each by the stamp of its commit.
+    /// Records the links that skills got after their checkout, each with the stamp of its commit.
     pub(super) fn note_followed(&self, own: &Dir, committed: &mut [Committed], stamps: &[Stamp]) {
         let is_linked = |committed: &Committed| committed.links != LinkChanges::default();
         let linked = committed.iter().zip(stamps).filter(|(committed, _)| is_linked(committed));
@@ -152,8 +152,8 @@ impl Library {
         }
     }
 
-    /// The steps for one skill of a commit: those that are planned, new links of a skill that comes to be, copies
-    /// that follow the new content, and links that go with a skill.
+    /// Returns the link steps for one skill of a commit: planned steps, links of a new skill, updates of copies to
+    /// the new content, and removal of the links of a deleted skill.
     fn link_steps(
         part: &Part,
         plan: Option<LinkPlan>,
@@ -180,12 +180,12 @@ impl Library {
         steps
     }
 
-    /// The folders of the agents in use, where a new skill is linked.
+    /// Returns the folders of the agents in use, in which a new skill is linked.
     fn folders_in_use(&self, skill: &SkillName) -> Vec<LinkTarget> {
         self.linker.as_ref().map(|linker| linker.targets(&self.path, skill)).unwrap_or_default()
     }
 
-    /// Carries out the steps of one skill; the caller holds the lock and has brought the folder to its head.
+    /// Applies the link steps of one skill. The caller holds the lock and has checked out the head.
     pub(super) fn carry_out_links(&self, own: &Dir, skill: &SkillName, steps: &[LinkStep]) -> LinkChanges {
         let mut changes = LinkChanges::default();
         for step in steps.iter().filter(|step| step.skill == skill.as_str()) {
@@ -200,7 +200,7 @@ impl Library {
         changes
     }
 
-    /// Removes a link and no copy: what stands there may be an original that is in its place again.
+    /// Removes a link but not a copy, since the folder may be a restored original.
     fn remove_link_alone(
         &self,
         skill: &SkillName,
@@ -265,8 +265,8 @@ impl Library {
         Ok(())
     }
 
-    /// Frees the place of a new link: takes a copy of ours away, and moves an original aside where the step says so
-    /// and what stands there shows a content of the skill.
+    /// Frees the path of a new link: removes a managed copy, and moves an original aside if the step asks for it and
+    /// the original has a content of the skill.
     fn clear_place(
         &self,
         own: &Dir,
@@ -294,7 +294,7 @@ impl Library {
         Ok(())
     }
 
-    /// Whether a folder, or what a link leads to, holds the skill as one of its revisions has it.
+    /// Returns whether a folder, or the target of a link, has the content of one of the skill's revisions.
     fn shows_content(&self, path: &Path, skill: &SkillName) -> bool {
         let Ok(found) = Dir::open_ambient_dir(path, ambient_authority()) else { return false };
         let Ok(found) = folder::read_dir(found, Leftovers::Skip, self.limits()) else { return false };
@@ -312,9 +312,9 @@ impl Library {
         }
     }
 
-    /// Takes a copy away that holds one of the skill's revisions.
+    /// Removes a copy that has the content of one of the skill's revisions. Returns whether it did.
     fn remove_copy(&self, dir: &AgentDir, skill: &SkillName) -> Result<bool, PlaceLinkError> {
-        // Behind a link to the library stands the skill itself.
+        // A link to the library leads to the skill itself.
         if !dir.holds(skill) || dir.is_library(&self.path) {
             return Ok(false);
         }
@@ -326,7 +326,7 @@ impl Library {
         Ok(false)
     }
 
-    /// Brings `placed` of the skills' states to what the steps left, and notes it; the caller holds the lock.
+    /// Updates `placed` in the skills' states after link steps and records it. The caller holds the lock.
     fn note_links(
         &self,
         own: &Dir,
@@ -358,7 +358,7 @@ impl Library {
         noted.map_err(self.own_io())
     }
 
-    /// Carries the steps of records out again that a killed process left undone. What fails is left to `doctor`.
+    /// Applies link steps of records again that a killed process did not complete. Failures are left to `doctor`.
     pub(super) fn link_again(&self, own: &Dir, steps: &[LinkStep], stamp_of: impl Fn(&SkillName) -> Option<Stamp>) {
         let mut by_skill: BTreeMap<SkillName, Vec<LinkStep>> = BTreeMap::new();
         for step in steps {
@@ -376,7 +376,7 @@ impl Library {
     }
 }
 
-/// Links of one skill as they are noted.
+/// Link changes of one skill to be recorded.
 struct Noted<'a> {
     skill: &'a SkillName,
     changes: &'a LinkChanges,
@@ -390,7 +390,7 @@ impl<'a> Noted<'a> {
     }
 }
 
-/// The places that show a skill once its links have changed.
+/// Returns the paths that show a skill after its links have changed.
 fn placed_after(before: &[PathBuf], changes: &LinkChanges) -> Vec<PathBuf> {
     let gone = [&changes.removed, &changes.kept, &changes.absent, &changes.restored];
     let gone: BTreeSet<&PathBuf> = gone.into_iter().flatten().collect();
@@ -399,12 +399,12 @@ fn placed_after(before: &[PathBuf], changes: &LinkChanges) -> Vec<PathBuf> {
     placed.cloned().collect()
 }
 
-/// The folders that are to show a skill: not those in which a person hid it.
+/// Returns the folders that should show a skill, without those in which a person hid it.
 fn shown_in(in_use: &[LinkTarget], set: &SkillState) -> Vec<LinkTarget> {
     in_use.iter().filter(|target| !set.hidden_in.contains(&target.folder)).cloned().collect()
 }
 
-/// The steps of a plan: what goes, what comes back, what is placed.
+/// Returns the steps of a plan in order: removals, restored originals, new links.
 fn steps_of(skill: &SkillName, plan: &LinkPlan, operation: &str) -> Vec<LinkStep> {
     let removed = plan.removed.iter().map(|path| step(skill, path.clone(), LinkAction::Remove, None));
     let restored = plan
@@ -419,20 +419,21 @@ fn steps_of(skill: &SkillName, plan: &LinkPlan, operation: &str) -> Vec<LinkStep
     removed.chain(restored).chain(placed).flatten().collect()
 }
 
-/// A step; `None` for a path that no journal can hold.
+/// Creates a step. Returns `None` if the path is not UTF-8, since the journal cannot store it.
 fn step(skill: &SkillName, path: PathBuf, action: LinkAction, original: Option<String>) -> Option<LinkStep> {
     path.to_str()?;
     Some(LinkStep { skill: skill.to_string(), path, action, original })
 }
 
-/// Tests for a place to free for an original that an earlier, killed attempt brought back, or that is kept no longer.
+/// Returns whether a step removes a link whose path may already hold the restored original. That is the case if the
+/// original is no longer kept, because an earlier, killed attempt restored it or because it expired.
 fn is_restored(own: &Dir, steps: &[LinkStep], step: &LinkStep) -> bool {
     let is_of_place = |other: &&LinkStep| matches!(other.action, LinkAction::Restore) && other.path == step.path;
     let kept = steps.iter().find(is_of_place).and_then(|other| other.original.as_deref());
     matches!(step.action, LinkAction::Remove) && kept.is_some_and(|kept| own.symlink_metadata(kept).is_err())
 }
 
-/// Whether a folder of its own stands at a path, and not a link.
+/// Returns whether a path is a folder and not a link to one.
 fn is_folder(path: &Path) -> bool {
     let Some((folder, name)) = path.parent().zip(path.file_name()) else { return false };
     let dir = Dir::open_ambient_dir(folder, ambient_authority());

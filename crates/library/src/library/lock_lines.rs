@@ -1,4 +1,4 @@
-//! [`LockLines`] of a commit, kept in the library's folder of the home until they are in the lock file.
+//! [`LockLines`] of a commit, stored in the library's folder of the home until they are in the lock file.
 
 use std::{collections::HashSet, io};
 
@@ -14,11 +14,11 @@ use crate::{
 const FILE: &str = "lock-lines.json";
 
 impl Library {
-    /// The lines of a lock file that a commit left to be written; none where an earlier one wrote them. Damaged
-    /// lines are dropped: `doctor` compares the lock file with the history.
+    /// Returns the lines that a commit left to be written to a lock file. `None` if there are none. Damaged lines are
+    /// dropped, since `doctor` compares the lock file with the history.
     ///
     /// # Errors
-    /// The system refused.
+    /// The file cannot be read.
     pub fn pending_lock_lines(&self) -> Result<Option<LockLines>, LibraryError> {
         let Some(own) = open_dir(&self.own)? else { return Ok(None) };
         if own.symlink_metadata(FILE).is_err() {
@@ -28,20 +28,20 @@ impl Library {
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
-    /// Keeps lines that belong to no commit until they are written.
+    /// Stores lines that belong to no commit until they are written.
     ///
     /// # Errors
-    /// The system refused, or the lock was not to be had.
+    /// The lock cannot be taken, or an I/O error.
     pub fn keep_lock_lines(&self, lines: &LockLines) -> Result<(), LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         keep(&own, lines, self.limits.state_bytes).map_err(self.own_io())
     }
 
-    /// Notes that the pending lines are in the lock file.
+    /// Records that the pending lines are in the lock file.
     ///
     /// # Errors
-    /// The system refused.
+    /// The file with the pending lines cannot be removed.
     pub fn lock_lines_written(&self) -> Result<(), LibraryError> {
         match open_dir(&self.own)?.map(|own| own.remove_file(FILE)) {
             Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(self.own_io()(error)),
@@ -50,8 +50,8 @@ impl Library {
     }
 }
 
-/// Keeps lines beside those of earlier commits that are not written yet; the caller holds the lock. More than can be read
-/// again are dropped, as damaged ones are.
+/// Stores lines together with those of earlier commits that are not written yet. The caller holds the lock. If the
+/// result exceeds `limit` bytes and so could not be read again, all lines are dropped, like damaged ones.
 pub(super) fn keep(own: &Dir, lines: &LockLines, limit: u64) -> io::Result<()> {
     let earlier = read_bounded(own, FILE, limit)?.and_then(|bytes| serde_json::from_slice::<LockLines>(&bytes).ok());
     let mut all = lines.clone();

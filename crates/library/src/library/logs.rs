@@ -1,4 +1,4 @@
-//! What a [`Library`] logs of runs with its skills, and of what agents read and looked for.
+//! Logs of a [`Library`]: outcomes of runs with its skills, and reads and searches of agents.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::{
 };
 
 impl Library {
-    /// What adds outcomes of a skill; it is kept for many of them.
+    /// Opens a writer for outcomes of a skill, for adding many of them.
     ///
     /// # Errors
     /// The log cannot be opened.
@@ -21,18 +21,18 @@ impl Library {
         OutcomeWriter::below(&self.ensure_own()?, skill).map_err(self.own_io())
     }
 
-    /// Adds outcomes of a skill, each run and kind once.
+    /// Adds outcomes of a skill. A repeated combination of run and kind is ignored.
     ///
     /// # Errors
-    /// One may not be stored, or the log cannot be written; none is there then.
+    /// An outcome is invalid, or the log cannot be written. None of the outcomes is stored then.
     pub fn record_outcomes(&self, skill: &SkillName, outcomes: &[Outcome]) -> Result<Recorded, LibraryError> {
         self.outcome_writer(skill)?.append(outcomes).map_err(self.own_io())
     }
 
-    /// The outcomes of a skill.
+    /// Reads the outcomes of a skill.
     ///
     /// # Errors
-    /// The log is there and cannot be read; it is never taken for empty.
+    /// The log exists and cannot be read. It is never treated as empty.
     pub fn outcomes(&self, skill: &SkillName) -> Result<Outcomes, LibraryError> {
         match open_dir(self.own_path())? {
             Some(own) => outcomes::read(&own, skill).map_err(self.own_io()),
@@ -40,10 +40,10 @@ impl Library {
         }
     }
 
-    /// When an outcome of any skill was recorded last.
+    /// Returns the time at which the last outcome of any skill was recorded.
     ///
     /// # Errors
-    /// The system refused.
+    /// The logs cannot be read.
     pub fn last_recorded(&self) -> Result<Option<Timestamp>, LibraryError> {
         match open_dir(self.own_path())? {
             Some(own) => outcomes::last_recorded(&own).map_err(self.own_io()),
@@ -51,7 +51,7 @@ impl Library {
         }
     }
 
-    /// Adds to the log of uses.
+    /// Appends to the usage log.
     ///
     /// # Errors
     /// The log cannot be written.
@@ -59,7 +59,7 @@ impl Library {
         uses::append(&self.ensure_own()?, uses).map_err(self.own_io())
     }
 
-    /// What the log of uses still has, oldest first. Lines that cannot be read are passed over.
+    /// Reads the usage log, which is bounded, oldest first. Unreadable lines are skipped.
     ///
     /// # Errors
     /// The log cannot be read.
@@ -70,7 +70,7 @@ impl Library {
         }
     }
 
-    /// How often each skill was read, as far as the log goes back, by name.
+    /// Returns the number of reads of each skill by name, within the usage log.
     ///
     /// # Errors
     /// The log cannot be read.

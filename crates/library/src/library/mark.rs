@@ -1,4 +1,4 @@
-//! [`Library::mark`]: whether anything was committed or set since, for who keeps what it read.
+//! [`Library::mark`]: change detection for callers that cache data of a library.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -6,8 +6,8 @@ use super::Library;
 use crate::{disk::open_dir, events, journal, state};
 
 impl Library {
-    /// A number that changes with everything that a skillhub commits or sets here, from whichever process;
-    /// hand edits do not change it. It costs a few `stat`s and means nothing to another program.
+    /// Returns a number that changes with every commit or setting by any process; hand edits do not change it. Costs
+    /// a few `stat` calls. Only comparable within this program.
     #[must_use]
     pub fn mark(&self) -> u64 {
         let Ok(Some(own)) = open_dir(&self.own) else { return 0 };

@@ -1,10 +1,9 @@
-//! [`Numbers`]: the ids of a skill's revisions by their number, so that one is found without a walk
-//! through the history.
+//! [`Numbers`]: index of the ids of a skill's revisions by number, to find one without walking the history.
 //!
-//! `numbers/<skill>` in the library's folder of the home holds the ids one after the other, 20 bytes
-//! each, as a [`Projection`]. A revision's id covers its parent's, so that whatever precedes an id in
-//! the file precedes it in the history as well, and the file may be behind the head or ahead of it:
-//! it counts from where it meets the head's own line. Short histories have no file.
+//! `numbers/<skill>` in the library's folder of the home holds the concatenated ids, 20 bytes each, as a
+//! [`Projection`]. A revision's id covers its parent's, so that the ids before a valid one are valid as well. The
+//! file may therefore be behind the head or ahead of it: it is used from the point where it meets the head's
+//! ancestors. Short histories have no file.
 
 use std::{path::Path, thread};
 
@@ -17,18 +16,18 @@ use crate::{
     storage::{self, GitStorage, StorageError},
 };
 
-/// The folder of these files.
+/// Folder of the index files.
 pub(super) const FOLDER: &str = "numbers";
 
 const FILE: Projection = Projection { kind: "numbers", format: 1 };
 
-/// Revisions that may be missing in a file before it is written again.
+/// Number of missing revisions from which a file is written again.
 const BEHIND: usize = 64;
 
-/// Revisions that take longer to read than a thread and another opening of the history.
+/// Number of revisions per thread. Reading fewer is faster than starting a thread and opening the history again.
 const WORTH_A_THREAD: usize = 500;
 
-/// A revision's id, as bytes.
+/// A revision's id as bytes.
 pub(super) type Id = [u8; 20];
 
 /// The ids of all revisions of a skill, oldest first.
@@ -38,8 +37,8 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Those up to a head. `own` is the library's folder in the home, where the file is read, and
-    /// written when it is far behind and may be written.
+    /// Collects the ids up to a head. `own` is the library's folder in the home with the index file, which is updated
+    /// if it is far behind and writable.
     ///
     /// # Errors
     /// The history cannot be read, or its numbers have gaps.
@@ -65,25 +64,25 @@ impl Numbers {
         Ok(numbers)
     }
 
-    /// The revision of a number.
+    /// Returns the revision with this number, counted from 1.
     pub fn at(&self, number: u64) -> Option<RevisionId> {
         let place = usize::try_from(number.checked_sub(1)?).ok()?;
         self.ids.get(place).map(revision_id)
     }
 
-    /// All ids, oldest first.
+    /// Returns all ids, oldest first.
     pub fn ids(&self) -> &[Id] {
         &self.ids
     }
 
-    /// The revisions whose ids begin with these digits.
+    /// Returns the revisions whose ids begin with these digits.
     pub fn starting_with(&self, digits: &str) -> impl Iterator<Item = RevisionId> {
         self.ids.iter().map(revision_id).filter(move |id| id.as_str().starts_with(digits))
     }
 }
 
-/// Reads many revisions, in as many threads as there are processors, each with the history opened for
-/// itself. A few are read in one.
+/// Reads many revisions with one thread per processor, each of which opens the history itself. Few revisions are read
+/// without threads.
 pub(super) fn read_many(kind: &str, history: &Path, ids: &[Id]) -> Result<Vec<Revision>, StorageError> {
     let processors = thread::available_parallelism().map_or(1, usize::from);
     let threads = processors.min(ids.len().div_ceil(WORTH_A_THREAD));
@@ -136,7 +135,7 @@ fn walk(storage: &GitStorage, known: &[Id], head: &Revision) -> Result<Vec<Id>, 
     }
 }
 
-/// The place in a list of the revision of a number.
+/// Converts a revision's number to an index in the list.
 fn place(number: u64) -> Result<usize, StorageError> {
     let place = number.checked_sub(1).and_then(|place| usize::try_from(place).ok());
     place.ok_or_else(|| StorageError::Damaged(format!("a revision has the number {number}")))

@@ -1,4 +1,4 @@
-//! Applying what the journal holds, and making it durable in its final places.
+//! Recovery and checkpoints: applying pending records of the journal and syncing the result.
 
 use std::{collections::BTreeMap, io, time::Duration};
 
@@ -19,46 +19,45 @@ use crate::{
     storage::{HeadChange, Object},
 };
 
-/// What opening a library found left to do.
+/// Result of recovering a library when it is opened.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Recovery {
-    /// Operations that were applied again.
+    /// Number of operations that were applied again.
     pub operations: usize,
-    /// Bytes of an operation that was cut off before it was reported, and dropped.
+    /// Bytes at the end of the journal that were dropped, from an operation cut off before it was reported.
     pub cut_bytes: u64,
-    /// The name of a copy of the journal, where what was dropped may be more than an operation that was
-    /// cut off.
+    /// Name of a copy of the journal, made if the dropped bytes may be more than a truncated operation.
     pub kept_as: Option<String>,
-    /// Skills whose folder could not be brought to the head, as where it is a mount point. It is tried
-    /// again by every opening, and what stands there is no hand edit.
+    /// Skills whose folder could not be updated to the head, for example because it is a mount point. Every opening
+    /// tries again, and the folder's content is not treated as a hand edit.
     pub pending: Vec<SkillName>,
-    /// Temporary folders that may hold a hand edit, and that could neither be kept nor taken away. It is
-    /// tried again by every opening.
+    /// Temporary folders that may contain a hand edit and that could neither be kept nor removed. Every opening tries
+    /// again.
     pub folders: Vec<String>,
 }
 
 impl Recovery {
-    /// Whether nothing is left to do.
+    /// Returns whether recovery is complete.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.pending.is_empty() && self.folders.is_empty()
     }
 }
 
-/// What a crash can have left of files that were not synced.
+/// Possible damage by a crash to files that were not synced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Traces {
-    /// The process was killed: every file is whole.
+    /// None: the process was killed, so every file is complete.
     Whole,
-    /// The machine went down: files may be cut or missing.
+    /// The machine went down, so files may be truncated or missing.
     Cut,
 }
 
 impl Library {
-    /// Whether the journal holds operations that may not have been applied.
+    /// Returns whether the journal has operations that may not have been applied.
     ///
     /// # Errors
-    /// The system refused.
+    /// The journal cannot be read.
     pub fn has_pending_operations(&self) -> Result<bool, LibraryError> {
         match open_dir(&self.own)? {
             Some(own) => journal::is_pending(&own).map_err(self.own_io()),
@@ -66,17 +65,17 @@ impl Library {
         }
     }
 
-    /// Applies what is pending, as opening does, but waits for a process that is at work.
+    /// Applies pending operations like opening does, but waits for a process that holds the lock.
     ///
     /// # Errors
-    /// The lock was not to be had, or the system refused.
+    /// The lock cannot be taken, or an I/O error.
     pub fn settle(&mut self) -> Result<Recovery, LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         self.recover(&own)
     }
 
-    /// Applies what is pending, unless another process holds the lock (and will see to it).
+    /// Applies pending operations, unless another process holds the lock, which will apply them itself.
     pub(super) fn recover_if_idle(&mut self) -> Result<(), LibraryError> {
         if !self.has_pending_operations()? {
             return Ok(());
@@ -89,7 +88,7 @@ impl Library {
         }
     }
 
-    /// Applies what is pending; the caller holds the lock.
+    /// Applies pending operations. The caller holds the lock.
     pub(super) fn recover(&mut self, own: &Dir) -> Result<Recovery, LibraryError> {
         let mut journal = self.journal(own)?;
         if !journal.is_pending().map_err(self.own_io())? {
@@ -140,7 +139,7 @@ impl Library {
         Ok(recovery)
     }
 
-    /// Brings a folder to its head, if it holds nothing but what the operation could have left.
+    /// Updates a folder to its head, if it has no content other than what the interrupted operation may have left.
     fn check_out_again(&self, head: &HeadChange, traces: Traces) -> Result<(), LibraryError> {
         let Ok(skill) = SkillName::parse(&head.skill) else { return Ok(()) };
         let new = self.bundle(&head.new)?;
@@ -174,8 +173,8 @@ impl Library {
         put.map_err(|source| LibraryError::Io { path: self.path().join(skill.as_str()), source })
     }
 
-    /// The files of every revision from a head change's old to its new one, and those of the last
-    /// before the new one that was cleared.
+    /// Returns the files of all revisions between the old and the new head of a change, inclusive, after those of the
+    /// last cleared revision before the new one.
     pub(super) fn states_since(&self, head: &HeadChange) -> Result<(Option<Bundle>, Vec<Bundle>), LibraryError> {
         let (mut cleared, mut states) = (None, Vec::new());
         let mut next = Some(head.new.clone());
@@ -190,8 +189,7 @@ impl Library {
         Ok((cleared, states))
     }
 
-    /// Makes everything in the journal durable in its final place and empties it, when it has grown
-    /// large.
+    /// Runs a checkpoint if the journal is large: syncs everything in it to its final place and empties it.
     pub(super) fn checkpoint_if_large(&mut self, own: &Dir, journal: &mut Journal) -> Result<(), LibraryError> {
         if journal.len().map_err(self.own_io())? <= CHECKPOINT_BYTES {
             return Ok(());
@@ -199,8 +197,8 @@ impl Library {
         self.checkpoint_of(own, journal)
     }
 
-    /// Makes everything in the journal durable in its final place and empties it; the caller holds
-    /// the lock and has applied the journal.
+    /// Runs a checkpoint: syncs everything in the journal to its final place and empties it. The caller holds the
+    /// lock and has applied the journal.
     pub(super) fn checkpoint(&mut self, own: &Dir) -> Result<(), LibraryError> {
         let mut journal = self.journal(own)?;
         self.checkpoint_of(own, &mut journal)
@@ -235,13 +233,13 @@ impl Library {
     }
 }
 
-/// Whether a folder cannot be synced because someone took it away or made it something else; it is
-/// then a hand edit, and theirs to keep.
+/// Returns whether a folder cannot be synced because somebody removed or replaced it. It is then a hand edit and
+/// stays as it is.
 fn is_no_folder_of_ours(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied)
 }
 
-/// The objects of all records, each once.
+/// Returns the objects of all records without duplicates.
 fn objects_of(records: Vec<Record>) -> Vec<Object> {
     let mut objects: Vec<Object> = records.into_iter().flat_map(|record| record.objects).collect();
     objects.sort_by(|a, b| a.id.cmp(&b.id));
@@ -249,7 +247,7 @@ fn objects_of(records: Vec<Record>) -> Vec<Object> {
     objects
 }
 
-/// For each skill the head before all records and the one after them.
+/// Returns for each skill the head before the first record and after the last one.
 fn last_heads(records: &[Record]) -> Vec<HeadChange> {
     let mut heads: BTreeMap<&str, HeadChange> = BTreeMap::new();
     for change in records.iter().flat_map(|record| &record.heads) {
@@ -258,7 +256,7 @@ fn last_heads(records: &[Record]) -> Vec<HeadChange> {
     heads.into_values().collect()
 }
 
-/// Whether a folder is what a crash can have left of a revision, and the trace of nobody's hand.
+/// Returns whether a folder is a revision as a crash may have left it, without changes by a user.
 fn is_left_by_a_crash(found: &Bundle, state: &Bundle, traces: Traces) -> bool {
     let state = folder::without_leftovers(state);
     found.same_but_line_ends(&state)
@@ -266,8 +264,8 @@ fn is_left_by_a_crash(found: &Bundle, state: &Bundle, traces: Traces) -> bool {
             && found.files().all(|(path, file)| state.get(path).is_some_and(|whole| is_cut_form(file, whole))))
 }
 
-/// Whether a file is what a power loss can have left of another: its beginning, with zeros where bytes
-/// never came to the disk.
+/// Returns whether a file may be the remains of another after a power loss: its beginning, with zeros in place of
+/// bytes that never reached the disk.
 pub(super) fn is_cut_form(file: &File, whole: &File) -> bool {
     file.bytes.len() <= whole.bytes.len()
         && file.bytes.iter().zip(whole.bytes.iter()).all(|(found, written)| found == written || *found == 0)

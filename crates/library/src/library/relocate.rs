@@ -1,8 +1,8 @@
-//! [`relocate`]: the history of a library follows its folder to another place.
+//! [`relocate`]: moves the history of a library whose folder was moved.
 //!
-//! What the home keeps for a library is found by the library's path. Nothing in it names that path but the
-//! note and the places in agents' folders, so that moving it is one rename; the note after it says that it
-//! was done, and from where, so that a process that is stopped in between can be followed by another.
+//! The home finds the data of a library by the library's path. Only `library.toml` and the links in agents' folders
+//! contain that path, so moving the data is a single rename. Afterwards `library.toml` records the move and the
+//! former path. If the process is stopped in between, another one can complete it.
 
 use std::{
     io,
@@ -28,47 +28,47 @@ use crate::{
 const NOTE: &str = "library.toml";
 const MOVED_FROM: &str = "moved_from";
 
-/// What stands in the place of a library that has no history yet.
+/// Files in the data folder of a library that has no history yet.
 const BLANK: [&str; 7] = ["lock", "turn", NOTE, "journal", "journal.applied", "events.lock", "glances"];
 const EVENTS: &str = "events.jsonl";
 
-/// A history that was moved.
+/// Result of moving a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relocation {
-    /// The library's former folder.
+    /// Former folder of the library.
     pub from: PathBuf,
-    /// Its folder now.
+    /// New folder of the library.
     pub to: PathBuf,
-    /// Where the home keeps what belongs to it.
+    /// Folder of the library's data in the home.
     pub own: PathBuf,
-    /// Whether an earlier run had moved it already.
+    /// True if an earlier run had moved it already.
     pub was_moved: bool,
 }
 
-/// Why a history was not moved. Nothing has changed then.
+/// Reason why a history was not moved. Nothing has changed then.
 #[derive(Debug, Error)]
 pub enum RelocateError {
-    /// Nothing is kept for the old folder.
+    /// The home has no data for the old folder.
     #[error("no history is kept for {0:?}")]
     Unknown(PathBuf),
-    /// The new folder is not there.
+    /// The new folder does not exist.
     #[error("there is no folder {0:?}")]
     Missing(PathBuf),
-    /// Both are one folder.
+    /// Both paths lead to the same folder.
     #[error("{0:?} is both the old and the new place")]
     Same(PathBuf),
     /// The new folder has a history of its own.
     #[error("{0:?} has a history of its own already")]
     HasHistory(PathBuf),
-    /// The old folder still holds skills.
+    /// The old folder still contains skills.
     #[error("{path:?} still holds {first:?}: it was not moved")]
     StillThere {
         /// The old folder.
         path: PathBuf,
-        /// One of the folders in it.
+        /// Name of a folder in it.
         first: String,
     },
-    /// The home or a lock.
+    /// The home or its lock cannot be used.
     #[error(transparent)]
     Library(#[from] LibraryError),
 }
@@ -85,11 +85,11 @@ impl From<LockError> for RelocateError {
     }
 }
 
-/// Gives the history that is kept for the library at `old` to the one at `new`, after its folder was moved
-/// there. Stopped at any point, it can be run again.
+/// Assigns the history of the library at `old` to the one at `new`, after its folder was moved there. If it is
+/// stopped at any point, it can be run again.
 ///
 /// # Errors
-/// [`RelocateError`]
+/// Returns [`RelocateError`].
 pub fn relocate(home: &Home, old: &Path, new: &Path) -> Result<Relocation, RelocateError> {
     let (from, to) = (resolved(old)?, resolved(new)?);
     if open_dir(&to)?.is_none() {
@@ -123,7 +123,7 @@ pub fn relocate(home: &Home, old: &Path, new: &Path) -> Result<Relocation, Reloc
     finish(named, to, target)
 }
 
-/// Writes into the note whose history this is now.
+/// Records the new and the former path in `library.toml`.
 fn finish(from: PathBuf, to: PathBuf, own: PathBuf) -> Result<Relocation, RelocateError> {
     let dir = ensure_dir(&own)?;
     let io = |error| PlaceError::io(own.join(NOTE))(error);
@@ -140,7 +140,7 @@ fn resolved(path: &Path) -> Result<PathBuf, RelocateError> {
     Ok(resolve(path).map_err(io)?)
 }
 
-/// The note of what is kept for a library.
+/// The content of `library.toml`.
 struct Note(Table);
 
 impl Note {
@@ -166,8 +166,8 @@ fn note_of(own: &Path) -> Result<Option<Note>, RelocateError> {
     Ok(String::from_utf8(bytes).ok().and_then(|text| text.parse().ok()).map(Note))
 }
 
-/// What is kept for one of some paths: under the path's own id, else where a note names it, as for a path
-/// with a link that is gone. What is under the new id already is none.
+/// Finds the data folder of a library by one of its paths: under the id of the path, otherwise by the path in
+/// `library.toml`, as for a path through a link that is gone. The folder under the new id does not count.
 fn kept_for(home: &Home, paths: &[&PathBuf], target: &Path) -> Result<Option<PathBuf>, RelocateError> {
     for path in paths {
         let own = home.library(path);
@@ -187,8 +187,8 @@ fn kept_for(home: &Home, paths: &[&PathBuf], target: &Path) -> Result<Option<Pat
 }
 
 impl Library {
-    /// Where this library may have been moved from, when it has folders and no history: libraries that the
-    /// home knows, in whose place no skill stands any more, and that have skills of these names.
+    /// Returns the possible former folders of this library, if it has folders and no history. These are libraries
+    /// known to the home that have skills with the same names and whose folders no longer contain skills.
     ///
     /// # Errors
     /// The home or this library cannot be read.
@@ -215,8 +215,8 @@ impl Library {
         Ok(found)
     }
 
-    /// The folders below this library for which the home keeps histories of their own: groups of skills, also where
-    /// no skill stands in them any more.
+    /// Returns the folders below this library for which the home has separate histories: groups of skills, including
+    /// groups without remaining skills.
     ///
     /// # Errors
     /// The home cannot be read.
@@ -227,7 +227,7 @@ impl Library {
         let notes = entries.filter_map(|entry| note_of(&libraries.join(entry.file_name())).ok().flatten());
         let paths = notes.filter_map(|note| note.text("path").map(PathBuf::from));
         let is_group = |path: &PathBuf| path != self.path() && path.starts_with(self.path());
-        // What a link leads elsewhere by now is not below it.
+        // A path that leads somewhere else through a link does not count.
         let mut found: Vec<PathBuf> =
             paths.filter(is_group).filter(|path| resolve(path).is_ok_and(|real| real == *path)).collect();
         found.sort();
@@ -235,7 +235,7 @@ impl Library {
     }
 }
 
-/// Refuses an old folder in which skills stand, or what only a person can decide about.
+/// Refuses an old folder that contains skills or files kept for a person's decision.
 fn check_left(from: &Path) -> Result<(), RelocateError> {
     let Some(root) = open_dir(from)? else { return Ok(()) };
     let names = root.entries().map_err(PlaceError::io(from))?.flatten();
@@ -250,8 +250,8 @@ fn check_left(from: &Path) -> Result<(), RelocateError> {
     }
 }
 
-/// Takes away what is kept for the new folder, if that is no history. What was refused there is told in
-/// the log that takes its place.
+/// Removes the data of the new folder if it has no history. Refusals in its event log are copied to the log that
+/// replaces it.
 fn make_room(target: &Path, to: &Path, source: &Dir) -> Result<(), RelocateError> {
     let Some(dir) = open_dir(target)? else { return Ok(()) };
     let io = |error: io::Error| PlaceError::io(target)(error);

@@ -1,11 +1,14 @@
-//! [`Remembered`]: what was found out about skills when they were looked at last.
+//! [`Remembered`]: cache of the summaries of skills.
 //!
-//! `glances` in the library's folder of the home holds, for each skill, what its head's `SKILL.md`
-//! says, and the signature of its folder when that was found to be as committed; for a folder without
-//! history, its digest and its signature; the ruleset by which the scanner let files pass of which the history does not
-//! say so; for a folder that was edited, a [`KnownEdit`]. What a line says counts only for the same head, and for the same digest or
-//! signature and ruleset. That something
-//! is blocked is never remembered. It is a [`Projection`]: when it is damaged, nothing is known.
+//! `glances` in the library's folder of the home has one entry per skill:
+//!
+//! - the front of the head's `SKILL.md`, and the signature of the folder when it was last found to be as committed;
+//! - for a folder without history, its digest and signature;
+//! - the ruleset under which the scanner let the files pass, if the history does not record it;
+//! - for an edited folder, a [`KnownEdit`].
+//!
+//! An entry only counts for the same head, and for the same digest or signature and ruleset. Blocked content is never
+//! cached. The file is a [`Projection`]: if it is damaged, the cache is empty.
 
 use cap_std::fs::Dir;
 use scan::{Scanner, Verdict};
@@ -26,36 +29,37 @@ use crate::{
 const FILE: Projection = Projection { kind: "glances", format: 6 };
 const NAME: &str = "glances";
 
-/// The file is written again when one skill in so many is new.
+/// The file is written again when one in this many skills is new.
 const NEWS: usize = 50;
 
-/// It is written in any case when so many are new, and when an edit was scanned, so that this is done once.
+/// Number of new skills at which it is always written. A scanned edit counts as that many, so that it is scanned
+/// once.
 pub(super) const MUCH_NEWS: usize = 200;
 
-/// What is known of one skill.
+/// Cache entry of one skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Known {
     /// Its head; `None` for a folder without history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<Head>,
-    /// Whether it is deleted at its head.
+    /// True if the head is a tombstone.
     #[serde(default, skip_serializing_if = "is_no")]
     pub tombstone: bool,
-    /// What its `SKILL.md` says.
+    /// Front of its `SKILL.md`.
     pub front: Front,
-    /// An edit of the folder; `None` while it is as the head has it.
+    /// Edit of the folder; `None` while the folder has the head's files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit: Option<Box<KnownEdit>>,
-    /// The signature of the folder that was as the head or the edit has it, or that the scanner let pass.
+    /// Signature of the folder when it had the head's or the edit's files, or when the scanner let it pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<Signature>,
-    /// The digest of a folder without history.
+    /// Digest of a folder without history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     found: Option<String>,
-    /// Whether that is a valid skill.
+    /// True if that folder is a valid skill.
     #[serde(default, skip_serializing_if = "is_no")]
     pub valid: bool,
-    /// The rules by which the scanner let it pass, for a head after those of its commit.
+    /// Ruleset under which the scanner let it pass, if that is newer than the ruleset of the head's commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ruleset: Option<String>,
 }
@@ -71,25 +75,25 @@ impl Known {
         Self { head, tombstone: false, front: Front::default(), edit, folder, found, valid: false, ruleset }
     }
 
-    /// A skill at its head.
+    /// Creates the entry of a skill at its head.
     pub fn of_head(head: &Revision, front: Front) -> Self {
         Self { head: Some(head.into()), tombstone: head.tombstone, front, ..Self::nothing() }
     }
 
-    /// A folder without history that the scanner of today let pass.
+    /// Creates the entry of a folder without history that the scanner let pass with the current rules.
     pub fn of_folder(digest: Digest, valid: bool, front: Front, scanner: Scanner) -> Self {
         let (found, ruleset) = (Some(digest.to_string()), Some(scanner.ruleset().to_owned()));
         Self { front, found, valid, ruleset, ..Self::nothing() }
     }
 
-    /// Whether it is at a head that the rules of today have not let pass.
+    /// Returns whether its head was not yet scanned with the current rules.
     pub fn awaits_rules(&self, scanner: Scanner) -> bool {
         let today = Some(scanner.ruleset());
         let is_earlier = |head: &Head| head.verdict != Verdict::Block && Some(head.ruleset.as_str()) != today;
         !self.tombstone && self.ruleset.as_deref() != today && self.head.as_ref().is_some_and(is_earlier)
     }
 
-    /// Whether a folder with files of this digest is as known.
+    /// Returns whether files with this digest match the entry.
     pub fn is_of(&self, found: &str) -> bool {
         match (&self.edit, &self.head) {
             (Some(edit), _) => edit.is_of(found),
@@ -99,15 +103,14 @@ impl Known {
     }
 }
 
-/// All that is known, and how much of it is new.
+/// The cache and the number of new entries.
 #[derive(Debug, Default)]
 pub(super) struct Remembered {
-    /// By name.
+    /// Entries sorted by name. `None` if the entry was taken.
     skills: Vec<(String, Option<Box<Known>>)>,
-    /// The place behind the skill that was asked for last: who asks for one after the other finds the
-    /// next one there.
+    /// Index after the skill that was looked up last. Lookups in sorted order find the next skill there.
     next: usize,
-    /// Skills about which something was found out.
+    /// Number of skills with new results. Results that must be written count more.
     pub news: usize,
 }
 
@@ -128,20 +131,20 @@ impl Remembered {
         self.skills.get_mut(place).map(|(_, known)| known)
     }
 
-    /// Takes out what is known of a skill at this head.
+    /// Takes the entry of a skill, if it is for this head.
     pub fn take_head(&mut self, name: &SkillName, id: &RevisionId) -> Option<Box<Known>> {
         self.place(name)?.take_if(|known| known.head.as_ref().is_some_and(|head| head.id == *id))
     }
 
-    /// Takes out what is known of a folder without history.
+    /// Takes the entry of a folder without history, or an empty one if it is not of the current ruleset.
     pub fn take_folder(&mut self, name: &SkillName, scanner: Scanner) -> Box<Known> {
         let is_of_today =
             |known: &mut Box<Known>| known.head.is_none() && known.ruleset.as_deref() == Some(scanner.ruleset());
         self.place(name).and_then(|known| known.take_if(is_of_today)).unwrap_or_else(|| Box::new(Known::nothing()))
     }
 
-    /// Writes down what is known of these skills, if there is enough news. Where that is not possible,
-    /// the next reader finds it out again.
+    /// Writes the entries of these skills, if enough of them are new. A failure is ignored, since the next reader
+    /// computes them again.
     pub fn write(&self, mut skills: Vec<(&SkillName, &Known)>, own: impl FnOnce() -> Result<Dir, LibraryError>) {
         if self.news < MUCH_NEWS && self.news * NEWS <= skills.len() {
             return;

@@ -1,8 +1,8 @@
-//! [`Library::previous_content`]: the history as a reader of one git branch sees it.
+//! [`Library::previous_content`]: history of a skill as seen from one git branch.
 //!
-//! A branch brings a skill's folder back to an earlier revision. The next operation records that as an external
-//! revision with a reason of this form. Whatever looks for the revision before another goes on from the one that
-//! was returned to.
+//! Switching branches returns a skill's folder to an earlier revision. The next operation records that as an external
+//! revision with a reason of this form. A search for the previous revision continues from the one that was returned
+//! to.
 
 use skill::{Bundle, SkillName};
 
@@ -18,28 +18,29 @@ use crate::{
 
 const RETURNED: &str = "returned to revision ";
 
-/// The reason of the revision that records a return, with the words of whoever recorded it.
+/// Formats the reason of a revision that records a return, with an optional reason given by the actor.
 #[must_use]
 pub fn return_reason(number: u64, given: Option<&str>) -> String {
     let given = given.map(|given| format!(": {given}")).unwrap_or_default();
     format!("{RETURNED}{number}{given}")
 }
 
-/// The number in such a reason.
+/// Parses the revision's number out of such a reason.
 fn returned_number(reason: &str) -> Option<u64> {
     let rest = reason.strip_prefix(RETURNED)?;
     rest.split_once(':').map_or(rest, |(number, _)| number).parse().ok()
 }
 
-/// Whether a content was taken back by the gate or is on trial: an edit that makes it is judged as any other.
+/// Returns whether the gate rolled this content back or has it on trial. Returning to such content is judged like any
+/// edit.
 fn is_withheld(set: &SkillState, digest: &str) -> bool {
     set.trial.as_ref().is_some_and(|trial| trial.candidate_digest == digest)
         || set.set_back.iter().any(|set_back| set_back.digest == digest)
 }
 
 impl Library {
-    /// The newest revision before the head with these files, line ends of text aside. Deletions, blocked edits
-    /// and content that the gate withholds are left out.
+    /// Finds the newest revision before the head with these files, ignoring line ends of text. Deletions, blocked
+    /// edits and content that the gate withholds are skipped.
     pub(super) fn earlier_with(
         &self,
         skill: &SkillName,
@@ -56,8 +57,8 @@ impl Library {
         }))
     }
 
-    /// The revision whose files a skill's folder holds, the head where there is no folder; `None` where no revision
-    /// holds them, and for a skill without history. Nothing is scanned.
+    /// Returns the revision whose files are in a skill's folder, or the head if the folder is missing. `None` if no
+    /// revision has them, and for a skill without history. Nothing is scanned.
     ///
     /// # Errors
     /// The library or its history cannot be read.
@@ -70,7 +71,7 @@ impl Library {
         }
     }
 
-    /// The revision that an external one returned to; `None` for any other.
+    /// Returns the revision that an external one returned to; `None` for any other.
     ///
     /// # Errors
     /// The history cannot be read.
@@ -85,15 +86,15 @@ impl Library {
         }
     }
 
-    /// The newest revision with other files before one; `None` where there is none. A revision that returned to an
-    /// earlier one counts as that.
+    /// Finds the newest revision before `from` with other files; `None` if there is none. A revision that returned to
+    /// an earlier one counts as that.
     ///
     /// # Errors
     /// The history cannot be read.
     pub fn previous_content(&self, skill: &SkillName, from: &Revision) -> Result<Option<Revision>, StorageError> {
         let mut at = from.clone();
         loop {
-            // Both steps go to a smaller number.
+            // Both branches lead to a smaller number, so the loop ends.
             at = match self.returned_to(skill, &at)? {
                 Some(target) => target,
                 None => match &at.parent {

@@ -1,11 +1,10 @@
-//! [`Rows`]: what a long history says of its revisions, so that thousands of them are not read one by
-//! one to be listed.
+//! [`Rows`]: cache of revision details of a long history, so that a listing does not read thousands of revisions.
 //!
-//! `revisions/<skill>` in the library's folder of the home is a [`Projection`] with a row of the same
-//! length for each revision, oldest first, behind the texts that the rows name by their place, each
-//! once: the length of these (4 bytes, big endian), then a JSON array. A row counts only where the
-//! revision of its number has the id that stands in it; what has an id never changes. Number and parent are not
-//! in it: they follow from the ids. Short histories have no file.
+//! `revisions/<skill>` in the library's folder of the home is a [`Projection`]. It starts with a table of texts: its
+//! length (4 bytes, big endian) and a JSON array with each text once. Then follows a row of fixed length for each
+//! revision, oldest first, which refers to texts by index. A row only counts if it has the id of the revision with
+//! its number; the content of an id never changes. Number and parent follow from the ids and are not stored. Short
+//! histories have no file.
 
 use std::collections::HashMap;
 
@@ -20,37 +19,38 @@ use crate::{
     storage::StorageError,
 };
 
-/// The folder of these files.
+/// Folder of the cache files.
 pub(super) const FOLDER: &str = "revisions";
 
 const FILE: Projection = Projection { kind: "revisions", format: 2 };
 
-/// Revisions that may be missing in a file before it is written again.
+/// Number of missing revisions from which a file is written again.
 const BEHIND: usize = 64;
 
-/// Action, actor, reason, run, thread, origin, verdict, ruleset, what absorbed it, proposal, reviewer,
-/// who edited the proposal, the release merged in.
+/// Number of texts in a row: action, actor, reason, run, thread, origin, verdict, ruleset, absorbing skill, proposal,
+/// reviewer, editor of the proposal, merged release.
 const TEXTS: usize = 13;
 
 const ID: usize = size_of::<Id>();
 const DIGEST: usize = 32;
 
-/// Id, digest, second, number of changed files, whether it is a tombstone, and the places of its texts.
+/// Bytes of a row: id, digest, time in seconds, number of changed files, tombstone flag, and the indexes of its
+/// texts.
 const ROW: usize = ID + DIGEST + 8 + 8 + 1 + 4 * TEXTS;
 
-/// The rows of one skill.
+/// The cached rows of one skill.
 #[derive(Debug, Default)]
 struct Rows {
     texts: Vec<String>,
     rows: Vec<[u8; ROW]>,
 }
 
-/// A skill's newest revisions, at most `limit`, newest first. `ids` are those of all, oldest first; what
-/// no row is known of is read by `read`, which gets ids and keeps their order. `own` is the library's
-/// folder in the home, where the file is read, and written when it is far behind and may be written.
+/// Returns a skill's newest revisions, at most `limit`, newest first. `ids` are those of all revisions, oldest first.
+/// Revisions without a row are read by `read`, which returns them in the order of their ids. `own` is the library's
+/// folder in the home with the cache file, which is updated if it is far behind and writable.
 ///
 /// # Errors
-/// Those of `read`.
+/// Returns the errors of `read`.
 pub(super) fn newest(
     own: Option<&Dir>,
     skill: &SkillName,
@@ -95,13 +95,13 @@ impl Rows {
         FILE.write(own, name, &[&length.to_be_bytes(), texts.as_slice(), self.rows.as_flattened()].concat())
     }
 
-    /// Drops the rows from the first on that is not of the revision that has its number.
+    /// Drops all rows from the first mismatch with the ids on.
     fn keep_those_of(&mut self, ids: &[Id]) {
         let same = self.rows.iter().zip(ids).take_while(|(row, id)| row.starts_with(*id)).count();
         self.rows.truncate(same);
     }
 
-    /// The revision at a place, from 0; `None` where its row cannot be understood.
+    /// Decodes the revision at an index, from 0; `None` if its row is invalid.
     fn revision(&self, ids: &[Id], place: usize) -> Option<Revision> {
         let (id, rest) = self.rows.get(place)?.split_first_chunk::<ID>()?;
         let (digest, rest) = rest.split_first_chunk::<DIGEST>()?;
@@ -161,8 +161,8 @@ impl Rows {
         })
     }
 
-    /// Adds revisions that stand from `place` on. Says no where there is a gap before them, or where
-    /// they say something else of their numbers and parents than the ids do; then nothing is to be written.
+    /// Adds the revisions from index `place` on. Returns false if rows before them are missing, or if their numbers
+    /// and parents contradict the ids. The rows must not be written then.
     fn add(&mut self, ids: &[Id], place: usize, revisions: &[Revision]) -> bool {
         if place > self.rows.len() {
             return false;
@@ -199,7 +199,7 @@ impl Rows {
         bytes.try_into().ok()
     }
 
-    /// The place of a text, from 1, which is added where it is new.
+    /// Returns the index of a text, from 1, adding the text if it is new.
     fn place_of(&mut self, text: String, places: &mut HashMap<String, u32>) -> Option<u32> {
         if let Some(place) = places.get(&text) {
             return Some(*place);
@@ -211,7 +211,7 @@ impl Rows {
     }
 }
 
-/// In the order of a row; `None` where one cannot be written.
+/// Returns the texts of a revision in the order of a row; `None` if one cannot be serialised.
 fn texts_of(revision: &Revision) -> Option<[Option<String>; TEXTS]> {
     let Revision { action, stamp, origin, verdict, ruleset, absorbed_into, acceptance, upstream, .. } = revision;
     Some([

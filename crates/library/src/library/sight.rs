@@ -1,4 +1,4 @@
-//! [`Seen`] and [`Found`]: a folder as it was looked at, and what that says of its skill.
+//! [`Seen`] and [`Found`]: observed state of a folder, and the summary derived from it.
 
 use skill::{SkillName, SkillPath};
 
@@ -9,18 +9,18 @@ use super::{
 };
 use crate::folder::{Content, Signature};
 
-/// What was seen of one folder.
+/// Observed state of one folder.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// It has the signature that is known.
+    /// True if its signature matches the cached one.
     pub is_as_known: bool,
-    /// Its new one.
+    /// New signature, if it does not match and the folder is old enough.
     pub signature: Option<Signature>,
     pub content: Option<Content>,
 }
 
 impl Seen {
-    /// Whether the folder holds what is known.
+    /// Returns whether the folder matches the cache entry.
     pub fn is_same(&self, known: &Known) -> bool {
         match &self.content {
             Some(content) => known.is_of(&content.digest.to_string()),
@@ -29,20 +29,20 @@ impl Seen {
     }
 }
 
-/// A skill, what is known of it, and what was seen of its folder.
+/// A skill, its cache entry, and the observed state of its folder.
 pub(super) type Looked = ((SkillName, Box<Known>), Seen);
 
-/// What was found out of a skill.
+/// Summary of a skill, before it becomes a [`Glance`](super::Glance).
 pub(super) struct Found {
     pub known: Box<Known>,
     pub standing: Standing,
-    /// The content of an edited folder, and what it says of the skill where readers get it.
+    /// Content of an edited folder, and its front if readers get it.
     pub edit: Option<(FolderEdit, Option<Front>)>,
     pub paths: Vec<SkillPath>,
-    /// As in [`Glance::undecided`](super::Glance::undecided).
+    /// See [`Glance::undecided`](super::Glance::undecided).
     pub undecided: usize,
-    /// Whether the same content is the same by the same rules: not where a folder without history is
-    /// blocked, or a waiver let it pass, which ends.
+    /// True if the result for the same content under the same rules does not change with time. False for a blocked
+    /// folder without history, and for content that passed because of a waiver, which may expire.
     pub lasts: bool,
 }
 
@@ -51,7 +51,7 @@ impl Found {
         Self { known, standing, edit: None, paths: Vec::new(), undecided: 0, lasts: true }
     }
 
-    /// The same as a person's decision leaves it.
+    /// Applies the status that a person's decision gives.
     pub fn barred(self, bar: Option<Standing>) -> Self {
         match bar {
             Some(standing) => Self { lasts: self.lasts && self.known.head.is_some(), standing, ..self },

@@ -1,4 +1,4 @@
-//! [`Head`], [`Front`] and [`Standing`]: what a list of skills says of one.
+//! [`Head`], [`Front`] and [`Standing`]: parts of the summary of a skill.
 
 use scan::Verdict;
 use serde::{Deserialize, Serialize};
@@ -6,21 +6,21 @@ use skill::{Bundle, Limits, Problem, SkillName, SkillPath, validate::load};
 
 use crate::revision::{Origin, Revision, RevisionId};
 
-/// What a list of skills says of a head.
+/// Summary of a head for lists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
-    /// The revision.
+    /// Id of the revision.
     pub id: RevisionId,
-    /// Its number.
+    /// Its number, from 1.
     pub number: u64,
-    /// The digest of its files, `sha256:…`.
+    /// Digest of its files, `sha256:…`.
     pub digest: String,
-    /// What the scanner said when it was committed.
+    /// Verdict of the scanner when it was committed.
     pub verdict: Verdict,
-    /// The version of the rules that said so.
+    /// Ruleset version of that verdict. Empty in data of earlier versions.
     #[serde(default)]
     pub ruleset: String,
-    /// The release that it is or derives from.
+    /// Release that it is or derives from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<Origin>,
 }
@@ -33,33 +33,33 @@ impl From<&Revision> for Head {
     }
 }
 
-/// What a skill's `SKILL.md` says of it.
+/// Summary of a skill's `SKILL.md`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Front {
-    /// Its title in any script, by `metadata.title`.
+    /// Title from `metadata.title`, in any script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the skill does and when to use it; empty where that cannot be read.
+    /// Purpose of the skill and when to use it. Empty if it cannot be read.
     pub description: String,
-    /// The author's version.
+    /// Version given by the author.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The tools of its `allowed-tools`; `None` where it has no such field.
+    /// Tools of its `allowed-tools`; `None` if the field is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// The name that it gives, where that is not the folder's.
+    /// Name in the frontmatter, if it differs from the folder's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called: Option<String>,
-    /// Departures from the standard with which it loads all the same.
+    /// Departures from the standard that do not prevent loading.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// Why an agent could not load it.
+    /// Reason why an agent could not load it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
 }
 
 impl Front {
-    /// That of a skill's files.
+    /// Reads the front from a skill's files.
     #[must_use]
     pub fn of(files: &Bundle, name: &SkillName, limits: &Limits) -> Self {
         if !files.paths().any(|path| path.as_str() == SkillPath::SKILL_MD) {
@@ -88,21 +88,22 @@ impl Front {
     }
 }
 
-/// How a skill's folder stands to its head.
+/// State of a skill's folder compared with its head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
     /// As committed.
     Clean,
-    /// Committed, but there is no folder.
+    /// Committed, but the folder is missing.
     Missing,
     /// Edited by hand, or without a history, and the scanner lets it pass.
     Modified,
-    /// At an earlier revision, as after a switch of git branches.
+    /// Same as an earlier revision, for example after switching git branches.
     Earlier,
-    /// Edited by hand, or without a history, in a way that is not shown to agents: why.
+    /// Edited by hand, or without a history, and hidden from agents for this reason.
     Blocked(String),
-    /// As committed, and blocked since a waiver ended or was taken back, or by hard evidence since the rules changed: why.
+    /// As committed, but blocked for this reason: a waiver expired or was revoked, or changed rules found hard
+    /// evidence.
     Lapsed(String),
-    /// Not to be told: what the history has of the skill is damaged: how.
+    /// Unknown, because the skill's history is damaged in this way.
     Damaged(String),
 }

@@ -1,4 +1,4 @@
-//! [`TakenBack`]: content that a person rolled back, uninstalled or deleted, which no agent brings again.
+//! [`TakenBack`]: content that a person rolled back, uninstalled or deleted, and that agents cannot bring back.
 
 use cap_std::fs::Dir;
 use skill::{Bundle, Digest, SkillName};
@@ -14,13 +14,13 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{by} {} in revision {number}, and only a person can bring that back", self.deed())]
 pub struct TakenBack {
-    /// The skill.
+    /// Skill whose content it concerns.
     pub skill: SkillName,
-    /// The revision that holds the decision.
+    /// Number of the revision that records the decision.
     pub number: u64,
-    /// The person, or the one who accepted the proposal.
+    /// The person, or the reviewer who accepted the proposal.
     pub by: Actor,
-    /// Rollback, uninstall or deletion.
+    /// Kind of decision: rollback, uninstall or deletion.
     pub action: Action,
 }
 
@@ -39,7 +39,7 @@ impl TakenBack {
         }
     }
 
-    /// The command of a person who wants it back.
+    /// Returns the hint with the command that brings the content back.
     #[must_use]
     pub fn hint(&self) -> String {
         let skill = &self.skill;
@@ -53,8 +53,8 @@ fn is_by_person(revision: &Revision) -> bool {
     revision.stamp.actor.kind == ActorKind::Person || revision.acceptance.is_some()
 }
 
-/// The decision against content of this digest, in revisions newest first. The newest revision with the content counts:
-/// one that stands after the decision brought it back.
+/// Finds the decision against content with this digest, in revisions from newest to oldest. Only decisions after the
+/// newest revision with the content count, since that revision brought it back.
 fn decision(revisions: impl IntoIterator<Item = Revision>, digest: &Digest) -> Option<Revision> {
     let (mut removed, mut rolled_back): (Option<Revision>, Vec<Revision>) = (None, Vec::new());
     for revision in revisions {
@@ -62,7 +62,7 @@ fn decision(revisions: impl IntoIterator<Item = Revision>, digest: &Digest) -> O
             removed = removed.or_else(|| Some(revision).filter(is_by_person));
             continue;
         }
-        // A rollback is against what came after the revision that it restored.
+        // A rollback rejects the revisions after the one that it restored.
         rolled_back.retain(|rollback| rollback.digest != revision.digest);
         if revision.digest == *digest {
             return removed.or_else(|| rolled_back.into_iter().next());
@@ -75,8 +75,8 @@ fn decision(revisions: impl IntoIterator<Item = Revision>, digest: &Digest) -> O
 }
 
 impl Library {
-    /// The decision of a person against content of a skill, line ends of text aside; `None` where there is none or it
-    /// was brought back since.
+    /// Returns a person's decision against content of a skill, ignoring line ends of text. `None` if there is none or
+    /// the content was brought back since.
     ///
     /// # Errors
     /// The history cannot be read.
@@ -89,16 +89,16 @@ impl Library {
         Ok(found.map(|revision| TakenBack::of(skill, &revision)))
     }
 
-    /// The deletion or uninstall of a skill that does not exist, if a person decided it.
+    /// Returns the deletion or uninstall of a skill that does not exist, if a person decided it.
     #[must_use]
     pub fn removed_by_person(skill: &SkillName, head: Option<&Revision>) -> Option<TakenBack> {
         head.filter(|head| head.tombstone && is_by_person(head)).map(|head| TakenBack::of(skill, head))
     }
 
-    /// Keeps all but people from bringing back content that a person took back.
+    /// Enforces that only people bring back content that a person took back.
     ///
     /// # Errors
-    /// [`LibraryError::TakenBack`]; the history cannot be read.
+    /// Returns [`LibraryError::TakenBack`] if the actor may not; the history cannot be read.
     pub fn check_taken_back(&self, skill: &SkillName, files: &Bundle, actor: &Actor) -> Result<(), LibraryError> {
         match actor.kind {
             ActorKind::Person => Ok(()),
@@ -106,8 +106,8 @@ impl Library {
         }
     }
 
-    /// Refuses what others than people would change in a skill that was pinned since they looked, or bring back although
-    /// a person took it back; the caller holds the lock.
+    /// Repeats the checks under the lock for actors other than people: refuses changes of a skill that was pinned in
+    /// the meantime, and content that a person took back. The caller holds the lock.
     pub(super) fn check_still_free(&self, own: &Dir, commits: &[Commit]) -> Result<(), LibraryError> {
         let last = commits.iter().filter_map(|commit| Some((&commit.skill, commit.revisions.last()?)));
         let free = [ActorKind::External, ActorKind::Person];
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
     use crate::revision::{RevisionId, Stamp};
 
-    /// Revisions oldest first, each as `actor action content`; `-` is a tombstone.
+    /// Builds revisions, oldest first, each written as `actor action content`; `-` is a tombstone.
     fn history(lines: &str) -> Vec<Revision> {
         let revision = |(place, line): (usize, &str)| {
             let words: Vec<&str> = line.split(' ').collect();

@@ -1,8 +1,8 @@
-//! [`TemporaryKind`]: what stands in a library under a temporary name of ours.
+//! [`TemporaryKind`]: kinds of files under a temporary name in a library.
 //!
-//! A process that dies before its journal record leaves a staged folder that nobody needs. One that
-//! dies after it leaves the record pending, and recovery sees to its folders; so whatever is there
-//! once nothing is pending may go, but for what is kept.
+//! A process that dies before its journal record leaves a staged folder that is not needed. One that dies after it
+//! leaves the record pending, and recovery settles its folders. So once nothing is pending, all temporary folders may
+//! be removed except those that are kept for a person.
 
 use std::{io, time::Duration};
 
@@ -15,48 +15,46 @@ use crate::{
     lock::LibraryLock,
 };
 
-/// The age from which on a temporary folder belongs to nobody at work, whatever the number of its
-/// process says, which is not known in another container. Between staging and its end an operation
-/// waits for nothing but the lock, for seconds.
+/// Age from which a temporary folder is unused regardless of its process, whose id may be unknown in this container.
+/// An operation keeps a staged folder only for seconds, while it waits for the lock.
 const OLD: Duration = Duration::from_secs(600);
 
-/// What stands under a temporary name.
+/// Kind of a file under a temporary name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TemporaryKind {
-    /// A process at work made it.
+    /// Created by a running process.
     InUse,
-    /// A process that was stopped left it.
+    /// Left by a process that was stopped.
     Leftover,
-    /// Files that no revision has, kept for a person to look at.
+    /// Files that are in no revision, kept for a person to inspect.
     Kept,
-    /// Nothing that we make.
+    /// Not created by skillhub.
     Foreign,
 }
 
 impl Library {
-    /// The temporary names of ours in the library, sorted.
+    /// Returns the temporary names in the library, sorted.
     ///
     /// # Errors
-    /// The system refused.
+    /// The folder cannot be listed.
     pub fn temporary_names(&self) -> Result<Vec<String>, LibraryError> {
         let io = |source| LibraryError::Io { path: self.path.clone(), source };
         let Some(root) = self.root()? else { return Ok(Vec::new()) };
         temporary_in(&root).map_err(io)
     }
 
-    /// What stands under one of [`Library::temporary_names`]; `None` when it is gone meanwhile.
+    /// Returns the kind of one of [`Library::temporary_names`]; `None` if it no longer exists.
     ///
     /// # Errors
-    /// The system refused.
+    /// The library's folder cannot be opened.
     pub fn temporary_kind(&self, name: &str) -> Result<Option<TemporaryKind>, LibraryError> {
         Ok(self.root()?.and_then(|root| kind(&root, name)))
     }
 
-    /// Removes a [`TemporaryKind::Leftover`], after what is pending was applied. Says whether it is
-    /// gone.
+    /// Removes a [`TemporaryKind::Leftover`], after applying pending operations. Returns whether it is gone.
     ///
     /// # Errors
-    /// The lock was not to be had, or the system refused.
+    /// The lock cannot be taken, or an I/O error.
     pub fn remove_leftover(&mut self, name: &str) -> Result<bool, LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
@@ -72,8 +70,8 @@ impl Library {
         }
     }
 
-    /// Removes what processes left long ago, as far as it goes; the caller holds the lock. `ours` are
-    /// names that the caller uses.
+    /// Removes old leftovers of stopped processes and ignores failures. The caller holds the lock. `ours` are names
+    /// that the caller uses.
     pub(super) fn remove_old_leftovers(&self, root: &Dir, recovered: &Recovery, ours: &[&str]) {
         for name in temporary_in(root).unwrap_or_default() {
             let is_ours = ours.contains(&name.as_str()) || recovered.folders.contains(&name);
@@ -84,7 +82,7 @@ impl Library {
     }
 }
 
-/// The temporary names of ours in a folder that was opened for this, sorted.
+/// Returns the temporary names in a folder that was opened for listing, sorted.
 fn temporary_in(root: &Dir) -> io::Result<Vec<String>> {
     let mut names = folder::names_in(root)?;
     names.retain(|name| name.starts_with(TEMPORARY));
@@ -92,8 +90,8 @@ fn temporary_in(root: &Dir) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// A folder is nobody's once its maker is known to be dead, or when it is old: a process of another
-/// container may be at work in one whose maker is not known here.
+/// Returns the kind of a temporary name. A folder is a leftover if its maker is known to be dead, or if it is old.
+/// Until then, a process in another container may still be using it.
 pub(super) fn kind(root: &Dir, name: &str) -> Option<TemporaryKind> {
     let metadata = root.symlink_metadata(name).ok()?;
     let maker = Maker::of(name).filter(|_| metadata.is_dir());
@@ -105,12 +103,12 @@ pub(super) fn kind(root: &Dir, name: &str) -> Option<TemporaryKind> {
     })
 }
 
-/// Whether nothing was written to a file for long.
+/// Returns whether a file was not written to for a long time.
 pub(super) fn is_old_file(entry: &cap_std::fs::DirEntry) -> std::io::Result<bool> {
     Ok(entry.metadata()?.modified()?.into_std().elapsed().is_ok_and(|age| age >= OLD))
 }
 
-/// Whether nothing was put into a folder for long.
+/// Returns whether no entry was added to a folder for a long time.
 fn is_old(root: &Dir, name: &str) -> bool {
     let made = root.symlink_metadata(name).and_then(|metadata| metadata.modified());
     made.is_ok_and(|made| made.into_std().elapsed().is_ok_and(|age| age >= OLD))

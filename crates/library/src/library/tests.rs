@@ -1,4 +1,4 @@
-//! Tests of [`Library`] from outside and, where a crash is played, from below.
+//! Tests of [`Library`] through its API and, for simulated crashes, by changing its files.
 
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
@@ -33,7 +33,7 @@ use crate::{
     state::State,
 };
 
-/// A library and its home in a temporary place.
+/// A library and its home in a temporary folder.
 struct Place {
     temp: TempDir,
 }
@@ -59,7 +59,7 @@ impl Place {
         Library::open(&self.skills(), Scope::Project, &Home::at(self.home()).unwrap(), "git")
     }
 
-    /// The library's folder in the home.
+    /// Returns the library's folder in the home.
     fn own(&self) -> PathBuf {
         self.open_path()
     }
@@ -79,7 +79,7 @@ impl Place {
         fs::read_to_string(self.skills().join(path)).unwrap()
     }
 
-    /// All names in the library's folder, ours included.
+    /// Returns all names in the library's folder, including temporary ones.
     fn names(&self) -> Vec<String> {
         let mut names: Vec<String> = fs::read_dir(self.skills())
             .unwrap()
@@ -89,7 +89,7 @@ impl Place {
         names
     }
 
-    /// Keeps everything as it is now, to return to.
+    /// Copies the current state, for [`Place::restore`].
     fn save(&self) -> TempDir {
         let saved = tempfile::tempdir().unwrap();
         copy(self.temp.path(), saved.path());
@@ -103,7 +103,7 @@ impl Place {
         copy(saved.path(), self.temp.path());
     }
 
-    /// Runs the real git on the history.
+    /// Runs the real git on the history and returns its output.
     fn git(&self, arguments: &[&str]) -> String {
         let git_dir = self.own().join("history.git");
         let output = std::process::Command::new("git").arg("--git-dir").arg(git_dir).args(arguments).output().unwrap();
@@ -142,7 +142,7 @@ fn file(text: &str, executable: bool) -> File {
     File { bytes: text.as_bytes().into(), executable }
 }
 
-/// A valid skill with a body and further text files.
+/// Creates a valid skill with a body and additional text files.
 fn bundle(name: &str, body: &str, more: &[(&str, &str)]) -> Bundle {
     let more = more.iter().map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text, false)));
     let files = more.chain([(SkillPath::skill_md(), file(&skill_md(name, body), false))]);
@@ -163,7 +163,7 @@ fn tombstone(skill: &SkillName, base: &Revision) -> Commit {
     Commit { skill: skill.clone(), base: Some(base.id.clone()), revisions }
 }
 
-/// Commits a bundle on the head, with a good hand edit taken over before.
+/// Commits a bundle on the head, after recording a valid hand edit.
 fn put(library: &mut Library, bundle: &Bundle) -> Committed {
     let skill = name("pdf");
     let base = library.snapshot(&skill, &stamp(), TakeOver::Commit).unwrap().base;
@@ -178,7 +178,7 @@ fn is_clean(library: &Library, skill: &str) -> bool {
     matches!(library.folder_state(&name(skill)).unwrap(), FolderState::Clean)
 }
 
-/// A file that the scanner blocks, from the documented examples of its own rules.
+/// Returns a file that the scanner blocks, from the documented examples of its rules.
 fn hostile() -> (SkillPath, File) {
     let examples = scan::rules().iter().flat_map(|rule| rule.harmful);
     let scripts = examples.filter(|(path, _)| path.starts_with("scripts/"));

@@ -37,7 +37,7 @@ pub enum CommitError {
         /// Maximum number of pending proposals.
         limit: usize,
     },
-    /// The pending proposals would exceed their total size limit, up to which they are read for each decision.
+    /// The pending proposals would exceed their total size limit. All of them are read whenever a change is held.
     #[error("{bytes} bytes of proposals would wait, and no more than {limit} may")]
     QueueTooLarge {
         /// Total size with the new one, in bytes.

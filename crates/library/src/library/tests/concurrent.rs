@@ -1,4 +1,4 @@
-//! Several writers and readers at once; threads stand for processes, each with a library of its own.
+//! Concurrent writers and readers. Threads act as processes, each with its own open library.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -10,7 +10,7 @@ use super::*;
 const WRITERS: usize = 2;
 const COMMITS: usize = 20;
 
-/// Adds one file on the head, again until nobody was faster.
+/// Adds one file on top of the head, retrying after lost races.
 fn add(library: &mut Library, skill: &SkillName, path: &str) -> RevisionId {
     loop {
         let seen = match library.snapshot(skill, &stamp(), TakeOver::Commit) {
@@ -42,7 +42,7 @@ fn write_from_all(place: &Place, skill_of: impl Fn(usize) -> String + Sync) -> V
     })
 }
 
-/// The revisions that were reported are those of the history, each once, in each writer's order.
+/// Asserts that the history consists of the reported revisions, each once, in each writer's order.
 fn assert_all_there(library: &Library, skill: &str, reported: &[&Vec<RevisionId>]) {
     let history: Vec<RevisionId> =
         library.revisions(&name(skill), usize::MAX).unwrap().into_iter().rev().map(|r| r.id).collect();

@@ -1,8 +1,8 @@
-//! A collection of garbage: nothing is lost, whatever comes between.
+//! Garbage collection: nothing is lost, even if it is interrupted.
 
 use super::*;
 
-/// Each file of a folder and below with its bytes.
+/// Returns the total size of the files in a folder and below, in bytes.
 fn total(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let size = |entry: fs::DirEntry| match entry.file_type().unwrap().is_dir() {
@@ -25,13 +25,13 @@ fn checkpoint(library: &mut Library) {
     library.checkpoint(&own).unwrap();
 }
 
-/// The real git finds nothing wrong.
+/// Asserts that the real git finds no error.
 fn assert_sound(place: &Place) {
     let said = place.git(&["fsck", "--strict", "--full", "--no-dangling"]);
     assert!(said.lines().all(|line| line.starts_with("notice:")), "{said}");
 }
 
-/// Every revision with its files, and the log.
+/// Returns every revision with its files, and the event log.
 fn everything(library: &Library, skills: &[&str]) -> (Vec<(Revision, Bundle)>, Vec<Event>) {
     let mut revisions = Vec::new();
     for skill in skills {
@@ -43,14 +43,14 @@ fn everything(library: &Library, skills: &[&str]) -> (Vec<(Revision, Bundle)>, V
     (revisions, library.events().unwrap().0)
 }
 
-/// Lines that do not compress well, one of which differs from state to state.
+/// Returns lines that compress badly, one of which depends on `state`.
 fn body(state: usize) -> String {
     let line = |n: usize| format!("{:x}\n", scan_free_noise(n));
     let changed = format!("state {state} changes this line\n");
     (0..300).map(line).chain([changed]).chain((300..600).map(line)).collect()
 }
 
-/// A number that looks like any other.
+/// Returns a pseudo-random number, so that the text is incompressible without triggering scan rules.
 fn scan_free_noise(n: usize) -> u64 {
     (n as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(n as u32 % 64)
 }
@@ -105,7 +105,7 @@ fn a_kill_at_any_step_of_the_packs_leaves_every_revision() {
     library.collect_garbage().unwrap();
     let new = packs(&place).remove(0);
     let index = new.replace(".pack", ".idx");
-    // Both kinds of packs; a pack without its index; an unfinished folder; an old index alone is gone.
+    // Both kinds of packs; a pack without its index; an unfinished folder; an old index without its pack.
     copy(old.path(), &objects);
     assert_eq!(everything(&place.open(), &["pdf"]), before);
     fs::remove_file(objects.join("pack").join(&index)).unwrap();

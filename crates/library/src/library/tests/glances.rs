@@ -1,4 +1,4 @@
-//! What lists of skills say, with what is remembered, without it, and when that is wrong.
+//! Skill lists with a valid cache, without one, and with a stale one.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn glances(library: &Library, closeness: Closeness) -> Vec<Glance> {
     library.glances(closeness).unwrap()
 }
 
-/// The standings by name, the same however closely one looks.
+/// Returns the standings by name and asserts that both methods of comparison agree.
 fn standings(library: &Library) -> Vec<(String, Standing)> {
     let of = |closeness| -> Vec<_> {
         glances(library, closeness).into_iter().map(|glance| (glance.name.to_string(), glance.standing)).collect()
@@ -25,7 +25,7 @@ fn put_named(library: &mut Library, skill: &str, body: &str) -> Revision {
         .revision
 }
 
-/// Makes every file of the library look as if it had been written long ago.
+/// Sets the modification time of every file in the library to long ago.
 fn age(place: &Place) {
     let long_ago = std::time::SystemTime::now() - Duration::from_secs(100);
     for skill in place.names() {
@@ -35,7 +35,7 @@ fn age(place: &Place) {
     }
 }
 
-/// Looks until something is remembered: the time at which a file's entry changed cannot be set.
+/// Lists until the cache is written. Waits, because the change time of a file cannot be set.
 fn remember(place: &Place) {
     age(place);
     std::thread::sleep(Duration::from_millis(3100));
@@ -163,7 +163,7 @@ fn folders_that_are_judged_ahead_are_judged_as_one_by_one() {
         let alone = library.folder_state(&glance.name).unwrap();
         let (standing, fault) = match (&alone, at % 5) {
             (FolderState::Modified(_), 0..=2) => (Standing::Modified, false),
-            // Read as leniently as other clients do; without a description there is nothing to tell.
+            // Read leniently, as other clients do. Without a description the skill cannot be loaded.
             (FolderState::Blocked(HandEditFault::Invalid { .. }), 3) => (Standing::Modified, true),
             (FolderState::Blocked(fault @ HandEditFault::Hostile(_)), 4) => {
                 (Standing::Blocked(fault.to_string()), false)

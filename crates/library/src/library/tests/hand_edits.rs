@@ -1,4 +1,4 @@
-//! Edits of a skill's folder by hand: taken over, blocked, raced with, and never lost.
+//! Hand edits of a skill's folder: recorded, blocked, concurrent with commits, and never lost.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Any history of changes, hand edits, crashes and reopenings against a list of bundles.
+//! Property test: random changes, hand edits, crashes and reopenings, compared with a list of bundles.
 
 use proptest::prelude::*;
 
@@ -33,7 +33,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The library beside what it should be: every revision, and what stands in the folder.
+/// The library with the expected state: every revision, and the content of the folder.
 struct Run {
     place: Place,
     library: Library,
@@ -52,7 +52,7 @@ impl Run {
         self.revisions.last().cloned().unwrap_or_default()
     }
 
-    /// What a hand edit is recorded as: an earlier revision with other line ends keeps its own.
+    /// Returns the revision expected for a hand edit. An earlier revision with other line ends keeps its own.
     fn recorded(&self) -> Bundle {
         let found = &self.folder;
         let forms = [found.clone(), found.with_line_feeds(), found.with_carriage_returns()];
@@ -61,7 +61,7 @@ impl Run {
         earlier.unwrap_or(found).clone()
     }
 
-    /// What a look at the skill does: a hand edit becomes a revision.
+    /// Takes a snapshot of the skill, which records a hand edit.
     fn take_over(&mut self) -> Snapshot {
         if !self.folder.is_empty() && !self.folder.same_but_line_ends(&self.head()) {
             self.revisions.push(self.recorded());

@@ -1,4 +1,4 @@
-//! Processes that are killed in the midst of their commits, for real.
+//! Processes that are really killed during their commits.
 
 use std::{
     env,
@@ -13,7 +13,7 @@ use super::*;
 const PLACE: &str = "SKILLHUB_TEST_KILLED_PLACE";
 const KILLS: u64 = 12;
 
-/// What the killed process does; without its variable it is no test of its own.
+/// Body of the killed process. Does nothing unless its environment variable is set.
 #[test]
 fn commits_until_it_is_killed() {
     let Some(place) = env::var_os(PLACE).map(PathBuf::from) else { return };
@@ -36,7 +36,7 @@ fn start(place: &Place) -> Child {
         .unwrap()
 }
 
-/// Waits until a process has reported one more commit.
+/// Waits until a process has reported another commit.
 fn wait_for_a_report(place: &Place) {
     let len = || fs::metadata(place.temp.path().join("reported")).map_or(0, |file| file.len());
     let (before, end) = (len(), Instant::now() + Duration::from_secs(60));
