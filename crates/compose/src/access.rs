@@ -1,4 +1,4 @@
-//! [`Access`]: which tools an agent may use.
+//! [`Access`]: permissions of an agent to use tools.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,16 +10,16 @@ use crate::{
     tool::{ComposedTool, reach},
 };
 
-/// What holds for an agent: the permissions of the configuration, and the skills that it sees.
+/// Permissions of an agent: those of the configuration, and those of the skills that it sees.
 pub struct Access<'a> {
     settings: &'a Settings,
     agent: &'a str,
-    /// By tool, what holds for the skill that it is of. What nobody can use is missing.
+    /// Decision for the skill of each composed tool. Disabled and unusable skills are missing.
     skills: HashMap<String, Decision>,
 }
 
 impl<'a> Access<'a> {
-    /// That of an agent.
+    /// Evaluates the permissions of an agent.
     #[must_use]
     pub fn new(catalogue: &Catalogue, settings: &'a Settings, agent: &'a str) -> Self {
         let skills = catalogue.skills.iter().filter_map(|listed| {
@@ -34,7 +34,7 @@ impl<'a> Access<'a> {
         Self { skills: skills.collect(), settings, agent }
     }
 
-    /// What holds for one tool, whatever it calls.
+    /// Returns the decision for one tool by itself, without the tools that it calls.
     #[must_use]
     pub fn decision(&self, tool: &str) -> Decision {
         let of_list = match self.settings.capability(self.agent, tool) {
@@ -44,8 +44,9 @@ impl<'a> Access<'a> {
         of_list.max(self.of_tool(tool)).max(self.of_skill(tool))
     }
 
-    /// What holds for a tool that `whole`, a composed one, calls or reaches through others. Where the agent's list of capabilities names the whole,
-    /// that grants the parts with it, except those that nobody can use. What is to be asked for is asked for all the same.
+    /// Returns the decision for a tool `part` that the composed tool `whole` calls, directly or through others. If
+    /// the agent's list of capabilities names `whole`, that grants its parts as well, except unusable ones. `Ask` is
+    /// never weakened.
     #[must_use]
     pub fn decision_within(&self, whole: &str, part: &str) -> Decision {
         let is_granted = whole != part && self.settings.capability(self.agent, whole) == Some(true);
@@ -61,7 +62,7 @@ impl<'a> Access<'a> {
         self.settings.permissions.tool(self.agent, tool)
     }
 
-    /// What holds for the skill of a composed tool.
+    /// Returns the decision for the skill of a composed tool. Other tools are allowed.
     fn of_skill(&self, tool: &str) -> Decision {
         match tool.starts_with(PREFIX) {
             true => self.skills.get(tool).copied().unwrap_or(Decision::Deny),
@@ -69,13 +70,13 @@ impl<'a> Access<'a> {
         }
     }
 
-    /// Whether a skill is there, and not for this agent.
+    /// Returns whether a skill exists but is denied to this agent.
     #[must_use]
     pub fn hides(&self, skill: &str) -> bool {
         self.skills.get(&tool_name(skill)) == Some(&Decision::Deny)
     }
 
-    /// The tools among some entries that the agent may use, with all that they call.
+    /// Returns the tools among some entries that the agent may use together with everything they call.
     #[must_use]
     pub fn offered<'e>(&self, entries: &'e BTreeMap<String, Entry>) -> Vec<&'e ComposedTool> {
         let tools = by_name(entries);
@@ -83,7 +84,7 @@ impl<'a> Access<'a> {
         offered.filter(|tool| self.barred_by(tool, &tools).is_none()).collect()
     }
 
-    /// What keeps the agent from a tool among some entries: the name of that or of one below it that it may not use.
+    /// Returns the name of the first tool that is denied to the agent: `tool` itself or one that it calls.
     #[must_use]
     pub fn barred(&self, tool: &ComposedTool, entries: &BTreeMap<String, Entry>) -> Option<String> {
         self.barred_by(tool, &by_name(entries)).map(str::to_owned)

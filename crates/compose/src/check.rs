@@ -1,4 +1,4 @@
-//! [`Checker`]: whether the steps of a declaration fit each other and the tools that they call.
+//! [`Checker`]: checks that the steps of a declaration fit each other and the tools that they call.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -22,31 +22,31 @@ use crate::{
     template::Template,
 };
 
-/// Pairs of given and missing names above which none is looked at for a slip.
+/// Limit of the pairs of unknown and missing names that are compared to detect misspellings.
 const SLIPS: usize = 1 << 16;
 
-/// What a declaration is checked against.
+/// A declaration and the environment against which it is checked.
 pub(crate) struct Checker<'a> {
-    /// The tools that its steps call, by name, as far as they are there.
+    /// Existing tools that its steps call, by name.
     pub tools: &'a BTreeMap<&'a str, &'a ToolSpec>,
-    /// The names of all tools that a step may call.
+    /// Returns the names of all tools that a step may call, for suggestions.
     pub names: &'a dyn Fn() -> Vec<&'a str>,
-    /// The declaration.
+    /// Declaration to check.
     pub declaration: &'a Declaration,
-    /// Whether the schema of the input can be used.
+    /// True if the schema of the input is valid.
     pub knows_input: bool,
 }
 
-/// Where a reference stands.
+/// Position of a reference in the declaration.
 struct Spot {
-    /// How many steps are before it.
+    /// Number of steps before it.
     step: usize,
-    /// Whether it is inside a loop.
+    /// True if it is inside a loop.
     in_loop: bool,
 }
 
 impl<'a> Checker<'a> {
-    /// Tells everything that does not fit.
+    /// Reports all problems.
     pub fn check(&self, at: &str, problems: &mut Problems<'_>) {
         for (index, step) in self.declaration.steps.iter().enumerate() {
             self.step(index, step, &format!("{at}/steps/{index}"), problems);
@@ -71,7 +71,7 @@ impl<'a> Checker<'a> {
         let before = problems.count();
         step.input.templates(&at_input, &mut |at, template| self.references(template, at, &inside, problems));
         match self.tools.get(step.tool.as_str()) {
-            // References that lead nowhere have no type either.
+            // A reference that cannot be resolved has no type.
             Some(tool) if problems.count() == before => {
                 let fit = Fit { checker: self, spot: &inside, root: &tool.input, tool: &step.tool };
                 fit.value(&step.input, &tool.input, &at_input, problems);
@@ -80,7 +80,7 @@ impl<'a> Checker<'a> {
                 }
             }
             Some(_) => {}
-            // That it names none was told.
+            // The missing name was reported when the step was read.
             None if step.tool.is_empty() => {}
             None if step.tool == SHELL => {
                 let hint = "a person allows it with `shell = true` under [tools] in config.toml (`skillhub where` shows the file); each run \
@@ -122,7 +122,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// What is known of the value of a reference, or why it can have none.
+    /// Returns the known shape of a reference's value, or the problem that it cannot have one.
     fn shape(&self, reference: &Reference, spot: &Spot) -> Result<Shape<'a>, (&'static str, String, String)> {
         let unknown = |(message, hint)| ("unknown_reference", message, hint);
         let path = reference.path.as_slice();
@@ -194,7 +194,7 @@ impl<'a> Checker<'a> {
     }
 }
 
-/// Tells of a whole command line in place of a program's name, as far as it is literal.
+/// Reports a command line given in place of a program's name, as far as it is literal.
 fn command_line(input: &Filling, at: &str, problems: &mut Problems<'_>) {
     let Filling::Fields(fields) = input else { return };
     let Some((key, Filling::Text(template))) = fields.iter().find(|(key, _)| key == "command") else { return };
@@ -203,7 +203,7 @@ fn command_line(input: &Filling, at: &str, problems: &mut Problems<'_>) {
     let literal = if constant.is_some() { literal.trim() } else { literal.trim_start() };
     let Some((program, arguments)) = literal.split_once(char::is_whitespace) else { return };
     let first = arguments.split_whitespace().next().unwrap_or("…");
-    // The path of a program may hold spaces.
+    // The path of a program may contain spaces.
     if constant.is_some() && program.contains('/') && !first.starts_with(['-', '/']) {
         return;
     }
@@ -215,7 +215,7 @@ fn command_line(input: &Filling, at: &str, problems: &mut Problems<'_>) {
     problems.value(&join(at, key), "command_line", message, hint);
 }
 
-/// Whether what a step gives a tool is what the tool takes.
+/// Type check of a step's input against the input schema of its tool.
 struct Fit<'c, 'a> {
     checker: &'c Checker<'a>,
     spot: &'c Spot,
@@ -269,7 +269,7 @@ impl Fit<'_, '_> {
             (missing, unknown) = (Vec::new(), Vec::new());
         }
         for name in required.filter(|name| !given.contains(name)) {
-            // What is meant for it, with a slip, is told as such.
+            // A misspelt key for it is reported as unknown instead.
             if near(name, unknown.iter().copied()).is_none() {
                 let message = format!("`{}` needs `{name}`", self.tool);
                 problems.value(&join(at, name), "missing_input", message, format!("add `{name}: …`"));
@@ -299,7 +299,7 @@ impl Fit<'_, '_> {
         problems.key(at, "unknown_input", message, suggest(key, names.iter().copied()));
     }
 
-    /// Tells of a path that leads out of the folders of its tool, as far as it is literal.
+    /// Reports a path that leads out of the folders of its tool, as far as it is literal.
     fn path(&self, template: &Template, folders: &Value, at: &str, problems: &mut Problems<'_>) {
         let folders: Vec<PathBuf> =
             folders.as_array().into_iter().flatten().filter_map(Value::as_str).map(Into::into).collect();

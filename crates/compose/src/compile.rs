@@ -1,4 +1,4 @@
-//! [`Compiler`]: from `tool_schema`s to tools, everything checked before anything runs.
+//! [`Compiler`]: compiles `tool_schema`s to tools and checks everything before anything runs.
 
 use std::{
     cell::OnceCell,
@@ -20,38 +20,38 @@ use crate::{
     tool::{ComposedTool, POINTER},
 };
 
-/// How deep composed tools may stand in each other.
+/// Maximum nesting depth of composed tools.
 pub const DEPTH: usize = 8;
 
 /// A skill that may declare a tool.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// Its name.
+    /// Name of the skill.
     pub skill: String,
-    /// What it is for.
+    /// Description from the frontmatter, used if the declaration has none.
     pub description: String,
-    /// What changes when any of its files does.
+    /// Digest that changes with any of its files.
     pub digest: String,
 }
 
-/// Gives the `SKILL.md` of a source, or says why it cannot be read.
+/// Reads the `SKILL.md` of a source. The error is the reason in words.
 pub type ReadText<'a> = dyn Fn(&Source) -> Result<String, String> + 'a;
 
-/// What became of one skill.
+/// Result of compiling one skill.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It declares a tool, and this is it.
+    /// The tool that it declares.
     Compiled(Box<ComposedTool>),
-    /// As [`Outcome::Compiled`], and nothing that it depends on has changed.
+    /// The known tool. Neither the skill nor anything that it calls has changed.
     Unchanged(Box<ComposedTool>),
-    /// It declares none.
+    /// The skill does not declare a tool.
     Plain,
-    /// What it declares cannot be a tool.
+    /// Problems of a declaration that cannot be compiled.
     Broken(Vec<Problem>),
 }
 
 impl Outcome {
-    /// The tool, if it is one.
+    /// Returns the tool, if there is one.
     #[must_use]
     pub fn tool(&self) -> Option<&ComposedTool> {
         match self {
@@ -61,7 +61,7 @@ impl Outcome {
     }
 }
 
-/// Compiles skills against the tools that there are.
+/// Compiles skills against the tools of a host.
 pub struct Compiler<'a> {
     host: BTreeMap<&'a str, (&'a ToolSpec, String)>,
     reserved: &'a [&'a str],
@@ -69,15 +69,15 @@ pub struct Compiler<'a> {
 }
 
 impl<'a> Compiler<'a> {
-    /// One for the tools of a host. `reserved` are names of tools that no skill's may have.
+    /// Creates a compiler for the tools of a host. `reserved` are names that a skill's tool must not have.
     #[must_use]
     pub fn new(host: &'a [ToolSpec], reserved: &'a [&'a str], limits: &'a Limits) -> Self {
         let host = host.iter().map(|spec| (spec.name.as_str(), (spec, fingerprint(spec)))).collect();
         Self { host, reserved, limits }
     }
 
-    /// Compiles the skills among `sources` that are wanted and those whose tools they call, each once and after what it calls. What is among `known` and
-    /// still true is not read again.
+    /// Compiles the `wanted` skills among `sources` and the skills whose tools they call. Each is compiled once,
+    /// after its callees. A tool in `known` that is still valid is not read again.
     #[must_use]
     pub fn compile(
         &self,
@@ -108,30 +108,30 @@ impl<'a> Compiler<'a> {
     }
 }
 
-/// What there is to do, and what was done.
+/// State of one compilation.
 struct Work<'w, 'a> {
     compiler: &'w Compiler<'a>,
     read: &'w ReadText<'w>,
     sources: HashMap<String, &'w Source>,
     known: HashMap<&'w str, &'w ComposedTool>,
-    /// The tools that were begun, each called by the one before.
+    /// Call stack: the tools being compiled, each called by the previous one.
     path: Vec<(String, Draft<'w>)>,
     done: HashMap<String, Done>,
 }
 
-/// A skill before what it calls is known.
+/// A skill before its callees are known.
 enum Draft<'w> {
-    /// It is as it was when its tool was compiled.
+    /// Its own files are unchanged since its tool was compiled.
     Known(&'w ComposedTool),
-    /// It declares a tool, and is to be compiled.
+    /// It declares a tool that has to be compiled.
     Text { text: String, declared: Value },
-    /// What became of it needs no other skill.
+    /// Its result does not depend on other skills.
     Outcome(Outcome),
 }
 
 struct Done {
     outcome: Outcome,
-    /// The tool as others call it, and its fingerprint; worked out when somebody does.
+    /// The tool as seen by its callers, with its fingerprint. Computed on demand.
     callable: OnceCell<Option<(ToolSpec, String)>>,
 }
 
@@ -147,7 +147,8 @@ impl Done {
 }
 
 impl<'w> Work<'w, '_> {
-    /// Compiles the skill of a tool, after all whose tools it calls. The way down is kept by hand: a chain may be as long as there are skills.
+    /// Compiles the skill of a tool after all its callees. Uses an explicit stack, since a chain of calls may be as
+    /// long as the number of skills.
     fn skill(&mut self, name: &str) {
         if !self.is_new(name) {
             return;
@@ -169,7 +170,7 @@ impl<'w> Work<'w, '_> {
         self.sources.contains_key(name) && !self.done.contains_key(name) && !self.path.iter().any(|open| open.0 == name)
     }
 
-    /// Begins with a skill, and gives what it calls.
+    /// Pushes a skill onto the stack and returns its callees.
     fn open(&mut self, name: &str) -> std::vec::IntoIter<String> {
         let source = self.sources[name];
         let known = self
@@ -187,7 +188,7 @@ impl<'w> Work<'w, '_> {
         called.into_iter()
     }
 
-    /// Ends with the skill that was begun last.
+    /// Pops a skill from the stack and stores its result.
     fn close(&mut self) {
         let Some((name, draft)) = self.path.pop() else { return };
         let source = self.sources[name.as_str()];
@@ -203,7 +204,7 @@ impl<'w> Work<'w, '_> {
         self.done.insert(name, Done { outcome, callable: OnceCell::new() });
     }
 
-    /// Whether everything that a known tool calls is as it was.
+    /// Returns whether the callees of a known tool are unchanged.
     fn is_unchanged(&self, known: &ComposedTool) -> bool {
         known.uses.iter().all(|(tool, was)| self.fingerprint(tool) == Some(was.as_str()))
     }
@@ -213,7 +214,7 @@ impl<'w> Work<'w, '_> {
             Ok(text) => text,
             Err(why) => return Draft::Outcome(Outcome::Broken(vec![unreadable("unreadable", why, None)])),
         };
-        // Whether it declares anything is asked of every skill, and most do not.
+        // Shortcut, since every skill is read and most do not declare a tool.
         if !text.contains("tool_schema") {
             return Draft::Outcome(Outcome::Plain);
         }
@@ -229,7 +230,7 @@ impl<'w> Work<'w, '_> {
         }
     }
 
-    /// A tool that steps may call, and its fingerprint.
+    /// Returns a tool that steps may call, with its fingerprint.
     fn callable(&self, tool: &str) -> Option<(&ToolSpec, &str)> {
         match self.done.get(tool) {
             Some(done) => done.callable().map(|(spec, fingerprint)| (spec, fingerprint.as_str())),
@@ -283,7 +284,7 @@ impl<'w> Work<'w, '_> {
         }))
     }
 
-    /// Tells which of the skills whose tools are called cannot be tools, and circles, and gives how deep the others are nested.
+    /// Reports callees that do not compile and call cycles. Returns the nesting depth of the others.
     fn called(&self, skill: &str, declaration: &Declaration, problems: &mut Problems<'_>) -> usize {
         let own = tool_name(skill);
         let open = || self.path.iter().map(|(name, _)| name.as_str()).chain([own.as_str()]);
@@ -298,7 +299,7 @@ impl<'w> Work<'w, '_> {
             }
             match self.done.get(&step.tool).map(|done| &done.outcome) {
                 Some(Outcome::Broken(inner)) => {
-                    // Where that is broken by another in turn, its message tells which.
+                    // The message of a broken callee already names the skill at the end of the chain.
                     let inner = inner.first().map(|first| match &*first.code {
                         "broken_tool" => first.message.clone(),
                         _ => format!("`{}` does not compile: {first}", step.tool),
@@ -319,7 +320,8 @@ impl<'w> Work<'w, '_> {
     fn check(&self, skill: &str, declaration: &Declaration, knows_input: bool, problems: &mut Problems<'_>) {
         let own = tool_name(skill);
         let called: BTreeSet<&str> = declaration.steps.iter().map(|step| step.tool.as_str()).collect();
-        // A tool that was told to be broken or in a circle is known by name, so that it is not told to be missing as well.
+        // Tools already reported as broken or cyclic get a permissive spec, so that they are not reported as missing
+        // as well.
         let is_told =
             |tool: &str| self.path.iter().any(|(open, _)| open == tool) || tool == own || self.is_broken(tool);
         let silent: Vec<ToolSpec> = called
@@ -351,7 +353,7 @@ impl<'w> Work<'w, '_> {
     }
 }
 
-/// Tells what is wrong with the schemas, and gives whether that of the input can be used.
+/// Reports problems of the schemas. Returns whether the input's schema is valid.
 fn check_schemas(declaration: &Declaration, value: &Value, problems: &mut Problems<'_>) -> bool {
     let at = join(POINTER, "input");
     let mut knows_input = schema::check(&declaration.input, &at, "the input", problems);
@@ -377,7 +379,7 @@ fn check_schemas(declaration: &Declaration, value: &Value, problems: &mut Proble
     knows_input
 }
 
-/// Whether a schema says anything about an object: fields that were written without `properties` do not.
+/// Returns whether a schema has keywords about objects. It does not if the fields were written without `properties`.
 fn describes_fields(schema: &serde_json::Map<String, Value>) -> bool {
     let keys = [
         "type",
@@ -405,7 +407,7 @@ fn unreadable(code: &'static str, message: String, line: Option<usize>) -> Probl
     }
 }
 
-/// Two skills whose tools have one alias: neither can be called by it, so the later one is refused.
+/// Refuses the later of two skills whose tools have the same alias, since the alias would be ambiguous.
 fn refuse_shared_aliases(outcomes: &mut BTreeMap<String, Outcome>) {
     let mut seen: HashMap<String, String> = HashMap::new();
     for (skill, outcome) in outcomes.iter_mut() {
@@ -424,7 +426,7 @@ fn refuse_shared_aliases(outcomes: &mut BTreeMap<String, Outcome>) {
     }
 }
 
-/// What tells one form of a tool from another: its schemas and its level, not its description.
+/// Hashes the interface of a tool: name, schemas and approval level, but not the description.
 fn fingerprint(spec: &ToolSpec) -> String {
     let told = serde_json::to_vec(&(&spec.name, &spec.input, &spec.output, spec.approval));
     hex_digest(&told.unwrap_or_default())

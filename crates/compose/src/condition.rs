@@ -1,4 +1,4 @@
-//! [`Condition`]: what a step's `when` asks.
+//! [`Condition`]: expression of a step's `when`.
 //!
 //! ```text
 //! condition  = all { "||" all }
@@ -7,8 +7,9 @@
 //! value      = "{{" reference "}}" | JSON string, number, true, false or null | "(" condition ")"
 //! ```
 //!
-//! A value alone asks whether there is something: `false`, `null`, `0`, an empty text, list or object are nothing. `<` and its like compare numbers
-//! with numbers and texts with texts; of anything else they are false.
+//! A value without a comparison is false if it is `false`, `null`, `0`, or an empty text, list or object. `<`, `<=`,
+//! `>` and `>=` compare two numbers or two texts. For other values they are false, except that equal values satisfy
+//! `<=` and `>=`.
 
 use std::cmp::Ordering;
 
@@ -20,7 +21,7 @@ use crate::{
     template::{TEMPLATE_BYTES, TemplateError, end_of},
 };
 
-/// How deep `!` and parentheses may stand in each other.
+/// Maximum nesting depth of `!` and parentheses.
 const MAX_DEPTH: usize = 32;
 
 /// A parsed condition.
@@ -50,7 +51,7 @@ enum Comparison {
 }
 
 impl Comparison {
-    /// Longer signs first, so that `<=` is not read as `<`.
+    /// Operators, longer ones first, so that `<=` is not read as `<`.
     const SIGNS: [(&str, Self); 6] = [
         ("==", Self::Equal),
         ("!=", Self::Unequal),
@@ -62,7 +63,7 @@ impl Comparison {
 
     fn holds(self, left: &Value, right: &Value) -> bool {
         let order = match (left, right) {
-            // Whole numbers of any size are themselves; as fractions the large ones would run together.
+            // Integers are compared exactly, since large ones would be rounded as floating-point numbers.
             (Value::Number(left), Value::Number(right)) => match (whole(left), whole(right)) {
                 (Some(left), Some(right)) => Some(left.cmp(&right)),
                 _ => left.as_f64().zip(right.as_f64()).and_then(|(left, right)| left.partial_cmp(&right)),
@@ -82,10 +83,10 @@ impl Comparison {
 }
 
 impl Condition {
-    /// Reads one.
+    /// Parses a condition.
     ///
     /// # Errors
-    /// The grammar of the module is not met, or a limit is passed.
+    /// The text does not match the grammar of the module, or exceeds a limit.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         if text.len() > TEMPLATE_BYTES {
             let message = format!("a condition may have {TEMPLATE_BYTES} bytes");
@@ -100,7 +101,7 @@ impl Condition {
         }
     }
 
-    /// The references in it, in order.
+    /// Returns its references, in order.
     #[must_use]
     pub fn references(&self) -> Vec<&Reference> {
         let mut found = Vec::new();
@@ -108,10 +109,10 @@ impl Condition {
         found
     }
 
-    /// Whether it holds.
+    /// Evaluates the condition.
     ///
     /// # Errors
-    /// A reference leads nowhere.
+    /// A reference cannot be resolved.
     pub fn holds(&self, scope: &Scope<'_>) -> Result<bool, Absent> {
         Ok(is_something(&self.root.value(scope)?))
     }
@@ -121,7 +122,7 @@ fn whole(number: &serde_json::Number) -> Option<i128> {
     number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
 }
 
-/// Whether a value alone makes a condition true.
+/// Returns whether a value without a comparison counts as true.
 fn is_something(value: &Value) -> bool {
     match value {
         Value::Null => false,

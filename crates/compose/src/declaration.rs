@@ -1,4 +1,4 @@
-//! [`Declaration`]: a `tool_schema` as its author wrote it, read into steps.
+//! [`Declaration`]: parsed form of a `tool_schema`.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -13,85 +13,85 @@ use crate::{
     template::{Template, TemplateError, is_name, is_template},
 };
 
-/// Steps that one skill may have.
+/// Maximum number of steps of a skill.
 pub const STEPS: usize = 64;
-/// How often a step that failed for what may pass is made again, unless it says otherwise; no step may ask for more.
+/// Default number of retries of a step after a transient failure. It is also the maximum that a step may set.
 pub const RETRIES: u32 = 2;
-/// The longest time that a step may ask for.
+/// Maximum timeout that a step may set.
 pub const STEP_TIMEOUT: Duration = Duration::from_secs(600);
-/// How deep a step's input may be nested.
+/// Maximum nesting depth of a step's input.
 const INPUT_DEPTH: usize = 16;
 
-/// The keys of a `tool_schema`.
+/// Valid keys of a `tool_schema`.
 const KEYS: [&str; 5] = ["description", "input", "output", "returns", "steps"];
-/// The keys of a step.
+/// Valid keys of a step.
 const STEP_KEYS: [&str; 8] = ["id", "tool", "input", "on_error", "retries", "for_each", "when", "timeout"];
 
-/// What a skill declares.
+/// A parsed `tool_schema`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declaration {
-    /// What the tool does, where that is not what the skill is for.
+    /// Description of the tool, if it differs from that of the skill.
     pub description: Option<String>,
-    /// The JSON Schema of the input.
+    /// JSON Schema of the input.
     pub input: Value,
-    /// The JSON Schema of the output, where there is one.
+    /// JSON Schema of the output, if declared.
     pub output: Option<Value>,
-    /// What the tool gives, where that is not the last step's output, and the key that says so: `output` or `returns`.
+    /// Result of the tool, if it is not the last step's output. The first element is its key: `output` or `returns`.
     pub returns: Option<(&'static str, Filling)>,
-    /// The steps, in order.
+    /// Steps, in order.
     pub steps: Vec<Step>,
 }
 
 /// One call of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Its name for later steps.
+    /// Name by which later steps refer to it.
     pub id: Option<String>,
-    /// The tool.
+    /// Name of the tool; empty if it is missing.
     pub tool: String,
-    /// What the tool is called with.
+    /// Input for the tool.
     pub input: Filling,
-    /// What follows when it fails.
+    /// Reaction to a failure.
     pub on_error: OnError,
-    /// How often it is made again.
+    /// Maximum number of retries after a transient failure.
     pub retries: u32,
-    /// Whether it is made for each element of a list.
+    /// True if it runs for each element of a list.
     pub loops: bool,
-    /// The list, where it could be read.
+    /// Reference to the list; `None` if it could not be parsed.
     pub for_each: Option<Template>,
-    /// Whether it is made.
+    /// Condition for running it.
     pub when: Option<Condition>,
-    /// How long one call may take.
+    /// Timeout of one call.
     pub timeout: Option<Duration>,
 }
 
-/// What follows when a step fails.
+/// Reaction to the failure of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OnError {
-    /// The run ends.
+    /// The run ends with the failure.
     #[default]
     Abort,
-    /// The step's output is `null`, and the run goes on.
+    /// The step's output is `null`, and the run continues.
     Skip,
 }
 
-/// A value whose texts are templates; keys are as they are.
+/// A value whose texts are templates. Keys are literal.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Filling {
-    /// A text.
+    /// A text with references.
     Text(Template),
-    /// A list.
+    /// A list of fillings.
     List(Vec<Filling>),
     /// An object, in the order of the file.
     Fields(Vec<(String, Filling)>),
-    /// Anything else.
+    /// Any other value.
     Constant(Value),
-    /// Something that was told to be wrong already.
+    /// A value whose problem was already reported.
     Unreadable,
 }
 
 impl Filling {
-    /// Every template in it, with its pointer behind `pointer`.
+    /// Calls `each` with every template in it and its JSON pointer, which starts with `pointer`.
     pub fn templates<'a>(&'a self, pointer: &str, each: &mut dyn FnMut(&str, &'a Template)) {
         match self {
             Self::Text(template) => each(pointer, template),
@@ -105,7 +105,7 @@ impl Filling {
         }
     }
 
-    /// The value that it is whatever the run, if it refers to nothing.
+    /// Returns the value if it has no references.
     #[must_use]
     pub fn constant(&self) -> Option<Value> {
         match self {
@@ -121,13 +121,13 @@ impl Filling {
     }
 }
 
-/// The tools that the steps of a `tool_schema` name, whatever else is wrong with it.
+/// Returns the tools named by the steps of a `tool_schema`, even if other parts of it are invalid.
 pub(crate) fn called(value: &Value) -> impl Iterator<Item = &str> {
     let steps = value.get("steps").and_then(Value::as_array).into_iter().flatten();
     steps.filter_map(|step| step.get("tool")?.as_str())
 }
 
-/// Reads what stands under `tool_schema`; what cannot be read is told and left out.
+/// Parses a `tool_schema`. Invalid parts are reported and skipped.
 pub(crate) fn read(value: &Value, at: &str, problems: &mut Problems<'_>) -> Option<Declaration> {
     let Some(fields) = value.as_object() else {
         problems.value(at, "not_an_object", "`tool_schema` is a map with `input` and `steps`", "");
@@ -145,7 +145,8 @@ pub(crate) fn read(value: &Value, at: &str, problems: &mut Problems<'_>) -> Opti
     Some(Declaration { description, input, output, returns, steps })
 }
 
-/// What `output` and `returns` say: the schema, and the key and value of the mapping. An `output` that holds a template is a mapping.
+/// Parses `output` and `returns`: the schema, and the mapping with its key. An `output` that contains a template is a
+/// mapping.
 fn output<'v>(
     fields: &'v Map<String, Value>,
     at: &str,
@@ -220,7 +221,7 @@ fn steps(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) -> 
     steps
 }
 
-/// Reads a step. What cannot be read of it is told, and it keeps its place, so that the others keep theirs.
+/// Parses a step. An invalid step is reported and keeps its index, so that references to later steps stay valid.
 fn step(value: &Value, at: &str, problems: &mut Problems<'_>) -> Step {
     let none = Map::new();
     let fields = value.as_object().unwrap_or_else(|| {
@@ -343,7 +344,7 @@ fn seconds(text: &str) -> Option<f64> {
     number.trim().parse::<f64>().ok().map(|number| number * factor)
 }
 
-/// The filling that a value is.
+/// Parses a value to a filling.
 fn filling(value: &Value, at: &str, depth: usize, problems: &mut Problems<'_>) -> Filling {
     if depth > INPUT_DEPTH {
         problems.value(at, "too_deep", format!("values may be nested {INPUT_DEPTH} deep"), "");

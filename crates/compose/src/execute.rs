@@ -19,22 +19,22 @@ use crate::{
     trace::{Failure, Status, Trace},
 };
 
-/// What a run is held to, all tools that it calls counted.
+/// Limits of a run, including all tools that it calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunLimits {
-    /// Calls of tools, each attempt counted.
+    /// Maximum number of tool calls, counting each attempt.
     pub calls: usize,
-    /// Elements that one loop may have.
+    /// Maximum number of elements of a loop.
     pub loop_items: usize,
-    /// Bytes that its inputs and outputs may have together.
+    /// Total size limit of its inputs and outputs, in bytes.
     pub bytes: usize,
-    /// Bytes of one tool's answer.
+    /// Size limit of one tool's answer, in bytes.
     pub answer_bytes: usize,
-    /// Milliseconds that it may take.
+    /// Time limit of the run, in milliseconds.
     pub millis: u64,
-    /// Milliseconds that one call may take, where the step says nothing.
+    /// Default timeout of one call, in milliseconds.
     pub call_millis: u64,
-    /// Milliseconds before a call is made again; the second time four times as many.
+    /// Delay before the first retry, in milliseconds. Quadruples for each further retry.
     pub back_off_millis: u64,
 }
 
@@ -52,29 +52,29 @@ impl Default for RunLimits {
     }
 }
 
-/// Who runs a tool, and what it may do.
+/// Environment and permissions of a run.
 pub struct Executor<'a> {
-    /// The tools that steps may call.
+    /// Host of the tools that steps may call.
     pub host: &'a dyn ToolHost,
-    /// The composed tools that there are.
+    /// All composed tools, which steps may call as well.
     pub composed: &'a [ComposedTool],
-    /// Whether who runs it may use a tool of this name. What is to be asked for takes a person's consent to the plan.
+    /// Returns the decision for a tool by name. `Ask` requires a person's consent to the plan.
     pub decision: &'a dyn Fn(&str) -> Decision,
-    /// What a person agreed to.
+    /// Highest approval level to which a person consented.
     pub approved: Approval,
-    /// The limits.
+    /// Limits of the run.
     pub limits: RunLimits,
-    /// Set when nobody waits for the run any more.
+    /// Cancellation flag, set when the caller no longer waits for the run.
     pub cancelled: &'a AtomicBool,
 }
 
-/// What all parts of one run share.
+/// State shared by all parts of one run.
 struct Shared<'e, 'a> {
     executor: &'e Executor<'a>,
     specs: HashMap<String, ToolSpec>,
     composed: HashMap<&'e str, &'e ComposedTool>,
     checks: RefCell<HashMap<String, std::rc::Rc<jsonschema::Validator>>>,
-    /// The levels of composed tools, by name, as far as they were asked for.
+    /// Approval levels of composed tools by name, computed on demand.
     levels: RefCell<HashMap<String, Approval>>,
     budget: Cell<usize>,
     calls: Cell<usize>,
@@ -82,13 +82,13 @@ struct Shared<'e, 'a> {
 }
 
 impl Executor<'_> {
-    /// Runs a tool. Whatever happens is in the trace.
+    /// Runs a tool. Failures are in the trace as well.
     #[must_use]
     pub fn run(&self, tool: &ComposedTool, input: Value) -> Trace {
         let shared = self.shared();
         let input = shared.whole_input(tool, input);
         let approval = shared.level(tool);
-        // Nobody is asked to agree to a run whose input is refused anyway.
+        // An invalid input fails without asking for consent.
         let fits = shared.judge(&tool.name, "input", &tool.input, &input).is_ok();
         match shared.refusal(tool, fits.then_some(approval)) {
             Some(refusal) => {
@@ -98,23 +98,24 @@ impl Executor<'_> {
         }
     }
 
-    /// What a run would do, as far as that is known before it: `{"tool","approval","input","tools","reaches","steps":[{"step","id","tool","approval","input","for_each","when","on_error",
-    /// "retries"}]}`. References that only the run can answer stay as they are written.
+    /// Returns the plan of a run, as far as it is known in advance:
+    /// `{"tool","approval","input","tools","reaches","steps":[{"step","id","tool","approval","input","for_each","when","on_error","retries"}]}`.
+    /// References that can only be resolved during the run remain as written.
     ///
     /// # Errors
-    /// The input is not what the tool takes, or what is stored of the tool cannot be read.
+    /// The input does not match the tool's schema, or the stored tool cannot be read.
     pub fn plan(&self, tool: &ComposedTool, input: Value) -> Result<Value, Failure> {
         plan::plan(&self.shared(), tool, input)
     }
 
-    /// The strictest level of what a tool calls, by the tools as they are now.
+    /// Returns the strictest approval level of all tools that a tool calls, in their current form.
     #[must_use]
     pub fn level(&self, tool: &ComposedTool) -> Approval {
         self.shared().level(tool)
     }
 
-    /// What a person's consent to a run holds for: `{"input","level","tools":{NAME: what it is now}}` of the tool and all below it. Another document
-    /// is another run.
+    /// Returns the document to which a person's consent to a run applies: `{"input","level","tools":{NAME: current
+    /// state}}` with the tool and everything below it. A run with a different document needs new consent.
     #[must_use]
     pub fn consent(&self, tool: &ComposedTool, input: &Value) -> Value {
         let shared = self.shared();

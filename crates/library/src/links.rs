@@ -1,4 +1,4 @@
-//! [`LinkPlan`]: the links and managed copies in agents' folders that a commit places, renews and removes.
+//! [`LinkPlan`]: links and managed copies in agents' folders that a commit creates, updates or removes.
 
 use std::{
     fmt,
@@ -9,110 +9,110 @@ use std::{
 use serde::{Deserialize, Serialize};
 use skill::SkillName;
 
-/// An agent's skills folder that is to show a skill.
+/// An agent's skills folder in which a skill should appear.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LinkTarget {
-    /// The folder, absolute, links resolved; it need not exist.
+    /// Absolute path with links resolved. The folder need not exist.
     pub folder: PathBuf,
-    /// Whether it gets a copy: for a host that does not follow links.
+    /// True to create a copy, for a host that does not follow links.
     pub copy: bool,
-    /// Whether a folder or link that shows a content of the skill is moved aside for the new one. Anything else
-    /// that has the name stays.
+    /// True to move aside a folder or link that already has a content of the skill. Anything else with the name is
+    /// kept.
     pub replaces: bool,
 }
 
 impl LinkTarget {
-    /// A folder that gets a link where its place is free.
+    /// Creates a target for a link, without replacing anything.
     #[must_use]
     pub fn link(folder: &Path) -> Self {
         Self { folder: folder.to_owned(), copy: false, replaces: false }
     }
 }
 
-/// An original that was moved aside for a link.
+/// A folder or link that was moved aside for a link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Original {
-    /// Its place in an agent's folder, absolute.
+    /// Absolute path in an agent's folder.
     pub path: PathBuf,
-    /// Its place below the library's folder in the home, as `originals/<operation>/<name>`.
+    /// Path below the library's folder in the home, as `originals/<operation>/<name>`.
     pub kept: String,
 }
 
 /// Changes of one skill's links in agents' folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LinkPlan {
-    /// Folders that are to show the skill.
+    /// Folders in which the skill should appear.
     pub targets: Vec<LinkTarget>,
-    /// Links and copies that go.
+    /// Paths of links and copies to remove.
     pub removed: Vec<PathBuf>,
-    /// Originals that come back to their places, once these are free.
+    /// Originals to restore once their paths are free.
     pub restored: Vec<Original>,
 }
 
-/// The outcome of a [`LinkPlan`].
+/// Result of applying a [`LinkPlan`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LinkChanges {
-    /// Links and copies that show the skill, new ones and those that stood there before.
+    /// Links and copies of the skill, both new and existing.
     pub placed: Vec<PathBuf>,
     /// Links and copies that were removed.
     pub removed: Vec<PathBuf>,
-    /// Places that were to be removed and hold something else than a link or copy of ours.
+    /// Paths that should be removed but contain something not created by skillhub.
     pub kept: Vec<PathBuf>,
-    /// Places that a link was to leave and where nothing was.
+    /// Paths that should be removed but do not exist.
     pub absent: Vec<PathBuf>,
     /// Originals that were moved aside.
     pub originals: Vec<Original>,
-    /// Originals that are in their places again.
+    /// Paths of originals that were restored.
     pub restored: Vec<PathBuf>,
-    /// Steps that failed, one sentence each; `doctor` names what they leave.
+    /// Failed steps, one sentence each. `doctor` reports what they left behind.
     pub warnings: Vec<String>,
 }
 
 /// Lines of a lock file that a commit changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockLines {
-    /// The lock file, absolute.
+    /// Absolute path of the lock file.
     pub path: PathBuf,
-    /// The entries, by the name of the skill in the file.
+    /// Changed entries. A name occurs once.
     pub entries: Vec<LockLine>,
 }
 
 /// One entry of a lock file after a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LockLine {
-    /// The name of the entry.
+    /// Name of the entry: the skill in the file.
     pub name: String,
-    /// A lock file with this entry alone; `None` where the entry goes.
+    /// Text of a lock file with only this entry; `None` to remove the entry.
     pub text: Option<String>,
 }
 
-/// A kind of change in an agent's folder.
+/// Kind of change in an agent's folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LinkAction {
-    /// A link is placed.
+    /// Create a link.
     Link,
-    /// A copy is placed, or renewed.
+    /// Create or update a copy.
     Copy,
-    /// A copy that stands there gets the new content.
+    /// Update an existing copy to the new content.
     Renew,
-    /// The link or copy goes.
+    /// Remove the link or copy.
     Remove,
-    /// An original comes back.
+    /// Restore an original.
     Restore,
 }
 
-/// One change in an agent's folder. The journal holds it, so that an interrupted operation is completed.
+/// One change in an agent's folder, stored in the journal so that an interrupted operation is completed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LinkStep {
-    /// The skill.
+    /// Name of the skill.
     pub skill: String,
-    /// The place in the agent's folder, absolute.
+    /// Absolute path in the agent's folder.
     pub path: PathBuf,
-    /// The change.
+    /// Kind of change at that path.
     pub action: LinkAction,
-    /// Where the original is kept: of `Link` and `Copy` one that may be moved aside, of `Restore` the one that
-    /// comes back.
+    /// Location of the original. For `Link` and `Copy`, an existing entry may be moved there; for `Restore`, it is
+    /// moved back from there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original: Option<String>,
 }
@@ -125,13 +125,13 @@ pub struct Linker(Arc<FindTargets>);
 type FindTargets = dyn Fn(&Path, &SkillName) -> Vec<LinkTarget> + Send + Sync;
 
 impl Linker {
-    /// A linker that calls this function with a library's resolved path and a skill.
+    /// Creates a linker that calls this function with a library's resolved path and a skill.
     #[must_use]
     pub fn new(find: impl Fn(&Path, &SkillName) -> Vec<LinkTarget> + Send + Sync + 'static) -> Self {
         Self(Arc::new(find))
     }
 
-    /// The folders for a skill, without the library itself.
+    /// Returns the folders for a skill, without the library itself.
     pub(crate) fn targets(&self, library: &Path, skill: &SkillName) -> Vec<LinkTarget> {
         (self.0)(library, skill).into_iter().filter(|target| target.folder != library).collect()
     }

@@ -1,4 +1,4 @@
-//! [`resolve`]: the identity of a library's folder; and [`Scope`], whose skills it holds.
+//! [`resolve`]: canonical paths that identify libraries; [`Scope`]: level to which a library belongs.
 
 use std::{
     io,
@@ -7,20 +7,20 @@ use std::{
 
 use serde::Serialize;
 
-/// Whose skills a library holds; project goes before user, built-in comes last.
+/// Level to which a library's skills belong. Project takes precedence over user, user over built-in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
-    /// Those of one project.
+    /// Skills of one project.
     Project,
-    /// Those of one user.
+    /// Skills of one user.
     User,
-    /// Those inside the program; they cannot be changed.
+    /// Skills inside the program, which cannot be changed.
     Builtin,
 }
 
 impl Scope {
-    /// The scope's word.
+    /// Returns the name used in output and JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -31,11 +31,11 @@ impl Scope {
     }
 }
 
-/// An absolute path with links resolved, also when its end does not exist yet: what a library is known
-/// by, and how paths that a user names are compared.
+/// Resolves a path to an absolute one without links, even if its end does not exist yet. This path identifies a
+/// library, and paths given by users are compared in this form.
 ///
 /// # Errors
-/// What the system said of the part that exists.
+/// Returns the I/O error for the part that exists.
 #[expect(clippy::disallowed_methods, reason = "a library's identity is its resolved path; nothing is read or written")]
 pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
@@ -49,8 +49,7 @@ pub fn resolve(path: &Path) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// A real path with the names of what does not exist yet added; `..` takes one away, as it will when
-/// they exist.
+/// Appends missing components to a real path. `..` removes a component, as it will once they exist.
 fn below(mut real: PathBuf, rest: &Path) -> PathBuf {
     for component in rest.components() {
         match component {

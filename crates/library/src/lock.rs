@@ -1,4 +1,4 @@
-//! [`LibraryLock`]: one lock a library, across processes, gone when its holder is.
+//! [`LibraryLock`]: lock of a library across processes, released when its holder exits.
 
 use std::{
     fs::{File, TryLockError},
@@ -13,38 +13,38 @@ use thiserror::Error;
 
 use crate::disk::overwrite;
 
-/// The file of the lock that commits hold.
+/// File of the lock for commits.
 const COMMIT: &str = "lock";
 
-/// The file of the lock that those hold who were overtaken, from one attempt to the next.
+/// File of the retry lock, held between attempts by a writer that lost a race.
 const TURN: &str = "turn";
 
-/// How long one who has just come waits before it tries again; half as long each time, so that those
-/// who wait longest try most often and one who comes again and again does not keep the others out.
+/// Pause before the second attempt. It is halved each time down to the shortest pause, so that the longest waiting
+/// process tries most often and a process that takes the lock repeatedly does not starve the others.
 const FIRST_PAUSE: Duration = Duration::from_millis(16);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// Bytes of the holder's note that are read.
+/// Limit for reading the holder's note, in bytes.
 const NOTE_BYTES: u64 = 512;
 
-/// Words of the holder's command that its note has at most, the program's name among them.
+/// Maximum number of words of the holder's command in its note, including the program's name.
 const COMMAND_WORDS: usize = 3;
 
-/// Why a lock was not had.
+/// Reason why a lock was not acquired.
 #[derive(Debug, Error)]
 pub enum LockError {
-    /// Someone else held it all the time.
+    /// Another process held it until the timeout.
     #[error("the library is locked by {holder}")]
     Locked {
-        /// Who, as the holder wrote it.
+        /// Description of the holder, as written by itself.
         holder: String,
     },
-    /// The system refused.
+    /// The lock file cannot be opened or locked.
     #[error("the library cannot be locked: {0}")]
     Io(#[from] io::Error),
 }
 
-/// The right to commit to a library, until dropped. The system gives it back when the process dies.
+/// Exclusive right to commit to a library, released on drop. The system releases it when the process dies.
 #[derive(Debug)]
 pub struct LibraryLock {
     _file: File,
@@ -54,17 +54,17 @@ impl LibraryLock {
     /// Takes the lock, waiting for at most `wait`.
     ///
     /// # Errors
-    /// [`LockError`]
+    /// Returns [`LockError`] on timeout or an I/O error.
     pub fn acquire(dir: &Dir, wait: Duration) -> Result<Self, LockError> {
         Self::acquire_file(dir, COMMIT, wait)
     }
 
-    /// Whether someone holds the lock at this moment; no where that cannot be known.
+    /// Returns whether the lock is held at this moment. False if that is unknown.
     pub fn is_held(dir: &Dir) -> bool {
         Self::is_file_held(dir, COMMIT)
     }
 
-    /// Whether somebody who was overtaken has the turn at this moment; no where that cannot be known.
+    /// Returns whether the retry lock is held at this moment. False if that is unknown.
     pub fn is_turn_held(dir: &Dir) -> bool {
         Self::is_file_held(dir, TURN)
     }
@@ -74,10 +74,10 @@ impl LibraryLock {
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
-    /// Takes the turn among those who were overtaken, waiting for at most `wait`.
+    /// Takes the retry lock, waiting for at most `wait`.
     ///
     /// # Errors
-    /// [`LockError`]
+    /// Returns [`LockError`] on timeout or an I/O error.
     pub fn acquire_turn(dir: &Dir, wait: Duration) -> Result<Self, LockError> {
         Self::acquire_file(dir, TURN, wait)
     }
@@ -100,26 +100,26 @@ impl LibraryLock {
             }
             pause = (pause / 2).max(SHORTEST_PAUSE);
         }
-        // Who holds it is said in a message and decides nothing.
+        // The holder's note is for messages only.
         let _best_effort = write_holder(&mut file);
         Ok(Self { _file: file })
     }
 }
 
-/// Notes who holds the lock, for the message to those who wait; nothing is decided by it.
+/// Writes the note of the holder, which is only used in messages to waiting processes.
 fn write_holder(file: &mut File) -> io::Result<()> {
     let arguments: Vec<String> = std::env::args_os().map(|argument| argument.to_string_lossy().into_owned()).collect();
     let note = format!("process {}\ncommand {}\nsince {}\n", std::process::id(), command(&arguments), now());
     overwrite(file, note.as_bytes())
 }
 
-/// The time to the second.
+/// Returns the current time, truncated to seconds.
 fn now() -> Timestamp {
     let now = Timestamp::now();
     Timestamp::from_second(now.as_second()).unwrap_or(now)
 }
 
-/// The program and the words of its command, without flags and what may be somebody's text.
+/// Returns the program and the words of its command, without flags and without text that may be private.
 fn command(arguments: &[String]) -> String {
     let (program, rest) =
         arguments.split_first().map_or(("", &[] as &[String]), |(first, rest)| (first.as_str(), rest));
@@ -133,8 +133,8 @@ fn is_word(text: &str) -> bool {
     (1..=24).contains(&text.len()) && !text.starts_with('-') && text.chars().all(is_plain)
 }
 
-/// Who holds the lock, or held it last, as its file says; `None` where it does not say. Every part is
-/// held to its form, since anything may stand in the file.
+/// Reads the note of the current or last holder; `None` if it is missing or invalid. Every part is validated, since
+/// the file may contain anything.
 fn read_holder(file: &mut File) -> Option<String> {
     let mut bytes = Vec::new();
     file.rewind().and_then(|()| file.take(NOTE_BYTES).read_to_end(&mut bytes)).ok()?;
@@ -149,8 +149,8 @@ fn read_holder(file: &mut File) -> Option<String> {
     Some(format!("process {process}{command}{since}"))
 }
 
-/// Who is noted in the lock file of a folder, and whether the lock is held now; `None` where nobody ever
-/// held it.
+/// Returns the holder noted in the lock file of a folder, and whether the lock is held now. `None` if it was never
+/// held.
 pub(crate) fn last_holder(dir: &Dir) -> io::Result<Option<(String, bool)>> {
     let mut file = match dir.open(COMMIT) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -1,4 +1,4 @@
-//! [`move_aside`]: folders and links of others that a link of ours replaces, kept whole in the home.
+//! [`move_aside`]: keeps folders and links of others in the home when a link replaces them.
 
 use std::{io, time::Duration};
 
@@ -6,13 +6,13 @@ use cap_std::fs::{Dir, OpenOptions};
 
 use crate::disk::sync_folder;
 
-/// The folder of a library's folder in the home that holds originals, one folder an operation.
+/// Folder for originals in a library's folder of the home, with one subfolder per operation.
 pub(crate) const FOLDER: &str = "originals";
 
-/// How long an original is kept: 90 days.
+/// Retention period of an original: 90 days.
 pub(crate) const KEPT: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// The name below a library's folder in the home under which an operation keeps an original.
+/// Returns the path of an original, relative to the library's folder in the home.
 pub(crate) fn name(operation: &str, skill: &str, count: usize) -> String {
     let number = if count == 0 { String::new() } else { format!("-{}", count + 1) };
     format!("{FOLDER}/{operation}/{skill}{number}")
@@ -21,12 +21,12 @@ pub(crate) fn name(operation: &str, skill: &str, count: usize) -> String {
 /// Moves a folder or link out of an agent's folder to `kept` below the library's folder in the home.
 ///
 /// # Errors
-/// What the system said; the original is then where it was.
+/// Returns the I/O error; the original is then in its original place.
 pub(crate) fn move_aside(agent: &Dir, name: &str, own: &Dir, kept: &str) -> io::Result<()> {
     let folder = kept.rsplit_once('/').map_or(FOLDER, |(folder, _)| folder);
     if !own.is_dir(folder) {
         own.create_dir_all(folder)?;
-        // The folder outlives a loss of power before the original is in it.
+        // Sync the new folder before the original is moved into it, so that both survive a power loss.
         sync_folder(&own.open_dir(FOLDER)?)?;
         sync_folder(own)?;
     }
@@ -34,26 +34,26 @@ pub(crate) fn move_aside(agent: &Dir, name: &str, own: &Dir, kept: &str) -> io::
     sync_folder(&own.open_dir(folder)?)
 }
 
-/// Moves an original back to its place, which must be free.
+/// Moves an original back to its path, which must be free.
 ///
 /// # Errors
-/// What the system said; the original is then where it was kept.
+/// Returns the I/O error; the original is then still in the home.
 pub(crate) fn move_back(own: &Dir, kept: &str, agent: &Dir, name: &str) -> io::Result<()> {
     if agent.symlink_metadata(name).is_ok() {
         return Err(io::ErrorKind::AlreadyExists.into());
     }
     move_entry((own, kept), (agent, name))?;
     if let Some((folder, _)) = kept.rsplit_once('/') {
-        // The folder of an operation goes with its last original.
+        // Remove the folder of an operation with its last original.
         let _not_empty = own.remove_dir(folder);
     }
     Ok(())
 }
 
-/// Removes the originals of operations that are older than [`KEPT`], and gives how many operations these were.
+/// Removes the originals of operations older than [`KEPT`] and returns the number of operations.
 ///
 /// # Errors
-/// What the system said.
+/// Returns the I/O error.
 pub(crate) fn remove_old(own: &Dir) -> io::Result<usize> {
     let Ok(folder) = own.open_dir(FOLDER) else { return Ok(0) };
     let mut removed = 0;
@@ -68,7 +68,7 @@ pub(crate) fn remove_old(own: &Dir) -> io::Result<usize> {
     Ok(removed)
 }
 
-/// Renames an entry, or copies and removes it where the two folders are on different file systems.
+/// Renames an entry, or copies and removes it if the two folders are on different file systems.
 fn move_entry((from, name): (&Dir, &str), (to, target): (&Dir, &str)) -> io::Result<()> {
     match from.rename(name, to, target) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
@@ -89,7 +89,7 @@ fn remove_entry(dir: &Dir, name: &str) -> io::Result<()> {
     }
 }
 
-/// Copies a file, a link as a link, or a folder with everything below it, modes included.
+/// Copies a file, a link as a link, or a folder recursively, including modes.
 fn copy_entry((from, name): (&Dir, &str), (to, target): (&Dir, &str)) -> io::Result<()> {
     let metadata = from.symlink_metadata(name)?;
     if metadata.is_symlink() {

@@ -1,11 +1,10 @@
-//! [`Outcome`]: one line of the log of how runs with a skill went.
+//! [`Outcome`]: one line of the log of runs with a skill.
 //!
-//! `outcomes/<skill>.jsonl` in the library's folder of the home. Lines are only ever added, by any number of
-//! processes at once: a writer holds the file's lock, reads what others added since it looked last, leaves
-//! out what is there already (one line a run and kind of event), and writes the rest in one go. A line without
-//! its end is what a killed process left of one that it never reported, and goes. A line that cannot be read
-//! stays and is counted, and what stands before and behind it counts as before. Nothing is synced: a
-//! power loss may take the newest outcomes, and no decision rests on what is not there.
+//! The log is `outcomes/<skill>.jsonl` in the library's folder of the home. It is append-only and shared by any
+//! number of processes. A writer takes the file's lock, reads the lines added by others, skips duplicates (one line
+//! per run and kind of event), and writes the rest with a single call. An unterminated line is the unreported write
+//! of a killed process and is dropped. An unreadable line is kept and counted, and the lines around it remain valid.
+//! Nothing is synced: a power loss may lose the newest outcomes, and no decision depends on missing ones.
 
 use std::{
     collections::HashSet,
@@ -22,39 +21,39 @@ use crate::{disk::read_bounded, revision::RevisionId};
 
 const FOLDER: &str = "outcomes";
 
-/// Bytes that the outcomes of one skill may take; what is larger is refused, and nothing is dropped.
+/// Size limit of the outcomes of one skill, in bytes. Larger logs are refused; nothing is dropped.
 pub const SKILL_BYTES: u64 = 256 << 20;
 
-/// Bytes of the longest run or task.
+/// Maximum length of a run or task id, in bytes.
 pub const ID_BYTES: usize = 200;
 
-/// Bytes of the longest source.
+/// Maximum length of a source, in bytes.
 pub const SOURCE_BYTES: usize = 100;
 
-/// The largest number that every reader of JSON keeps as it is.
+/// Largest integer that every JSON parser represents exactly (2^53 - 1).
 pub const LARGEST_NUMBER: u64 = (1 << 53) - 1;
 
-/// What happened in a run.
+/// Kind of event in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutcomeKind {
     /// The agent read the skill.
     Activated,
-    /// What was to be done was done.
+    /// The task was completed.
     Completed,
-    /// It was not.
+    /// The task failed.
     Failed,
-    /// The run was stopped before it came to an end.
+    /// The run was stopped before its end.
     Aborted,
-    /// Somebody had to put right what the run did.
+    /// Somebody had to correct the result of the run.
     Corrected,
 }
 
 impl OutcomeKind {
-    /// All of them.
+    /// All kinds, in order.
     pub const ALL: [Self; 5] = [Self::Activated, Self::Completed, Self::Failed, Self::Aborted, Self::Corrected];
 
-    /// The kind's word.
+    /// Returns the word used in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -66,14 +65,14 @@ impl OutcomeKind {
         }
     }
 
-    /// The kind of a word, if there is one.
+    /// Parses the word of a kind; `None` if it is unknown.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// How the program knows of an outcome.
+/// Source of the knowledge of an outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
@@ -88,77 +87,78 @@ pub enum Basis {
     Person,
 }
 
-/// How one run with one revision of a skill went, or a part of that.
+/// Result of one run with one revision of a skill, or one event of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
-    /// The format's version.
+    /// Version of the format, currently 1.
     pub v: u32,
-    /// What happened. With the run it stands first, so that doubles are found without reading all of a line.
+    /// Kind of event. It is serialised before the other fields together with the run, so that duplicates are found
+    /// without parsing the whole line.
     pub event: OutcomeKind,
-    /// The run.
+    /// Id of the run, at most [`ID_BYTES`].
     pub run: String,
-    /// When it happened, RFC 3339 in UTC. It may be told later.
+    /// Time of the event, RFC 3339 in UTC. It may be reported later.
     pub ts: String,
-    /// The skill.
+    /// Name of the skill.
     pub skill: String,
-    /// The revision that the run had.
+    /// Revision used by the run.
     pub revision: RevisionId,
-    /// Milliseconds that it took.
+    /// Duration in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
-    /// Tokens that the model read.
+    /// Number of tokens read by the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_in: Option<u64>,
-    /// Tokens that it wrote.
+    /// Number of tokens written by the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_out: Option<u64>,
-    /// What was to be done: runs with one task are no independent ones.
+    /// Id of the task. Runs with the same task are not statistically independent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// Who tells it.
+    /// Name of the reporter, such as a host or an actor, at most [`SOURCE_BYTES`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// The actor that reported it, as `kind:id`. The program sets it, and earlier builds left it out.
+    /// Actor that reported it, as `kind:id`. Set by the program; missing in data of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<String>,
-    /// How the program knows of it. Earlier builds left it out.
+    /// Source of the knowledge of it. Missing in data of earlier builds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
-    /// The conversation of the run.
+    /// Conversation of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
-    /// The connection over which it was reported had changed the skill before.
+    /// True if the connection that reported it had changed the skill before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub by_author: bool,
 }
 
-/// Why an outcome is not taken.
+/// Reason why an outcome is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum OutcomeFault {
-    /// A text that is empty, too long, or has a character that shows as nothing.
+    /// A text that is empty, too long, or contains an invisible character.
     #[error("its {field} has to have 1 to {limit} bytes and no control characters")]
     Text {
-        /// Which.
+        /// Name of the field.
         field: &'static str,
-        /// How many bytes it may have.
+        /// Maximum length in bytes.
         limit: usize,
     },
-    /// A number that not every reader keeps as it is.
+    /// A number that not every JSON parser represents exactly.
     #[error("its {0} is larger than {LARGEST_NUMBER}")]
     Number(&'static str),
-    /// A time that is none.
+    /// A malformed time.
     #[error("its ts is no time; write it as in 2026-01-31T12:00:00Z")]
     Time,
-    /// A version of the format that this one does not write.
+    /// An unsupported version of the format.
     #[error("its v is {0}, and has to be 1")]
     Version(u32),
 }
 
 impl Outcome {
-    /// Whether it may be stored.
+    /// Checks that it may be stored.
     ///
     /// # Errors
-    /// [`OutcomeFault`]
+    /// Returns [`OutcomeFault`] for the first invalid field.
     pub fn check(&self) -> Result<(), OutcomeFault> {
         if self.v != 1 {
             return Err(OutcomeFault::Version(self.v));
@@ -175,7 +175,7 @@ impl Outcome {
         }
     }
 
-    /// When it happened.
+    /// Parses the time of the event.
     #[must_use]
     pub fn time(&self) -> Option<Timestamp> {
         self.ts.parse().ok()
@@ -191,30 +191,30 @@ fn check_text(field: &'static str, text: Option<&String>, limit: usize) -> Resul
     }
 }
 
-/// Control characters, and those that turn the direction of what follows.
+/// Returns whether a character is a control character or changes the text direction.
 fn is_unseen(c: char) -> bool {
     c.is_control() || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// What the log of a skill has.
+/// Content of the log of a skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outcomes {
-    /// The outcomes, as they were recorded; of doubles the first.
+    /// Outcomes in the order of recording. Only the first of duplicates is kept.
     pub outcomes: Vec<Outcome>,
-    /// Lines that cannot be read.
+    /// Number of unreadable lines.
     pub unreadable: usize,
 }
 
-/// What a recording did.
+/// Result of recording outcomes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Recorded {
-    /// Outcomes that the log has since.
+    /// Number of outcomes that were added.
     pub new: usize,
-    /// Outcomes that it had already.
+    /// Number of outcomes that were in the log already.
     pub doubles: usize,
 }
 
-/// Adds to the log of one skill, and remembers what the log has.
+/// Appends to the log of one skill, and keeps an index of its entries for detecting duplicates.
 #[derive(Debug)]
 pub struct OutcomeWriter {
     file: std::fs::File,
@@ -222,7 +222,7 @@ pub struct OutcomeWriter {
     read_to: u64,
 }
 
-/// The part of a line that tells doubles apart.
+/// The fields of a line that identify duplicates.
 #[derive(Deserialize)]
 struct Key<'a> {
     #[serde(borrow)]
@@ -231,7 +231,7 @@ struct Key<'a> {
 }
 
 impl Key<'_> {
-    /// That of a line, whoever wrote it.
+    /// Extracts the key of a line, whoever wrote it.
     fn of(line: &[u8]) -> Option<(OutcomeKind, Box<str>)> {
         Self::at_the_beginning(line).or_else(|| {
             let Key { run, event } = serde_json::from_slice(line).ok()?;
@@ -239,7 +239,7 @@ impl Key<'_> {
         })
     }
 
-    /// That of a line as we write it, with a run that needs no escapes.
+    /// Extracts the key without parsing JSON, for lines as written by this program whose run needs no escapes.
     fn at_the_beginning(line: &[u8]) -> Option<(OutcomeKind, Box<str>)> {
         let quoted = |text: &'_ [u8]| text.iter().position(|byte| matches!(byte, b'"' | b'\\'));
         let event = line.strip_prefix(br#"{"v":1,"event":""#)?;
@@ -253,7 +253,7 @@ impl Key<'_> {
 }
 
 impl OutcomeWriter {
-    /// That of a skill, below the library's own folder.
+    /// Opens the writer of a skill. `own` is the library's folder in the home.
     pub(crate) fn below(own: &Dir, skill: &SkillName) -> io::Result<Self> {
         if own.symlink_metadata(FOLDER).is_err() {
             own.create_dir_all(FOLDER)?;
@@ -268,10 +268,10 @@ impl OutcomeWriter {
         Ok(Self { file, known: HashSet::new(), read_to: 0 })
     }
 
-    /// Adds those that the log does not have yet. All of a call are there for every reader, or none.
+    /// Adds the outcomes that the log does not have yet. Readers see all outcomes of a call or none.
     ///
     /// # Errors
-    /// One may not be stored, the log is full, or the system refused.
+    /// An outcome is invalid, the log is full, or an I/O error.
     pub fn append(&mut self, outcomes: &[Outcome]) -> io::Result<Recorded> {
         for outcome in outcomes {
             outcome.check().map_err(|fault| io::Error::new(io::ErrorKind::InvalidInput, fault))?;
@@ -307,7 +307,7 @@ impl OutcomeWriter {
         Ok(recorded)
     }
 
-    /// Reads what others added, takes away a line without its end, and says how long the log is.
+    /// Reads lines added by others, drops an unterminated line, and returns the length of the log.
     fn catch_up(&mut self) -> io::Result<u64> {
         let len = self.file.metadata()?.len();
         if len < self.read_to {
@@ -335,7 +335,7 @@ fn file_name(skill: &SkillName) -> String {
     format!("{skill}.jsonl")
 }
 
-/// When an outcome of any skill was recorded last.
+/// Returns the time at which the last outcome of any skill was recorded.
 pub(crate) fn last_recorded(own: &Dir) -> io::Result<Option<Timestamp>> {
     let Some(folder) = folder(own)? else { return Ok(None) };
     let mut newest = None;
@@ -354,7 +354,7 @@ fn folder(own: &Dir) -> io::Result<Option<Dir>> {
     }
 }
 
-/// The log of a skill; one that is there and cannot be read is never taken for empty.
+/// Reads the log of a skill. A log that exists and cannot be read is an error and never treated as empty.
 pub(crate) fn read(own: &Dir, skill: &SkillName) -> io::Result<Outcomes> {
     let Some(folder) = folder(own)? else { return Ok(Outcomes::default()) };
     let Some(bytes) = read_whole(&folder, &file_name(skill))? else { return Ok(Outcomes::default()) };
@@ -373,10 +373,10 @@ pub(crate) fn read(own: &Dir, skill: &SkillName) -> io::Result<Outcomes> {
     Ok(found)
 }
 
-/// A log that others write to meanwhile; a part of a line at its end is none yet.
+/// Reads a log while others append to it. The caller ignores an unterminated last line.
 fn read_whole(folder: &Dir, name: &str) -> io::Result<Option<Vec<u8>>> {
     if let Ok(file) = folder.open(name).map(File::into_std) {
-        // Whoever holds the lock is about to write whole lines; without it the last one may be cut.
+        // The holder of the lock writes complete lines. Without the lock, the last line may be truncated.
         let _or_without = file.lock_shared();
         return read_bounded(folder, name, SKILL_BYTES);
     }

@@ -1,13 +1,14 @@
-//! [`check_home`]: whether another user could change a home, and with it what skillhub runs and believes.
+//! [`check_home`]: checks that other users cannot change a home, and with it the configuration and data that skillhub
+//! trusts.
 
 use std::path::Path;
 
 use crate::place_error::PlaceError;
 
-/// Refuses a home that another user owns or can write to; one that does not exist passes.
+/// Refuses a home that another user owns or can write to. A missing home passes.
 ///
-/// The folder, the folders above it, and the files directly in it are checked. Files of a home that nobody else can
-/// enter are safe whatever their mode; `config.toml` is checked all the same, since it may be a link to a file elsewhere.
+/// The folder, the folders above it, and the files directly in it are checked. If nobody else can enter the home, its
+/// files are safe whatever their mode. `config.toml` is still checked, since it may be a link to a file outside.
 pub(crate) fn check_home(home: &Path) -> Result<(), PlaceError> {
     refuse_foreign(home)?;
     refuse_shared(home)?;
@@ -18,7 +19,7 @@ pub(crate) fn check_home(home: &Path) -> Result<(), PlaceError> {
     entries(home).iter().try_for_each(|name| check_entry(&home.join(name)))
 }
 
-/// Refuses a library to which other users can write, or whose folder `own` in the home they can write to.
+/// Refuses a library that other users can write to, or whose folder `own` in the home they can write to.
 pub(crate) fn check_library(library: &Path, own: &Path, home: &Path) -> Result<(), PlaceError> {
     refuse_shared(library)?;
     if is_private(home) {
@@ -28,7 +29,7 @@ pub(crate) fn check_library(library: &Path, own: &Path, home: &Path) -> Result<(
     entries(own).iter().try_for_each(|name| check_entry(&own.join(name)))
 }
 
-/// The names in a folder; none where it cannot be listed.
+/// Returns the names in a folder. Empty if the folder cannot be listed.
 fn entries(folder: &Path) -> Vec<std::ffi::OsString> {
     use cap_std::{ambient_authority, fs::Dir};
     let dir = Dir::open_ambient_dir(folder, ambient_authority()).and_then(|dir| dir.entries());
@@ -51,10 +52,10 @@ mod unix {
 
     const GROUP_WRITES: u32 = 0o020;
     const ALL_WRITE: u32 = 0o002;
-    /// In a folder with this bit only the owner of an entry renames or removes it.
+    /// Sticky bit: in a folder with it, only the owner of an entry can rename or remove the entry.
     const STICKY: u32 = 0o1000;
 
-    /// Refuses a folder that another user owns; one that does not exist passes.
+    /// Refuses a folder that another user owns. A missing folder passes.
     pub(crate) fn refuse_foreign(path: &Path) -> Result<(), PlaceError> {
         match stat(path) {
             Ok(stat) if stat.st_uid != rustix::process::geteuid().as_raw() => {
@@ -64,7 +65,7 @@ mod unix {
         }
     }
 
-    /// Refuses a file or folder that other users can write; one that does not exist passes.
+    /// Refuses a file or folder that other users can write. A missing one passes.
     pub(super) fn refuse_shared(path: &Path) -> Result<(), PlaceError> {
         match stat(path) {
             Ok(stat) if is_writable_by_others(mode(&stat), stat.st_gid) => Err(shared(path, &stat)),
@@ -72,7 +73,8 @@ mod unix {
         }
     }
 
-    /// Refuses a path of which anybody can rename a part. Groups of the folders above are an administrator's choice.
+    /// Refuses a path of which anybody can rename a component. Group write permission on parent folders is left to
+    /// the administrator.
     pub(super) fn refuse_replaceable(path: &Path) -> Result<(), PlaceError> {
         let Ok(real) = resolve(path) else { return Ok(()) };
         for folder in real.ancestors().skip(1) {
@@ -84,7 +86,8 @@ mod unix {
         Ok(())
     }
 
-    /// Refuses a file, also behind a link, that others can write or that belongs to neither the user nor the superuser.
+    /// Refuses a file, also behind a link, that others can write or that belongs to neither the user nor the
+    /// superuser.
     pub(super) fn check_entry(path: &Path) -> Result<(), PlaceError> {
         match stat(path) {
             Ok(stat) if stat.st_uid == 0 => refuse_shared(path),
@@ -93,18 +96,18 @@ mod unix {
         }
     }
 
-    /// Whether nobody else can enter a folder.
+    /// Returns whether nobody else can enter a folder.
     pub(super) fn is_private(folder: &Path) -> bool {
         stat(folder).is_ok_and(|stat| mode(&stat) & 0o077 == 0)
     }
 
-    /// Whether a mode lets others write: everybody, or a group that has other members than the user.
+    /// Returns whether a mode lets others write: everybody, or a group with members other than the user.
     pub(crate) fn is_writable_by_others(mode: u32, gid: u32) -> bool {
         mode & ALL_WRITE != 0 || (mode & GROUP_WRITES != 0 && !is_own_group(gid))
     }
 
-    /// Whether a group is the user's private one, as systems make it with an account: the primary group, with the
-    /// user's name and no further members. Of an account that the system does not know, the number decides.
+    /// Returns whether a group is the user's private group, which systems create with an account: the primary group,
+    /// with the user's name and no other members. If the account is unknown to the system, equal ids decide.
     fn is_own_group(gid: u32) -> bool {
         let uid = rustix::process::geteuid().as_raw();
         let group = Group::from_gid(Gid::from_raw(gid)).ok().flatten();

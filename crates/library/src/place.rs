@@ -1,6 +1,6 @@
-//! [`AgentDir`]: an agent's skills folder, where skillhub places links to a library's skills.
+//! [`AgentDir`]: an agent's skills folder, in which skillhub creates links to a library's skills.
 //!
-//! It can place and remove, nothing else; what stands there already and is not ours is left alone.
+//! It can only add and remove entries. Existing entries that skillhub did not create are not touched.
 
 use std::{
     io,
@@ -20,27 +20,27 @@ use crate::{
     place_error::PlaceError,
 };
 
-/// What version control keeps a history in.
+/// Folders of version control systems that contain a history.
 const REPOSITORIES: [&str; 3] = [".git", ".hg", ".svn"];
 
-/// The capability to place skills in one agent's folder.
+/// Capability to add skills to one agent's folder and remove them.
 #[derive(Debug)]
 pub struct AgentDir {
     path: PathBuf,
     dir: Dir,
 }
 
-/// What placing a skill came to.
+/// Result of adding a skill to an agent's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Placed {
-    /// It was placed at this path.
+    /// It was created at this path.
     New(PathBuf),
-    /// It stood there already.
+    /// It already existed at this path.
     Already(PathBuf),
 }
 
 impl Placed {
-    /// Where it stands.
+    /// Returns the path of the link or copy.
     #[must_use]
     pub fn path(&self) -> &Path {
         match self {
@@ -49,58 +49,58 @@ impl Placed {
     }
 }
 
-/// Why a skill could not be placed in, or taken from, an agent's folder.
+/// Reason why a skill could not be added to an agent's folder or removed from it.
 #[derive(Debug, Error)]
 pub enum PlaceLinkError {
-    /// Something that is not ours stands there.
+    /// The path is occupied by something that skillhub did not create.
     #[error("{0:?} is there already and was not placed by skillhub")]
     Occupied(PathBuf),
     /// The agent's folder cannot be used.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// What stands there is not a content that the skill ever had.
+    /// The entry differs from every content that the skill ever had.
     #[error("{0:?} differs from every revision of the skill and was left as it is")]
     Differs(PathBuf),
     /// The skill itself cannot be read or is blocked.
     #[error("{0} cannot be copied: {1}")]
     Skill(SkillName, String),
-    /// The system refused.
+    /// Any other I/O error.
     #[error("cannot place {path:?}: {source}")]
     Io {
-        /// Where.
+        /// Path of the skill in the agent's folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system call.
         source: io::Error,
     },
 }
 
 impl AgentDir {
-    /// Opens an agent's skills folder, creating it when missing.
+    /// Opens an agent's skills folder, creating it if missing.
     ///
     /// # Errors
-    /// The system refused, or another user owns it.
+    /// An I/O error, or another user owns it.
     pub fn create(path: &Path) -> Result<Self, PlaceLinkError> {
         Ok(Self { path: path.to_owned(), dir: ensure_dir(path)? })
     }
 
-    /// Opens an agent's skills folder; `None` when there is none.
+    /// Opens an agent's skills folder. Returns `None` if it does not exist.
     ///
     /// # Errors
-    /// The system refused, or another user owns it.
+    /// An I/O error, or another user owns it.
     pub fn open(path: &Path) -> Result<Option<Self>, PlaceLinkError> {
         Ok(open_dir(path)?.map(|dir| Self { path: path.to_owned(), dir }))
     }
 
-    /// Whether the folder is the library's, as behind a link to it.
+    /// Returns whether the folder is the library's own, for example through a link to it.
     #[must_use]
     pub fn is_library(&self, library: &Path) -> bool {
         crate::resolve(&self.path).is_ok_and(|real| real == library)
     }
 
-    /// Places a link to a skill's folder, relative where the two share more than the root.
+    /// Creates a link to a skill's folder. The link is relative if the two paths share more than the root.
     ///
     /// # Errors
-    /// [`PlaceLinkError::Occupied`] when something else stands there.
+    /// Returns [`PlaceLinkError::Occupied`] if the name is taken by something else.
     pub fn place_link(&self, skill: &SkillName, library: &Path) -> Result<Placed, PlaceLinkError> {
         let target = relative(&self.path, &library.join(skill.as_str()));
         let path = self.path.join(skill.as_str());
@@ -117,13 +117,13 @@ impl AgentDir {
         }
     }
 
-    /// Whether anything has the skill's name in the folder.
+    /// Returns whether the folder has any entry with the skill's name.
     #[must_use]
     pub fn holds(&self, skill: &SkillName) -> bool {
         self.dir.symlink_metadata(skill.as_str()).is_ok()
     }
 
-    /// Whether that is a link to the skill's folder in a library.
+    /// Returns whether that entry is a link to the skill's folder in a library.
     #[must_use]
     pub fn shows(&self, skill: &SkillName, library: &Path) -> bool {
         let folder = library.join(skill.as_str());
@@ -134,7 +134,7 @@ impl AgentDir {
                 .is_ok_and(|target| crate::resolve(&self.path.join(target)).is_ok_and(|real| real == folder))
     }
 
-    /// Moves what has the skill's name to `kept` below a library's folder in the home.
+    /// Moves the entry with the skill's name to `kept` below a library's folder in the home.
     pub(crate) fn move_aside(&self, skill: &SkillName, own: &Dir, kept: &str) -> Result<(), PlaceLinkError> {
         originals::move_aside(&self.dir, skill.as_str(), own, kept).map_err(self.io(skill))
     }
@@ -144,10 +144,10 @@ impl AgentDir {
         originals::move_back(own, kept, &self.dir, skill.as_str()).map_err(self.io(skill))
     }
 
-    /// Places a copy of a skill's files.
+    /// Creates a copy of a skill's files.
     ///
     /// # Errors
-    /// [`PlaceLinkError::Occupied`] when something stands there.
+    /// Returns [`PlaceLinkError::Occupied`] if the name is taken by something else.
     pub fn place_copy(&self, skill: &SkillName, files: &Cleared) -> Result<Placed, PlaceLinkError> {
         let path = self.path.join(skill.as_str());
         match folder::read(&self.dir, skill.as_str(), Leftovers::Skip, &skill::Limits::default()) {
@@ -160,25 +160,24 @@ impl AgentDir {
         }
     }
 
-    /// Takes away the link to a skill of a library; one that leads elsewhere stays. Says whether
-    /// there was one.
+    /// Removes the link to a skill of a library. A link to something else stays. Returns whether there was one.
     ///
     /// # Errors
-    /// The system refused.
+    /// The link cannot be removed.
     pub fn remove_link(&self, skill: &SkillName, library: &Path) -> Result<bool, PlaceLinkError> {
         let target = relative(&self.path, &library.join(skill.as_str()));
         if !self.points_to(skill, &target) {
             return Ok(false);
         }
-        // The state forgets the link next, and could not take away one that a power loss brought back.
+        // Sync, because the state drops the link next. A link restored by a power loss could then not be removed.
         self.dir.remove_file(skill.as_str()).and_then(|()| sync_folder(&self.dir)).map_err(self.io(skill))?;
         Ok(true)
     }
 
-    /// Takes away a link that leads nowhere. Says whether there was one.
+    /// Removes a dangling link. Returns whether there was one.
     ///
     /// # Errors
-    /// The system refused.
+    /// The link cannot be removed.
     pub fn remove_dangling_link(&self, skill: &SkillName) -> Result<bool, PlaceLinkError> {
         let is_link = self.dir.symlink_metadata(skill.as_str()).is_ok_and(|metadata| metadata.is_symlink());
         let opened = Dir::open_ambient_dir(self.path.join(skill.as_str()), ambient_authority());
@@ -190,11 +189,11 @@ impl AgentDir {
         Ok(true)
     }
 
-    /// Takes away a copy that still holds what was placed; an edited one stays, and one that somebody
-    /// made a repository of. Says whether it was taken away.
+    /// Removes a copy that still has the given files. A copy that was edited stays, as does one with a repository of
+    /// its own. Returns whether it was removed.
     ///
     /// # Errors
-    /// The system refused.
+    /// The copy cannot be moved or removed.
     pub fn remove_copy(&self, skill: &SkillName, files: &skill::Bundle) -> Result<bool, PlaceLinkError> {
         self.bring_back(skill).map_err(self.io(skill))?;
         if !self.holds_only(skill.as_str(), files) {
@@ -203,7 +202,7 @@ impl AgentDir {
         self.remove_looked_at(skill, |aside| self.holds_only(aside, files))
     }
 
-    /// Brings back a copy that a killed process was taking away, and ends what it had looked at.
+    /// Completes the removal of checked copies by a killed process, and restores copies that it had not checked.
     fn bring_back(&self, skill: &SkillName) -> io::Result<()> {
         for entry in self.dir.entries()? {
             let Ok(name) = entry?.file_name().into_string() else { continue };
@@ -222,8 +221,8 @@ impl AgentDir {
         Ok(())
     }
 
-    /// Puts a folder aside, looks at it once more where nobody finds it, and removes it or puts it back:
-    /// an edit of the moment between is not lost.
+    /// Moves a folder aside, checks it again under the hidden name, and removes it or puts it back, so that a
+    /// concurrent edit is not lost.
     fn remove_looked_at(&self, skill: &SkillName, may_go: impl FnOnce(&str) -> bool) -> Result<bool, PlaceLinkError> {
         let aside = checkout::temporary_name_again(skill.as_str());
         checkout::take_away(&self.dir, skill.as_str(), &aside).map_err(self.io(skill))?;
@@ -234,13 +233,13 @@ impl AgentDir {
         Ok(true)
     }
 
-    /// Whether a folder holds these files and nothing of somebody's own.
+    /// Returns whether a folder has exactly these files and no repository of its own.
     fn holds_only(&self, name: &str, files: &skill::Bundle) -> bool {
         let found = folder::read(&self.dir, name, Leftovers::Skip, &skill::Limits::default());
         found.is_ok_and(|found| found.same_but_line_ends(files)) && !self.holds_repository(name)
     }
 
-    /// Whether a copy holds a history that is nowhere else.
+    /// Returns whether a copy contains a version control history, which may exist nowhere else.
     fn holds_repository(&self, name: &str) -> bool {
         let is_repository = |path: &String| REPOSITORIES.contains(&path.rsplit('/').next().unwrap_or(path));
         let leftovers =
@@ -258,8 +257,8 @@ impl AgentDir {
     }
 }
 
-/// The way from a folder to a path, both absolute and without `..`; the path itself when they share
-/// only the root.
+/// Returns the relative path from a folder to a path, both absolute and without `..`. If they only share the root,
+/// the result is absolute.
 fn relative(from: &Path, to: &Path) -> PathBuf {
     let shared = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     if shared < 2 {
@@ -345,7 +344,7 @@ mod tests {
         assert!(agent.remove_looked_at(&name, |_| true).unwrap());
         assert_eq!(agent.dir.entries().unwrap().count(), 0, "nothing is left aside");
     }
-    /// A copy of two files, and the name under which a process that is gone was putting it aside.
+    /// Creates a copy of two files, and the name to which a dead process was moving it.
     fn copy_and_name_of_the_dead() -> (tempfile::TempDir, AgentDir, SkillName, skill::Bundle, String) {
         let temp = tempfile::tempdir().unwrap();
         let agent = AgentDir::create(temp.path()).unwrap();

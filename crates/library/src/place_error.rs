@@ -1,21 +1,21 @@
-//! [`PlaceError`]: why a folder or file of ours cannot be used.
+//! [`PlaceError`]: reason why a folder or file of skillhub cannot be used.
 
 use std::{io, path::PathBuf};
 
 use thiserror::Error;
 
-/// Why a folder of ours cannot be used.
+/// Reason why a folder or file of skillhub cannot be used.
 #[derive(Debug, Error)]
 pub enum PlaceError {
-    /// Its files could be changed by that user at any time.
+    /// Another user owns it and could change its content at any time.
     #[error("{path:?} belongs to another user (id {owner})")]
     Foreign {
         /// The folder or file.
         path: PathBuf,
-        /// The numeric id of its owner.
+        /// User id of its owner.
         owner: u32,
     },
-    /// Its files could be changed by other users at any time.
+    /// Other users can write to it and could change its content at any time.
     #[error("other users can write to {path:?} (mode {mode:03o})")]
     Shared {
         /// The folder or file whose mode has to change.
@@ -23,12 +23,12 @@ pub enum PlaceError {
         /// Its permission bits.
         mode: u32,
     },
-    /// The system refused.
+    /// Any other I/O error.
     #[error("cannot use {path:?}: {source}")]
     Io {
         /// The folder or file.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system call.
         source: io::Error,
     },
 }

@@ -1,13 +1,13 @@
-//! [`make_file_private`], [`make_dir_private`]: rights of files and folders that hold secrets, for their user alone.
+//! [`make_file_private`], [`make_dir_private`]: restrict files and folders with secrets to their user.
 
 use std::io;
 
 use cap_std::fs::{Dir, OpenOptions};
 
-/// Makes a file that only its user can read and write. One that is there keeps its content; a link is left alone.
+/// Creates a file with mode 0600, or restricts an existing file to that mode. Links are left alone.
 ///
 /// # Errors
-/// The system refuses, as it does for another user's file that others can read.
+/// Returns the I/O error, for example for another user's file that others can read.
 pub fn make_file_private(dir: &Dir, name: &str) -> io::Result<()> {
     match dir.symlink_metadata(name) {
         Ok(metadata) if metadata.is_file() && is_open(&metadata) => set_mode(dir, name, 0o600),
@@ -23,10 +23,10 @@ pub fn make_file_private(dir: &Dir, name: &str) -> io::Result<()> {
     }
 }
 
-/// Closes a folder to everybody but its user.
+/// Restricts a folder to mode 0700 if others have any permission.
 ///
 /// # Errors
-/// The system refuses.
+/// Returns the I/O error.
 pub fn make_dir_private(dir: &Dir) -> io::Result<()> {
     if is_open(&dir.dir_metadata()?) { set_mode(dir, ".", 0o700) } else { Ok(()) }
 }

@@ -1,8 +1,9 @@
-//! [`Projection`]: a file of ours that can be made again from the history, and is only there for speed.
+//! [`Projection`]: a cache file that can be rebuilt from the history.
 //!
-//! It is a first line that names what it holds and in which format, the content, and a sum of both
-//! that tells damage, not malice: who could forge it could forge the history beside it. What is missing, damaged, cut or of another format reads as nothing, and whoever asked does
-//! without it. It is replaced in one step and never synced: after a power loss it may be gone.
+//! It consists of a first line with the kind of content and the format, the content, and a checksum of both. The
+//! checksum detects damage, not forgery: an attacker who can write the file can also change the history beside it. A
+//! file that is missing, damaged, truncated or of another format reads as absent, and the caller works without it. It
+//! is replaced atomically and never synced, so a power loss may remove it.
 
 use std::{
     hash::{DefaultHasher, Hasher},
@@ -15,16 +16,16 @@ use crate::disk::{Durability, read_optional, write_atomically};
 
 const SUM_BYTES: usize = 8;
 
-/// What a projection holds, and in which format.
+/// Kind and format of a projection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Projection {
-    /// A word for the content.
+    /// Word for the kind of content.
     pub kind: &'static str,
-    /// Its format's version.
+    /// Version of the format.
     pub format: u32,
 }
 
-/// The content of a file that was read.
+/// Content of a projection that was read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Content {
     bytes: Vec<u8>,
@@ -32,13 +33,13 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// The bytes, without the first line and the sum.
+    /// Returns the bytes, without the first line and the checksum.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(self.from..).unwrap_or_default()
     }
 }
 
-/// The same for the same bytes, by one version of the program.
+/// Computes a checksum, which is only stable within one version of the program.
 fn sum_of(bytes: &[u8]) -> [u8; SUM_BYTES] {
     let mut hasher = DefaultHasher::new();
     hasher.write(bytes);
@@ -50,7 +51,7 @@ impl Projection {
         format!("skillhub {} {}\n", self.kind, self.format)
     }
 
-    /// The content of the file, if it is whole and of this format.
+    /// Reads the content of the file, if it is intact and of this format.
     pub fn read(self, dir: &Dir, name: &str) -> Option<Content> {
         let mut bytes = read_optional(dir, name).ok()??;
         let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(SUM_BYTES)?)?;
@@ -65,7 +66,7 @@ impl Projection {
     /// Replaces the file.
     ///
     /// # Errors
-    /// What the system said; the old file is then as it was.
+    /// Returns the I/O error; the old file is then unchanged.
     pub fn write(self, dir: &Dir, name: &str, content: &[u8]) -> io::Result<()> {
         let first_line = self.first_line();
         let mut bytes = [first_line.as_bytes(), content].concat();

@@ -1,33 +1,33 @@
-//! [`ProposalId`]: what a proposal is called.
+//! [`ProposalId`]: identifier of a proposal.
 
 use std::fmt;
 
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
-/// The digits of a new id, without those that look alike.
+/// Digits of a new id, without look-alikes.
 const DIGITS: &[u8; 31] = b"23456789abcdefghjkmnpqrstuvwxyz";
 
-/// How many of them an id has.
+/// Number of digits of a new id.
 const ID_DIGITS: usize = 6;
 
-/// Bytes of the longest id that a file of ours may be called after.
+/// Maximum length of an id in bytes, since it becomes a file name.
 const ID_BYTES: usize = 64;
 
-/// What a proposal is called: six digits and letters, unique in its library.
+/// Identifier of a proposal: six digits and letters, unique in its library.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ProposalId(String);
 
-/// The text is no [`ProposalId`].
+/// Error for a text that is not a valid [`ProposalId`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0:?} is no id of a proposal; an id is six letters and digits, such as k7m3qx")]
 pub struct ProposalIdError(pub String);
 
 impl ProposalId {
-    /// Reads an id.
+    /// Parses an id.
     ///
     /// # Errors
-    /// [`ProposalIdError`] for what no file of a proposal could be called after.
+    /// Returns [`ProposalIdError`] for a text that cannot be the file name of a proposal.
     pub fn parse(text: &str) -> Result<Self, ProposalIdError> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         match !text.is_empty() && text.len() <= ID_BYTES && text.bytes().all(fits) {
@@ -36,7 +36,7 @@ impl ProposalId {
         }
     }
 
-    /// A new id, made from that of an operation ([`crate::operation_id`]).
+    /// Derives a new id from that of an operation ([`crate::operation_id`]).
     #[must_use]
     pub fn of_operation(operation: &str) -> Self {
         let sum: [u8; 32] = Sha256::digest(operation.as_bytes()).into();
@@ -50,7 +50,7 @@ impl ProposalId {
         Self(id)
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

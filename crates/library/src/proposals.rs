@@ -1,9 +1,9 @@
-//! [`Proposal`]: a held change, kept aside until somebody decides about it.
+//! [`Proposal`]: a held change, stored until somebody decides about it.
 //!
-//! Open ones are `proposals/<id>.json` in the library's folder of the home, those that were decided
-//! `proposals/decided/<id>.json`. Both are projections of the journal, as events and heads are: a
-//! proposal is true once its record is synced, and its acceptance is one record with the revision
-//! that it becomes. Nothing in them is ever checked out without being cleared.
+//! Open proposals are in `proposals/<id>.json` in the library's folder of the home, decided ones in
+//! `proposals/decided/<id>.json`. Like events and heads, both are written from the journal: a proposal is valid once
+//! its record is synced, and its acceptance is one record together with the resulting revision. Content of a proposal
+//! is never checked out without being cleared.
 
 mod check;
 mod document;
@@ -28,28 +28,28 @@ use crate::{
     revision::{Action, Actor, Origin, RevisionId, Stamp},
 };
 
-/// Where a proposal stands.
+/// State of a proposal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProposalState {
-    /// It waits for a decision.
+    /// Waits for a decision.
     Pending,
-    /// It does not fit the skill as it is now; it waits to be edited or rejected.
+    /// No longer applies to the skill. Waits to be edited or rejected.
     Stale,
-    /// The scanner of today blocks it; it waits for a waiver, an edit or its rejection.
+    /// Blocked by the current rules of the scanner. Waits for a waiver, an edit or its rejection.
     Quarantined,
-    /// It became a revision.
+    /// Became a revision.
     Accepted,
-    /// It was turned down or withdrawn.
+    /// Was turned down or withdrawn.
     Rejected,
-    /// Nobody decided in time.
+    /// Was not decided in time.
     Expired,
-    /// Another one took its place, or the skill came to hold all of it in another way.
+    /// Was replaced by another proposal, or the skill got the same content in another way.
     Superseded,
 }
 
 impl ProposalState {
-    /// The state's word.
+    /// Returns the word used in JSON and output.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl ProposalState {
         }
     }
 
-    /// Whether it still waits for somebody.
+    /// Returns whether it still waits for a decision or an edit.
     #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Stale | Self::Quarantined)
@@ -73,156 +73,156 @@ impl ProposalState {
 /// One file that a proposal would change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposedFile {
-    /// Its path inside the skill.
+    /// Path inside the skill.
     pub path: SkillPath,
-    /// What would become of it.
+    /// Kind of change.
     pub change: Change,
-    /// What it would be; `None` for one that would be removed.
+    /// New content; `None` for a file to be removed.
     pub file: Option<File>,
 }
 
 /// A newer release of the skill that a proposal merges in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposedRelease {
-    /// Where it comes from.
+    /// Source of the release.
     pub origin: Origin,
-    /// Its files as its publisher made them, as what differs from the proposal's base.
+    /// Files of the unchanged release, as a difference from the proposal's base.
     pub files: Vec<ProposedFile>,
-    /// Their digest.
+    /// Digest over all files of the release.
     pub digest: Digest,
-    /// The files in which both sides stand and a person has to choose, sorted.
+    /// Files with conflicts that a person has to resolve, sorted.
     pub unresolved: Vec<SkillPath>,
 }
 
 impl ProposedRelease {
-    /// What the skill's own side is called in markers.
+    /// Label of the skill's own side in conflict markers.
     pub const OURS: &'static str = "yours";
 
-    /// The first line of a text, from 1, that is a marker of this merge.
+    /// Returns the number, from 1, of the first line in a text that is a conflict marker of this merge.
     #[must_use]
     pub fn marker_line(&self, text: &str) -> Option<usize> {
         merge::marker_line(text, Self::OURS, &self.origin.release())
     }
 
-    /// The release's files.
+    /// Returns the release's files.
     ///
     /// # Errors
-    /// What is wrong when base and files do not make the release.
+    /// Returns a message if base and difference do not result in the release.
     pub fn bundle(&self, base: &Bundle, limits: &Limits) -> Result<Bundle, String> {
         with_files(base, &self.files, &self.digest, limits)
             .map_err(|why| why.unwrap_or_else(|| "the release's files are not those that it had".to_owned()))
     }
 }
 
-/// Who ended the waiting of a proposal, when, why and with what result.
+/// Decision about a proposal, or another end of its waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
-    /// Who.
+    /// Actor who decided.
     pub by: Actor,
-    /// When.
+    /// Time of the decision.
     pub time: Timestamp,
-    /// Why, in their words.
+    /// Reason in the actor's words.
     pub reason: Option<String>,
-    /// The revision that it became; filled in by the commit.
+    /// Resulting revision, filled in by the commit.
     pub revision: Option<RevisionId>,
 }
 
 impl Decided {
-    /// A decision of the stamp's actor, of which no revision came.
+    /// Creates a decision of the stamp's actor without a revision.
     #[must_use]
     pub fn by(stamp: &Stamp) -> Self {
         Self { by: stamp.actor.clone(), time: stamp.time, reason: stamp.reason.clone(), revision: None }
     }
 }
 
-/// A candidate that waits for a decision, or waited for one.
+/// A candidate that waits for a decision, or was decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposal {
-    /// Its id.
+    /// Id, unique in the library.
     pub id: ProposalId,
-    /// The skill that it would change.
+    /// Skill that it would change.
     pub skill: SkillName,
-    /// Where it stands.
+    /// Current state; open or decided.
     pub state: ProposalState,
-    /// Its own number, from 1; each amendment counts one on.
+    /// Version of the proposal, from 1. Each amendment increments it.
     pub revision: u64,
-    /// What was asked for.
+    /// Requested action.
     pub action: Action,
-    /// The head that the candidate was made on.
+    /// Head on which the candidate is based. `None` for a new skill.
     pub base: Option<RevisionId>,
-    /// The candidate, as what differs from the base.
+    /// The candidate, as a difference from the base.
     pub files: Vec<ProposedFile>,
-    /// The candidate's digest.
+    /// Digest over all files of the candidate.
     pub digest: Digest,
-    /// Who proposed it.
+    /// Actor who proposed it.
     pub actor: Actor,
-    /// Why, in their words.
+    /// Reason in the actor's words.
     pub reason: Option<String>,
-    /// The run in which it was proposed.
+    /// Run in which it was proposed.
     pub run: Option<String>,
-    /// The conversation in which it was proposed.
+    /// Conversation in which it was proposed.
     pub thread: Option<String>,
-    /// The skill that takes this one's content in, when it would be deleted for that.
+    /// Skill that absorbs this one's content, for a proposed deletion.
     pub absorbed_into: Option<String>,
-    /// What its author says speaks for it.
+    /// Evidence given by its author, not verified.
     pub evidence: Vec<Evidence>,
-    /// Why the policy holds it.
+    /// Reason of the policy for holding it.
     pub why: String,
-    /// The release that it merges in, if it does.
+    /// Release that it merges in, if any.
     pub release: Option<ProposedRelease>,
-    /// What the scanner said of the candidate when it was proposed.
+    /// Scan report of the candidate when it was proposed.
     pub scan: Report,
-    /// When it was proposed.
+    /// Time at which it was proposed.
     pub created: Timestamp,
-    /// When it was last amended.
+    /// Time of the last amendment.
     pub updated: Timestamp,
-    /// When nobody can accept it any more.
+    /// Time from which it can no longer be accepted.
     pub expires: Timestamp,
-    /// The person who edited the candidate last.
+    /// Person who last edited the candidate.
     pub edited_by: Option<Actor>,
-    /// Why it is stale, quarantined or superseded.
+    /// Reason why it is stale, quarantined or superseded.
     pub note: Option<String>,
-    /// The proposal that took its place.
+    /// Proposal that replaced it.
     pub superseded_by: Option<ProposalId>,
-    /// The end of its waiting.
+    /// Decision, once it is not open any more.
     pub decided: Option<Decided>,
-    /// What its file held when it was read.
+    /// Content of its file when it was read.
     pub kept: Kept,
 }
 
-/// A proposal's file as it was read: it has the fields that this version does not know, and by it a
-/// commit sees whether somebody else wrote it since.
+/// Content of a proposal's file when it was read. It preserves fields unknown to this version, and a commit compares
+/// it with the current file to detect concurrent changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kept {
     file: Option<Arc<[u8]>>,
 }
 
-/// A file in a proposal's place that cannot be understood.
+/// A proposal's file that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedProposal {
-    /// The id in the file's name.
+    /// Id from the file's name.
     pub id: ProposalId,
-    /// The skill that it names, where that can be read.
+    /// Skill named in the file, if that can be read.
     pub skill: Option<SkillName>,
-    /// What is wrong.
+    /// Description of the damage.
     pub why: String,
-    /// Who rejected it; its bytes are kept all the same.
+    /// Rejection, if any. The damaged bytes are kept with it.
     pub decided: Option<Decided>,
-    /// What was found, where it could be read at all.
+    /// Bytes of the file, if it could be read.
     file: Option<Vec<u8>>,
 }
 
-/// What stands in a proposal's place.
+/// Content of a proposal's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProposalEntry {
-    /// A proposal.
+    /// A valid proposal.
     Whole(Box<Proposal>),
-    /// A file that is none.
+    /// A file that cannot be parsed.
     Damaged(Box<DamagedProposal>),
 }
 
 impl ProposalEntry {
-    /// The id.
+    /// Returns the id from the file's name.
     #[must_use]
     pub fn id(&self) -> &ProposalId {
         match self {
@@ -231,7 +231,7 @@ impl ProposalEntry {
         }
     }
 
-    /// The skill; a damaged one may not name it.
+    /// Returns the skill, which may be unknown for a damaged file.
     #[must_use]
     pub fn skill(&self) -> Option<&SkillName> {
         match self {
@@ -240,7 +240,7 @@ impl ProposalEntry {
         }
     }
 
-    /// Whether somebody has still to decide.
+    /// Returns whether it still needs a decision.
     #[must_use]
     pub fn is_open(&self) -> bool {
         match self {
@@ -249,7 +249,7 @@ impl ProposalEntry {
         }
     }
 
-    /// The proposal, if it is whole.
+    /// Returns the proposal, unless it is damaged.
     #[must_use]
     pub fn into_whole(self) -> Option<Proposal> {
         match self {
@@ -258,7 +258,7 @@ impl ProposalEntry {
         }
     }
 
-    /// The end of its waiting.
+    /// Returns the decision, if there is one.
     fn decided(&self) -> Option<&Decided> {
         match self {
             Self::Whole(proposal) => proposal.decided.as_ref(),
@@ -266,7 +266,7 @@ impl ProposalEntry {
         }
     }
 
-    /// Its file as it was read.
+    /// Returns the bytes of its file when it was read.
     fn file(&self) -> Option<&[u8]> {
         match self {
             Self::Whole(proposal) => proposal.kept.file.as_deref(),
@@ -275,27 +275,27 @@ impl ProposalEntry {
     }
 }
 
-/// A change of a skill as it is to be held.
+/// A change of a skill that the policy holds.
 #[derive(Debug)]
 pub struct HeldChange<'a> {
-    /// The skill.
+    /// Skill to change.
     pub skill: &'a SkillName,
-    /// What was asked for.
+    /// Requested action.
     pub action: Action,
-    /// The head that the candidate was made on.
+    /// Head on which the candidate is based. `None` for a new skill.
     pub base: Option<RevisionId>,
-    /// The files of that head.
+    /// Files of that head.
     pub before: &'a Bundle,
-    /// The files that are proposed.
+    /// Proposed files.
     pub candidate: &'a Bundle,
-    /// Why a person has to decide.
+    /// Reason why a person has to decide.
     pub why: String,
-    /// What the scanner says of it.
+    /// Scan report of the candidate.
     pub scan: Report,
 }
 
 impl Proposal {
-    /// A change that waits from now on, for the stamp's actor and until `expires`.
+    /// Creates a pending proposal of the stamp's actor. It can be accepted until `expires`.
     #[must_use]
     pub fn new(change: HeldChange<'_>, stamp: &Stamp, expires: Timestamp) -> Self {
         Self {
@@ -327,13 +327,13 @@ impl Proposal {
         }
     }
 
-    /// The same at the end of its waiting, by the stamp's actor and for the stamp's reason.
+    /// Closes the proposal with the stamp's actor and reason.
     #[must_use]
     pub fn closed(self, state: ProposalState, stamp: &Stamp) -> Self {
         Self { state, decided: Some(Decided::by(stamp)), ..self }
     }
 
-    /// The same after another one took its place, with why.
+    /// Closes the proposal as replaced by another one; `note` gives the reason.
     #[must_use]
     pub fn superseded(self, by: &ProposalId, note: &str, stamp: &Stamp) -> Self {
         let stamp = Stamp { reason: None, ..stamp.clone() };
@@ -341,22 +341,22 @@ impl Proposal {
         Self { note: Some(note.to_owned()), superseded_by: Some(by.clone()), ..closed }
     }
 
-    /// Whether nobody decided until `now`.
+    /// Returns whether it is open and its time limit has passed.
     #[must_use]
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.state.is_open() && self.expires <= now
     }
 
-    /// The candidate: the files of the base with the proposed ones.
+    /// Returns the candidate: the files of the base with the proposed changes.
     ///
     /// # Errors
-    /// What is wrong when base and files do not make what was proposed.
+    /// Returns a message if base and difference do not result in what was proposed.
     pub fn candidate(&self, base: &Bundle, limits: &Limits) -> Result<Bundle, String> {
         with_files(base, &self.files, &self.digest, limits)
             .map_err(|why| why.unwrap_or_else(|| "its files are not those that were proposed".to_owned()))
     }
 
-    /// Makes `candidate` on `base` what is proposed.
+    /// Replaces the candidate by `candidate`, based on `base` with the files `before`.
     pub fn set_candidate(&mut self, base: Option<RevisionId>, before: &Bundle, candidate: &Bundle) {
         self.base = base;
         self.files = changed_files(before, candidate);
@@ -364,8 +364,8 @@ impl Proposal {
     }
 }
 
-/// The files of a base with those that differ, which must have a digest together; else what is wrong, where
-/// it is not only the digest.
+/// Applies changed files to a base and checks the digest of the result. The error is a message, or `None` if only the
+/// digest differs.
 fn with_files(
     base: &Bundle,
     files: &[ProposedFile],
@@ -379,7 +379,7 @@ fn with_files(
     if bundle.digest() == *digest { Ok(bundle) } else { Err(None) }
 }
 
-/// What differs between two states of a skill, with the content of the second.
+/// Returns the difference between two states of a skill, with the content of the second.
 #[must_use]
 pub fn changed_files(before: &Bundle, after: &Bundle) -> Vec<ProposedFile> {
     let written = after.files().filter(|(path, file)| before.get(path) != Some(file)).map(|(path, file)| {

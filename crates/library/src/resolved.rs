@@ -1,11 +1,11 @@
-//! Opening a folder at a path that was resolved before.
+//! Opens a folder at a path that was resolved before.
 
 use std::{io, path::Path};
 
 use cap_std::fs::Dir;
 
-/// Opens a folder at an absolute path on which no name may be a link. Where the system cannot say so of
-/// all of them, it is the last one that is held to it.
+/// Opens a folder at an absolute path without following links. Where the system cannot enforce that for every
+/// component, only the last one is checked.
 #[cfg(target_os = "linux")]
 pub(crate) fn open(path: &Path) -> io::Result<Dir> {
     use rustix::{

@@ -1,4 +1,4 @@
-//! [`Reviewers`]: the hashes of the tokens by which people show, away from a terminal, that they act.
+//! [`Reviewers`]: hashes of the tokens by which people identify themselves when they do not use a terminal.
 
 use std::{io, path::Path, time::Duration};
 
@@ -20,44 +20,44 @@ const FILE: &str = "reviewers.toml";
 const FORMAT: u32 = 1;
 const LOCK_WAIT: Duration = Duration::from_secs(10);
 
-/// `reviewers.toml` of the home, which only its owner may read. What a token may do, and until when, is
-/// decided above.
+/// `reviewers.toml` of the home, readable only by its owner. Permissions and expiry of a token are enforced by a
+/// higher layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reviewers {
     format: u32,
-    /// The tokens, oldest first.
+    /// Tokens, oldest first.
     #[serde(default)]
     pub reviewers: Vec<StoredReviewer>,
 }
 
-/// One token's hash and whose it is.
+/// Hash and owner of one token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredReviewer {
-    /// Names the token; the first digits of its hash.
+    /// Identifier of the token: the first digits of its hash.
     pub id: String,
-    /// Who reviews, as the history will say.
+    /// Name of the reviewer, as it appears in the history.
     pub name: String,
-    /// The sha256 of the token, in hexadecimal digits.
+    /// SHA-256 of the token in hexadecimal.
     pub hash: String,
-    /// When it was made, RFC 3339 in UTC.
+    /// Creation time, RFC 3339 in UTC.
     pub created: String,
-    /// From when on it is worth nothing, RFC 3339 in UTC.
+    /// Time from which it is invalid, RFC 3339 in UTC.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
 }
 
-/// Why the reviewers cannot be used. They are never taken for none because of it.
+/// Reason why the reviewers cannot be used. An error is never treated as an empty list.
 #[derive(Debug, Error)]
 pub enum ReviewersError {
-    /// Not the format that this version reads.
+    /// The content is not in the format of this version.
     #[error("reviewers.toml is damaged and was left as it is: {0}")]
     Damaged(String),
-    /// Written by a later version.
+    /// A later version wrote it.
     #[error("reviewers.toml has format {0}, this version reads {FORMAT}; use the skillhub that wrote it")]
     Format(u32),
-    /// Others than its owner may read or write it, or it is another user's, or no plain file.
+    /// Other users may read or write the file, another user owns it, or it is not a regular file.
     #[error("reviewers.toml is not trusted: {0}")]
     Untrusted(String),
     /// The home cannot be used.
@@ -66,7 +66,7 @@ pub enum ReviewersError {
     /// Another process is changing it.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// The system refused.
+    /// Any other I/O error.
     #[error("reviewers.toml cannot be used: {0}")]
     Io(#[from] io::Error),
 }
@@ -78,10 +78,10 @@ impl Default for Reviewers {
 }
 
 impl Reviewers {
-    /// Reads those of a home; none where it has no file.
+    /// Reads the reviewers of a home. Empty if the file does not exist.
     ///
     /// # Errors
-    /// [`ReviewersError`]; also when anybody but the owner could read or change the file.
+    /// Returns [`ReviewersError`], also if anybody but the owner could read or change the file.
     pub fn read(home: &Home) -> Result<Self, ReviewersError> {
         match open_dir(home.path())? {
             Some(dir) => Self::read_in(&dir),
@@ -89,11 +89,11 @@ impl Reviewers {
         }
     }
 
-    /// Changes those of a home, one process at a time. What `change` gives back is given on; nothing is
-    /// written when it is an error.
+    /// Changes the reviewers of a home under a lock and returns the result of `change`. If that is an error, nothing
+    /// is written.
     ///
     /// # Errors
-    /// [`ReviewersError`], and those of `change`.
+    /// Returns [`ReviewersError`] or the error of `change`.
     pub fn change<T, E: From<ReviewersError>>(
         home: &Home,
         change: impl FnOnce(&mut Self) -> Result<T, E>,
@@ -136,14 +136,14 @@ impl Reviewers {
         Ok(write_private(dir, FILE, text.as_bytes())?)
     }
 
-    /// The name of the file below the home, for messages.
+    /// Returns the path of the file, for messages.
     #[must_use]
     pub fn path(home: &Home) -> std::path::PathBuf {
         Path::join(home.path(), FILE)
     }
 }
 
-/// Refuses a file that anybody but its owner, who must be this user, may read or write.
+/// Refuses a file that is not owned by this user or that anybody else may read or write.
 #[cfg(unix)]
 fn check_private(file: &File) -> Result<(), ReviewersError> {
     use cap_std::fs::MetadataExt;

@@ -1,4 +1,4 @@
-//! [`Revision`]: one immutable state of a whole skill, and who made it, why and from what.
+//! [`Revision`]: one immutable state of a whole skill, with its author, reason and origin.
 
 use std::{fmt, path::PathBuf, str::FromStr};
 
@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::links::Original;
 
-/// What kind of party acts.
+/// Kind of actor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActorKind {
@@ -18,14 +18,14 @@ pub enum ActorKind {
     Agent,
     /// A person who has proved to be one.
     Person,
-    /// A program that proposes better revisions.
+    /// A program that proposes improved revisions.
     Optimizer,
-    /// Whoever edited the folder without going through skillhub.
+    /// Unknown author of an edit of the folder without skillhub.
     External,
 }
 
 impl ActorKind {
-    /// The kind's word, as in `--actor KIND:ID`.
+    /// Returns the word used in `--actor KIND:ID`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -37,25 +37,25 @@ impl ActorKind {
     }
 }
 
-/// Who acts: a kind and an id of its own choosing, written `kind:id`.
+/// An actor: a kind and a self-chosen id, written `kind:id`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Actor {
-    /// What kind of party.
+    /// Kind of actor. Permissions depend on it alone.
     pub kind: ActorKind,
-    /// Which one of that kind; for display only, it gives no rights.
+    /// Name within that kind, for display only. It grants no rights.
     pub id: String,
 }
 
-/// Bytes of an actor's id.
+/// Maximum length of an actor's id in bytes.
 const ID_BYTES: usize = 200;
 
-/// The text is no [`Actor`].
+/// Error for a text that is not a valid [`Actor`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0:?} is no actor; write KIND:ID with KIND one of agent, person, optimizer, external")]
 pub struct ActorError(pub String);
 
 impl Actor {
-    /// An actor of a kind. Of the id, control characters and what passes 200 bytes are left out.
+    /// Creates an actor. Control characters are removed from the id, and it is truncated to 200 bytes.
     #[must_use]
     pub fn new(kind: ActorKind, id: impl Into<String>) -> Self {
         let mut id = id.into();
@@ -92,35 +92,35 @@ impl fmt::Display for Actor {
     }
 }
 
-/// What made a revision.
+/// Operation that created a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// A new authored skill.
+    /// Created a new authored skill.
     Create,
-    /// The whole SKILL.md replaced.
+    /// Replaced the whole SKILL.md.
     Edit,
-    /// A piece of a text file replaced.
+    /// Replaced a piece of a text file.
     Patch,
-    /// A file written.
+    /// Wrote a file.
     WriteFile,
-    /// A file removed.
+    /// Removed a file.
     RemoveFile,
-    /// Several edits as one revision.
+    /// Made several edits as one revision.
     Operations,
-    /// The skill deleted; a tombstone.
+    /// Deleted the skill; a tombstone.
     Delete,
-    /// A release installed.
+    /// Installed a release.
     Install,
-    /// A newer release installed over an older one.
+    /// Installed a newer release over an older one.
     Update,
-    /// An installed skill removed; a tombstone.
+    /// Removed an installed skill; a tombstone.
     Uninstall,
-    /// A folder taken over as it was.
+    /// Adopted an existing folder unchanged.
     Adopt,
-    /// A change found on disk.
+    /// Recorded a change found on disk.
     External,
-    /// An earlier revision brought back.
+    /// Restored an earlier revision.
     Rollback,
 }
 
@@ -141,7 +141,7 @@ impl Action {
         Self::Rollback,
     ];
 
-    /// The action's word in trailers, events and JSON.
+    /// Returns the word used in trailers, events and JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -161,35 +161,35 @@ impl Action {
         }
     }
 
-    /// The action of a word, if there is one.
+    /// Parses the word of an action; `None` if it is unknown.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|action| action.as_str() == word)
     }
 }
 
-/// Where an installed skill came from.
+/// Source of an installed skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// `registry`, `git`, `folder` or `archive`.
+    /// Kind of source: `registry`, `git`, `folder` or `archive`.
     pub kind: String,
-    /// The registry's location, the git URL, or the path.
+    /// Location of the registry, git URL, or path.
     pub source: String,
     /// `owner/name` in a registry; the bare name from other sources.
     pub name: String,
-    /// The release's version; absent from sources that have none.
+    /// Version of the release; `None` from sources without versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// The commit that a git source stood at.
+    /// Commit of a git source at the time of installation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// The digest of what was installed, `sha256:…`.
+    /// Digest of the installed files, `sha256:…`.
     pub digest: String,
 }
 
 impl Origin {
-    /// The release as people call it: the name, with the version, the commit or the content's digest, each as
-    /// far as it tells releases apart.
+    /// Formats the release for people: the name, and the version, or else the start of the commit or digest,
+    /// whichever distinguishes releases.
     #[must_use]
     pub fn release(&self) -> String {
         let digits = |id: &str, from: usize| id.get(from..from + 12).unwrap_or(id).to_owned();
@@ -202,30 +202,30 @@ impl Origin {
     }
 }
 
-/// Who acts, when and why: the same for every revision of one operation.
+/// Actor, time and reason, shared by all revisions of one operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
-    /// Who.
+    /// Acting party, `kind:id`.
     pub actor: Actor,
-    /// When; revisions keep whole seconds.
+    /// Time of the operation. Revisions store whole seconds.
     pub time: Timestamp,
-    /// Why, in the actor's words.
+    /// Reason in the actor's words.
     pub reason: Option<String>,
-    /// The id of the run in which it happened.
+    /// Id of the agent run.
     pub run: Option<String>,
-    /// The id of the conversation in which it happened.
+    /// Id of the conversation.
     pub thread: Option<String>,
 }
 
 impl Stamp {
-    /// A stamp with neither reason, run nor thread.
+    /// Creates a stamp without reason, run and thread.
     #[must_use]
     pub fn new(actor: Actor, time: Timestamp) -> Self {
         Self { actor, time, reason: None, run: None, thread: None }
     }
 
-    /// The same moment, for an edit of the folder that another made before. The run and the thread of this
-    /// operation are not the edit's.
+    /// Returns a stamp with the same time for an earlier edit of the folder by somebody else. It has no run or
+    /// thread, since those of this operation do not belong to the edit.
     #[must_use]
     pub fn external(&self, reason: &str) -> Self {
         let reason = Some(reason.to_owned());
@@ -233,24 +233,24 @@ impl Stamp {
     }
 }
 
-/// The id of a revision: 40 lower-case hexadecimal digits.
+/// Id of a revision: 40 lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RevisionId(String);
 
 impl RevisionId {
-    /// Wraps an id that a storage gave out.
+    /// Wraps an id returned by a storage.
     #[must_use]
     pub fn new(hex: String) -> Self {
         Self(hex)
     }
 
-    /// All 40 digits.
+    /// Returns all 40 digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The first twelve digits, for people.
+    /// Returns the first twelve digits, for display.
     #[must_use]
     pub fn short(&self) -> &str {
         self.0.get(..12).unwrap_or(&self.0)
@@ -263,77 +263,77 @@ impl fmt::Display for RevisionId {
     }
 }
 
-/// The proposal that a revision was, and the person who accepted it.
+/// The proposal that became a revision, and the person who accepted it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acceptance {
-    /// The proposal's id.
+    /// Id of the proposal.
     pub proposal: String,
-    /// Who accepted it.
+    /// Person who accepted it.
     pub reviewer: Actor,
-    /// The person who edited it last, so that it is not all its author's.
+    /// Person who last edited it, so that the content is not only its author's.
     pub edited_by: Option<Actor>,
 }
 
 /// One immutable state of a whole skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Revision {
-    /// Its id.
+    /// Id, which covers content and ancestors.
     pub id: RevisionId,
-    /// Its place in the skill's history, from 1.
+    /// Position in the skill's history, from 1.
     pub number: u64,
-    /// The revision before it.
+    /// Previous revision; `None` for the first.
     pub parent: Option<RevisionId>,
-    /// What made it.
+    /// Operation that created it.
     pub action: Action,
-    /// Who, when, why.
+    /// Actor, time and reason.
     pub stamp: Stamp,
-    /// The release that the skill was installed from, carried on by later changes.
+    /// Release from which the skill was installed, inherited by later revisions.
     pub origin: Option<Origin>,
-    /// What the scanner said when it was committed.
+    /// Verdict of the scanner when it was committed.
     pub verdict: Verdict,
-    /// The version of the rules that said so.
+    /// Ruleset version of that verdict.
     pub ruleset: String,
-    /// The digest of its files.
+    /// Digest over all files.
     pub digest: Digest,
-    /// How many files changed against the parent.
+    /// Number of files that differ from the parent.
     pub files_changed: usize,
-    /// Whether the skill does not exist at this revision.
+    /// True if the skill does not exist at this revision.
     pub tombstone: bool,
-    /// The skill that took this one's content in, when it was deleted for that.
+    /// Skill that absorbed this one's content, for a deletion.
     pub absorbed_into: Option<String>,
-    /// The proposal that it was, if it was one.
+    /// Proposal that became this revision, if any.
     pub acceptance: Option<Acceptance>,
-    /// The release that was merged in, as a revision of its own beside the history.
+    /// Release that was merged in, stored as a separate revision outside the skill's line.
     pub upstream: Option<RevisionId>,
 }
 
 impl Revision {
-    /// Whether the content passed the scanner when it was committed. A hand edit that was kept
-    /// although it did not is never restored, published or served.
+    /// Returns whether the content passed the scanner when it was committed. A blocked hand edit is kept but never
+    /// restored, published or served.
     #[must_use]
     pub fn was_cleared(&self) -> bool {
         self.verdict != Verdict::Block
     }
 
-    /// Whether it exists and rules other than those of today let it pass.
+    /// Returns whether it is not a tombstone and passed other rules than the current ones.
     pub(crate) fn was_let_pass_earlier(&self, scanner: Scanner) -> bool {
         self.was_cleared() && !self.tombstone && self.ruleset != scanner.ruleset()
     }
 }
 
-/// What a new revision holds.
+/// Content of a new revision.
 #[derive(Debug)]
 pub enum Content {
-    /// Files that the scanner let through.
+    /// Files that passed the scanner.
     Cleared(Cleared),
-    /// A hand edit kept although the scanner blocks it; the next revision must replace it.
+    /// A hand edit that is kept although the scanner blocks it. The next revision must replace it.
     Captured(Captured),
-    /// Nothing: the skill is gone, its history stays.
+    /// No files: the skill is gone, its history stays.
     Tombstone,
 }
 
 impl Content {
-    /// The files; empty for a tombstone.
+    /// Returns the files; empty for a tombstone.
     #[must_use]
     pub fn bundle(&self) -> Bundle {
         match self {
@@ -343,7 +343,7 @@ impl Content {
         }
     }
 
-    /// The digest of the files, as the scanner took it.
+    /// Returns the digest over the files, as computed by the scanner.
     #[must_use]
     pub fn digest(&self) -> Digest {
         match self {
@@ -353,7 +353,7 @@ impl Content {
         }
     }
 
-    /// The version of the rules by which it was scanned.
+    /// Returns the ruleset version with which it was scanned.
     #[must_use]
     pub fn ruleset(&self) -> &str {
         match self {
@@ -363,7 +363,7 @@ impl Content {
         }
     }
 
-    /// The scanner's verdict.
+    /// Returns the verdict of the scanner. A tombstone is allowed.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match self {
@@ -374,55 +374,55 @@ impl Content {
     }
 }
 
-/// A revision that is to be committed.
+/// A revision to be committed.
 #[derive(Debug)]
 pub struct NewRevision {
-    /// The files.
+    /// Files, or a tombstone.
     pub content: Content,
-    /// What makes it.
+    /// Operation that creates it.
     pub action: Action,
-    /// Who, when, why.
+    /// Actor, time and reason.
     pub stamp: Stamp,
-    /// The release that it is or derives from.
+    /// Release that it is or derives from.
     pub origin: Option<Origin>,
-    /// The skill that took this one's content in.
+    /// Skill that absorbs this one's content, for a deletion.
     pub absorbed_into: Option<String>,
-    /// The proposal that it was.
+    /// Proposal that becomes this revision, if any.
     pub acceptance: Option<Acceptance>,
-    /// The release that is merged in; it becomes the second parent, so that its files stay at hand.
+    /// Release to merge in. It becomes the second parent, so that its files remain available.
     pub upstream: Option<Box<Upstream>>,
-    /// What stood before that no revision holds.
+    /// Previous state that no revision records.
     pub before: Option<Before>,
 }
 
-/// What stood before an operation that no revision holds; it is noted in the event, for `undo`.
+/// State before an operation that no revision records. It is stored in the event, for `undo`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Before {
-    /// The skill's entry in the lock file, as a lock file with nothing else.
+    /// Text of a lock file with only the skill's former entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<String>,
-    /// Whether a folder without a history stood in the skill's place.
+    /// True if a folder without a history was in the skill's place.
     #[serde(default)]
     pub in_place: bool,
     /// Originals in agents' folders that links replaced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub originals: Vec<Original>,
-    /// Links to the skill that others had placed in agents' folders.
+    /// Links to the skill in agents' folders that skillhub did not create.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub linked: Vec<PathBuf>,
 }
 
-/// A release as its publisher made it.
+/// A release as published.
 #[derive(Debug, Clone)]
 pub struct Upstream {
-    /// Its files.
+    /// Published files, cleared.
     pub files: Cleared,
-    /// Where it came from.
+    /// Source of the release.
     pub origin: Origin,
 }
 
 impl NewRevision {
-    /// A revision with neither origin nor lineage.
+    /// Creates a revision without origin, proposal or merged release.
     #[must_use]
     pub fn new(content: Content, action: Action, stamp: Stamp) -> Self {
         Self {
@@ -437,38 +437,38 @@ impl NewRevision {
         }
     }
 
-    /// The same with an origin.
+    /// Sets the origin.
     #[must_use]
     pub fn with_origin(self, origin: Option<Origin>) -> Self {
         Self { origin, ..self }
     }
 
-    /// Whether a judge should have been asked about what it stores.
+    /// Returns whether its content should have been shown to the judge and was not.
     pub(crate) fn is_unjudged(&self) -> bool {
         let own = matches!(&self.content, Content::Cleared(cleared) if cleared.is_unjudged());
         own || self.upstream.as_ref().is_some_and(|upstream| upstream.files.is_unjudged())
     }
 
-    /// The files that it stores: its own, and those of a release that was merged in.
+    /// Returns the bundles to store: its own files, and those of a merged release.
     pub(crate) fn bundles(&self) -> impl Iterator<Item = Bundle> {
         let release = self.upstream.as_ref().map(|upstream| upstream.files.bundle().clone());
         std::iter::once(self.content.bundle()).chain(release)
     }
 }
 
-/// How a person names a revision: an id or a unique prefix of one, up to six digits for a number,
+/// Reference to a revision as written by a person: an id or a unique prefix of one, a number of up to six digits,
 /// `head`, or `head~2`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RevisionSpec {
-    /// So many revisions before the newest.
+    /// Number of steps back from the head.
     Head(u64),
-    /// The place in the history, from 1.
+    /// Position in the history, from 1.
     Number(u64),
-    /// The first digits of the id, at least four.
+    /// Prefix of the id, at least four digits.
     Prefix(String),
 }
 
-/// The text is no [`RevisionSpec`].
+/// Error for a text that is not a valid [`RevisionSpec`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0:?} names no revision; use an id or its first digits, a number, `head` or `head~2`")]
 pub struct RevisionSpecError(pub String);

@@ -1,4 +1,4 @@
-//! [`State`]: what people decided about the skills of a library, kept apart from the files.
+//! [`State`]: settings and decisions of people about the skills of a library, stored apart from the files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,28 +22,27 @@ use crate::{
     trials::{StoredSetBack, StoredTrial},
 };
 
-/// What is set for skills.
+/// Name of the file with the settings.
 pub(crate) const FILE: &str = "state.toml";
 const FORMAT: u32 = 1;
 
-/// Stands beside the state once there was one, so that a state that is gone is not taken for empty.
+/// Marker file beside the state. With it, a missing state is detected as a loss and not treated as empty.
 const WRITTEN: &str = "state.written";
 
-/// The fields of [`SkillState`]; all others of an entry are kept as they are.
+/// Fields of [`SkillState`]. Any other field of an entry is preserved.
 const KNOWN: [&str; 9] =
     ["enabled", "pinned", "placed", "hidden_in", "disabled_by", "waivers", "withdrawn_waivers", "trial", "set_back"];
 
-/// `state.toml` of a library's folder in the home. A skill without an entry is enabled and not
-/// pinned.
+/// `state.toml` of a library's folder in the home. A skill without an entry is enabled and not pinned.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct State {
-    /// Shared, as who goes through many skills asks for the state of each.
+    /// Settings by skill name. Shared, since batches clone the state repeatedly.
     skills: Arc<BTreeMap<String, SkillState>>,
-    /// The names of pinned skills, by their spelling in small letters.
+    /// Names of pinned skills, by their lower-case spelling.
     pinned: Arc<BTreeMap<String, String>>,
 }
 
-/// What is read of a part of the file.
+/// One part of the file, as parsed.
 #[derive(Deserialize)]
 struct Part {
     format: Option<u32>,
@@ -51,67 +50,68 @@ struct Part {
     skills: BTreeMap<String, SkillState>,
 }
 
-/// What is set for one skill.
+/// Settings of one skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillState {
-    /// Whether agents see it.
+    /// True if agents see it.
     #[serde(default = "yes")]
     pub enabled: bool,
-    /// Whether agents are kept from changing it.
+    /// True if only people may change it.
     #[serde(default)]
     pub pinned: bool,
-    /// Where links to it, or copies of it, were placed in agents' folders: absolute paths.
+    /// Absolute paths of links to it, or copies of it, in agents' folders.
     #[serde(default)]
     pub placed: Vec<PathBuf>,
-    /// Agents' folders that do not show it although it is enabled: absolute paths.
+    /// Absolute paths of agents' folders that do not show it although it is enabled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hidden_in: Vec<PathBuf>,
-    /// Actor, `kind:id`, who disabled it or hid it from an agent. `None` in files of earlier versions, where it counts as a person.
+    /// Actor (`kind:id`) who disabled it or hid it from an agent. Files of earlier versions have `None`, which counts
+    /// as a person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled_by: Option<String>,
-    /// Findings that a person accepted, oldest first; some may have ended.
+    /// Waivers of findings by a person, oldest first. Some may have expired.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waivers: Vec<StoredWaiver>,
-    /// Waivers that a person took back. Their findings count again in files that were cleared with them.
+    /// Waivers that a person revoked. Their findings count again in files that were cleared with them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub withdrawn_waivers: Vec<StoredWaiver>,
-    /// Contents that the gate rolled back, and until when they are not accepted again.
+    /// Contents that the gate rolled back, with the time until which they are rejected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub set_back: Vec<StoredSetBack>,
-    /// The revision that is on trial, if one is.
+    /// Trial of a revision, if one is running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<StoredTrial>,
 }
 
-/// One finding that a person accepted in one file of the skill, why and until when.
+/// A waiver: one finding that a person accepted in one file of the skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StoredWaiver {
-    /// Names the waiver within the library.
+    /// Identifier, unique within the library.
     pub id: String,
-    /// The rule's id.
+    /// Id of the rule.
     pub rule: String,
-    /// The file.
+    /// Path of the file inside the skill.
     pub path: String,
-    /// The sha256 of the file's bytes, as `sha256:…`.
+    /// Digest of the file's bytes, `sha256:…`.
     pub content: String,
-    /// Whether the file was executable.
+    /// True if the file was executable.
     #[serde(default)]
     pub executable: bool,
-    /// How grave the finding was.
+    /// Severity of the finding at that time.
     pub severity: Severity,
-    /// Why it is acceptable.
+    /// Reason why the finding is acceptable.
     pub reason: String,
-    /// Who accepted it, `person:id`.
+    /// Person who accepted it, `person:id`.
     pub by: String,
-    /// When, RFC 3339 in UTC.
+    /// Time of acceptance, RFC 3339 in UTC.
     pub created: String,
-    /// From when on it counts again, RFC 3339 in UTC.
+    /// Time from which the finding counts again, RFC 3339 in UTC.
     pub until: String,
 }
 
 impl StoredWaiver {
-    /// What the scanner is told of it; `None` once it has ended, or when a part of it cannot be read.
+    /// Returns the waiver for the scanner; `None` if it has expired or a part of it cannot be parsed.
     #[must_use]
     pub fn at(&self, now: Timestamp) -> Option<Waiver> {
         let until: Timestamp = self.until.parse().ok()?;
@@ -119,7 +119,7 @@ impl StoredWaiver {
         self.waiver()
     }
 
-    /// The waiver whether or not it has ended; `None` when a part of it cannot be read.
+    /// Returns the waiver regardless of its expiry; `None` if a part of it cannot be parsed.
     fn waiver(&self) -> Option<Waiver> {
         Some(Waiver {
             rule: self.rule.clone(),
@@ -138,32 +138,32 @@ impl StoredWaiver {
 }
 
 impl SkillState {
-    /// The waivers that are in force at a moment.
+    /// Returns the waivers that are active at a moment.
     #[must_use]
     pub fn waivers_at(&self, now: Timestamp) -> Waivers {
         Waivers::new(self.waivers.iter().filter_map(|stored| stored.at(now)))
     }
 
-    /// The files of a bundle for which a waiver ended or was taken back. Findings in them count as new.
+    /// Returns the files of a bundle with an expired or revoked waiver. Findings in them count as new.
     pub(crate) fn lapsed_files(&self, files: &Bundle, now: Timestamp) -> BTreeSet<SkillPath> {
         let ended = self.waivers.iter().filter(|stored| stored.at(now).is_none());
         let lapsed = ended.chain(&self.withdrawn_waivers).filter_map(StoredWaiver::waiver);
         lapsed.filter(|waiver| waiver.is_for(files)).map(|waiver| waiver.path).collect()
     }
 
-    /// Tests for a waiver that ended or was taken back.
+    /// Returns whether any waiver has expired or was revoked.
     pub(crate) fn has_lapsed_waiver(&self, now: Timestamp) -> bool {
         !self.withdrawn_waivers.is_empty() || self.waivers.iter().any(|stored| stored.at(now).is_none())
     }
 
-    /// Takes a waiver back.
+    /// Revokes a waiver.
     pub fn withdraw_waiver(&mut self, id: &str) {
         let withdrawn = self.waivers.extract_if(.., |waiver| waiver.id == id);
         self.withdrawn_waivers.extend(withdrawn);
     }
 
-    /// Adds waivers in place of earlier ones for the same findings. Of those that ended or were taken back, the newest
-    /// `kept` remain.
+    /// Adds waivers, replacing earlier ones for the same findings. Only the newest `kept` of the expired and of the
+    /// revoked waivers remain.
     pub fn add_waivers(&mut self, new: &[StoredWaiver], now: Timestamp, kept: usize) {
         let is_replaced = |other: &StoredWaiver| new.iter().any(|new| new.id == other.id);
         self.waivers.retain(|other| !is_replaced(other));
@@ -180,7 +180,7 @@ impl SkillState {
         self.waivers.extend(new.iter().cloned());
     }
 
-    /// Enables or disables it for an actor. A disabled state keeps the name of the last person who disabled it.
+    /// Enables or disables the skill for an actor. A disabled state keeps the last person who disabled it.
     pub fn set_enabled(&mut self, enabled: bool, actor: &Actor) {
         if !enabled {
             self.note_hidden(actor);
@@ -189,21 +189,21 @@ impl SkillState {
         self.note_shown();
     }
 
-    /// Records who hides it; an agent's name never replaces a person's.
+    /// Records the actor who hides it. An agent never replaces a person.
     pub fn note_hidden(&mut self, actor: &Actor) {
         if !self.is_hidden_by_person() {
             self.disabled_by = Some(actor.to_string());
         }
     }
 
-    /// Forgets who hid it once nothing hides it.
+    /// Clears the record of that actor once nothing hides the skill.
     pub(crate) fn note_shown(&mut self) {
         if self.enabled && self.hidden_in.is_empty() {
             self.disabled_by = None;
         }
     }
 
-    /// Tests for a skill that a person disabled or hid from an agent. Without a record it counts as a person.
+    /// Returns whether a person disabled the skill or hid it from an agent. A missing record counts as a person.
     #[must_use]
     pub fn is_hidden_by_person(&self) -> bool {
         let by = self.disabled_by.as_deref().map(str::parse::<Actor>);
@@ -211,7 +211,7 @@ impl SkillState {
         is_person && (!self.enabled || !self.hidden_in.is_empty())
     }
 
-    /// Tests for a change that shows agents what was hidden from them before.
+    /// Returns whether this state shows agents something that was hidden before.
     pub(crate) fn shows_more_than(&self, before: &Self) -> bool {
         self.enabled && !before.enabled || before.hidden_in.iter().any(|folder| !self.hidden_in.contains(folder))
     }
@@ -237,22 +237,22 @@ fn yes() -> bool {
     true
 }
 
-/// Why the state cannot be used. It is never taken for empty because it is damaged or gone.
+/// Reason why the state cannot be used. A damaged or missing state is never treated as empty.
 #[derive(Debug, Error)]
 pub enum StateError {
-    /// There was one, and its file is not there any more.
+    /// A state existed, and its file is missing.
     #[error("state.toml is gone, and with it what was set of the skills: pins, waivers, which are disabled")]
     Gone,
-    /// Not the format that this version reads.
+    /// The content is not in the format of this version.
     #[error("state.toml is damaged and was left as it is: {0}")]
     Damaged(String),
-    /// Written by a later version.
+    /// A later version wrote it.
     #[error("state.toml has format {0}, this version reads {FORMAT}; use the skillhub that wrote it")]
     Format(u32),
-    /// With what was to come in it could not be read again.
+    /// The new content would exceed the limits and could not be read again.
     #[error("state.toml cannot be written: {0}")]
     TooLarge(String),
-    /// The system refused.
+    /// Any other I/O error.
     #[error("state.toml cannot be used: {0}")]
     Io(#[from] io::Error),
 }
@@ -264,25 +264,25 @@ impl State {
         Self { skills: Arc::new(skills), pinned: Arc::new(pinned) }
     }
 
-    /// The pinned skill of a name in any spelling: where a file system takes capitals for small letters, all are one
-    /// folder.
+    /// Returns the pinned skill with a name in any capitalisation, since such names are the same folder on a
+    /// case-insensitive file system.
     #[must_use]
     pub fn pinned_as(&self, skill: &SkillName) -> Option<&str> {
         self.pinned.get(&skill.as_str().to_lowercase()).map(String::as_str)
     }
 
-    /// What is set for a skill.
+    /// Returns the settings of a skill; the defaults if it has no entry.
     #[must_use]
     pub fn of(&self, skill: &SkillName) -> SkillState {
         self.skills.get(skill.as_str()).cloned().unwrap_or_default()
     }
 
-    /// The skills for which anything is set, and what.
+    /// Returns the skills with an entry, and their settings.
     pub fn skills(&self) -> impl Iterator<Item = (&str, &SkillState)> {
         self.skills.iter().map(|(skill, state)| (skill.as_str(), state))
     }
 
-    /// Sets it.
+    /// Sets the settings of a skill. Default settings remove its entry.
     pub fn set(&mut self, skill: &SkillName, state: SkillState) {
         let pinned = Arc::make_mut(&mut self.pinned);
         pinned.retain(|_, name| name != skill.as_str());
@@ -301,7 +301,7 @@ impl State {
         Self::text(dir)?.map_or_else(|| Ok(Self::default()), |text| Self::parse(&text))
     }
 
-    /// The file; `None` when nothing was ever set.
+    /// Reads the file; `None` if nothing was ever set.
     pub(crate) fn text(dir: &Dir) -> Result<Option<String>, StateError> {
         match read_bounded(dir, FILE, Limits::default().state_bytes)? {
             Some(bytes) => Ok(Some(String::from_utf8(bytes).map_err(|error| StateError::Damaged(error.to_string()))?)),
@@ -329,7 +329,7 @@ impl State {
         }
     }
 
-    /// Notes that there is a state, if there is one, so that its loss is seen.
+    /// Writes the marker if a state exists, so that its loss is detected.
     pub(crate) fn note_written(dir: &Dir) -> io::Result<()> {
         if dir.symlink_metadata(WRITTEN).is_ok() || dir.symlink_metadata(FILE).is_err() {
             return Ok(());
@@ -337,7 +337,7 @@ impl State {
         write_atomically(dir, WRITTEN, b"1\n", Durability::Durable)
     }
 
-    /// Writes it over the file, whose fields that this version does not know stay.
+    /// Writes the state over the file, preserving fields unknown to this version.
     pub(crate) fn write(&self, dir: &Dir) -> Result<(), StateError> {
         let old = String::from_utf8(read_bounded(dir, FILE, Limits::default().state_bytes)?.unwrap_or_default())
             .map_err(|error| StateError::Damaged(error.to_string()))?;
@@ -383,7 +383,7 @@ fn text_of(table: &Table) -> Result<String, StateError> {
     toml::to_string(table).map_err(|error| StateError::Damaged(error.to_string()))
 }
 
-/// What a text has that this version does not know: beside the skills, and in the entries of some.
+/// Returns the unknown fields of a text: those outside of skills, and those of skills' entries.
 fn unknown_of(text: &str) -> Result<(Table, BTreeMap<String, Table>), StateError> {
     let (mut others, mut of_skills) = (Table::new(), BTreeMap::new());
     for part in parts(text).map_err(StateError::Damaged)? {

@@ -1,4 +1,4 @@
-//! [`parts`], [`from_toml`] and [`toml_dots`]: what reading a text of TOML takes, known before it is read.
+//! [`parts`], [`from_toml`] and [`toml_dots`]: estimate the memory that parsing a TOML text takes before parsing it.
 
 use serde::de::DeserializeOwned;
 use toml_parser::{
@@ -6,20 +6,20 @@ use toml_parser::{
     lexer::{Token, TokenKind},
 };
 
-/// Bytes after which a part of a state ends before the next skill.
+/// Size in bytes after which a part of a state ends before the next skill.
 const PART_BYTES: usize = 64 << 10;
-/// What one part may weigh: a skill with 30,000 links.
+/// Weight limit of one part: a skill with 30,000 links.
 const PART_WEIGHT: usize = 100_000;
-/// What a state may weigh: one of `Limits::state_bytes` with three links for each skill weighs a million.
+/// Weight limit of a state. One of `Limits::state_bytes` with three links for each skill weighs a million.
 const STATE_WEIGHT: usize = 1_500_000;
-/// What a file of settings may weigh: 10,000 trusted projects in Codex's configuration.
+/// Weight limit of a settings file: 10,000 trusted projects in Codex's configuration.
 const SETTINGS_WEIGHT: usize = 200_000;
 
-/// Splits the text of a state into parts that are read one after the other, so that no more than one of them is a tree
-/// in memory. Each but the first begins with a skill, and a small state is one part.
+/// Splits the text of a state into parts that are parsed one after the other, so that only one of them is a tree in
+/// memory. Each part except the first begins with a skill, and a small state is one part.
 ///
 /// # Errors
-/// It has so many values that they would take many times its bytes.
+/// Returns a message if it has so many values that they would take many times its size in memory.
 pub(crate) fn parts(text: &str) -> Result<Vec<&str>, String> {
     let (mut parts, mut part, mut weight, mut all) = (Vec::new(), text, 0, 0);
     let mut begins_line = true;
@@ -40,7 +40,7 @@ pub(crate) fn parts(text: &str) -> Result<Vec<&str>, String> {
     Ok(parts)
 }
 
-/// Tells the first line of all that is said of a skill, as `[skills.pdf]`.
+/// Returns whether a text begins with the header of a skill's entry, such as `[skills.pdf]`.
 fn begins_skill(text: &str) -> bool {
     let line = text.lines().next().unwrap_or_default();
     line.strip_prefix("[skills.").and_then(|rest| rest.strip_suffix(']')).is_some_and(|name| {
@@ -49,10 +49,10 @@ fn begins_skill(text: &str) -> bool {
     })
 }
 
-/// Refuses a file of settings with so many values that they would take many times its bytes.
+/// Refuses a settings file with so many values that they would take many times its size in memory.
 ///
 /// # Errors
-/// Says so.
+/// Returns a message with that reason.
 pub fn refuse_toml_flood(text: &str) -> Result<(), String> {
     match is_heavier(text, SETTINGS_WEIGHT) {
         true => Err("it has more values than settings can have".to_owned()),
@@ -60,21 +60,22 @@ pub fn refuse_toml_flood(text: &str) -> Result<(), String> {
     }
 }
 
-/// Reads a small file of ours.
+/// Parses a small file of skillhub.
 ///
 /// # Errors
-/// What is wrong with it, also that it has so many values that they would take many times its bytes.
+/// Returns a message if it is invalid, or if it has so many values that they would take many times its size in
+/// memory.
 pub fn from_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     refuse_toml_flood(text)?;
     toml::from_str(text).map_err(|error| error.message().to_owned())
 }
 
-/// Counts the dots that stand outside of texts. Each may begin a table, which takes a kilobyte.
+/// Counts the dots outside of strings. Each may begin a table, which takes a kilobyte.
 pub fn toml_dots(text: &str) -> usize {
     Source::new(text).lex().filter(|token| token.kind() == TokenKind::Dot).count()
 }
 
-/// Tells a text that is too much to be read for what can be saved of it.
+/// Returns whether a text is too large in memory to be repaired.
 pub(crate) fn is_flood(text: &str) -> bool {
     is_heavier(text, PART_WEIGHT)
 }
@@ -89,7 +90,7 @@ fn is_heavier(text: &str, most: usize) -> bool {
     })
 }
 
-/// What a token takes when it is read, in units of 250 bytes at most. A dot may begin a table.
+/// Returns the memory for parsing a token, in units of at most 250 bytes. A dot may begin a table.
 fn weight_of(token: &Token) -> usize {
     if token.kind() == TokenKind::Dot { 4 } else { 1 }
 }

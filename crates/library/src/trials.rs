@@ -1,9 +1,9 @@
-//! [`StoredTrial`]: a revision that a share of the runs gets, while all others get the one before it.
+//! [`StoredTrial`]: a trial, in which a share of the runs gets a revision while all others get the previous one.
 //!
-//! The revision under trial is in the history, and behind it the files that stood before are brought back as
-//! the head: so the folder, and every agent that reads it without asking skillhub, has what was there. Which
-//! revision a run gets follows from the ids of trial and run alone, and from what the run read before the
-//! trial began. The files under trial stand in `trials/<id>/<skill>` of the library's folder in the home.
+//! The history has the revision under trial, followed by a revision that restores the former files as the head. So
+//! the folder keeps the former content, also for agents that read it without skillhub. The revision for a run depends
+//! only on the ids of trial and run, and on what the run read before the trial began. The files under trial are in
+//! `trials/<id>/<skill>` of the library's folder in the home.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -11,76 +11,76 @@ use sha2::{Digest as _, Sha256};
 
 use crate::revision::RevisionId;
 
-/// The id under which the gate acts, as an optimizer; nobody else may take it.
+/// Id with which the gate acts as an optimizer. It is reserved.
 pub const GATE: &str = "skillhub";
 
-/// By which numbers a trial is decided, as they were when it began. Shares are in parts of ten thousand, so
-/// that they are compared exactly.
+/// Parameters of a trial, fixed when it began. Shares and rates are in parts of ten thousand, so that they are
+/// compared exactly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrialTerms {
-    /// The version of the rules that decide.
+    /// Version of the decision rules.
     pub rules: u32,
-    /// The share of runs that get the revision.
+    /// Share of the runs that get the revision.
     pub share: u32,
-    /// How often a revision that is no worse may be rolled back.
+    /// Maximum probability of rolling back a revision that is not worse.
     pub rollback_alpha: u32,
-    /// How often one that is worse by the margin may be promoted.
+    /// Maximum probability of promoting a revision that is worse by `margin`.
     pub promote_alpha: u32,
-    /// By how much a success rate may be lower before that matters.
+    /// Decrease of the success rate that is still acceptable.
     pub margin: u32,
-    /// Runs with the revision before it may be promoted.
+    /// Minimum number of runs with the revision before it may be promoted.
     pub min_runs: u32,
-    /// Runs with the revision after which a trial that showed nothing ends.
+    /// Number of runs with the revision after which a trial without a result ends.
     pub max_runs: u32,
-    /// Days after which it does.
+    /// Number of days after which a trial without a result ends.
     pub max_days: u32,
-    /// Days for which a content that was rolled back is not accepted again.
+    /// Number of days for which rolled back content is rejected.
     pub cooldown_days: u32,
-    /// The success rate before, where a person knows it.
+    /// Success rate before the trial, if a person knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_rate: Option<u32>,
 }
 
-/// The trial of a revision, as the state of its skill has it.
+/// Trial of a revision, as stored in the state of its skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredTrial {
-    /// Names it.
+    /// Identifier of the trial.
     pub id: String,
-    /// The revision that stood before, and the digest of its files.
+    /// Previous revision, which the other runs get.
     pub base: RevisionId,
-    /// `sha256:…`
+    /// Digest over its files, `sha256:…`.
     pub base_digest: String,
-    /// The revision on trial.
+    /// Revision on trial.
     pub candidate: RevisionId,
-    /// `sha256:…`
+    /// Digest over its files, `sha256:…`.
     pub candidate_digest: String,
-    /// The proposal that it was.
+    /// Proposal that became the candidate, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposal: Option<String>,
-    /// Who put it on trial.
+    /// Actor who started the trial.
     pub by: String,
-    /// When, RFC 3339 in UTC.
+    /// Start time, RFC 3339 in UTC.
     pub started: String,
-    /// Whether a person stopped it for now: every run gets the former revision, and nothing is decided.
+    /// True if a person paused it: every run gets the previous revision, and nothing is decided.
     #[serde(default)]
     pub paused: bool,
-    /// How it is decided.
+    /// Parameters of the decision.
     pub terms: TrialTerms,
 }
 
-/// A content that the gate rolled back.
+/// Content that the gate rolled back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredSetBack {
-    /// `sha256:…`
+    /// Digest over its files, `sha256:…`.
     pub digest: String,
-    /// From when on it may be accepted again, RFC 3339 in UTC.
+    /// Time from which it may be accepted again, RFC 3339 in UTC.
     pub until: String,
-    /// Why it was rolled back.
+    /// Reason for the rollback.
     pub why: String,
 }
 
 impl StoredSetBack {
-    /// Whether it still holds; one whose end cannot be read does.
+    /// Returns whether it is still in force. An unreadable time counts as in the future.
     #[must_use]
     pub fn holds(&self, now: Timestamp) -> bool {
         self.until.parse::<Timestamp>().map_or(true, |until| now < until)
@@ -91,19 +91,19 @@ impl StoredSetBack {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arm {
-    /// The one before.
+    /// The previous revision.
     Base,
-    /// The one on trial.
+    /// The revision on trial.
     Candidate,
 }
 
 impl StoredTrial {
-    /// What a run gets, where it has read neither yet.
+    /// Returns the arm of a run that has read neither revision yet.
     #[must_use]
     pub fn arm(&self, run: &str) -> Arm {
         let sum: [u8; 32] = Sha256::new().chain_update(&self.id).chain_update([0]).chain_update(run).finalize().into();
         let number = sum.iter().take(4).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
-        // Of 2^32 equal parts, those below the share.
+        // The hash is uniform in 0..2^32; hashes below the share get the candidate.
         if number * 10_000 < u64::from(self.terms.share) << 32 { Arm::Candidate } else { Arm::Base }
     }
 }

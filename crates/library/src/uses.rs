@@ -1,8 +1,8 @@
-//! [`Use`]: one line of the log of what agents read, looked for and changed.
+//! [`Use`]: one line of the usage log of skills that agents read, found and changed.
 //!
-//! `uses.jsonl` in the library's folder of the home, and `uses.1.jsonl`, the part before it: when the
-//! first has grown to [`FILE_BYTES`] it takes the place of the second. It never leaves the machine, and
-//! losing its end to a power loss loses no decision, so nothing is synced.
+//! The log is `uses.jsonl` in the library's folder of the home, and its older part `uses.1.jsonl`. When the first
+//! reaches [`FILE_BYTES`], it replaces the second. It never leaves the machine. Nothing is synced, since no decision
+//! depends on the entries that a power loss may lose.
 
 use std::io::{self, Write};
 
@@ -15,10 +15,10 @@ const FILE: &str = "uses.jsonl";
 const BEFORE: &str = "uses.1.jsonl";
 const LOCK: &str = "uses.lock";
 
-/// Bytes of the log in use; twice as many are kept.
+/// Size limit of the active log, in bytes. Up to twice as much is kept.
 pub const FILE_BYTES: u64 = 1 << 20;
 
-/// What was done with a skill.
+/// Kind of use of a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UseKind {
@@ -28,41 +28,41 @@ pub enum UseKind {
     ReadFile,
     /// A search found it.
     Found,
-    /// It was changed, or a change was asked for.
+    /// It was changed, or a change was requested.
     Changed,
 }
 
-/// How that ended.
+/// Result of a use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UseState {
-    /// It was done.
+    /// The request succeeded.
     Done,
-    /// It was refused.
+    /// The policy or scanner refused it.
     Refused,
-    /// It failed.
+    /// It failed with an error.
     Failed,
 }
 
 /// One use of a skill by an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Use {
-    /// The format's version.
+    /// Version of the format, currently 1.
     pub v: u32,
-    /// When, RFC 3339 in UTC.
+    /// Time in RFC 3339, UTC.
     pub time: String,
-    /// The skill.
+    /// Name of the skill.
     pub skill: String,
-    /// Its revision then, where it has a history.
+    /// Its revision at that time, if it has a history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<RevisionId>,
-    /// What was done.
+    /// Kind of use.
     pub kind: UseKind,
-    /// How it ended.
+    /// Result of the use.
     pub state: UseState,
-    /// The agent; empty where nobody said.
+    /// Name of the agent; empty if unknown.
     pub agent: String,
-    /// The run in which it happened.
+    /// Run in which it happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
 }

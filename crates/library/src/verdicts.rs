@@ -1,9 +1,9 @@
-//! [`Verdicts`]: what the scanner found in files that it has seen, kept in the cache of the home.
+//! [`Verdicts`]: cache of scan results, stored in the home.
 //!
-//! It is there for looking at many skills again and again: for `scan`, and for installing what was scanned before.
-//! What is published or changed is scanned, always. An entry counts for the digest of all files, for the ruleset,
-//! and for the very program that made it; who could forge one could change the program as well, so a file
-//! that others may write is not believed. What is missing, damaged, or of another program reads as nothing.
+//! It speeds up repeated scans of many skills: by `scan`, and by installs of files that were scanned before. Anything
+//! published or changed is always scanned. An entry counts for the digest of all files, the ruleset, and the program
+//! that made it. Whoever can forge an entry can change the program as well, so a file that others may write is
+//! ignored. A file that is missing, damaged, or of another program reads as empty.
 
 use std::{
     collections::BTreeMap,
@@ -24,16 +24,16 @@ use crate::{
 const FILE: &str = "verdicts";
 const KIND: Projection = Projection { kind: "verdicts", format: 1 };
 
-/// Bytes of a file that is looked at.
+/// Size limit of a cache file, in bytes. Larger files are ignored.
 const FILE_BYTES: u64 = 32 << 20;
 
-/// Skills that are remembered, those of this time before others.
+/// Maximum number of cached skills. Those seen in this run take precedence.
 const SKILLS: usize = 20_000;
 
-/// What the scanner found in files that it has seen.
+/// Cache of scan results by digest.
 #[derive(Debug, Default)]
 pub struct Verdicts {
-    /// The ruleset and the program; empty where nothing is kept for later.
+    /// Ruleset and program of the cache; empty if it is not stored.
     made_by: String,
     scanner: Scanner,
     known: BTreeMap<String, Vec<Finding>>,
@@ -46,7 +46,7 @@ struct Seen {
     has_news: bool,
 }
 
-/// The content of the file.
+/// Content of the cache file.
 #[derive(Serialize, Deserialize)]
 struct Content {
     made_by: String,
@@ -54,7 +54,7 @@ struct Content {
 }
 
 impl Verdicts {
-    /// Those of a home. `program` tells one build of the program from another.
+    /// Reads the cache of a home. `program` identifies the build of the program.
     #[must_use]
     pub fn of(home: &Home, program: &str) -> Self {
         let made_by = format!("{} {program}", home.scanner().ruleset());
@@ -63,13 +63,13 @@ impl Verdicts {
         Self { made_by, scanner: home.scanner(), known: known.unwrap_or_default(), seen: Mutex::default() }
     }
 
-    /// What is seen from now on, kept no longer than this value.
+    /// Creates a cache in memory, which is not stored.
     #[must_use]
     pub fn for_now(scanner: Scanner) -> Self {
         Self { scanner, ..Self::default() }
     }
 
-    /// What is remembered of these very files, else what `scan` says now.
+    /// Returns the cached report of these files, or else the result of `scan`.
     pub fn report_or(&self, bundle: &Bundle, scan: impl FnOnce(&Bundle) -> Report) -> Report {
         let digest = bundle.digest().to_string();
         let (known, has_news) = self.remembered(&digest);
@@ -82,7 +82,7 @@ impl Verdicts {
             }
             None => scan(bundle),
         };
-        // That the scanner did not see everything may be otherwise next time.
+        // Reports of incomplete scans are not cached, since the next scan may see everything.
         if report.findings.iter().all(|finding| can_be_waived(&finding.rule)) {
             let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
             seen.has_news |= has_news;
@@ -91,7 +91,7 @@ impl Verdicts {
         report
     }
 
-    /// What is known of files, and whether the file of the home lacks it.
+    /// Looks up the findings of files. The flag is true if the cache file does not have them.
     fn remembered(&self, digest: &str) -> (Option<Vec<Finding>>, bool) {
         if let Some(known) = self.known.get(digest) {
             return (Some(known.clone()), false);
@@ -100,7 +100,7 @@ impl Verdicts {
         (seen.findings.get(digest).cloned(), true)
     }
 
-    /// Keeps what was new. That it cannot be written is no failure: it is only there for speed.
+    /// Stores new entries. A failure is ignored, since this is only a cache.
     pub fn keep(self, home: &Home) {
         let Seen { mut findings, has_news } = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
         if !has_news || self.made_by.is_empty() {
@@ -125,12 +125,12 @@ impl Reports for Verdicts {
     }
 }
 
-/// A finding as the scanner gives it, whatever was made of it since.
+/// Resets a finding to the state in which the scanner reports it.
 fn bare(finding: Finding) -> Finding {
     Finding { new: true, waived: false, waiver: None, ..finding }
 }
 
-/// What a file of the cache says that nobody else can read or write.
+/// Reads a cache file, unless others can read or write it.
 pub(crate) fn read_private<T: DeserializeOwned>(home: &Home, kind: Projection, file: &str) -> Option<T> {
     let dir = open_dir(&home.cache()).ok()??;
     let found = dir.symlink_metadata(file).ok()?;
@@ -140,7 +140,7 @@ pub(crate) fn read_private<T: DeserializeOwned>(home: &Home, kind: Projection, f
     serde_json::from_slice(kind.read(&dir, file)?.bytes()).ok()
 }
 
-/// Writes such a file, if it can be written.
+/// Writes a private cache file and ignores failures.
 pub(crate) fn write_private(home: &Home, kind: Projection, file: &str, content: &impl Serialize) {
     let written = home.ensure().and_then(|_| ensure_dir(&home.cache()));
     if let (Ok(dir), Ok(text)) = (written, serde_json::to_vec(content)) {
@@ -185,7 +185,7 @@ mod tests {
         Bundle::from_files([(SkillPath::parse("scripts/a.sh").unwrap(), file)], &Limits::default()).unwrap()
     }
 
-    /// The report on some files, and whether they were scanned for it.
+    /// Returns the report on some files, and whether they were scanned for it.
     fn look(home: &Home, program: &str, bundle: &Bundle) -> (Report, bool) {
         let scanned = Cell::new(false);
         let verdicts = Verdicts::of(home, program);

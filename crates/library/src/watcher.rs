@@ -1,25 +1,25 @@
-//! [`Watcher`]: who is told at once what becomes of proposals.
+//! [`Watcher`]: observer of changes to proposals.
 
 use std::{fmt, path::Path, sync::Arc};
 
 use crate::events::Event;
 
-/// Told of events about proposals once they are true, after the library's lock was let go. It may take its time, but
-/// whoever made the change waits for it; whether it fails nobody asks.
+/// Callback for events about proposals, called after they are committed and the library's lock is released. It may be
+/// slow, but the caller of the commit waits for it. Its failures are ignored.
 #[derive(Clone)]
 pub struct Watcher(Arc<Tell>);
 
-/// Gets the library's path and the events.
+/// Function that receives the library's path and the events.
 type Tell = dyn Fn(&Path, &[Event]) + Send + Sync;
 
 impl Watcher {
-    /// One that calls this.
+    /// Creates a watcher that calls this function.
     #[must_use]
     pub fn new(tell: impl Fn(&Path, &[Event]) + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }
 
-    /// Tells of events, if there are any.
+    /// Passes on events, if there are any.
     pub(crate) fn tell(&self, library: &Path, events: &[Event]) {
         if !events.is_empty() {
             (self.0)(library, events);

@@ -1,4 +1,4 @@
-//! [`WholeChange`]: a skill that comes or goes as a whole, and whether the policy lets it.
+//! [`WholeChange`]: change of a skill as a whole, to be permitted by the policy.
 
 use scan::Verdict;
 use skill::{Bundle, SkillName};
@@ -9,31 +9,31 @@ use crate::revision::{Action, Origin};
 /// An install, an update, an adoption or an uninstall.
 #[derive(Debug, Clone, Copy)]
 pub struct WholeChange<'a> {
-    /// The skill.
+    /// Skill that is added, replaced or removed.
     pub skill: &'a SkillName,
-    /// Which of these it is.
+    /// Kind of change.
     pub action: Action,
-    /// Where the skill is from.
+    /// Source of the skill, if it has one.
     pub origin: Option<&'a Origin>,
-    /// The files before; empty for a skill that is new.
+    /// Files before; empty for a new skill.
     pub before: &'a Bundle,
-    /// The files after; empty for one that goes.
+    /// Files after; empty for a removed skill.
     pub after: &'a Bundle,
-    /// What the scanner says of them.
+    /// Verdict of the scanner on the files.
     pub verdict: Verdict,
 }
 
-/// The policy refuses it.
+/// Refusal by the policy.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("the policy refuses to {} {skill}: {why}", action.as_str())]
 pub struct Denied {
-    /// The skill.
+    /// Skill that was to change.
     pub skill: SkillName,
-    /// What was asked for.
+    /// Requested change.
     pub action: Action,
-    /// Which rule, and why.
+    /// Rule that refuses it, and the reason.
     pub why: String,
 }
 
-/// Who asks the policy, which a layer above knows.
+/// Function that asks the policy, provided by a higher layer.
 pub type Permit<'a> = dyn Fn(&WholeChange<'_>) -> Result<(), Denied> + 'a;

@@ -1,4 +1,4 @@
-//! Compiling: what fits compiles, what does not is told with its place.
+//! Tests of the compiler: valid declarations compile, and problems are reported with their position.
 
 use serde_json::json;
 
@@ -38,7 +38,7 @@ fn source(skill: &str, tool_schema: &str) -> Source {
     Source { skill: skill.to_owned(), description: "Does it.".to_owned(), digest: text }
 }
 
-/// Here a source's digest is its text.
+/// Returns the digest as the text, since these tests store the text there.
 fn text(source: &Source) -> Result<String, String> {
     Ok(source.digest.clone())
 }
@@ -62,7 +62,7 @@ fn problems(tool_schema: &str) -> Vec<Problem> {
     }
 }
 
-/// The system's own example: three steps, a list as input, an enum with a default.
+/// Example of an original declaration: three steps, a list as input, an enum with a default.
 const MONITOR: &str = "\
 input:
   type: object
@@ -89,7 +89,7 @@ steps:
 
 #[test]
 fn the_example_compiles_to_a_tool_with_the_strictest_level() {
-    // `content` is a text, and a list of texts is none: in words around it, it becomes one.
+    // `content` takes a text and not a list of texts. Words around the reference turn the list into a text.
     let monitor = MONITOR.replace("\"{{steps.pages.output.*.text}}\"", "\"Pages: {{steps.pages.output.*.text}}\"");
     let outcomes = compile(&[source("监控", &monitor)]);
     let tool = outcomes["监控"].tool().unwrap_or_else(|| panic!("{outcomes:#?}"));
@@ -102,7 +102,7 @@ fn the_example_compiles_to_a_tool_with_the_strictest_level() {
     assert_eq!(problems(MONITOR)[0].code, "type_clash");
 }
 
-/// One fault each: what is declared, the code, the place, and a part of what is told.
+/// Declarations with one problem each: declaration, code, position, and part of the message.
 const BROKEN: &[(&str, &str, (usize, usize), &str)] = &[
     ("[]", "not_an_object", (5, 3), "`input` and `steps`"),
     ("stpes: []\nsteps: [{tool: web_fetch, input: {url: a}}]", "unknown_key", (5, 3), "did you mean `steps`?"),
@@ -418,7 +418,7 @@ fn schemas_that_multiply_are_refused() {
     assert_eq!(problems(&declared)[0].code, "schema_too_large");
 }
 
-// CC2
+// Regression test CC2: `required` may name a property that is not listed.
 #[test]
 fn required_may_name_an_unlisted_property() {
     let declared = "input: {type: object, properties: {u: {type: string}}, required: [v]}\n\
@@ -428,7 +428,7 @@ fn required_may_name_an_unlisted_property() {
     assert_eq!(problems(&declared.replace("required: [v]", "required: [w]"))[0].code, "unknown_reference");
 }
 
-/// What `docs/schemas/tool_schema.json` says of a declaration.
+/// Result of validating a declaration by `docs/schemas/tool_schema.json`.
 #[test]
 fn faults_without_number_are_told_in_time() {
     let listed =
@@ -474,7 +474,7 @@ fn the_schema_for_editors_takes_what_compiles_and_refuses_what_has_no_form() {
         "bad_id",
     ];
     for (declared, code, ..) in BROKEN {
-        // The compiler goes on where the form ends: references, types, other schemas.
+        // The compiler checks more than the form: references, types, other schemas.
         assert_eq!(is_in_form(declared), !of_form.contains(code), "{code}: {declared}");
     }
 }

@@ -1,4 +1,4 @@
-//! [`plan`]: what a run would do, as far as that is known before it.
+//! [`plan`]: a dry run that resolves everything known in advance.
 
 use serde_json::{Map, Value, json};
 
@@ -13,10 +13,10 @@ use crate::{
     trace::Failure,
 };
 
-/// Elements of a known list that are shown one by one.
+/// Maximum number of elements of a known list that are shown individually.
 const ITEMS_SHOWN: usize = 5;
 
-/// See [`super::Executor::plan`].
+/// Builds the plan, see [`super::Executor::plan`].
 pub(super) fn plan(shared: &Shared<'_, '_>, tool: &ComposedTool, input: Value) -> Result<Value, Failure> {
     let input = shared.whole_input(tool, input);
     shared.judge(&tool.name, "input", &tool.input, &input).map_err(|fault| Failure::from(&fault))?;
@@ -70,7 +70,7 @@ fn level(shared: &Shared<'_, '_>, tool: &str) -> Approval {
     }
 }
 
-/// Whether a reference can be answered before the run.
+/// Returns whether a reference can be resolved before the run.
 fn is_known(reference: &Reference, scope: &Scope<'_>) -> bool {
     match reference.root {
         Root::Input => true,
@@ -91,7 +91,7 @@ fn show(filling: &Filling, scope: &Scope<'_>) -> Value {
     }
 }
 
-/// What a template becomes; what only the run knows stays in it.
+/// Fills a template partially. References that only the run can resolve remain in it.
 fn known(template: &Template, scope: &Scope<'_>) -> Value {
     let partly = template.with(|reference| match is_known(reference, scope) {
         true => scope.resolve(reference).unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! [`Shared`]: one run, step after step.
+//! [`Shared`]: execution of one run, step by step.
 
 use std::{
     collections::BTreeSet,
@@ -22,24 +22,25 @@ use crate::{
     trace::{Attempt, CallTrace, Failure, Status, StepTrace, Trace},
 };
 
-/// How deep values may be nested. A trace has them up to [`DEPTH`] runs deep, five places each, and JSON is read to 128.
+/// Maximum nesting depth of values. A trace contains them up to [`DEPTH`] runs deep with five levels each, and the
+/// JSON parser's limit is 128.
 const VALUE_DEPTH: usize = 64;
 
-/// How long a wait goes on without looking whether the run was cancelled.
+/// Maximum delay until a wait notices that the run was cancelled.
 const NAP: Duration = Duration::from_millis(20);
 
 impl Shared<'_, '_> {
-    /// The composed tool of a name.
+    /// Returns the composed tool with this name.
     pub(super) fn composed(&self, name: &str) -> Option<&ComposedTool> {
         self.composed.get(name).copied()
     }
 
-    /// A composed tool and all tools below it, each once.
+    /// Returns a composed tool and all tools below it, without duplicates.
     pub(super) fn all_of<'s>(&'s self, tool: &'s ComposedTool) -> BTreeSet<&'s str> {
         reach(tool, |name| self.composed(name))
     }
 
-    /// What a tool needs, by itself. What is not there needs the most.
+    /// Returns the approval level of a tool by itself. A missing tool has the strictest level.
     fn own_level(&self, name: &str) -> Approval {
         let level = match self.composed(name) {
             Some(composed) => composed.approval,
@@ -51,7 +52,8 @@ impl Shared<'_, '_> {
         }
     }
 
-    /// The strictest level of what a tool calls, by the tools as they are now. What is not there needs the most.
+    /// Returns the strictest approval level of all tools that a tool calls, in their current form. A missing tool has
+    /// the strictest level.
     pub(super) fn level(&self, tool: &ComposedTool) -> Approval {
         if let Some(known) = self.levels.borrow().get(&tool.name) {
             return *known;
@@ -62,7 +64,8 @@ impl Shared<'_, '_> {
         level
     }
 
-    /// Why a run may not begin: something may not be used, or nobody agreed to the level, where that is asked.
+    /// Returns the reason why a run may not start: a denied tool, or missing consent to `level`. `None` for `level`
+    /// skips the check of consent.
     pub(super) fn refusal(&self, tool: &ComposedTool, level: Option<Approval>) -> Option<Failure> {
         if let Some(denied) = self.all_of(tool).into_iter().find(|name| self.is_denied(name)) {
             return Some(Failure {
@@ -85,7 +88,7 @@ impl Shared<'_, '_> {
         (self.executor.decision)(name) == Decision::Deny
     }
 
-    /// An input with what the schema has for missing fields.
+    /// Completes an input with the defaults of the schema.
     pub(super) fn whole_input(&self, tool: &ComposedTool, mut input: Value) -> Value {
         if input.is_null() {
             input = Value::Object(Map::new());
@@ -94,7 +97,7 @@ impl Shared<'_, '_> {
         input
     }
 
-    /// Runs a tool.
+    /// Runs a tool at a nesting depth until a deadline.
     pub(super) fn run(&self, tool: &ComposedTool, input: Value, depth: usize, deadline: Instant) -> Trace {
         let begun = Instant::now();
         let mut trace = empty_trace(tool, self.whole_input(tool, input));
@@ -145,7 +148,7 @@ impl Shared<'_, '_> {
                         told.status = if fault.code == "cancelled" { Status::Cancelled } else { Status::Failed };
                         told.error = Some(Failure::from(&fault));
                         failed = Some(ToolFault {
-                            // What whoever called gave was as it should be.
+                            // The caller's input was valid, so the error concerns the step's input.
                             code: if fault.code == "invalid_input" { "invalid_step_input" } else { fault.code },
                             message: format!("step {}: {}", name_of(index, step), fault.message),
                             ..fault
@@ -172,7 +175,7 @@ impl Shared<'_, '_> {
         Ok(output)
     }
 
-    /// Makes the calls of one step. An error ends the run; a failure that is passed over is noted in what is told.
+    /// Runs one step with all its calls. An error ends the run. A skipped failure is recorded in `told`.
     fn step(
         &self,
         step: &Step,
@@ -291,7 +294,7 @@ impl Shared<'_, '_> {
         }
     }
 
-    /// Makes a call once.
+    /// Makes one attempt of a call.
     fn once(
         &self,
         tool: &str,
@@ -352,7 +355,7 @@ impl Shared<'_, '_> {
         let trace = self.run(inner, input.clone(), depth + 1, end);
         let outcome = match &trace.error {
             None => Ok(trace.output.clone()),
-            // Its steps were made again as they say; the whole is not.
+            // The inner steps had their own retries. The inner run as a whole is not retried.
             Some(error) => Err(ToolFault {
                 code: kept_code(&error.code),
                 message: format!("{tool}: {}", error.message),
@@ -383,7 +386,7 @@ impl Shared<'_, '_> {
         Ok(())
     }
 
-    /// Holds a value to a schema, which is made ready once a run.
+    /// Validates a value by a schema, whose validator is compiled once per run.
     pub(super) fn judge(&self, tool: &str, of: &str, schema: &Value, value: &Value) -> Result<(), ToolFault> {
         let key = format!("{tool} {of}");
         let known = self.checks.borrow().get(&key).cloned();

@@ -1,11 +1,11 @@
-//! [`in_threads`]: work on many items at once.
+//! [`in_threads`]: parallel map over a slice.
 
 use std::thread;
 
-/// Threads that look at folders; more of them wait for the same disk.
+/// Maximum number of threads. They read folders, so that more of them would wait for the same disk.
 const THREADS: usize = 4;
 
-/// The results of some work on each item, in their order, by several threads.
+/// Applies a function to each item on several threads. Returns the results in order.
 pub(super) fn in_threads<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS);
     let work = &work;

@@ -1,4 +1,4 @@
-//! Putting a revision on trial, and what runs get meanwhile.
+//! Trials: starting and ending one, and choosing the revision for a run.
 
 use std::{io, path::PathBuf};
 
@@ -18,31 +18,31 @@ use crate::{
 
 const FOLDER: &str = "trials";
 
-/// What a run gets in place of the head.
+/// Revision that a run gets in place of the head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Served {
-    /// The revision.
+    /// The revision on trial.
     pub head: Head,
-    /// The folder with its files, where it is there.
+    /// Folder with its files, if it exists.
     pub path: Option<PathBuf>,
 }
 
-/// How a trial ends.
+/// End of a trial.
 #[derive(Debug)]
 pub struct Ended {
-    /// What was decided.
+    /// Decision of the gate, as an event.
     pub status: EventStatus,
-    /// With which numbers.
+    /// Figures behind the decision.
     pub decision: Value,
-    /// The content that is not accepted again for a while.
+    /// Content to be rejected for a while, if the candidate lost.
     pub set_back: Option<StoredSetBack>,
 }
 
 impl Library {
-    /// Puts a revision on trial: from now on a share of the runs gets it.
+    /// Puts a revision on trial: a share of the runs gets it from now on.
     ///
     /// # Errors
-    /// The state or the files cannot be written; there is no trial then.
+    /// The state or the files cannot be written. There is no trial then.
     pub fn begin_trial(
         &self,
         skill: &SkillName,
@@ -62,10 +62,10 @@ impl Library {
         self.set_state(skill, stamp, "trial", |state| state.trial = Some(trial))
     }
 
-    /// Ends the trial of an id and notes what was decided; whether it was still on.
+    /// Ends the trial with this id and records the decision. Returns false if it had already ended.
     ///
     /// # Errors
-    /// The state cannot be written; the trial goes on then.
+    /// The state cannot be written. The trial continues then.
     pub fn end_trial(&self, skill: &SkillName, id: &str, stamp: &Stamp, end: Ended) -> Result<bool, LibraryError> {
         let mut ended = None;
         self.set_state(skill, stamp, "trial", |state| {
@@ -82,14 +82,14 @@ impl Library {
         Ok(true)
     }
 
-    /// What a run gets in place of the head; `None` when it gets the head.
+    /// Returns the revision that a run gets in place of the head; `None` if it gets the head.
     ///
     /// # Errors
     /// State, history or outcomes cannot be read.
     pub fn served(&self, skill: &SkillName, run: &str) -> Result<Option<Served>, LibraryError> {
         let Some(trial) = self.state()?.of(skill).trial.filter(|trial| !trial.paused) else { return Ok(None) };
         let Some(head) = self.head(skill)? else { return Ok(None) };
-        // A trial waits while the folder holds anything else than the head.
+        // A trial is suspended while the folder has other content than the head.
         if self.revision_in_folder(skill)?.is_none_or(|shown| shown.digest != head.digest) {
             return Ok(None);
         }
@@ -105,7 +105,7 @@ impl Library {
         Ok(Some(Served { head: Head::from(&revision), path: is_there.then_some(path) }))
     }
 
-    /// A run that has read the skill already keeps what it read.
+    /// Returns the arm of a run. A run that has already read the skill stays with the same revision.
     fn arm_of_run(&self, skill: &SkillName, trial: &StoredTrial, run: &str) -> Result<Arm, LibraryError> {
         let known = self.outcomes(skill)?.outcomes;
         let read = known.iter().find(|outcome| outcome.run == run && outcome.event == OutcomeKind::Activated);

@@ -1,7 +1,7 @@
-//! Looking for what is wrong with a [`Library`]'s own files, and mending it without losing anything.
+//! Checks and repairs of a [`Library`]'s own files, without losing data.
 //!
-//! Nothing here happens by itself: a person asks for it. What is replaced is kept beside its place, under
-//! a name with the time.
+//! These only run at a person's request. A file that is replaced is kept beside the original under a name with the
+//! time.
 
 mod files;
 mod history;
@@ -28,15 +28,15 @@ use crate::{
     lock,
 };
 
-/// What the name of a file that was kept aside ends with, before the time.
+/// Separator before the time in the name of a file that was kept aside.
 pub(crate) const DAMAGED: &str = ".damaged-";
 
 impl Library {
-    /// The library at `path`, to be looked at: unlike [`Library::open`] it applies nothing, and a damaged
-    /// history or journal is no error yet.
+    /// Opens the library at `path` for inspection. Unlike [`Library::open`] it applies no pending operations, and a
+    /// damaged history or journal is not an error yet.
     ///
     /// # Errors
-    /// [`LibraryError`]; a folder that is not there yet is none.
+    /// Returns [`LibraryError`]. A missing folder is not an error.
     pub fn inspect(path: &Path, scope: Scope, home: &Home, storage_kind: &str) -> Result<Self, LibraryError> {
         let path = resolve(path).map_err(|source| LibraryError::Io { path: path.to_owned(), source })?;
         let own = home.library(&path);
@@ -52,11 +52,11 @@ impl Library {
         })
     }
 
-    /// Who holds the library's lock, or held it last, as the holder wrote it, and whether it is held now.
-    /// For people only: anybody may have written it.
+    /// Returns the current or last holder of the library's lock, as it described itself, and whether the lock is held
+    /// now. Only for display, since the text can be written by anyone.
     ///
     /// # Errors
-    /// The system refused.
+    /// The lock file cannot be read.
     pub fn lock_holder(&self) -> Result<Option<(String, bool)>, LibraryError> {
         match open_dir(self.own_path())? {
             Some(own) => lock::last_holder(&own).map_err(self.own_io()),
@@ -65,7 +65,7 @@ impl Library {
     }
 }
 
-/// A name that no other file kept aside has.
+/// Returns an unused name for keeping a file aside.
 pub(crate) fn aside_name(dir: &Dir, name: &str, time: Timestamp) -> String {
     let stamped = format!("{name}{DAMAGED}{}", time.strftime("%Y%m%dT%H%M%SZ"));
     let numbered = (2..).map(|number| format!("{stamped}-{number}"));
@@ -73,7 +73,7 @@ pub(crate) fn aside_name(dir: &Dir, name: &str, time: Timestamp) -> String {
     names.find(|name| dir.symlink_metadata(name).is_err()).unwrap_or(stamped)
 }
 
-/// Keeps a durable copy of a file; says under which name.
+/// Makes a durable copy of a file and returns its name.
 pub(super) fn keep_copy(dir: &Dir, name: &str, time: Timestamp) -> io::Result<String> {
     let aside = aside_name(dir, name, time);
     dir.copy(name, dir, &aside)?;

@@ -1,4 +1,4 @@
-//! [`Work`]: everything that one record of the journal makes true.
+//! [`Work`]: all changes of one journal record.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,20 @@ use crate::{
     proposals::ProposalChange,
 };
 
-/// Changes beside the skills that belong to a commit and become true with it.
+/// Changes other than skills and proposals that are committed atomically with them.
 #[derive(Debug, Default)]
 pub struct Plans {
-    /// Links by skill. A skill that comes to be without a plan is linked for the agents in use.
+    /// Link plans by skill. A new skill without a plan is linked for the agents in use.
     pub links: LinkPlans,
-    /// Lines of the lock file. They are kept until [`Library::lock_lines_written`](super::Library::lock_lines_written).
+    /// Lines for the lock file. They are stored until
+    /// [`Library::lock_lines_written`](super::Library::lock_lines_written).
     pub lock_lines: Option<LockLines>,
 }
 
-/// The plans of one commit, by skill.
+/// Link plans of one commit, by skill.
 pub(super) type LinkPlans = BTreeMap<SkillName, LinkPlan>;
 
-/// Everything that one record of the journal makes true.
+/// All changes of one journal record.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     pub commits: Vec<Commit>,

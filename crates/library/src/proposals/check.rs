@@ -1,4 +1,4 @@
-//! [`ProposalFault`]: what is wrong with the files of proposals, and putting them where they belong.
+//! [`ProposalFault`]: checks of the files of proposals, and their repair.
 
 use cap_std::fs::Dir;
 use jiff::Timestamp;
@@ -15,37 +15,37 @@ use crate::{
     revision::RevisionId,
 };
 
-/// One thing that is wrong with a proposal.
+/// A fault of a proposal's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposalFault {
-    /// The proposal.
+    /// Id of the proposal.
     pub id: ProposalId,
-    /// What it is.
+    /// Kind of fault.
     pub kind: ProposalFaultKind,
 }
 
-/// What is wrong with a proposal.
+/// Kind of fault of a proposal's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProposalFaultKind {
-    /// Its file cannot be understood: why.
+    /// The file cannot be parsed, for this reason.
     Damaged(String),
-    /// It is decided, and its file stands among those that wait as well.
+    /// It is decided, and there is also a file among the open proposals.
     Twice,
-    /// Its file stands among those that wait though it is decided, or the other way round.
+    /// It is decided but its file is among the open proposals, or the other way round.
     Misplaced,
-    /// It waits, and its file among the decided ones holds no decision: nobody knows whether there was one.
+    /// It is open, and a file among the decided proposals has no decision. Whether it was decided is unknown.
     InDoubt,
-    /// It waits, and what it was made on does not lead to what was proposed any more: why.
+    /// It is open, and its base no longer leads to what was proposed, for this reason.
     Unfounded(String),
-    /// It was accepted, and the revision that it became cannot be read.
+    /// It was accepted, and the resulting revision cannot be read.
     NoRevision(RevisionId),
 }
 
 impl Library {
-    /// How many proposals there are, and what is wrong with them.
+    /// Counts the proposals and returns their faults.
     ///
     /// # Errors
-    /// The system refused.
+    /// The folders or files cannot be read.
     pub fn check_proposals(&self) -> Result<(usize, Vec<ProposalFault>), LibraryError> {
         let Some(own) = open_dir(self.own_path())? else { return Ok((0, Vec::new())) };
         let read = |which| store::read(&own, which).map_err(self.own_io());
@@ -89,12 +89,12 @@ impl Library {
         proposal.candidate(&base, self.limits())
     }
 
-    /// Moves the file of a proposal that is [`ProposalFaultKind::Twice`] or
-    /// [`ProposalFaultKind::Misplaced`]: that of a decided one which still waits is kept under another
-    /// name. Says where it is now; `None` where nothing can be done.
+    /// Moves the file of a proposal that is [`ProposalFaultKind::Twice`] or [`ProposalFaultKind::Misplaced`]. In the
+    /// first case the file among the open proposals is renamed and kept. Returns the new location; `None` for any
+    /// other fault.
     ///
     /// # Errors
-    /// The lock was not to be had, or the system refused.
+    /// The lock cannot be taken, or an I/O error.
     pub fn mend_proposal(&self, fault: &ProposalFault, time: Timestamp) -> Result<Option<String>, LibraryError> {
         let Some(own) = open_dir(self.own_path())? else { return Ok(None) };
         let _lock: LibraryLock = self.lock()?;
@@ -118,7 +118,7 @@ impl Library {
     }
 }
 
-/// Moves a file to the other of two folders, of which one has it.
+/// Moves a file from the folder that has it to the other one, and returns a description of the latter.
 fn move_over(file: &str, waiting: &Dir, decided: &Dir) -> std::io::Result<String> {
     let (from, to, place) = match waiting.exists(file) {
         true => (waiting, decided, "among the decided ones"),

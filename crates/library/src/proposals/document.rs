@@ -1,7 +1,7 @@
-//! [`Document`]: a proposal's file as JSON, version 1.
+//! [`Document`]: JSON format of a proposal's file, version 1.
 //!
-//! Texts are stored as such, so that the file can be read, other content as base64. Fields that this
-//! version does not know are written back as they were found.
+//! Text content is stored as text to keep the file readable, other content as base64. Fields that this version does
+//! not know are preserved.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use jiff::Timestamp;
@@ -16,7 +16,7 @@ use super::{
 use crate::revision::{Action, Actor, Origin, RevisionId};
 
 const FORMAT: u32 = 1;
-/// Values that a file is read with: many times those of the largest skill, of its release and of what the scan found.
+/// Limit of the number of values in a file: many times those of the largest skill, its release and its scan report.
 const VALUES: usize = 500_000;
 
 #[derive(Serialize, Deserialize)]
@@ -87,7 +87,7 @@ struct DecidedDocument {
     revision: Option<RevisionId>,
 }
 
-/// Reads the file of an id; one that cannot be understood is damaged.
+/// Parses the file of a proposal. A file that cannot be parsed becomes a damaged entry.
 pub(super) fn parse(id: ProposalId, bytes: Vec<u8>) -> ProposalEntry {
     match parse_whole(&id, &bytes) {
         Ok(proposal) => {
@@ -105,7 +105,7 @@ pub(super) fn parse(id: ProposalId, bytes: Vec<u8>) -> ProposalEntry {
     }
 }
 
-/// What stands in a proposal's place, but cannot even be read.
+/// Creates the entry of a file that cannot even be read.
 pub(super) fn unreadable(id: ProposalId, error: &std::io::Error) -> ProposalEntry {
     let why = format!("it cannot be read: {error}");
     ProposalEntry::Damaged(Box::new(DamagedProposal { id, skill: None, why, decided: None, file: None }))
@@ -116,7 +116,7 @@ fn decided_of(value: &Value) -> Option<Decided> {
     document.into_decided().ok()
 }
 
-/// Tells what would take many times its bytes of memory.
+/// Returns whether parsing would take many times the file's size in memory.
 fn is_flood(bytes: &[u8]) -> bool {
     objects_and_commas(bytes).1 > VALUES
 }
@@ -304,7 +304,7 @@ impl DecidedDocument {
     }
 }
 
-/// The file that an entry is kept as.
+/// Serialises an entry to the content of its file.
 pub(super) fn write(entry: &ProposalEntry) -> serde_json::Result<Vec<u8>> {
     let document = match entry {
         ProposalEntry::Whole(proposal) => {
@@ -321,7 +321,7 @@ pub(super) fn write(entry: &ProposalEntry) -> serde_json::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A damaged file that was rejected: its bytes, and who did it.
+/// Returns the document of a damaged file that was rejected: its bytes and the decision.
 fn rejected(damaged: &DamagedProposal) -> serde_json::Result<Value> {
     let bytes = damaged.file.as_deref().unwrap_or_default();
     let (key, content) = match std::str::from_utf8(bytes) {
@@ -339,7 +339,7 @@ fn rejected(damaged: &DamagedProposal) -> serde_json::Result<Value> {
     }))
 }
 
-/// What was found, with all that is known written over it.
+/// Merges the known fields over the document that was read, so that unknown fields are preserved.
 fn over(found: Value, known: Value) -> Value {
     match (found, known) {
         (Value::Object(mut found), Value::Object(known)) => {

@@ -1,26 +1,26 @@
-//! [`Evidence`]: what its author says speaks for a proposal.
+//! [`Evidence`]: reasons given by an author for a proposal.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What kind of thing speaks for a proposal. None of it is believed: a person, or whoever has the result, looks.
+/// Kind of evidence for a proposal. None of it is verified by the program; the reviewer checks it against the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceKind {
-    /// Words.
+    /// Free text.
     Text,
-    /// An address on the web.
+    /// A web address.
     Link,
-    /// The id of a result of evals.
+    /// Id of an eval result.
     Eval,
-    /// The id of a summary of outcomes.
+    /// Id of a summary of outcomes.
     Outcomes,
 }
 
 impl EvidenceKind {
-    /// The kind's word.
+    /// Returns the word used in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -32,40 +32,40 @@ impl EvidenceKind {
     }
 }
 
-/// One thing that speaks for a proposal.
+/// One piece of evidence for a proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Of which kind.
+    /// Kind, which determines the meaning of `text`.
     pub kind: EvidenceKind,
-    /// The words, the address or the id.
+    /// The text, address or id.
     pub text: String,
 }
 
-/// The text is no [`Evidence`].
+/// Error for a text that is not valid [`Evidence`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EvidenceError {
-    /// It is empty or too long, or has characters that nobody sees.
+    /// It is empty, too long, or contains invisible characters.
     #[error("evidence has 1 to {CHARS} characters, and none that nobody sees")]
     Text,
-    /// An id with other characters than an id has.
+    /// An id with invalid characters.
     #[error("{0:?} is no id; after `eval:` or `outcomes:` stand letters, digits, `-`, `_`, `.` and `:`")]
     Id(String),
-    /// An address that ends in between.
+    /// An address with spaces in it.
     #[error("{0:?} is no address; it has no spaces")]
     Link(String),
-    /// More than may be.
+    /// Too many pieces of evidence.
     #[error("there are {found} pieces of evidence, the limit is {EVIDENCE}")]
     TooMany {
-        /// How many there are.
+        /// Number that was given.
         found: usize,
     },
 }
 
-/// Characters of one piece of evidence.
+/// Maximum length of a piece of evidence in characters.
 const CHARS: usize = 1000;
-/// Characters of an id.
+/// Maximum length of an id in characters.
 const ID_CHARS: usize = 100;
-/// Pieces of evidence of a proposal.
+/// Maximum number of pieces of evidence per proposal.
 pub const EVIDENCE: usize = 10;
 
 impl FromStr for Evidence {
@@ -110,10 +110,10 @@ impl fmt::Display for Evidence {
 }
 
 impl Evidence {
-    /// Reads all of a request.
+    /// Parses all evidence of a request.
     ///
     /// # Errors
-    /// [`EvidenceError`]
+    /// Returns [`EvidenceError`] for the first invalid piece, or if there are too many.
     pub fn all(texts: &[String]) -> Result<Vec<Self>, EvidenceError> {
         if texts.len() > EVIDENCE {
             return Err(EvidenceError::TooMany { found: texts.len() });
@@ -121,7 +121,7 @@ impl Evidence {
         texts.iter().map(|text| text.parse()).collect()
     }
 
-    /// What is there and what is new, each once, the newest of as many as there may be.
+    /// Merges known and new evidence without duplicates, keeping the newest up to the limit.
     #[must_use]
     pub fn joined(known: &[Self], new: &[Self]) -> Vec<Self> {
         let mut joined: Vec<Self> = known.iter().filter(|one| !new.contains(one)).chain(new).cloned().collect();

@@ -1,4 +1,4 @@
-//! [`ProposalChange`]: what a commit does to the queue of proposals, and reading the queue.
+//! [`ProposalChange`]: changes of the proposal queue by a commit, and reading the queue.
 
 use cap_std::fs::Dir;
 use jiff::{SignedDuration, Timestamp};
@@ -14,29 +14,28 @@ use crate::{
     revision::{Revision, Stamp},
 };
 
-/// A proposal as a commit leaves it, and what the event log says of that.
+/// A changed proposal and the event that records the change.
 #[derive(Debug)]
 pub struct ProposalChange {
-    /// The proposal, changed from what was read; a commit that finds another one in its place changes
-    /// nothing.
+    /// The new state, derived from what was read. The commit fails if the file was changed since (compare-and-swap).
     pub entry: ProposalEntry,
-    /// The event.
+    /// Event for the log.
     pub event: Event,
 }
 
 impl Library {
-    /// The proposals that somebody has still to decide about, damaged ones included, sorted by id.
+    /// Returns the proposals that still need a decision, including damaged ones, sorted by id.
     ///
     /// # Errors
-    /// The system refused.
+    /// The files cannot be listed or read.
     pub fn open_proposals(&self) -> Result<Vec<ProposalEntry>, LibraryError> {
         Ok(self.read_proposals(Which::Open)?.into_iter().filter(ProposalEntry::is_open).collect())
     }
 
-    /// All proposals, sorted by id.
+    /// Returns all proposals, sorted by id.
     ///
     /// # Errors
-    /// The system refused.
+    /// The files cannot be listed or read.
     pub fn proposals(&self) -> Result<Vec<ProposalEntry>, LibraryError> {
         let open = self.read_proposals(Which::Open)?;
         let mut all = self.read_proposals(Which::Decided)?;
@@ -48,10 +47,10 @@ impl Library {
         Ok(all)
     }
 
-    /// The proposal of an id.
+    /// Returns the proposal with this id.
     ///
     /// # Errors
-    /// The system refused.
+    /// The file cannot be read.
     pub fn proposal(&self, id: &ProposalId) -> Result<Option<ProposalEntry>, LibraryError> {
         let Some(own) = open_dir(self.own_path())? else { return Ok(None) };
         let bytes = store::bytes(&own, id).map_err(self.own_io())?;
@@ -65,15 +64,15 @@ impl Library {
         }
     }
 
-    /// The end of a proposal's waiting that was made or amended at `time`.
+    /// Returns the expiry of a proposal that was made or amended at `time`.
     #[must_use]
     pub fn proposal_expiry(&self, time: Timestamp) -> Timestamp {
         let waits = SignedDuration::from_hours(24 * i64::from(self.limits().proposal_days));
         time.checked_add(waits).unwrap_or(Timestamp::MAX)
     }
 
-    /// The files and events of a record's proposals; the caller holds the lock. An accepted one learns
-    /// which of `revisions` it became.
+    /// Prepares the files and events of a record's proposals. An accepted proposal gets the id of its revision from
+    /// `revisions`. The caller holds the lock.
     pub(crate) fn prepare_proposals(
         &self,
         own: &Dir,
@@ -110,15 +109,15 @@ impl Library {
         Ok((files, events))
     }
 
-    /// What waits and counts: `closed` end or change with the same record, and of expired ones nobody can
-    /// accept any.
+    /// Returns the open proposals that count towards the limits: without `closed`, which are changed by the same
+    /// record, and without expired ones, which cannot be accepted.
     fn waiting(&self, own: &Dir, closed: &[ProposalId], now: Timestamp) -> Result<Vec<ProposalEntry>, CommitError> {
         let mut waiting = store::read(own, Which::Open).map_err(self.own_io())?;
         waiting.retain(|entry| entry.is_open() && !closed.contains(entry.id()) && !is_expired(entry, now));
         Ok(waiting)
     }
 
-    /// Refuses what would leave more waiting than may be read whenever a change is held.
+    /// Enforces the size limit of the queue, because all open proposals are read whenever a change is held.
     fn check_bytes(&self, waiting: &[ProposalEntry], files: &[ProposalFile]) -> Result<(), CommitError> {
         let limit = self.limits().open_proposals_bytes;
         let new = files.iter().filter(|file| file.is_open).map(|file| file.bytes.len() as u64);
@@ -130,8 +129,8 @@ impl Library {
         }
     }
 
-    /// Drops the proposals that were decided longest ago, when there are more than may be kept, and what
-    /// waits beside its own decision. The caller holds the lock and has emptied the journal.
+    /// Drops the oldest decided proposals beyond the limits, and open files of decided proposals. The caller holds
+    /// the lock and has emptied the journal.
     pub(crate) fn drop_decided(&self, own: &Dir) -> std::io::Result<Vec<ProposalId>> {
         store::drop_doubles(own)?;
         let mut decided: Vec<(Timestamp, ProposalId, u64)> = Vec::new();
@@ -153,8 +152,8 @@ impl Library {
         Ok(dropped)
     }
 
-    /// Refuses a new proposal when its actor has one open for the skill that still fits, which is to be
-    /// amended, when it merges a release in and another one that does so waits, or when the queue is full.
+    /// Refuses a new proposal in three cases: its actor has an open one for the skill that still applies and should
+    /// be amended; both it and an open one merge a release; or the queue is full.
     fn admit(&self, waiting: &[ProposalEntry], new: &Proposal) -> Result<(), CommitError> {
         let of_skill = waiting.iter().filter_map(|entry| match entry {
             ProposalEntry::Whole(proposal) => Some(proposal.as_ref()).filter(|open| open.skill == new.skill),
@@ -182,7 +181,7 @@ impl Library {
 }
 
 impl ProposalChange {
-    /// A proposal as it is from now on, with the event of that.
+    /// Creates the change of a proposal, with its event.
     #[must_use]
     pub fn noted(proposal: Proposal, status: EventStatus, stamp: &Stamp) -> Self {
         let event = Event::proposal(stamp, proposal.skill.as_str(), proposal.action.as_str(), status, &proposal.id);
@@ -191,8 +190,8 @@ impl ProposalChange {
     }
 }
 
-/// When more came to wait for a person than did before, if it did. What is noted about a proposal is not
-/// held to that.
+/// Returns the time of the change if it adds a pending proposal or makes one larger. Other changes are exempt from
+/// the size limit.
 fn filled_at(entry: &ProposalEntry, now: &[u8], before: Option<&[u8]>) -> Option<Timestamp> {
     let ProposalEntry::Whole(proposal) = entry else { return None };
     let is_fuller = proposal.state == ProposalState::Pending && now.len() > before.map_or(0, <[u8]>::len);

@@ -1,4 +1,4 @@
-//! [`ProposalFile`]: the files of proposals, as the journal holds them and as they stand in the home.
+//! [`ProposalFile`]: files of proposals, in the journal and in the home.
 
 use std::io;
 
@@ -11,18 +11,18 @@ use crate::disk::{read_bounded, sync_folder};
 const OPEN: &str = "proposals";
 const DECIDED: &str = "proposals/decided";
 
-/// A proposal's file as an operation leaves it.
+/// A proposal's file after an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposalFile {
-    /// The proposal.
+    /// Id of the proposal.
     pub id: String,
-    /// Whether it still waits for somebody, by which its folder is known.
+    /// True if it still needs a decision. Determines the folder.
     pub is_open: bool,
-    /// The whole file.
+    /// Complete content of the file.
     pub bytes: Vec<u8>,
 }
 
-/// Which proposals are meant.
+/// Folder of proposals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
     Open,
@@ -38,7 +38,7 @@ impl Which {
     }
 }
 
-/// Writes the files that operations left, the last of each proposal. `durable` syncs them.
+/// Writes the files of operations, only the last one of each proposal. `durable` syncs them.
 pub(crate) fn write(own: &Dir, files: &[ProposalFile], durable: bool) -> io::Result<()> {
     let last = |index: usize, file: &ProposalFile| !files.iter().skip(index + 1).any(|later| later.id == file.id);
     let files: Vec<_> = files.iter().enumerate().filter(|(index, file)| last(*index, file)).map(|(_, f)| f).collect();
@@ -56,9 +56,9 @@ pub(crate) fn write(own: &Dir, files: &[ProposalFile], durable: bool) -> io::Res
     Ok(())
 }
 
-/// Beside and renamed over, so that a reader finds a whole one; one that was decided leaves its old
-/// place last, so that it is never in none. A state in which it waited, as a journal gives back whose
-/// later records were lost, takes no decision back.
+/// Writes one file atomically. When a proposal is decided, its open file is removed last, so that it is always in one
+/// of the folders. An open state never replaces a decision. The journal may replay one if its later records were
+/// lost.
 fn write_one(own: &Dir, file: &ProposalFile, durable: bool) -> io::Result<()> {
     let which = if file.is_open { Which::Open } else { Which::Decided };
     let folder = own.open_dir(which.folder())?;
@@ -85,8 +85,8 @@ fn remove_open(own: &Dir, name: &str) -> io::Result<()> {
     }
 }
 
-/// Whether a file with a decision stands in the folder of those that were decided. It counts, whatever
-/// stands in the other one; one that is damaged or cannot be read takes the place of none that waits.
+/// Returns whether the folder of decided proposals has a file with a decision. Such a file takes precedence over an
+/// open one. A damaged or unreadable file does not.
 fn is_decided(own: &Dir, id: &str) -> bool {
     let Ok(id) = ProposalId::parse(id) else { return false };
     match read_one(own, &id, Which::Decided) {
@@ -99,14 +99,13 @@ fn read_one(own: &Dir, id: &ProposalId, which: Which) -> io::Result<Option<Vec<u
     read_bounded(own, &format!("{}/{id}.json", which.folder()), Limits::default().open_proposals_bytes)
 }
 
-/// The folder of those that wait, or of those that were decided; made where there is none.
+/// Opens the folder of open or decided proposals, creating it if missing.
 pub(super) fn folder(own: &Dir, which: Which) -> io::Result<Dir> {
     own.create_dir_all(which.folder())?;
     own.open_dir(which.folder())
 }
 
-/// The bytes of a proposal's file, decided or open. One that is decided while this looks is found in its
-/// new place.
+/// Reads a proposal's file, decided or open. If it is decided concurrently, it is found in its new folder.
 pub(crate) fn bytes(own: &Dir, id: &ProposalId) -> io::Result<Option<Vec<u8>>> {
     if !is_decided(own, id.as_str())
         && let Some(open) = read_one(own, id, Which::Open)?
@@ -116,7 +115,7 @@ pub(crate) fn bytes(own: &Dir, id: &ProposalId) -> io::Result<Option<Vec<u8>>> {
     read_one(own, id, Which::Decided)
 }
 
-/// All proposals of a folder, sorted by id.
+/// Reads all proposals of a folder, sorted by id.
 pub(crate) fn read(own: &Dir, which: Which) -> io::Result<Vec<ProposalEntry>> {
     let mut entries = Vec::new();
     each(own, which, |entry| entries.push(entry))?;
@@ -124,8 +123,8 @@ pub(crate) fn read(own: &Dir, which: Which) -> io::Result<Vec<ProposalEntry>> {
     Ok(entries)
 }
 
-/// Looks at the proposals of a folder one by one. One that another process decides meanwhile is left out,
-/// one that cannot be read is damaged.
+/// Calls `look` for the proposals of a folder one by one. A proposal that is decided concurrently is skipped, and one
+/// that cannot be read counts as damaged.
 pub(crate) fn each(own: &Dir, which: Which, mut look: impl FnMut(ProposalEntry)) -> io::Result<()> {
     for id in ids(own, which)? {
         if which == Which::Open && is_decided(own, id.as_str()) {
@@ -140,7 +139,7 @@ pub(crate) fn each(own: &Dir, which: Which, mut look: impl FnMut(ProposalEntry))
     Ok(())
 }
 
-/// Removes what stands in the place of those that wait beside its own decision.
+/// Removes open files of proposals that are decided.
 pub(crate) fn drop_doubles(own: &Dir) -> io::Result<()> {
     for id in ids(own, Which::Open)? {
         if is_decided(own, id.as_str()) {
@@ -150,7 +149,7 @@ pub(crate) fn drop_doubles(own: &Dir) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes decided proposals for good.
+/// Deletes decided proposals permanently.
 pub(crate) fn remove_decided(own: &Dir, ids: &[ProposalId]) -> io::Result<()> {
     if ids.is_empty() {
         return Ok(());
@@ -160,7 +159,7 @@ pub(crate) fn remove_decided(own: &Dir, ids: &[ProposalId]) -> io::Result<()> {
     sync_folder(&folder)
 }
 
-/// The ids after which files of a folder are called.
+/// Returns the ids of the files in a folder.
 pub(super) fn ids(own: &Dir, which: Which) -> io::Result<Vec<ProposalId>> {
     let entries = match own.read_dir(which.folder()) {
         Ok(entries) => entries,

@@ -1,14 +1,14 @@
-//! A revision's commit message: a line for people, then typed trailers.
+//! Commit message of a revision: a line for people, then typed trailers.
 
 use scan::Verdict;
 
 use super::StorageError;
 use crate::revision::{Acceptance, Action, Actor, NewRevision, Origin, Stamp};
 
-/// Characters of the first line that come from the reason.
+/// Maximum number of characters of the reason in the first line.
 const SUBJECT_CHARS: usize = 60;
 
-/// What the trailers hold, besides what git itself keeps.
+/// Content of the trailers, without the fields that git itself stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Trailers {
     pub number: u64,
@@ -46,7 +46,7 @@ impl Trailers {
         }
     }
 
-    /// The message; `changed` are the paths to name where there is no reason.
+    /// Formats the message. `changed` are the paths to name if there is no reason.
     pub fn write(&self, changed: &[String]) -> String {
         let about = match &self.reason {
             Some(reason) => one_line(reason),
@@ -128,13 +128,13 @@ impl Trailers {
     }
 }
 
-/// The key and value of a trailer's line.
+/// Splits a trailer's line into key and value.
 fn trailer(line: &str) -> Option<(&str, &str)> {
     let (key, value) = line.strip_prefix("Skillhub-")?.split_once(':')?;
     Some((key, value.strip_prefix(' ')?))
 }
 
-/// A text as one short line without control characters.
+/// Converts a text to one short line without control characters.
 fn one_line(text: &str) -> String {
     let words: Vec<&str> =
         text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty()).collect();
@@ -145,7 +145,7 @@ fn one_line(text: &str) -> String {
     }
 }
 
-/// A value on one line: backslashes, line ends and other control characters escaped.
+/// Escapes backslashes, line ends and other control characters, so that a value fits on one line.
 fn escape(value: &str) -> String {
     let mut out = String::with_capacity(value.len());
     for c in value.chars() {

@@ -50,7 +50,7 @@ fn kill(mut child: Child) {
     child.wait().unwrap();
 }
 
-/// Every revision that was reported is in the history once.
+/// Asserts that every reported revision is in the history exactly once.
 fn assert_all_reported(place: &Place, history: &[Revision]) {
     let reported = fs::read_to_string(place.temp.path().join("reported")).unwrap_or_default();
     for id in reported.lines().filter(|line| line.len() == 40) {
@@ -58,7 +58,7 @@ fn assert_all_reported(place: &Place, history: &[Revision]) {
     }
 }
 
-/// What `doctor --fix` does with temporary folders, after which there are none.
+/// Removes temporary folders like `doctor --fix` does, and asserts that none are left.
 fn assert_swept(place: &Place, library: &mut Library) {
     for name in library.temporary_names().unwrap() {
         assert!(library.remove_leftover(&name).unwrap(), "{name}: {:?}", library.temporary_kind(&name));
@@ -90,8 +90,8 @@ fn what_was_reported_outlives_the_kill_and_the_folder_follows() {
     place.git(&["fsck", "--strict", "--no-dangling"]);
 }
 
-/// A hand writes new files into the folder all the time, which any of the checkouts may displace, and
-/// any of the kills leave displaced.
+/// A user keeps adding files to the folder. Any checkout may displace them, and any kill may leave them in a
+/// displaced folder.
 #[test]
 fn what_a_hand_wrote_before_the_kill_is_in_the_history_or_in_the_folder() {
     let place = Place::new();

@@ -1,11 +1,11 @@
-//! Revisions by number, distance and prefix, with and without the file that makes it fast.
+//! Lookup of revisions by number, distance and prefix, with and without the index file.
 
 use super::*;
 
-/// As many revisions as it takes for the file to be written.
+/// Number of revisions for which the index file is written.
 const MANY: usize = 70;
 
-/// A library with that many revisions of one skill, and their ids.
+/// Creates a library with [`MANY`] revisions of one skill and returns their ids.
 fn long_history() -> (Place, Vec<RevisionId>) {
     let place = Place::new();
     let mut library = place.open();
@@ -17,7 +17,7 @@ fn find(place: &Place, text: &str) -> Result<RevisionId, FindError> {
     place.open().find(&name("pdf"), &text.parse().unwrap(), text).map(|revision| revision.id)
 }
 
-/// Asks for revisions in every way.
+/// Looks up revisions by every kind of spec.
 fn assert_all_found(place: &Place, ids: &[RevisionId]) {
     for place_of in [0, 1, ids.len() / 2, ids.len() - 2, ids.len() - 1] {
         let id = &ids[place_of];
@@ -90,8 +90,8 @@ fn a_home_that_cannot_be_written_is_searched_all_the_same() {
     fs::set_permissions(place.own(), fs::Permissions::from_mode(0o700)).unwrap();
 }
 
-/// Thousands of revisions for `bench/scale.py` come from here: `SKILLHUB_PLACE` names the folder for
-/// them and `SKILLHUB_REVISIONS` their number; else there are a few in a temporary one.
+/// Creates the long histories for `bench/scale.py`: `SKILLHUB_PLACE` is their folder and `SKILLHUB_REVISIONS` the
+/// number of revisions. Without them, a few revisions are created in a temporary folder.
 #[test]
 fn as_many_revisions_as_wanted_can_be_made() {
     let temp = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Proposals: kept like revisions, decided once, and never in the way when they are damaged.
+//! Proposals: stored durably, decided only once, and harmless when damaged.
 
 use super::*;
 use crate::{
@@ -18,7 +18,7 @@ fn pdf(body: &str) -> Bundle {
     bundle("pdf", body, &[("notes.md", body)])
 }
 
-/// A proposal of `candidate` for the skill as it stands.
+/// Creates a proposal of `candidate` on top of the skill's head.
 fn proposal(library: &Library, name_of: &str, candidate: &Bundle) -> Proposal {
     let head = library.head(&name("pdf")).unwrap();
     let before = head.as_ref().map_or_else(Bundle::default, |head| library.bundle(&head.id).unwrap());
@@ -71,7 +71,7 @@ fn decide(proposal: Proposal, state: ProposalState) -> Proposal {
     Proposal { state, decided, ..proposal }
 }
 
-/// The skill's new revision and the proposal's new state, as acceptance commits them.
+/// Commits the skill's new revision and the proposal's new state together, as accepting does.
 fn accept(library: &mut Library, proposal: Proposal) -> Result<Vec<Committed>, CommitError> {
     let base = library.bundle(proposal.base.as_ref().unwrap()).unwrap();
     let candidate = proposal.candidate(&base, library.limits()).unwrap();
@@ -173,7 +173,7 @@ fn acceptance_is_one_record_whatever_is_cut_off() {
     }
 }
 
-/// The folder of the state after a decision, and a journal that knows nothing of it or is not applied.
+/// Combines the folder after a decision with a journal that lacks the decision or was not applied.
 #[test]
 fn what_is_decided_never_waits_again_whatever_a_replay_gives_back() {
     let place = with_proposal();

@@ -1,4 +1,4 @@
-//! What was committed reads back; revisions are found; state, events, owners and formats.
+//! Reading back committed revisions; finding revisions; state, events, owners and formats.
 
 use super::*;
 use crate::{events::EventStatus, lock::LockError, revision::Origin};

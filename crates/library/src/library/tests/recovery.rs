@@ -1,4 +1,4 @@
-//! Killed processes, lost power and full disks.
+//! Killed processes, power losses and full disks.
 
 use super::*;
 
@@ -10,12 +10,12 @@ fn journal(place: &Place) -> PathBuf {
     place.own().join("journal")
 }
 
-/// Forgets which part of the journal was applied, as a crash of the machine does.
+/// Removes the note of applied journal records, which a reboot invalidates.
 fn reboot(place: &Place) {
     let _absent = fs::remove_file(place.own().join("journal.applied"));
 }
 
-/// A library with `before`, in which `then` reached the journal and nothing else.
+/// Creates a library with `before`, in which `then` reached the journal but was not applied.
 fn killed_after_journal(before: &[&str], then: &[&str]) -> Place {
     let place = Place::new();
     before.iter().for_each(|body| drop(put(&mut place.open(), &pdf(body))));
@@ -81,7 +81,7 @@ fn a_hand_edit_made_after_the_kill_is_not_overwritten() {
     }
 }
 
-/// Which boot a record is of is known from the first one on, also where the journal was empty before.
+/// The boot of a record is known from the first one on, even if the journal was empty before.
 #[test]
 fn a_hand_that_cuts_a_file_after_the_kill_is_no_trace_of_a_power_loss() {
     for settles in [false, true] {

@@ -1,4 +1,4 @@
-//! Folders at earlier revisions, and what is remembered of edits.
+//! Folders with the content of earlier revisions, and the cache of edits.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +9,7 @@ fn person() -> Stamp {
     Stamp { actor: Actor::new(ActorKind::Person, "ann"), ..stamp() }
 }
 
-/// A skill at the last of these revisions.
+/// Creates a skill with these revisions.
 fn skill_with(bodies: &[&str]) -> (Place, Library) {
     let place = Place::new();
     let mut library = place.open();
@@ -78,7 +78,7 @@ fn blocked_content_is_no_earlier_revision() {
     assert!(matches!(library.folder_state(&name("pdf")).unwrap(), FolderState::Blocked(_)));
 }
 
-/// Objects to edits with a word, and counts how often it is asked.
+/// Objects to edits with a certain word, and counts the queries.
 struct Counting(&'static AtomicUsize, &'static str);
 
 impl EditRules for Counting {

@@ -1,12 +1,12 @@
-//! Long histories listed with and without the file that makes it fast.
+//! Listing long histories with and without the cache file.
 
 use super::*;
 use crate::revision::{Acceptance, Origin};
 
-/// Enough for the file to be made.
+/// Number of revisions for which the cache file is written.
 const MANY: usize = 270;
 
-/// A revision that is unlike those before it in whatever a row holds.
+/// Creates a revision that differs from the previous ones in all fields of a row.
 fn revision(number: usize) -> NewRevision {
     let text = |every: usize| number.is_multiple_of(every).then(|| format!("{every} in\n{number} \\ \u{7}é"));
     let actor = Actor::new([ActorKind::Agent, ActorKind::Person][number % 2], format!("ann {}", number % 7));
@@ -50,7 +50,7 @@ fn listed(place: &Place, limit: usize) -> Vec<Revision> {
     place.open().revisions(&name("pdf"), limit).unwrap()
 }
 
-/// What the history itself says.
+/// Reads the revisions from the history itself, without the cache.
 fn walked(place: &Place) -> Vec<Revision> {
     place.open().walk(&name("pdf")).collect::<Result<_, _>>().unwrap()
 }

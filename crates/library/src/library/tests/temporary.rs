@@ -1,4 +1,4 @@
-//! Temporary folders: what a killed process leaves, and that no hand edit goes with it.
+//! Temporary folders left by a killed process, including those with hand edits.
 
 use std::{
     process::Command,
@@ -12,20 +12,21 @@ fn pdf(body: &str) -> Bundle {
     bundle("pdf", body, &[("notes.md", body)])
 }
 
-/// The name that a process which is gone has given to a folder.
+/// Returns a temporary name made by a process that has ended.
 fn name_of_the_dead() -> String {
     let mut child = Command::new("true").spawn().unwrap();
     child.wait().unwrap();
     checkout::temporary_name().replacen(&std::process::id().to_string(), &child.id().to_string(), 1)
 }
 
-/// Commits `pdf` with this body as far as a process comes that dies while it looks at what it displaced.
+/// Commits `pdf` with this body up to the point at which a process dies while it checks the displaced folder. Returns
+/// the name of that folder.
 fn dies_after_the_swap(place: &Place, body: &str, edit: impl FnOnce()) -> String {
     let staged = dies_before_the_swap(place, body, edit);
     checkout::swap(&name("pdf"), staged).unwrap().unwrap().name().to_owned()
 }
 
-/// As far as a process comes that dies as soon as the record is synced.
+/// Commits up to the point at which a process dies right after the record was synced.
 fn dies_before_the_swap(place: &Place, body: &str, edit: impl FnOnce()) -> checkout::Staged {
     let mut library = place.open();
     let base = library.head(&name("pdf")).unwrap().map(|head| head.id);
@@ -229,7 +230,7 @@ fn a_folder_that_was_being_moved_file_by_file_at_the_kill_is_no_hand_edit() {
         if reboots {
             fs::remove_file(place.own().join("journal.applied")).unwrap();
         }
-        // Where nothing was moved yet, the folder is looked at as any other is.
+        // If nothing was moved yet, the edit is in the folder itself and is found by comparing it.
         if edits && moved == 0 {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Damage that a person asks to have mended: journal, history, heads, event log and state.
+//! Repairs requested by a person: journal, history, heads, event log and state.
 
 use super::*;
 use crate::{
@@ -18,12 +18,12 @@ fn inspect(place: &Place) -> Library {
     Library::inspect(&place.skills(), Scope::Project, &Home::at(place.home()).unwrap(), "git").unwrap()
 }
 
-/// Forgets which part of the journal was applied, as a crash of the machine does.
+/// Removes the note of applied journal records, which a reboot invalidates.
 fn reboot(place: &Place) {
     let _absent = fs::remove_file(place.own().join("journal.applied"));
 }
 
-/// Where each record of the journal begins and ends.
+/// Returns the byte range of each record in the journal.
 fn records(place: &Place) -> Vec<std::ops::Range<u64>> {
     let own = ensure_dir(&place.own()).unwrap();
     let pieces = Journal::open(&own).unwrap().pieces().unwrap();
@@ -46,7 +46,7 @@ fn numbers(library: &Library, skill: &str) -> Vec<u64> {
     library.revisions(&name(skill), usize::MAX).unwrap().iter().rev().map(|revision| revision.number).collect()
 }
 
-/// All loose objects of the history, gone or emptied, as when the power went before they were synced.
+/// Deletes all loose objects and references of the history, like a power loss before they were synced.
 fn lose_objects(place: &Place) {
     for folder in fs::read_dir(place.own().join("history.git/objects")).unwrap().map(Result::unwrap) {
         if folder.file_name().len() == 2 {
@@ -57,7 +57,7 @@ fn lose_objects(place: &Place) {
     fs::create_dir(place.own().join("history.git/refs/skills")).unwrap();
 }
 
-/// A library with revisions one, two, three of `pdf`, and one of `other` between, all in the journal.
+/// Creates a library with revisions one, two, three of `pdf`, and one of `other` in between, all in the journal.
 fn four_records() -> Place {
     let place = Place::new();
     let mut library = place.open();
@@ -296,7 +296,7 @@ fn a_damaged_state_is_kept_aside_and_what_is_not_known_is_closed() {
     assert!(library.mend_state(time()).is_err(), "what a later version wrote is not damage");
 }
 
-/// What was set in turn of two skills, and the state that came of it.
+/// Changes settings of two skills and returns the resulting state.
 fn with_a_state() -> (Place, State) {
     let place = four_records();
     let library = place.open();
@@ -330,7 +330,7 @@ fn the_state_of_an_earlier_version_is_not_lost_unseen_either() {
     fs::remove_file(place.own().join("state.written")).unwrap();
     place.open().commit(vec![change(&name("third"), None, &bundle("third", "x", &[]))]).unwrap();
     fs::remove_file(place.own().join("state.toml")).unwrap();
-    // Its log has the words of what was done alone.
+    // A log of an earlier version has only the actions, without the settings.
     let log = place.own().join("events.jsonl");
     let lines = fs::read_to_string(&log).unwrap();
     let lines =
@@ -344,7 +344,7 @@ fn the_state_of_an_earlier_version_is_not_lost_unseen_either() {
     assert!(state.of(&name("pdf")).pinned && state.of(&name("other")) == before.of(&name("other")));
 }
 
-/// Puts the log's lines aside, each part as long as `parts` says; the rest stays in use.
+/// Moves lines of the log to rotated files of the given lengths. The rest stays in the active log.
 fn put_lines_aside(place: &Place, parts: &[usize]) {
     let log = place.own().join("events.jsonl");
     let text = fs::read_to_string(&log).unwrap();

@@ -1,4 +1,4 @@
-//! [`LibraryNote`], and mending a library's note and event log.
+//! [`LibraryNote`]: the content of `library.toml`, and repair of that file and of the event log.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -15,25 +15,25 @@ use crate::{
 const NOTE: &str = "library.toml";
 const EVENTS: &str = "events.jsonl";
 
-/// What `library.toml` says whose history this is.
+/// Result of reading `library.toml`, which identifies the library of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LibraryNote {
-    /// There is none, and nothing else of a library either.
+    /// There is no file, and no other data of a library.
     Absent,
-    /// This library's.
+    /// It names this library.
     Ours,
-    /// That of a library at another path.
+    /// It names a library at this other path.
     Other(String),
-    /// It is missing or cannot be read: why.
+    /// It is missing or unreadable, for this reason.
     Damaged(String),
 }
 
-/// What became of a damaged event log.
+/// Result of repairing the event log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventsMend {
-    /// The names of copies of the log as it was, and of older parts of it that cannot be unpacked.
+    /// Names of the copies: the previous log, and rotated files that cannot be unpacked. Separated by commas.
     pub kept_as: String,
-    /// Lines that could not be read and are only in the copy now.
+    /// Number of unreadable lines and files, which are now only in the copies.
     pub dropped: usize,
 }
 
@@ -44,10 +44,10 @@ struct Note {
 }
 
 impl Library {
-    /// Whose history this is, as its note says.
+    /// Reads `library.toml`.
     ///
     /// # Errors
-    /// The system refused.
+    /// The file exists and cannot be read because of an I/O error.
     pub fn note(&self) -> Result<LibraryNote, LibraryError> {
         let Some(own) = open_dir(self.own_path())? else { return Ok(LibraryNote::Absent) };
         let Some(bytes) = read_bounded(&own, NOTE, Limits::default().state_bytes).map_err(self.own_io())? else {
@@ -64,10 +64,10 @@ impl Library {
         })
     }
 
-    /// Writes a damaged note again; says under which name the old one is kept, if there was one.
+    /// Rewrites a damaged `library.toml`. Returns the name under which the old file is kept, if there was one.
     ///
     /// # Errors
-    /// The lock was not to be had, or the system refused.
+    /// The lock cannot be taken, or an I/O error.
     pub fn mend_note(&self, time: Timestamp) -> Result<Option<String>, LibraryError> {
         let Some(own) = open_dir(self.own_path())? else { return Ok(None) };
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
@@ -82,11 +82,10 @@ impl Library {
         Ok(kept)
     }
 
-    /// Keeps a copy of the event log and leaves the lines in it that can be read. Older parts that cannot be
-    /// unpacked are put aside.
+    /// Copies the event log and removes its unreadable lines. Rotated files that cannot be unpacked are renamed.
     ///
     /// # Errors
-    /// The lock was not to be had, or the system refused.
+    /// The lock cannot be taken, or an I/O error.
     pub fn mend_events(&self, time: Timestamp) -> Result<EventsMend, LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;

@@ -1,4 +1,4 @@
-//! [`HistoryFault`]: revisions and heads that cannot be read, and bringing them back.
+//! [`HistoryFault`]: damaged revisions and heads, and their repair.
 
 use cap_std::fs::Dir;
 use skill::SkillName;
@@ -14,38 +14,38 @@ use crate::{
     storage::{Checked, Damage, HeadChange, Object, StorageError},
 };
 
-/// One thing that is wrong with the history.
+/// One damaged part of the history.
 #[derive(Debug)]
 pub enum HistoryFault {
-    /// A skill's revision cannot be read whole.
+    /// A revision of a skill cannot be read completely.
     Revision(SkillName, Damage),
-    /// A skill's head.
+    /// The head of a skill is damaged.
     Head(HeadFault),
-    /// The index of a pack is missing: nothing in it can be read.
+    /// The index of a pack is missing, so that nothing in the pack can be read.
     Pack(String),
-    /// The history as a whole.
+    /// The history cannot be opened.
     Whole(StorageError),
 }
 
-/// A reference that leads nowhere.
+/// A head that does not lead to a revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HeadFault {
-    /// The skill.
+    /// Skill with the head.
     pub skill: SkillName,
-    /// What stands in its place, made readable; empty when there is nothing.
+    /// Content of the reference in readable form; empty if it is missing.
     pub holds: String,
-    /// The newest revision that the event log names and that is whole.
+    /// Newest intact revision that the event log names.
     pub last_whole: Option<RevisionId>,
-    /// Whether the event log names that one as the newest.
+    /// True if the event log names that revision as the newest.
     pub is_newest: bool,
 }
 
 impl Library {
-    /// Reads every revision of every skill, deleted ones included, down to each file, and names what is
-    /// missing or not what its id says. `progress` is called for each revision.
+    /// Reads every revision of every skill, including deleted ones, down to each file, and returns objects that are
+    /// missing or do not match their id. `progress` is called for each revision.
     ///
     /// # Errors
-    /// The system refused; damage is what is returned.
+    /// Returns I/O errors. Damage is not an error but the result.
     pub fn check_history(&self, progress: &mut dyn FnMut()) -> Result<Vec<HistoryFault>, LibraryError> {
         let storage = match self.storage() {
             Ok(Some(storage)) => storage,
@@ -77,25 +77,24 @@ impl Library {
         Ok(faults)
     }
 
-    /// Makes the index of a pack again, after which it can be read.
+    /// Rebuilds the index of a pack, so that the pack can be read.
     ///
     /// # Errors
-    /// The lock was not to be had, or the pack is not whole; it stays as it is.
+    /// The lock cannot be taken, or the pack is incomplete and stays unchanged.
     pub fn mend_pack(&mut self, name: &str) -> Result<(), LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         Ok(self.writable_storage()?.index_pack(name)?)
     }
 
-    /// Where there is no history at all: every skill that the event log says had a revision.
+    /// Returns the missing heads if there is no history: one for every skill with a revision in the event log.
     fn all_heads_missing(&self) -> Result<Vec<HistoryFault>, LibraryError> {
         let mut checked = Checked::new();
         let names = self.skills_ever()?.into_iter();
         names.map(|name| Ok(HistoryFault::Head(self.head_fault(name, String::new(), &mut checked)?))).collect()
     }
 
-    /// The skills that the history has a reference for, readable or not, or that the event log says became
-    /// a revision once.
+    /// Returns the skills that have a reference in the history, readable or not, or a revision in the event log.
     fn skills_ever(&self) -> Result<Vec<SkillName>, LibraryError> {
         let (events, _) = self.events()?;
         let logged = events.iter().filter(|event| event.revision.is_some());
@@ -132,11 +131,11 @@ impl Library {
         Ok(HeadFault { skill, holds, last_whole, is_newest })
     }
 
-    /// Writes objects of the history again, as far as the journal and the skills' folders still hold them:
-    /// `missing` are ids of objects that are gone or damaged. Where there is no history at all, all is missing.
+    /// Rewrites objects of the history that are still in the journal or in the skills' folders. `missing` are the ids
+    /// of lost or damaged objects. If there is no history at all, all objects found are written.
     ///
     /// # Errors
-    /// The lock was not to be had, or the system refused.
+    /// The lock cannot be taken, or an I/O error.
     pub fn mend_objects(&mut self, missing: &[String]) -> Result<(), LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
@@ -161,10 +160,10 @@ impl Library {
         files.files().filter_map(|(_, file)| storage.object_of(file).ok()).collect()
     }
 
-    /// Sets a skill's head to the newest revision that is whole, where nothing newer is known.
+    /// Sets a skill's head to its newest intact revision. Does nothing if there is none.
     ///
     /// # Errors
-    /// The lock was not to be had, or the system refused.
+    /// The lock cannot be taken, or an I/O error.
     pub fn mend_head(&mut self, fault: &HeadFault) -> Result<(), LibraryError> {
         let Some(new) = fault.last_whole.clone() else { return Ok(()) };
         let own = self.ensure_own()?;

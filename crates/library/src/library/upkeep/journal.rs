@@ -1,4 +1,4 @@
-//! [`JournalState`]: whether the journal can be read, and what can be saved of one that is damaged.
+//! [`JournalState`]: integrity of the journal, and repair of a damaged one.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -14,63 +14,62 @@ use crate::{
     storage::{Checked, GitStorage, HeadChange},
 };
 
-/// The journal as it stands, looked at while nobody commits.
+/// State of the journal, read while nobody commits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JournalState {
-    /// Every record is whole, and applied.
+    /// All records are complete and applied.
     Sound,
-    /// Every record is whole; these many bytes are not known to be applied.
+    /// All records are complete. This number of bytes may not be applied.
     Pending(u64),
-    /// Whole records, and so many bytes of an operation that was cut off before it was reported.
+    /// Complete records, then this number of bytes of an operation that was cut off before it was reported.
     Cut(u64),
-    /// Bytes from here on are no record, and a whole record follows.
+    /// The bytes from this offset on are not a record, and a complete record follows.
     Damaged(u64),
 }
 
-/// What became of a damaged journal.
+/// Result of repairing the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalMend {
-    /// The name of the copy of the journal as it was, beside it.
+    /// Name of the copy of the damaged journal, beside it.
     pub kept_as: String,
-    /// Operations that were saved.
+    /// Number of operations that were saved.
     pub saved: usize,
-    /// What was lost; never empty silently: a stretch that cannot be read is told even when nothing is
-    /// known of it.
+    /// Losses. Contains every unreadable byte range, even if its content is unknown.
     pub lost: Vec<Lost>,
-    /// What applying the rest came to.
+    /// Result of applying the saved records.
     pub recovery: Recovery,
 }
 
-/// One thing that a damaged journal held and that could not be saved.
+/// Part of a damaged journal that could not be saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Lost {
-    /// Bytes of the file that are no record.
+    /// A byte range of the file that is not a record.
     Bytes(Range<u64>),
-    /// Those same bytes held a revision that is whole in the history: nothing of it is lost.
+    /// A revision from such a range that is intact in the history, so that it is not lost.
     Known {
-        /// The skill.
+        /// Name of the skill.
         skill: String,
-        /// Its revision.
+        /// Id of its revision.
         revision: RevisionId,
     },
-    /// An operation that was made on what is lost.
+    /// An operation based on a lost revision.
     Operation {
-        /// The skill.
+        /// Name of the skill.
         skill: String,
-        /// The revision that it made, which is only in the copy now.
+        /// Revision that it created, which is now only in the copy.
         revision: RevisionId,
-        /// The revision that it was made on.
+        /// Revision on which it was based.
         base: Option<RevisionId>,
-        /// What was done, by whom and when.
+        /// Action, actor, time and reason.
         what: String,
     },
 }
 
 impl Library {
-    /// Whether the journal can be read. Waits for a process at work.
+    /// Checks the journal. Waits for a running commit.
     ///
     /// # Errors
-    /// The lock was not to be had, the system refused, or a later version wrote the journal.
+    /// The lock cannot be taken, an I/O error, or a later version wrote the journal.
     pub fn journal_state(&self) -> Result<JournalState, LibraryError> {
         let Some(own) = open_dir(self.own_path())?.filter(|own| own.exists("journal")) else {
             return Ok(JournalState::Sound);
@@ -92,11 +91,11 @@ impl Library {
         })
     }
 
-    /// Keeps a copy of a damaged journal, leaves in it the whole records that fit the heads that there
-    /// are, applies those, and says what is lost. It may be stopped and run again at any point.
+    /// Repairs a damaged journal: copies it, keeps the complete records that fit the existing heads, applies those,
+    /// and returns the losses. It can be stopped at any point and run again.
     ///
     /// # Errors
-    /// [`LibraryError`]; the journal is then as it was, or mended and not yet applied.
+    /// Returns [`LibraryError`]. The journal is then either unchanged, or repaired and not yet applied.
     pub fn mend_journal(&mut self, time: Timestamp) -> Result<JournalMend, LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
@@ -118,7 +117,7 @@ impl Library {
                 },
             }
         }
-        // What lost records had written is neither in the journal nor known to be on the disk.
+        // Data of lost records is no longer in the journal and may not be on the disk yet.
         sync_everything();
         journal.keep_only(&kept).map_err(self.own_io())?;
         let recovery = self.recover(&own)?;
@@ -126,7 +125,7 @@ impl Library {
     }
 }
 
-/// Chooses the records that can be applied one after the other.
+/// Selects the records that can be applied in sequence.
 struct Fitting<'a> {
     storage: &'a GitStorage,
     /// The heads after the records that were taken.
@@ -135,14 +134,14 @@ struct Fitting<'a> {
 }
 
 enum Taken {
-    /// It fits, and these revisions between are whole though their record is not.
+    /// The record fits. These revisions in between are intact although their records are not.
     Fits(Vec<Lost>),
     Not,
 }
 
 impl Fitting<'_> {
-    /// Writes a record's objects, which changes no head, and looks whether every revision that it leaves
-    /// is whole down to what it was made on.
+    /// Writes a record's objects, which changes no head, and checks that every new head and its ancestors are
+    /// complete.
     fn take(&mut self, record: &Record) -> Result<Taken, LibraryError> {
         self.storage.write(&record.objects, &[], true)?;
         let mut known = Vec::new();
@@ -159,8 +158,8 @@ impl Fitting<'_> {
         Ok(Taken::Fits(known))
     }
 
-    /// Whether a revision and all before it can be read. What is damaged is looked at again by the next
-    /// record, which may bring it.
+    /// Returns whether a revision and its ancestors are complete. Damage is not cached, because the next record may
+    /// contain the missing objects.
     fn is_whole(&mut self, id: &RevisionId) -> Result<bool, LibraryError> {
         let before = self.checked.clone();
         let whole = self.storage.check(id, &mut self.checked, &mut || {})?.is_empty();

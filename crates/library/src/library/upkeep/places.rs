@@ -1,4 +1,4 @@
-//! [`Places`]: whose the files of the home are, and who may write them.
+//! [`Places`]: owners and permissions of the files in the home.
 
 use std::path::{Path, PathBuf};
 
@@ -7,27 +7,27 @@ use cap_std::fs::{Dir, Metadata};
 use super::super::LibraryError;
 use crate::{disk::open_dir, place_error::PlaceError};
 
-/// Files that are looked at, so that a home of any size comes to an end.
+/// Limit of the number of files to check, so that the walk ends for a home of any size.
 const MOST_FILES: usize = 500_000;
 
-/// The rights of others to write.
+/// Mode bits for writing by group and others.
 #[cfg(unix)]
 const WRITABLE: u32 = 0o022;
 
-/// What stands in some folders of ours.
+/// Owners and permissions of the files in some folders.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
-    /// Files and folders of other users, with the number of each user.
+    /// Files and folders of other users, with the user id.
     pub foreign: Vec<(PathBuf, u32)>,
     /// Files and folders that others may write.
     pub writable: Vec<PathBuf>,
-    /// Whether nobody else can enter the first folder, so that rights below it matter to nobody.
+    /// True if nobody else can enter the first folder, so that permissions below it are irrelevant.
     pub is_private: bool,
-    /// Files and folders looked at.
+    /// Number of files and folders checked.
     pub looked_at: usize,
 }
 
-/// Looks at all files and folders below some folders, which need not exist.
+/// Checks all files and folders below some folders, which need not exist.
 ///
 /// # Errors
 /// A folder itself cannot be opened, or another user owns it.
@@ -45,10 +45,10 @@ pub fn look_at_places(folders: &[&Path]) -> Result<Places, LibraryError> {
     Ok(places)
 }
 
-/// Takes the rights of others to write from files and folders, and closes a folder for others.
+/// Removes write permission for group and others from files and folders, and all their permissions from `folder`.
 ///
 /// # Errors
-/// What the system said of the first that it refused.
+/// Returns the first I/O error.
 #[cfg(unix)]
 pub fn make_private(folder: &Path, writable: &[PathBuf]) -> Result<(), LibraryError> {
     use cap_std::fs::{Permissions, PermissionsExt};
@@ -68,10 +68,10 @@ pub fn make_private(folder: &Path, writable: &[PathBuf]) -> Result<(), LibraryEr
     Ok(())
 }
 
-/// Takes the rights of others to write from files and folders, where the system has such rights.
+/// Does nothing on systems without such permissions.
 ///
 /// # Errors
-/// None here.
+/// Never fails.
 #[cfg(not(unix))]
 pub fn make_private(_folder: &Path, _writable: &[PathBuf]) -> Result<(), LibraryError> {
     Ok(())

@@ -1,4 +1,4 @@
-//! [`StateMend`]: making a state again that is damaged or gone, so that nothing is open that was closed.
+//! [`StateMend`]: repair of a damaged or missing state, without opening anything that was closed.
 
 use std::collections::BTreeSet;
 
@@ -21,27 +21,26 @@ use crate::{
 
 const STATE: &str = "state.toml";
 
-/// What became of a state that was damaged or gone.
+/// Result of repairing the state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateMend {
-    /// The name of the copy of the state as it was, beside it; `None` where it was gone.
+    /// Name of the copy of the damaged state, beside it; `None` if the state was missing.
     pub kept_as: Option<String>,
-    /// Lines that could not be read and are only in the copy now.
+    /// Unreadable lines, which are now only in the copy.
     pub dropped: Vec<String>,
-    /// Skills of which it is not known what was set: they are disabled and pinned now.
+    /// Skills whose settings are unknown. They are now disabled and pinned.
     pub closed: Vec<String>,
-    /// Skills of which the event log says that something was set and not what: waivers, and places in
-    /// agents' folders, are not known.
+    /// Skills for which the event log records a setting without its value, so that their waivers and links in agents'
+    /// folders are unknown.
     pub unknown: Vec<String>,
 }
 
 impl Library {
-    /// Keeps a copy of a damaged state and writes what can be read of it; one that is gone is made again
-    /// of the event log. A skill of which it is not known what was set is disabled and pinned: damage
-    /// opens nothing.
+    /// Repairs the state. A damaged one is copied and its readable part is kept. A missing one is rebuilt from the
+    /// event log. A skill whose settings are unknown is disabled and pinned, so that damage opens nothing.
     ///
     /// # Errors
-    /// The lock was not to be had, the system refused, or a later version wrote the state.
+    /// The lock cannot be taken, an I/O error, or a later version wrote the state.
     pub fn mend_state(&self, time: Timestamp) -> Result<StateMend, LibraryError> {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
@@ -73,10 +72,10 @@ impl Library {
         Ok(mend)
     }
 
-    /// Notes that there is a state, where a process was stopped before it did.
+    /// Writes the marker that a state exists, if a process was stopped before it did.
     ///
     /// # Errors
-    /// The system refused.
+    /// The marker cannot be written.
     pub fn note_state(&self) -> Result<(), LibraryError> {
         match open_dir(&self.own)? {
             Some(own) => State::note_written(&own).map_err(self.own_io()),
@@ -84,9 +83,9 @@ impl Library {
         }
     }
 
-    /// Whether nothing is known to be lost of the event log: no lines were dropped, no part between others
-    /// is gone, and it tells of every revision. Where one is not told of, what was set about then may be
-    /// lost with it, of any skill.
+    /// Returns whether the event log is complete as far as known: no lines were dropped, no rotated file is missing,
+    /// and every revision is recorded. If a revision is not recorded, settings of any skill from that time may be
+    /// lost as well.
     fn is_log_whole(&self, own: &Dir, events: &[Event], skills: &[SkillName]) -> Result<bool, LibraryError> {
         if was_log_mended(own).map_err(self.own_io())? || events::has_gap(own).map_err(self.own_io())? {
             return Ok(false);
@@ -101,7 +100,7 @@ impl Library {
     }
 }
 
-/// Whether lines of the event log were dropped once because they could not be read.
+/// Returns whether unreadable lines of the event log were dropped in the past.
 fn was_log_mended(own: &Dir) -> std::io::Result<bool> {
     for entry in own.entries()? {
         let file = entry?.file_name();
@@ -116,7 +115,7 @@ fn is_set(event: &Event) -> bool {
     event.status == EventStatus::Set
 }
 
-/// What the event log knows of a state that is gone.
+/// A missing state as rebuilt from the event log.
 #[derive(Debug, Default)]
 struct Logged {
     state: State,
@@ -125,7 +124,8 @@ struct Logged {
 }
 
 impl Logged {
-    /// `hurt` are the skills of which a line may be lost: they are closed, and nothing is waived in them.
+    /// Rebuilds the state from events. The skills in `hurt` may have lost an event: they are closed and their waivers
+    /// are dropped.
     fn of(events: &[Event], hurt: Vec<String>) -> Self {
         let (mut state, mut unknown) = (State::default(), BTreeSet::new());
         for event in events.iter().filter(|event| is_set(event)) {
@@ -153,19 +153,19 @@ impl Logged {
     }
 }
 
-/// What can be read of a damaged state.
+/// The readable part of a damaged state.
 #[derive(Debug, Default)]
 struct Saved {
     table: Table,
     dropped: Vec<String>,
     /// Skills that lost a line.
     hurt: Vec<String>,
-    /// Whether a line was lost of which it is not known whose it was.
+    /// True if a line was lost that cannot be assigned to a skill.
     lost_any: bool,
 }
 
 impl Saved {
-    /// Reads a text section by section, and one that is damaged line by line.
+    /// Parses a text section by section, and a damaged section line by line.
     fn of(text: &str) -> Self {
         let mut saved = Self { lost_any: text.trim().is_empty(), ..Self::default() };
         let mut section = (String::new(), Vec::new());
@@ -206,8 +206,8 @@ impl Saved {
         }
     }
 
-    /// Disables and pins what lost a line, or all that has no entry of its own when nobody knows whose
-    /// the lost ones were; says which.
+    /// Disables and pins the skills that lost a line. If a lost line cannot be assigned, skills without an entry are
+    /// closed as well. Returns the closed skills.
     fn close(&mut self, known: Vec<String>) -> Vec<String> {
         self.table.insert("format".to_owned(), Value::Integer(1));
         let skills = self.table.entry("skills").or_insert_with(|| Value::Table(Table::new()));
@@ -227,12 +227,12 @@ impl Saved {
     }
 }
 
-/// Reads a part, unless it has so many values that they would take many times its bytes.
+/// Parses a part, unless it has so many values that they would take many times its size in memory.
 fn table(text: &str) -> Option<Table> {
     if is_flood(text) { None } else { text.parse().ok() }
 }
 
-/// Whether a part of a state has values of the right kinds.
+/// Returns whether the values in a part of a state have the right types.
 fn is_state(part: &Table) -> bool {
     let mut whole = part.clone();
     whole.insert("format".to_owned(), Value::Integer(1));
