@@ -99,7 +99,8 @@ impl Executor<'_> {
     }
 
     /// Returns the plan of a run, as far as it is known in advance:
-    /// `{"tool","approval","input","tools","reaches","steps":[{"step","id","tool","approval","input","for_each","when","on_error","retries"}]}`.
+    /// `{"tool","approval","input","tools","reaches","steps":[{"step","id","tool","approval","input","for_each","when",
+    /// "on_error","retries"}]}`.
     /// References that can only be resolved during the run remain as written.
     ///
     /// # Errors

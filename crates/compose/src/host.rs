@@ -1,4 +1,4 @@
-//! [`ToolHost`]: where the tools are that steps call.
+//! [`ToolHost`]: provider of the tools that steps call.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -9,24 +9,24 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
-/// How much of a person's consent a tool needs; a later level includes the earlier ones.
+/// Consent by a person that a tool needs. A later level includes the earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Approval {
-    /// It runs.
+    /// It runs without consent.
     #[default]
     None,
-    /// A person has to agree to the plan.
+    /// A person has to consent to the plan.
     PlanConfirm,
-    /// A person has to agree to each run, knowing that it acts outside what skillhub contains.
+    /// A person has to consent to each run, since it is not contained by skillhub.
     ExecEscalation,
 }
 
 impl Approval {
-    /// All, the weakest first.
+    /// All levels, from weakest to strictest.
     pub const ALL: [Self; 3] = [Self::None, Self::PlanConfirm, Self::ExecEscalation];
 
-    /// As it is written in documents and on the command line.
+    /// Returns the word used in documents and on the command line.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -36,56 +36,56 @@ impl Approval {
         }
     }
 
-    /// The level of this name.
+    /// Parses the word of a level; `None` if it is unknown.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|level| level.as_str() == text)
     }
 }
 
-/// A tool that steps may call, as compiling knows it.
+/// Interface of a tool that steps may call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// What a step writes under `tool`: `web_fetch`, `mcp__server__tool`.
+    /// Name as a step writes it under `tool`: `web_fetch`, `mcp__server__tool`.
     pub name: String,
-    /// What it does, in a sentence.
+    /// Description in one sentence.
     pub description: String,
-    /// The JSON Schema of its input; `true` where nothing is known of it.
+    /// JSON Schema of its input; `true` if unknown.
     pub input: Value,
-    /// The JSON Schema of what it answers, where that is known.
+    /// JSON Schema of its answer, if known.
     pub output: Option<Value>,
-    /// What it needs of a person.
+    /// Consent that it needs.
     pub approval: Approval,
 }
 
-/// Why a call of a tool came to nothing.
+/// Failure of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct ToolFault {
-    /// The stable name, in `snake_case`: `not_allowed`, `timeout`, `not_found`.
+    /// Stable code in `snake_case`: `not_allowed`, `timeout`, `not_found`.
     pub code: &'static str,
-    /// What happened.
+    /// Description of the failure for people.
     pub message: String,
-    /// What to do about it.
+    /// Suggested remedy.
     pub hint: Option<String>,
-    /// Whether the same call may succeed when it is made again.
+    /// True if a retry of the same call may succeed.
     pub transient: bool,
 }
 
 impl ToolFault {
-    /// One that stays when the call is made again.
+    /// Creates a permanent fault.
     #[must_use]
     pub fn lasting(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None, transient: false }
     }
 
-    /// One that may pass.
+    /// Creates a transient fault.
     #[must_use]
     pub fn passing(code: &'static str, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), hint: None, transient: true }
     }
 
-    /// With what to do about it.
+    /// Adds a suggested remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -93,24 +93,24 @@ impl ToolFault {
     }
 }
 
-/// What one call is held to.
+/// Limits of one call.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds<'a> {
-    /// When it has to be over.
+    /// Time by which it must end.
     pub deadline: Instant,
-    /// Set when nobody waits for it any more.
+    /// Cancellation flag, set when the caller no longer waits.
     pub cancelled: &'a AtomicBool,
-    /// Bytes that its answer may have, as JSON.
+    /// Size limit of its answer as JSON, in bytes.
     pub answer_bytes: usize,
-    /// What the tool needed of a person when the run began. One that needs more by now is refused.
+    /// Level that the tool needed when the run began. If it needs a stricter one by now, the call is refused.
     pub level: Approval,
 }
 
 impl Bounds<'_> {
-    /// How long it may still take; a [`ToolFault`] once that is nothing.
+    /// Returns the time until the deadline.
     ///
     /// # Errors
-    /// The time is over (`timeout`), or the run was cancelled (`cancelled`).
+    /// The deadline has passed (`timeout`), or the run was cancelled (`cancelled`).
     pub fn remaining(&self) -> Result<Duration, ToolFault> {
         if self.cancelled.load(Ordering::Relaxed) {
             return Err(ToolFault::lasting("cancelled", "the run was cancelled"));
@@ -123,25 +123,25 @@ impl Bounds<'_> {
     }
 }
 
-/// Where tools are: those of our own, those of servers that speak MCP.
+/// Provider of tools: native ones, or those of MCP servers.
 pub trait ToolHost: Send + Sync {
-    /// The tools that there are now, each name once.
+    /// Returns the tools available now, without duplicate names.
     fn tools(&self) -> Vec<ToolSpec>;
 
-    /// Whether a tool of this name is this host's to call. It is asked before each call.
+    /// Returns whether this host has a tool with this name. Called before each call.
     fn has(&self, tool: &str) -> bool {
         self.tools().iter().any(|known| known.name == tool)
     }
 
-    /// What is missing among the tools: the names of servers, each with why its tools are not there.
+    /// Returns the names of servers whose tools are unavailable, each with the reason.
     fn faults(&self) -> Vec<(String, String)> {
         Vec::new()
     }
 
-    /// Calls one of them. Its input is what [`ToolSpec::input`] takes; the answer is what the tool gives as
-    /// JSON: an object, a list, a text.
+    /// Calls one of the tools. The input matches [`ToolSpec::input`]; the answer is the tool's result as JSON: an
+    /// object, a list, a text.
     ///
     /// # Errors
-    /// There is no such tool, it refuses the input, or it failed.
+    /// The tool does not exist, refuses the input, or failed.
     fn call(&self, tool: &str, input: &Value, bounds: &Bounds<'_>) -> Result<Value, ToolFault>;
 }

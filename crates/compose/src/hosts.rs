@@ -1,4 +1,4 @@
-//! [`Hosts`]: several hosts as one.
+//! [`Hosts`]: combines several hosts into one.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::host::{Bounds, ToolFault, ToolHost, ToolSpec};
 
-/// Several hosts of tools; where two have a tool of one name, the first one's counts.
+/// Several hosts of tools. If two have a tool with the same name, the first one's is used.
 #[derive(Clone)]
 pub struct Hosts {
     hosts: Vec<Arc<dyn ToolHost>>,
@@ -14,19 +14,19 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// These, in this order.
+    /// Combines hosts in order of precedence.
     #[must_use]
     pub fn new(hosts: Vec<Arc<dyn ToolHost>>) -> Self {
         Self { hosts, groups: Arc::default() }
     }
 
-    /// The same with groups: the names of tools by the skill that brings them once it was read.
+    /// Sets the groups: names of tools by the skill that makes them available once it was read.
     #[must_use]
     pub fn grouped(self, groups: BTreeMap<String, Vec<String>>) -> Self {
         Self { groups: Arc::new(groups), ..self }
     }
 
-    /// The names of the tools that are grouped under a skill.
+    /// Returns the names of the tools grouped under a skill.
     #[must_use]
     pub fn group(&self, skill: &str) -> &[String] {
         self.groups.get(skill).map(Vec::as_slice).unwrap_or_default()

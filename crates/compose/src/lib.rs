@@ -1,8 +1,10 @@
-//! Skills that compile to tools: a skill that declares `tool_schema` becomes a tool that an agent calls like any other.
+//! Skills that compile to tools: a skill that declares `tool_schema` becomes a tool that an agent calls like any
+//! other.
 //!
-//! [`Compiler`] reads what skills declare ([`Declaration`], whose texts are [`template`]s) and checks all of it against the tools of a [`ToolHost`]; what
-//! fits is a [`ComposedTool`], what does not is told as [`Problem`]s with line and column. [`Executor`] runs a composed tool step by step and gives a
-//! [`Trace`]. Compiling and running know of skills, tools and time alone; where tools act on the world is behind [`ToolHost`].
+//! [`Compiler`] parses the declarations of skills ([`Declaration`], whose texts are [`template`]s) and checks them
+//! against the tools of a [`ToolHost`]. The result is a [`ComposedTool`], or [`Problem`]s with line and column.
+//! [`Executor`] runs a composed tool step by step and returns a [`Trace`]. Compiling and running only depend on
+//! skills, tools and time; all effects on the world are behind [`ToolHost`].
 
 mod access;
 mod check;

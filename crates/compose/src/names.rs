@@ -1,18 +1,18 @@
-//! [`tool_name`]: how the tool of a skill is called.
+//! [`tool_name`]: names of the tools of skills.
 
 use sha2::{Digest as _, Sha256};
 
-/// What every such name begins with.
+/// Prefix of every such name.
 pub const PREFIX: &str = "skill_";
-/// Our tool that runs commands.
+/// Name of the native tool that runs commands.
 pub(crate) const SHELL: &str = "shell";
-/// Characters that protocols allow in a tool's name; the Model Context Protocol's hosts pass names on to models' interfaces, which
-/// take `[A-Za-z0-9_-]{1,64}`.
+/// Length limit of a tool's name in protocols. MCP hosts pass names to models' interfaces, which accept
+/// `[A-Za-z0-9_-]{1,64}`.
 const ALIAS_CHARS: usize = 64;
-/// Letters of the digest that tells shortened names apart.
+/// Number of hexadecimal digits of the digest that keeps shortened names distinct.
 const DIGEST_CHARS: usize = 8;
 
-/// Skill names whose tools would be called like tools of ours, whatever a server offers.
+/// Skill names whose tools would collide with skillhub's own, whichever of those a server offers.
 const RESERVED: [&str; 11] = [
     "manage",
     "history",
@@ -27,14 +27,14 @@ const RESERVED: [&str; 11] = [
     "search",
 ];
 
-/// The name of a skill's tool: `skill_` and the skill's name, letters and hyphens as they are.
+/// Returns the name of a skill's tool: `skill_` and the skill's name, unchanged.
 #[must_use]
 pub fn tool_name(skill: &str) -> String {
     format!("{PREFIX}{skill}")
 }
 
-/// The name where a protocol wants ASCII of at most 64 characters: the tool's name if it is that, else its ASCII part with some letters of a
-/// digest that tells it from others.
+/// Returns the name for protocols that require ASCII of at most 64 characters: the tool's name if it qualifies,
+/// otherwise its ASCII part with a digest to keep it distinct.
 #[must_use]
 pub fn alias(skill: &str) -> String {
     let name = tool_name(skill);
@@ -50,14 +50,15 @@ pub fn alias(skill: &str) -> String {
     }
 }
 
-/// Whether a skill's tool would be taken for one of ours, which `others` names besides those that are always ours.
+/// Returns whether a skill's tool would collide with one of skillhub's own: those in `others`, and those that are
+/// always reserved.
 pub(crate) fn is_reserved(skill: &str, others: &[&str]) -> bool {
     let plain = |name: &str| name.to_lowercase().replace('-', "_");
     let tool = plain(&tool_name(skill));
     RESERVED.iter().any(|name| plain(&tool_name(name)) == tool) || others.iter().any(|name| plain(name) == tool)
 }
 
-/// A name that somebody wrote, for a message.
+/// Shortens a user-written name for a message and replaces control characters.
 pub(crate) fn shortened(text: &str) -> String {
     let mut shown: String = text.chars().take(64).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if shown.len() < text.len() {

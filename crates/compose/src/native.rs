@@ -1,4 +1,4 @@
-//! [`Native`]: the tools of our own that steps may call.
+//! [`Native`]: skillhub's own tools that steps may call.
 
 mod address;
 mod compute;
@@ -28,7 +28,7 @@ pub use fetch::Resolve;
 pub use html::page_text;
 use located::Located;
 
-/// Tools that read and write in one folder, ask the hosts that they may, and compute.
+/// Tools that access files in the working folder, send requests to allowed hosts, and compute.
 pub struct Native {
     settings: NativeSettings,
     folder: PathBuf,
@@ -37,13 +37,13 @@ pub struct Native {
 }
 
 impl Native {
-    /// These tools by some settings; the working folder is `folder` unless the settings name one.
+    /// Creates the tools. The working folder is `folder` unless the settings name one.
     #[must_use]
     pub fn new(settings: NativeSettings, folder: &Path) -> Self {
         Self::with_resolver(settings, folder, None)
     }
 
-    /// The same with another way to find addresses.
+    /// Creates the tools with another resolver for host names.
     #[must_use]
     pub fn with_resolver(settings: NativeSettings, folder: &Path, resolve: Option<Arc<Resolve>>) -> Self {
         let folder = settings.folder.clone().unwrap_or_else(|| folder.to_owned());
@@ -51,7 +51,8 @@ impl Native {
         Self { settings, folder, kept: Vec::new(), fetcher }
     }
 
-    /// The same, and nothing is written into these folders, wherever the working folder is: what changes a skill has a way of its own.
+    /// Makes folders read-only for the tools, even inside the working folder. Skills are changed by their own
+    /// operations.
     #[must_use]
     pub fn keeping(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         let real = |folder: PathBuf| library::resolve(&folder).unwrap_or(folder);
@@ -59,7 +60,7 @@ impl Native {
         self
     }
 
-    /// The folder of a path, opened, and the path below it.
+    /// Opens the folder to which a path belongs, and returns the path below it.
     fn files<'p>(&'p self, path: &'p str) -> Result<(files::Files, &'p str), ToolFault> {
         let located = Located::of(path, &self.settings.folders)?;
         Ok((files::Files::open(&located, &self.folder, self.settings.hidden)?, located.below))
@@ -106,7 +107,7 @@ impl ToolHost for Native {
     }
 }
 
-/// A tool of ours: what it takes is an object of these properties and no others.
+/// Creates the spec of a native tool. Its input is an object with exactly these properties.
 fn spec(
     name: &str,
     description: &str,
@@ -124,7 +125,7 @@ fn spec(
     }
 }
 
-/// The schema of an object that a tool gives.
+/// Returns the schema of an object as a tool's output.
 fn gives(properties: Value) -> Value {
     json!({"type": "object", "properties": properties})
 }

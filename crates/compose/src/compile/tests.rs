@@ -418,7 +418,7 @@ fn schemas_that_multiply_are_refused() {
     assert_eq!(problems(&declared)[0].code, "schema_too_large");
 }
 
-// Regression test CC2: `required` may name a property that is not listed.
+// CC2
 #[test]
 fn required_may_name_an_unlisted_property() {
     let declared = "input: {type: object, properties: {u: {type: string}}, required: [v]}\n\
@@ -428,7 +428,7 @@ fn required_may_name_an_unlisted_property() {
     assert_eq!(problems(&declared.replace("required: [v]", "required: [w]"))[0].code, "unknown_reference");
 }
 
-/// Result of validating a declaration by `docs/schemas/tool_schema.json`.
+/// Checks of a declaration with thousands of faults end in time, with a bounded number of problems.
 #[test]
 fn faults_without_number_are_told_in_time() {
     let listed =

@@ -413,7 +413,8 @@ impl Shared<'_, '_> {
     }
 }
 
-/// Fills a value; `None` where it is one reference to an input that was not given. Fields of that kind are left out.
+/// Fills a value. Returns `None` for a single reference to an optional input that is missing; such fields of an
+/// object are left out.
 pub(super) fn fill(filling: &Filling, scope: &Scope<'_>) -> Result<Option<Value>, Absent> {
     Ok(Some(match filling {
         Filling::Text(template) => return template.fill(scope),
@@ -435,7 +436,7 @@ pub(super) fn fill(filling: &Filling, scope: &Scope<'_>) -> Result<Option<Value>
     }))
 }
 
-/// Refuses what is nested so deep that a trace of it could not be read again.
+/// Refuses a value nested so deeply that its trace could not be parsed again.
 fn flat_enough(value: &Value) -> Result<(), ToolFault> {
     match depth(value) > VALUE_DEPTH {
         true => Err(lasting("too_deep", format!("a value is nested more than {VALUE_DEPTH} deep"))),
@@ -443,7 +444,7 @@ fn flat_enough(value: &Value) -> Result<(), ToolFault> {
     }
 }
 
-/// A failure before any call: passed over where the step says so.
+/// Handles a failure before any call: skips the step if it allows that.
 fn pass_over(step: &Step, fault: ToolFault, told: &mut StepTrace) -> Result<Value, ToolFault> {
     if step.on_error == OnError::Abort || ends_all(&fault) {
         return Err(fault);
@@ -453,7 +454,8 @@ fn pass_over(step: &Step, fault: ToolFault, told: &mut StepTrace) -> Result<Valu
     Ok(Value::Null)
 }
 
-/// Whether a fault is of the whole run: no step may pass over its limits, its end, or what it may not do.
+/// Returns whether a fault ends the whole run, so that no step may skip it: limits, cancellation, missing
+/// permissions.
 fn ends_all(fault: &ToolFault) -> bool {
     ["cancelled", "too_many_calls", "too_large_run", "too_deep", "approval_needed", "policy_denied"]
         .contains(&fault.code)
@@ -471,7 +473,7 @@ fn lasting(code: &'static str, message: String) -> ToolFault {
     ToolFault::lasting(code, message)
 }
 
-/// The codes of an inner run that mean the same for the outer one.
+/// Returns codes of an inner run unchanged if they mean the same for the outer one.
 fn kept_code(code: &str) -> &'static str {
     let kept =
         ["not_allowed", "cancelled", "too_many_calls", "too_large_run", "approval_needed", "policy_denied", "timeout"];

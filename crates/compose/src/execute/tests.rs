@@ -1,4 +1,4 @@
-//! Running: what is declared happens, and nothing else.
+//! Tests of the executor: a run performs the declared steps and nothing else.
 
 use std::sync::{
     Mutex,
@@ -15,7 +15,8 @@ use crate::{
     template,
 };
 
-/// Tools that compute: `join` makes a text of a list, `fail` fails as often as it is told, `cut` splits a text into words, `wait` takes its time.
+/// Tools for tests: `join` joins a list to a text, `fail` fails a given number of times, `cut` splits a text into
+/// words, `wait` takes some time.
 #[derive(Default)]
 struct Words {
     failures: AtomicUsize,
@@ -101,7 +102,7 @@ fn limits() -> RunLimits {
 
 static NEVER: AtomicBool = AtomicBool::new(false);
 
-/// One to whom nobody agreed to anything, and nothing is denied.
+/// Returns an executor without any consent, which denies nothing.
 fn executor<'a>(host: &'a Words, composed: &'a [ComposedTool]) -> Executor<'a> {
     let (decision, approved) = (&|_: &str| Decision::Allow, Approval::None);
     Executor { host, composed, decision, approved, limits: limits(), cancelled: &NEVER }

@@ -1,9 +1,9 @@
-//! [`is_public`]: whether an address is one of the open network.
+//! [`is_public`]: check whether an address is in the public network.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address belongs to nobody's own machine or network, by the IANA registries of special-purpose addresses. An IPv4 address inside an IPv6
-/// one counts as itself.
+/// Returns whether an address is public, by the IANA registries of special-purpose addresses. An IPv4 address
+/// embedded in an IPv6 one is judged as IPv4.
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -34,16 +34,16 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     let parts = address.segments();
     let v4 = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
     match parts {
-        // Mapped and compatible addresses, loopback and the unspecified one among them.
+        // Mapped and compatible addresses, including loopback and the unspecified address.
         [0, 0, 0, 0, 0, 0xffff, high, low] => is_public_v4(v4(high, low)),
         [0, 0, 0, 0, 0, 0, ..] => false,
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => is_public_v4(v4(high, low)),
         [0x64, 0xff9b, ..] => false,
         [0x2002, high, low, ..] => is_public_v4(v4(high, low)),
-        // Teredo, benchmarking, ORCHID and the like.
+        // Teredo, benchmarking, ORCHID and similar.
         [0x2001, 0..=0x1ff, ..] | [0x2001, 0xdb8, ..] | [0x3fff, 0..=0xfff, ..] => false,
         [0x100, 0, 0, 0, ..] => false,
-        // Global unicast is 2000::/3; all else is local, multicast or not given to anybody.
+        // Global unicast is 2000::/3. Everything else is local, multicast or unassigned.
         [first, ..] => first & 0xe000 == 0x2000,
     }
 }

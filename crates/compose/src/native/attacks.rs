@@ -1,4 +1,4 @@
-//! What somebody may try with our own tools, and what a server or a command may do to us.
+//! Attacks on the native tools, and attacks by servers and commands on skillhub.
 
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
@@ -21,7 +21,7 @@ fn code(native: &Native, tool: &str, input: Value) -> &'static str {
     native.call(tool, &input, &bounds(5_000)).unwrap_err().code
 }
 
-/// A server of which each connection gets what `serve` writes after the head of the request.
+/// Starts a server that calls `serve` for each connection after the head of the request was read.
 fn server(serve: impl Fn(&mut TcpStream) -> std::io::Result<()> + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -78,7 +78,7 @@ fn a_query_is_refused_before_it_takes_long() {
         assert!(answer.is_err(), "{query}");
         assert!(began.elapsed() < Duration::from_secs(4), "{query}: {:?}", began.elapsed());
     }
-    // Small parts that are found again and again come to more than an answer may have.
+    // Small parts that are found repeatedly can exceed the size limit of an answer.
     let texts = json!((0..300).map(|_| "x".repeat(2_000)).collect::<Vec<_>>());
     assert_eq!(code(&native, "json_query", json!({"data": texts, "query": "$[*,*,*]"})), "too_large");
     let usual = json!({"data": wide, "query": "$[?@.n < 10 && @.s != 'y'].n"});
@@ -227,7 +227,7 @@ fn a_link_in_the_place_of_what_is_written_leads_nowhere() {
     symlink(".git/config", folder.join("inner")).unwrap();
     symlink("nowhere", folder.join("dangling")).unwrap();
     symlink(".git", folder.join("dir")).unwrap();
-    // Names that somebody could expect us to write beside the file.
+    // Names that an attacker may expect for our temporary files.
     for count in 0..64 {
         symlink(".git/config", folder.join(format!("a.{}-{count}.tmp", std::process::id()))).unwrap();
     }

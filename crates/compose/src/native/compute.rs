@@ -1,4 +1,4 @@
-//! `text_template`: fills a text.
+//! Native tool `text_template`: fills a text.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ pub(super) fn fill(wanted: &Fill, bounds: &Bounds<'_>) -> Result<Value, ToolFaul
     Ok(json!({ "text": text }))
 }
 
-/// Adds a piece, as long as the text is no longer than an answer may be.
+/// Appends a piece, unless the text would exceed the size limit of an answer.
 fn push(text: &mut String, piece: &str, bounds: &Bounds<'_>) -> Result<(), ToolFault> {
     if text.len() + piece.len() > bounds.answer_bytes {
         return Err(ToolFault::lasting("too_large", format!("the text grows over {} bytes", bounds.answer_bytes)));
@@ -60,7 +60,7 @@ fn push(text: &mut String, piece: &str, bounds: &Bounds<'_>) -> Result<(), ToolF
     Ok(())
 }
 
-/// Adds the template, filled, to a text.
+/// Fills the template and appends the result.
 fn add(text: &mut String, template: &str, values: &Value, bounds: &Bounds<'_>) -> Result<(), ToolFault> {
     let fault = |message: String| ToolFault::lasting("invalid_template", message);
     let mut rest = template;

@@ -1,4 +1,4 @@
-//! [`Fetcher`]: one page from one of the hosts that may be asked.
+//! [`Fetcher`]: fetches a page from an allowed host.
 
 use std::{
     fmt,
@@ -28,15 +28,15 @@ use ureq::{
 use super::{address::is_public, gives, html, spec as tool, text};
 use crate::host::{Approval, Bounds, ToolFault, ToolSpec};
 
-/// Redirects that are followed.
+/// Maximum number of redirects.
 const REDIRECTS: usize = 5;
-/// Bytes that are read at once.
+/// Buffer for reading, in bytes.
 const PART: usize = 16 * 1024;
 
-/// How long nobody looks whether the call was cancelled.
+/// Maximum delay until a cancellation is noticed.
 const NAP: Duration = Duration::from_millis(20);
 
-/// Another way to find the addresses of a host.
+/// Custom resolver from host names to addresses.
 pub type Resolve = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
 
 pub(super) fn spec() -> ToolSpec {
@@ -64,10 +64,10 @@ pub(super) struct Fetch {
     format: Option<String>,
 }
 
-/// Whether a place may be asked.
+/// Predicate for allowed addresses.
 pub(super) type MayAsk = Box<dyn Fn(&Uri) -> bool + Send>;
 
-/// Asks hosts on a list, at addresses that it looked at itself.
+/// HTTP client restricted to an allow list of hosts, which resolves and checks addresses itself.
 #[derive(Clone)]
 pub(super) struct Fetcher {
     hosts: Vec<String>,
@@ -76,7 +76,7 @@ pub(super) struct Fetcher {
     resolve: Option<Arc<Resolve>>,
 }
 
-/// What a host answered.
+/// Answer of a host.
 pub(super) struct Page {
     pub url: String,
     pub status: u16,
@@ -89,7 +89,7 @@ impl Fetcher {
         Self { hosts, private, most, resolve }
     }
 
-    /// The tool.
+    /// Runs the tool `web_fetch`.
     pub fn fetch(&self, wanted: &Fetch, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
         let most = self.most.min(wanted.max_bytes.unwrap_or(u64::MAX));
         let fetcher = Self { most, ..self.clone() };
@@ -103,7 +103,7 @@ impl Fetcher {
         }))
     }
 
-    /// Gets a page in a thread of its own, so that nobody waits for a server once the call was cancelled.
+    /// Fetches a page in a separate thread, so that a cancelled call does not wait for the server.
     pub fn get(
         &self,
         url: &str,
@@ -133,7 +133,7 @@ impl Fetcher {
         }
     }
 
-    /// Follows redirects to places that may be asked.
+    /// Sends the request and follows redirects to allowed addresses.
     fn follow(
         &self,
         url: &str,
@@ -153,12 +153,12 @@ impl Fetcher {
                 return Err(ToolFault::lasting("not_allowed", message)
                     .hint("a person allows a host with `hosts = [\"HOST\"]` under [tools] in config.toml"));
             }
-            // What is meant for the first host alone is not sent on.
+            // The headers are only for the first host, since they may contain a secret.
             let sent = if hop == 0 { headers } else { &[] };
             let mut answer = self.ask(&at, sent, bounds)?;
             let status = answer.status().as_u16();
             if !(300..400).contains(&status) || status == 304 {
-                // The answer has the page twice.
+                // Half of the limit, since the answer contains the page twice.
                 return page(&at, status, &mut answer, self.most.min(bounds.answer_bytes as u64 / 2), bounds);
             }
             at = next(&at, &answer)?;
@@ -189,7 +189,7 @@ impl Fetcher {
         request.call().map_err(|error| fault(uri, &error, bounds))
     }
 
-    /// Whether the list has the host of an address.
+    /// Returns whether the host of an address is on the allow list.
     fn is_listed(&self, uri: &Uri) -> bool {
         let Some(host) = uri.host().map(|host| host.trim_end_matches('.').to_ascii_lowercase()) else { return false };
         let own_port = if uri.scheme_str() == Some("https") { 443 } else { 80 };
@@ -231,14 +231,14 @@ fn has_port(authority: &str) -> bool {
     authority.rsplit_once(':').is_some_and(|(_, port)| !port.is_empty() && !port.ends_with(']'))
 }
 
-/// The same address without `.` and `..` in its path.
+/// Removes `.` and `..` from the path of an address.
 fn plain_path(uri: &Uri) -> Option<Uri> {
     let path = without_dots(uri.path());
     let query = uri.query().map(|query| format!("?{query}")).unwrap_or_default();
     format!("{}://{}{path}{query}", uri.scheme_str()?, uri.authority()?).parse().ok()
 }
 
-/// A path as RFC 3986 reads it: `.` stays and `..` goes up, never above the first.
+/// Normalises a path by RFC 3986: drops `.`, and resolves `..` without leaving the root.
 fn without_dots(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut parts = path.trim_start_matches('/').split('/').peekable();
@@ -259,7 +259,7 @@ fn without_dots(path: &str) -> String {
     format!("/{}", kept.join("/"))
 }
 
-/// Where a redirect leads.
+/// Returns the target of a redirect.
 fn next(at: &Uri, answer: &Response<ureq::Body>) -> Result<Uri, ToolFault> {
     let location = answer.headers().get("location").and_then(|value| value.to_str().ok());
     let location =
@@ -352,8 +352,8 @@ fn fault(uri: &Uri, error: &ureq::Error, bounds: &Bounds<'_>) -> ToolFault {
     }
 }
 
-/// Finds addresses and leaves out those that may not be asked. The connection goes to what this gives, so that a name that changes in
-/// between changes nothing.
+/// Resolver that drops addresses that are not allowed. The connection uses its result, so that a changed DNS answer
+/// has no effect (DNS rebinding).
 struct Guarded {
     private: bool,
     resolve: Option<Arc<Resolve>>,

@@ -1,4 +1,4 @@
-//! [`Files`]: reading, listing and writing in the working folder and in folders that the configuration names.
+//! [`Files`]: reads, lists and writes files in the working folder and in configured folders.
 
 use std::{
     io::{self, Write as _},
@@ -19,15 +19,15 @@ use super::{
 };
 use crate::host::{Approval, Bounds, ToolFault, ToolSpec};
 
-/// Bytes of one file that is read or written.
+/// Size limit of a file to read or write, in bytes.
 const FILE_BYTES: u64 = 4 << 20;
-/// Files that one list has.
+/// Maximum number of files in a listing.
 const LISTED: usize = 1_000;
-/// Entries of folders that one call looks at.
+/// Maximum number of directory entries that one call reads.
 const LOOKED: usize = 100_000;
-/// The file that says what is installed; `install` and `update` alone write it.
+/// Lock file of installed skills, which only `install` and `update` may write.
 const LOCK_FILE: &str = "skillhub.lock";
-/// How deep a list goes.
+/// Maximum depth of a recursive listing.
 const DEPTH: usize = 16;
 
 pub(super) fn read_spec(folders: &[PathBuf]) -> ToolSpec {
@@ -77,17 +77,17 @@ fn file(folders: &[PathBuf]) -> Value {
     path("The file, relative to the working folder or absolute below a folder that the configuration allows", folders)
 }
 
-/// The schema of a path, with the folders that an absolute one may lead into.
+/// Returns the schema of a path, with the folders allowed for absolute paths.
 fn path(description: &str, folders: &[PathBuf]) -> Value {
     json!({"type": "string", "description": description, KEYWORD: folders})
 }
 
-/// One of the folders.
+/// One of the allowed folders.
 pub(super) struct Files {
     root: Dir,
     place: PathBuf,
     hidden: bool,
-    /// The folder before paths that are answered; nothing before those in the working folder.
+    /// Prefix of paths in answers: the folder, or empty for the working folder.
     prefix: String,
 }
 
@@ -113,7 +113,7 @@ pub(super) struct Write {
 }
 
 impl Files {
-    /// Opens the folder of a path; `working` is the working folder.
+    /// Opens the folder of a path. `working` is the working folder.
     pub fn open(located: &Located<'_>, working: &Path, hidden: bool) -> Result<Self, ToolFault> {
         let place = located.folder.unwrap_or(working);
         let root = folder::open_at(place).map_err(|error| {
@@ -231,12 +231,12 @@ impl Files {
         Ok(json!({"path": self.shown(&path), "bytes": bytes.len()}))
     }
 
-    /// A path as answers name it.
+    /// Formats a path for answers.
     fn shown(&self, path: &SkillPath) -> String {
         format!("{}{path}", self.prefix)
     }
 
-    /// A path as text that stays inside: the rules of paths in skills, and no hidden names.
+    /// Validates a path: the rules for paths in skills, and no hidden names unless they are allowed.
     fn path(&self, text: &str) -> Result<SkillPath, ToolFault> {
         let path = SkillPath::parse(text).map_err(|error| {
             ToolFault::lasting("not_allowed", format!("{text:?} is not a path inside the folder: {error}"))
@@ -249,7 +249,7 @@ impl Files {
         }
     }
 
-    /// The folder of a file, no link on the way, and the file's name in it.
+    /// Opens the parent folder of a file without following links, and returns it with the file's name.
     fn parent(&self, path: &SkillPath, make: bool) -> Result<(Dir, String), ToolFault> {
         let mut dir = self.root.try_clone().map_err(io_of_root)?;
         let mut parts: Vec<&str> = path.as_str().split('/').collect();
@@ -267,12 +267,12 @@ impl Files {
     }
 }
 
-/// What was found of what is wanted.
+/// State of a listing.
 struct Listing<'a> {
     wanted: &'a List,
     bounds: &'a Bounds<'a>,
     files: Vec<Value>,
-    /// Entries of folders that were looked at.
+    /// Number of directory entries read so far.
     looked: usize,
 }
 
@@ -282,7 +282,7 @@ impl Listing<'_> {
         pattern.is_none_or(|pattern| fits(pattern, if pattern.contains('/') { path } else { name }))
     }
 
-    /// Whether there may be more than was found.
+    /// Returns whether a limit was reached, so that there may be more files.
     fn is_full(&self) -> bool {
         self.files.len() > LISTED || self.looked > LOOKED
     }
@@ -298,7 +298,7 @@ fn open(dir: &Dir, name: &str, path: &SkillPath) -> Result<Dir, ToolFault> {
     })
 }
 
-/// Why there is nothing to read.
+/// Returns the reason why a file cannot be read.
 fn unread(dir: &Dir, name: &str, path: &SkillPath, most: u64) -> ToolFault {
     match dir.symlink_metadata(name) {
         Err(_) => ToolFault::lasting("not_found", format!("{path} is not there in the working folder")),
@@ -313,13 +313,13 @@ fn unread(dir: &Dir, name: &str, path: &SkillPath, most: u64) -> ToolFault {
     }
 }
 
-/// Writes beside the file and renames over it. The name beside it is never one that stands there already, so that no link which somebody left leads
-/// the bytes elsewhere.
+/// Writes a temporary file and renames it over the target. The temporary file must not exist yet, so that a planted
+/// link cannot redirect the write.
 fn replace(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let temporary = format!(".{}-{}.skillhub.tmp", library::random_process_id(), NEXT.fetch_add(1, Ordering::Relaxed));
     let mut file = dir.open_with(&temporary, OpenOptions::new().write(true).create_new(true))?;
-    // What was there for few to read stays so.
+    // Keep the permissions, so that a private file stays private.
     let kept = match dir.symlink_metadata(name) {
         Ok(before) if before.is_file() => file.set_permissions(before.permissions()),
         _ => Ok(()),
@@ -332,7 +332,7 @@ fn replace(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     replaced
 }
 
-/// Whether a pattern with `*` and `?` is the whole of a text.
+/// Returns whether a pattern with `*` and `?` matches a whole text.
 fn fits(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut p, mut t) = (0, 0);

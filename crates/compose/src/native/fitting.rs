@@ -1,17 +1,17 @@
-//! [`parse`]: JSON whose lists take the room of their elements.
+//! [`parse`]: JSON parser whose lists have no spare capacity.
 //!
-//! The parser of `serde_json` leaves room for four in a list of one, which is most of what a value of many short lists
-//! takes.
+//! `serde_json` reserves room for four elements in a list of one, which dominates the memory of a value with many
+//! short lists.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Reads a text.
+/// Parses a text.
 ///
 /// # Errors
-/// It is no JSON.
+/// The text is not valid JSON.
 pub(super) fn parse(text: &str) -> serde_json::Result<Value> {
     let mut json = serde_json::Deserializer::from_str(text);
     let value = Fitting.deserialize(&mut json)?;

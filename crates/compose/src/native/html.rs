@@ -1,4 +1,4 @@
-//! [`page_text`]: the words of a page without its markup.
+//! [`page_text`]: extracts the text of an HTML page.
 
 use std::convert::Infallible;
 
@@ -7,9 +7,9 @@ use html5gum::{
     emitters::callback::{CallbackEmitter, CallbackEvent},
 };
 
-/// Elements whose content is not for readers.
+/// Elements whose content is not displayed.
 const HIDDEN: [&str; 5] = ["script", "style", "noscript", "template", "svg"];
-/// Elements that end a line.
+/// Block elements, which end a line.
 const BLOCKS: [&str; 21] = [
     "address",
     "article",
@@ -33,8 +33,8 @@ const BLOCKS: [&str; 21] = [
     "table",
     "tr",
 ];
-/// The words of a page, one line a block, blanks drawn together. It is a reading aid for models and no cleaner: what comes out is text and is
-/// to be treated as such.
+/// Extracts the text of a page, one line per block, with whitespace collapsed. This makes pages readable for models
+/// and is not a sanitiser: treat the result as untrusted text.
 #[must_use]
 pub fn page_text(html: &str) -> String {
     let mut words = Words::default();
@@ -47,13 +47,13 @@ pub fn page_text(html: &str) -> String {
     words.text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// The words of a page so far.
+/// Text of a page extracted so far.
 #[derive(Default)]
 struct Words {
     text: String,
-    /// The element that begins here, if its content is not for readers.
+    /// Element whose start tag is being read, if its content is not displayed.
     begins: Option<&'static str>,
-    /// The element that ends what is not for readers.
+    /// Element being skipped. Its end tag ends the skipped content.
     hidden: Option<&'static str>,
 }
 
@@ -81,7 +81,7 @@ impl Words {
         }
     }
 
-    /// Adds a text with its blanks drawn together.
+    /// Appends a text with whitespace collapsed.
     fn push(&mut self, part: &str) {
         for c in part.chars() {
             match c.is_whitespace() {

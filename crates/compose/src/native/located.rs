@@ -1,4 +1,4 @@
-//! [`Located`]: the folder of a path that a file tool is given, and the path below it.
+//! [`Located`]: splits a path given to a file tool into an allowed folder and the path below it.
 
 use std::path::{Path, PathBuf};
 
@@ -6,23 +6,24 @@ use serde_json::json;
 
 use crate::host::ToolFault;
 
-/// The keyword in a path's schema that lists the folders for absolute paths, so that compiling judges literal paths.
+/// Schema keyword that lists the folders for absolute paths, so that the compiler can check literal paths.
 pub(crate) const KEYWORD: &str = "x-folders";
 
-/// A path and the folder that it leads into. Nothing is said of links, which are found when it is opened.
+/// A path and the folder to which it belongs. Links are not checked here but when it is opened.
 #[derive(Debug)]
 pub(crate) struct Located<'a> {
-    /// A folder of the configuration; the working folder where there is none.
+    /// Configured folder; `None` for the working folder.
     pub folder: Option<&'a Path>,
-    /// The path below it; empty for the folder itself.
+    /// Path below the folder; empty for the folder itself.
     pub below: &'a str,
 }
 
 impl<'a> Located<'a> {
-    /// Finds the folder of a path: the working folder for a relative one, the innermost of `folders` for an absolute one.
+    /// Finds the folder of a path: the working folder for a relative path, the innermost of `folders` for an absolute
+    /// one.
     ///
     /// # Errors
-    /// An absolute path is below none of them.
+    /// An absolute path is in none of them.
     pub fn of(text: &'a str, folders: &'a [PathBuf]) -> Result<Self, ToolFault> {
         let path = Path::new(text);
         if !path.is_absolute() {
@@ -34,7 +35,7 @@ impl<'a> Located<'a> {
         Ok(Self { folder: Some(folder), below })
     }
 
-    /// The fault of a literal path, or of the literal beginning of one, that leads out whatever follows it.
+    /// Returns the fault of a literal path, or of a literal prefix that is outside whatever follows.
     pub fn fault(literal: &str, is_whole: bool, folders: &[PathBuf]) -> Option<ToolFault> {
         let known = if is_whole { literal } else { literal.rsplit_once('/').map_or("", |(parent, _)| parent) };
         let may_follow = !is_whole && folders.iter().any(|folder| folder.starts_with(Path::new(known)));
@@ -51,7 +52,7 @@ impl<'a> Located<'a> {
     }
 }
 
-/// The fault of a path that a person allows by adding `folder` to the others.
+/// Creates the fault of a path outside, with the hint to allow `folder` as well.
 fn outside(text: &str, folder: &Path, folders: &[PathBuf]) -> ToolFault {
     let wanted: Vec<&Path> = folders.iter().map(PathBuf::as_path).chain([folder]).collect();
     let message = format!("{text:?} is outside the folders that tools may use");

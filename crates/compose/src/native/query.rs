@@ -1,4 +1,4 @@
-//! `json_query`: takes values out of a value, within a bound that is known before it begins.
+//! Native tool `json_query`: evaluates a JSONPath with a cost limit that is checked in advance.
 
 use std::{collections::HashMap, sync::mpsc, thread, time::Duration};
 
@@ -12,15 +12,15 @@ use crate::{
     scope::size,
 };
 
-/// Bytes of a query.
+/// Maximum length of a query in bytes.
 const QUERY_BYTES: usize = 1024;
-/// Brackets within each other in a query.
+/// Maximum nesting of brackets in a query.
 const NESTED: usize = 16;
-/// Looks at nodes that a query may need.
+/// Maximum number of node visits that a query may need.
 const LOOKS: u64 = 10_000_000;
-/// How long nobody looks whether the call was cancelled.
+/// Maximum delay until a cancellation is noticed.
 const NAP: Duration = Duration::from_millis(20);
-/// Bytes of the stack of a query.
+/// Stack size of the thread that evaluates a query, in bytes.
 const STACK: usize = 8 << 20;
 
 pub(super) fn spec() -> ToolSpec {
@@ -46,7 +46,7 @@ pub(super) struct Query {
     first: bool,
 }
 
-/// The tool. It works in a thread of its own, so that nobody waits for it longer than they may.
+/// Runs the tool in a separate thread, so that a cancelled call does not wait for it.
 pub(super) fn run(wanted: Query, bounds: &Bounds<'_>) -> Result<Value, ToolFault> {
     let most = bounds.answer_bytes;
     let (tell, told) = mpsc::sync_channel(1);
@@ -91,7 +91,8 @@ fn query(wanted: Query, most: usize) -> Result<Value, ToolFault> {
     if wanted.first {
         return Ok(found.first().cloned().unwrap_or_default());
     }
-    // The same part may be found many times, and within itself: what it comes to is known before any is copied. A part is measured once.
+    // The same part may be found many times, even nested in itself. The total size is computed before anything is
+    // copied, and each part is measured once.
     let mut sizes: HashMap<*const Value, usize> = HashMap::new();
     let mut bytes = 2_usize;
     for part in found.iter() {
@@ -103,8 +104,8 @@ fn query(wanted: Query, most: usize) -> Result<Value, ToolFault> {
     Ok(found.into_iter().cloned().collect())
 }
 
-/// At most how often a query looks at a node of a value: each node once, again for every `..` and filter on the way down to it, twice as often for
-/// every comma, and the whole value at each node for every `$` in a filter.
+/// Estimates the maximum number of node visits of a query. Each node counts once, again for every `..` and filter on
+/// the way to it, twice for every comma, and the whole value at each node for every `$` in a filter.
 fn looks(plain: &str, data: &Value) -> u64 {
     let count = |part: &str| u32::try_from(plain.matches(part).count()).unwrap_or(u32::MAX);
     let (nodes, depth) = extent(data);
@@ -116,7 +117,7 @@ fn looks(plain: &str, data: &Value) -> u64 {
         .saturating_mul(2_u64.saturating_pow(count(",")))
 }
 
-/// Nodes of a value, and how deep they go.
+/// Returns the number of nodes of a value and its depth.
 fn extent(data: &Value) -> (u64, u64) {
     let add = |(nodes, depth): (u64, u64), inner: &Value| {
         let (more, below) = extent(inner);
@@ -129,7 +130,7 @@ fn extent(data: &Value) -> (u64, u64) {
     }
 }
 
-/// A query with nothing in its strings, so that its signs can be counted.
+/// Removes the content of strings from a query, so that operators can be counted.
 fn without_strings(query: &str) -> String {
     let mut plain = String::new();
     let mut open: Option<char> = None;

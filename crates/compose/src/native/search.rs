@@ -1,4 +1,4 @@
-//! `web_search`: asks the endpoint that the configuration names.
+//! Native tool `web_search`: queries the configured search endpoint.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -10,9 +10,9 @@ use crate::{
     settings::SearchSettings,
 };
 
-/// Results that are given at most.
+/// Maximum number of results.
 const MOST: usize = 50;
-/// Results without a word.
+/// Default number of results.
 const USUAL: usize = 10;
 
 pub(super) fn spec() -> ToolSpec {
@@ -60,7 +60,7 @@ pub(super) fn search(
         })?;
         headers.push((name.clone(), value));
     }
-    // A person wrote the endpoint's address, so it may be asked; where it leads on to may not.
+    // The endpoint was configured by a person and is therefore allowed. Redirects to other hosts are not.
     let own = settings
         .url
         .split_once("://")

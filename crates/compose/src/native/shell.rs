@@ -1,4 +1,4 @@
-//! `shell`: runs a command, where a person switched that on.
+//! Native tool `shell`: runs a command, if a person enabled it.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{gives, spec as tool, text};
 use crate::host::{Approval, Bounds, ToolFault, ToolSpec};
 
-/// Variables of the environment that commands get.
+/// Environment variables passed to commands.
 const PASSED: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 
 pub(super) fn spec() -> ToolSpec {

@@ -1,4 +1,4 @@
-//! Our own tools: what they give, and what they do not let anybody reach.
+//! Native tools: their results, and their restrictions.
 
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
@@ -34,7 +34,7 @@ fn in_folder(folder: &Path) -> Native {
     Native::new(NativeSettings::default(), folder)
 }
 
-/// A server on this machine that answers each connection with what `answer` makes of the request's first line.
+/// Starts a local server that answers each connection with the result of `answer` for the request line.
 fn serve(answer: impl Fn(&str) -> Vec<u8> + Send + Sync + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
