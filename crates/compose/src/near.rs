@@ -1,9 +1,10 @@
-//! [`near`]: the name that somebody may have meant, by insertions, removals, replacements and swaps of neighbours.
+//! [`near`]: spelling suggestions by edit distance with insertions, deletions, substitutions and transpositions.
 
-/// Names that are longer than this are not compared.
+/// Maximum length of compared names, in characters.
 const MAX_CHARS: usize = 64;
 
-/// The nearest of some names, if it is near enough to be a slip: at most one change in three letters, two at most in short names.
+/// Returns the nearest of some names, if it may be a misspelling. The allowed distance is one per three letters: at
+/// least one, at most three.
 pub(crate) fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let length = name.chars().count();
     if length > MAX_CHARS {
@@ -18,7 +19,7 @@ pub(crate) fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> 
     ranked.filter(|(far, _)| *far <= allowed).min_by_key(|(far, _)| *far).map(|(_, other)| other)
 }
 
-/// `", did you mean …?"` or what there is, for a hint.
+/// Returns the hint `did you mean …?`, or a list of the known names.
 pub(crate) fn suggest<'a>(name: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
     if let Some(near) = near(name, names.clone()) {
         return format!("did you mean `{near}`?");

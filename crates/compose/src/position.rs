@@ -1,35 +1,35 @@
-//! [`Positions`]: where each value of the frontmatter stands in `SKILL.md`.
+//! [`Positions`]: source positions of the values in the frontmatter of `SKILL.md`.
 
 use std::{collections::HashMap, ops::Range};
 
 use saphyr_parser::{Event, Parser, Span};
 
-/// A place in `SKILL.md`: line and column, both from 1; columns count characters.
+/// A position in `SKILL.md`. Line and column count from 1, columns in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    /// The line.
+    /// Line number, from 1.
     pub line: usize,
-    /// The column.
+    /// Column in characters, from 1.
     pub column: usize,
 }
 
-/// The line of the frontmatter's first line in `SKILL.md`; the opening `---` is line 1.
+/// Line of the frontmatter's first line in `SKILL.md`; the opening `---` is line 1.
 const FIRST_LINE: usize = 2;
-/// Values that are looked at; what stands behind these is told with the place of what holds it.
+/// Maximum number of parsed values. Later ones are reported at the position of their parent.
 const MAX_EVENTS: usize = 50_000;
-/// Bytes of all pointers together; a long key is in the pointer of everything below it.
+/// Total size limit of the pointers in bytes, since a long key is part of every pointer below it.
 const MAX_POINTERS: usize = 4 << 20;
-/// How deep they may stand in each other.
+/// Maximum nesting depth.
 const MAX_DEPTH: usize = 64;
 
-/// The places of keys and values by their JSON Pointer.
+/// Positions of keys and values by their JSON Pointer.
 ///
-/// The values themselves come from the reader that all of skillhub uses; this one finds them again in the text, and what it cannot find
-/// is told with the place of what holds it.
+/// The values themselves come from the parser used everywhere in skillhub. This one only locates them in the text. A
+/// value that it cannot locate is reported at the position of its parent.
 #[derive(Debug, Default)]
 pub struct Positions {
     yaml: String,
-    /// By pointer: where the key is, and the bytes of the value.
+    /// Offset of the key and byte range of the value, by pointer.
     places: HashMap<String, Place>,
 }
 
@@ -39,20 +39,20 @@ struct Place {
     value: Range<usize>,
 }
 
-/// A map or list that is being read.
+/// A map or list that is being parsed.
 struct Open {
     pointer: String,
     is_map: bool,
-    /// The next index of a list.
+    /// Next index, for a list.
     next: usize,
-    /// In a map: the key that was read, and where it stands.
+    /// Current key of a map and its offset.
     key: Option<(String, usize)>,
     start: usize,
     own_key: Option<usize>,
 }
 
 impl Positions {
-    /// Those of the YAML between the `---` lines, as far as it can be read.
+    /// Locates the values of the YAML between the `---` lines, as far as it can be parsed.
     #[must_use]
     pub fn of(yaml: &str) -> Self {
         let bytes: Vec<usize> = yaml.char_indices().map(|(at, _)| at).chain([yaml.len()]).collect();
@@ -93,24 +93,24 @@ impl Positions {
         Self { yaml: yaml.to_owned(), places }
     }
 
-    /// Where the value of a pointer stands, or what holds it.
+    /// Returns the position of a pointer's value, or of its nearest known parent.
     #[must_use]
     pub fn value(&self, pointer: &str) -> Position {
         self.position(self.place(pointer).map_or(0, |(place, is_itself)| match place.key {
-            // Of a value that is not there itself, the key says best where it should be.
+            // A missing value is best reported at the key of its parent.
             Some(key) if !is_itself => key,
             _ => place.value.start,
         }))
     }
 
-    /// Where the key of a pointer stands, for what is wrong with the key itself.
+    /// Returns the position of a pointer's key, for problems of the key itself.
     #[must_use]
     pub fn key(&self, pointer: &str) -> Position {
         self.position(self.place(pointer).map_or(0, |(place, _)| place.key.unwrap_or(place.value.start)))
     }
 
-    /// Where a part of the text of a pointer stands: the `count`th, from 0, place at which `part` is written in it, or the last
-    /// where it is not written so often.
+    /// Returns the position of a part of a pointer's text: the occurrence of `part` with the index `count`, from 0,
+    /// or the last one if there are fewer.
     #[must_use]
     pub fn part(&self, pointer: &str, part: &str, count: usize) -> Position {
         let Some((place, true)) = self.place(pointer) else { return self.value(pointer) };
@@ -121,7 +121,7 @@ impl Positions {
         }
     }
 
-    /// The place of a pointer or of the nearest that holds it, and whether it is its own.
+    /// Returns the entry of a pointer or of its nearest known parent. The flag is true if it is its own.
     fn place(&self, pointer: &str) -> Option<(&Place, bool)> {
         let mut at = pointer;
         loop {
@@ -139,7 +139,7 @@ impl Positions {
     }
 }
 
-/// A scalar: the key that follows, or a value.
+/// Handles a scalar, which is a key or a value.
 fn note(open: &mut [Open], places: &mut HashMap<String, Place>, text: Option<&str>, range: Range<usize>) {
     if let Some(top) = open.last_mut()
         && top.is_map
@@ -152,12 +152,12 @@ fn note(open: &mut [Open], places: &mut HashMap<String, Place>, text: Option<&st
     places.insert(pointer, Place { key, value: range });
 }
 
-/// The pointer of the value that begins, and where its key stands.
+/// Returns the pointer of the next value, and the offset of its key.
 fn begin(open: &mut [Open]) -> (String, Option<usize>) {
     let Some(top) = open.last_mut() else { return (String::new(), None) };
     match (top.is_map, top.key.take()) {
         (true, Some((key, at))) => (join(&top.pointer, &key), Some(at)),
-        // A key that is itself a map or list: no pointer leads there.
+        // A key that is itself a map or list has no pointer.
         (true, None) => {
             top.key = Some((String::new(), 0));
             (join(&top.pointer, "?"), None)
@@ -169,7 +169,7 @@ fn begin(open: &mut [Open]) -> (String, Option<usize>) {
     }
 }
 
-/// A JSON Pointer with one more key.
+/// Appends a key to a JSON Pointer, with escapes.
 #[must_use]
 pub fn join(pointer: &str, key: &str) -> String {
     format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"))

@@ -1,4 +1,4 @@
-//! [`Problem`]: one departure of a `tool_schema` from its language, told so that an author can mend it.
+//! [`Problem`]: diagnostic about a `tool_schema`, with position and hint.
 
 use std::{borrow::Cow, cell::OnceCell, collections::HashMap, fmt};
 
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::position::{Position, Positions};
 
-/// Problems of one skill that are told; who has more mends these first.
+/// Maximum number of reported problems per skill.
 const MAX_PROBLEMS: usize = 100;
 
-/// What is wrong, where, and what to do.
+/// A diagnostic: what is wrong, where, and how to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
-    /// The stable name of the rule, in `snake_case`.
+    /// Stable code of the rule, in `snake_case`.
     pub code: Cow<'static, str>,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// What to do about it.
+    /// Suggestion for fixing it.
     pub hint: Option<String>,
-    /// The file, relative to the skill's folder.
+    /// Path of the file, relative to the skill's folder.
     pub path: Cow<'static, str>,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// The column, from 1, in characters.
+    /// Column in characters, from 1.
     pub column: usize,
-    /// The JSON Pointer in the frontmatter.
+    /// JSON Pointer of the value in the frontmatter.
     pub pointer: String,
 }
 
@@ -38,12 +38,12 @@ impl fmt::Display for Problem {
     }
 }
 
-/// The problems of one skill while it is checked. Its frontmatter is read for positions when the first one is found.
+/// Problems of one skill, collected while it is checked. Positions are computed when the first problem is reported.
 pub(crate) struct Problems<'a> {
     yaml: &'a str,
     positions: OnceCell<Positions>,
     found: Vec<Problem>,
-    /// How often a fault of a part of a text was told, by pointer, part and code.
+    /// Number of problems reported so far by pointer, part of the text, and code.
     told: HashMap<(String, String, &'static str), usize>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> Problems<'a> {
         Self { yaml, positions: OnceCell::new(), found: Vec::new(), told: HashMap::new() }
     }
 
-    /// With the value of a pointer.
+    /// Reports a problem of the value at a pointer.
     pub fn value(&mut self, pointer: &str, code: &'static str, message: impl Into<String>, hint: impl Into<String>) {
         if !self.is_full() {
             let at = self.positions().value(pointer);
@@ -60,7 +60,7 @@ impl<'a> Problems<'a> {
         }
     }
 
-    /// With the key of a pointer.
+    /// Reports a problem of the key at a pointer.
     pub fn key(&mut self, pointer: &str, code: &'static str, message: impl Into<String>, hint: impl Into<String>) {
         if !self.is_full() {
             let at = self.positions().key(pointer);
@@ -68,7 +68,8 @@ impl<'a> Problems<'a> {
         }
     }
 
-    /// With a part of the text of a pointer; told again, with the next place at which the part is written.
+    /// Reports a problem of a part of the text at a pointer. Repeated calls refer to the next occurrences of the
+    /// part.
     pub fn part(
         &mut self,
         pointer: &str,
@@ -87,17 +88,17 @@ impl<'a> Problems<'a> {
         self.push(at, pointer, code, message.into(), hint.into());
     }
 
-    /// How many there are.
+    /// Returns the number of problems.
     pub fn count(&self) -> usize {
         self.found.len()
     }
 
-    /// Tests for the most faults that are reported, after which no hint needs to be made.
+    /// Returns whether the maximum is exceeded. Further problems are dropped, so that callers can skip making hints.
     pub fn is_full(&self) -> bool {
         self.found.len() > MAX_PROBLEMS
     }
 
-    /// All of them, in the order of the file.
+    /// Returns the problems in the order of the file, up to the maximum.
     pub fn into_vec(self) -> Vec<Problem> {
         let mut found = self.found;
         found.sort_by(|a, b| (a.line, a.column, &a.code).cmp(&(b.line, b.column, &b.code)));

@@ -1,25 +1,25 @@
-//! [`Reference`]: a place in what a run knows, as templates and conditions name it.
+//! [`Reference`]: path to a value of a run, used in templates and conditions.
 
 use std::fmt;
 
-/// What a reference starts from.
+/// Starting point of a reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Root {
-    /// What the tool was called with.
+    /// Input of the tool.
     Input,
-    /// The element of a loop.
+    /// Current element of a loop.
     Item,
-    /// Its number, from 0.
+    /// Index of that element, from 0.
     Index,
-    /// What earlier steps gave; the first segment names the step.
+    /// Outputs of earlier steps; the first segment names the step.
     Steps,
 }
 
 impl Root {
-    /// All of them.
+    /// All roots, in the order of suggestions.
     pub const ALL: [Self; 4] = [Self::Input, Self::Item, Self::Index, Self::Steps];
 
-    /// As it is written.
+    /// Returns the word used in references.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -31,23 +31,23 @@ impl Root {
     }
 }
 
-/// One step of a reference into a value.
+/// One segment of a reference's path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
-    /// A field, or an element of a list where the key is a number.
+    /// A field of an object, or an element of a list if the key is a number.
     Key(String),
-    /// Every element.
+    /// Every element of a list or object.
     All,
 }
 
-/// A place in what a run knows: `steps.find.output.0.url`.
+/// A path to a value of a run, such as `steps.find.output.0.url`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
-    /// Where it starts.
+    /// Starting point of the path.
     pub root: Root,
-    /// The way from there.
+    /// Segments from there.
     pub path: Vec<Segment>,
-    /// As it is written, without braces and blanks.
+    /// Source text, without braces and surrounding blanks.
     pub text: String,
 }
 

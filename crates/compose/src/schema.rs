@@ -1,7 +1,8 @@
-//! [`validator`]: JSON Schema 2020-12 of a skill, held to what can be judged in bounded time.
+//! [`validator`]: JSON Schema 2020-12 for skills, restricted so that validation takes bounded time.
 //!
-//! Nothing is fetched: a `$ref` leads to a place in the same schema. Schemas that contain themselves are refused and references are counted as
-//! often as they are followed, so that no value makes the judging of a small schema long. Patterns are run by an engine without backtracking.
+//! Nothing is fetched: a `$ref` must point into the same schema. Recursive schemas are refused, and a referenced
+//! schema counts each time it is reached, so that no value makes the validation by a small schema slow. Patterns use
+//! an engine without backtracking.
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::{Map, Value};
@@ -12,20 +13,21 @@ use crate::{
     problem::Problems,
 };
 
-/// The dialect; `$schema` may name it and no other.
+/// The only supported dialect, optional in `$schema`.
 pub const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
-/// Places of a schema, each `$ref` counted with all that it leads to.
+/// Maximum number of subschemas. The target of a `$ref` counts each time it is reached.
 const PLACES: usize = 4_000;
-/// How deep they may be nested.
+/// Maximum nesting depth of subschemas.
 const DEPTH: usize = 48;
-/// More places than there can be: that there are too many was told.
+/// Marker value of the counter: the excess was already reported.
 const TOLD: usize = usize::MAX / 2;
-/// Bytes that a pattern's program may have.
+/// Size limit of a compiled pattern, in bytes.
 const PATTERN_BYTES: usize = 256 * 1024;
-/// Faults of one value that are told.
+/// Maximum number of reported faults of one value.
 const FAULTS: usize = 10;
 
-/// The keywords of the dialect, by what they hold.
+/// Keywords of the dialect by the type of their value: one schema, a list of schemas, a map of schemas, or other
+/// values.
 const ONE: [&str; 11] = [
     "additionalProperties",
     "contains",
@@ -80,13 +82,13 @@ const PLAIN: [&str; 37] = [
     "type",
     "uniqueItems",
 ];
-/// One more that stands apart to keep the table above in step with the dialect's meta-schema.
+/// Separate from the table above, which matches the dialect's meta-schema.
 const WRITE_ONLY: &str = "writeOnly";
 
-/// What judges values by a schema.
+/// Compiles a schema to a validator.
 ///
 /// # Errors
-/// The schema cannot be used; the pointer into it and a message say why.
+/// The schema is invalid. Returns the pointer into it and a message.
 pub fn validator(schema: &Value) -> Result<Validator, (String, String)> {
     jsonschema::options()
         .with_draft(jsonschema::Draft::Draft202012)
@@ -97,7 +99,7 @@ pub fn validator(schema: &Value) -> Result<Validator, (String, String)> {
         .map_err(|error| (error.instance_path().to_string(), shortened(&error.to_string())))
 }
 
-/// Fetches nothing.
+/// Retriever that refuses to fetch anything.
 struct Nothing;
 
 impl jsonschema::Retrieve for Nothing {
@@ -106,7 +108,7 @@ impl jsonschema::Retrieve for Nothing {
     }
 }
 
-/// What is wrong with a value: the pointer to it and a message, for the first few faults.
+/// Returns the first few faults of a value, each with a pointer and a message.
 #[must_use]
 pub fn faults(validator: &Validator, value: &Value) -> Vec<(String, String)> {
     let faults = validator.iter_errors(value).take(FAULTS);
@@ -121,7 +123,7 @@ fn shortened(message: &str) -> String {
     shown
 }
 
-/// Tells what is wrong with a schema that a skill declares; `of` says what it is of. Gives whether it can be used.
+/// Checks a schema that a skill declares and reports its problems. `of` names it. Returns whether it is valid.
 pub(crate) fn check(schema: &Value, at: &str, of: &str, problems: &mut Problems<'_>) -> bool {
     if problems.is_full() {
         return false;
@@ -157,7 +159,8 @@ pub(crate) fn check(schema: &Value, at: &str, of: &str, problems: &mut Problems<
     problems.count() == before
 }
 
-/// Whether a schema of others ends soon wherever it is followed: a `$ref` counts as often as it is reached. Schemas that contain themselves may.
+/// Returns whether an untrusted schema has bounded size after expanding its references: a target counts each time it
+/// is reached. Recursive schemas are allowed.
 #[must_use]
 pub fn is_bounded(schema: &Value) -> bool {
     let mut problems = Problems::new("");
@@ -170,13 +173,14 @@ struct Checking<'a, 'p, 'y> {
     root: &'a Value,
     places: usize,
     depth: usize,
-    /// Whether a part may contain itself.
+    /// True if recursive schemas are allowed.
     may_recur: bool,
     problems: &'p mut Problems<'y>,
 }
 
 impl<'a> Checking<'a, '_, '_> {
-    /// Walks a schema. `via` are the references that led here; `is_written` is false behind a `$ref`, where nothing is told a second time.
+    /// Walks a schema. `via` are the references that led here. `is_written` is false behind a `$ref`, where nothing
+    /// is reported again.
     fn schema(&mut self, schema: &'a Value, at: &str, via: &mut Vec<&'a str>, is_written: bool) {
         if self.problems.is_full() {
             return;
@@ -322,7 +326,7 @@ fn is_known(key: &str) -> bool {
     known().any(|known| known == key)
 }
 
-/// Tells of a `default` that its own schema refuses.
+/// Reports a `default` that violates its own schema.
 fn defaults(root: &Value, schema: &Value, at: &str, problems: &mut Problems<'_>) {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
     for (name, property) in properties {
@@ -341,10 +345,10 @@ fn defaults(root: &Value, schema: &Value, at: &str, problems: &mut Problems<'_>)
     }
 }
 
-/// What is wrong with a value by a part of a schema, whose references lead into `root`.
+/// Validates a value by a part of a schema, whose references point into `root`. Returns the faults.
 pub(crate) fn judge(root: &Value, part: &Value, value: &Value) -> Vec<(String, String)> {
     let mut whole = part.clone();
-    // Only a part with references needs what they lead to, which may be much.
+    // Definitions are only copied if the part has references, since they may be large.
     if let (Value::Object(whole), Value::Object(root)) = (&mut whole, root)
         && part.to_string().contains("\"$ref\"")
     {
@@ -357,7 +361,7 @@ pub(crate) fn judge(root: &Value, part: &Value, value: &Value) -> Vec<(String, S
     validator(&whole).map_or_else(|_| Vec::new(), |validator| faults(&validator, value))
 }
 
-/// Puts what a schema has for missing fields into an object, and into the objects in it.
+/// Fills missing fields of an object with the schema's defaults, recursively.
 pub fn fill_defaults(schema: &Value, value: &mut Value) {
     let (Some(properties), Value::Object(fields)) = (schema.get("properties").and_then(Value::as_object), value) else {
         return;

@@ -1,4 +1,4 @@
-//! [`Scope`]: what references can reach at one moment of a run.
+//! [`Scope`]: values that references can reach at one moment of a run.
 
 use std::{cell::Cell, fmt::Write as _};
 
@@ -7,61 +7,61 @@ use thiserror::Error;
 
 use crate::reference::{Reference, Root, Segment};
 
-/// What a step gave so far.
+/// Result of a completed step.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Given {
-    /// The step's id, if it has one.
+    /// Id of the step, if it has one.
     pub id: Option<String>,
-    /// Its output; `null` of one that was skipped.
+    /// Its output; `null` if it was skipped.
     pub output: Value,
-    /// Why it failed, of one that was skipped for that.
+    /// Message of its failure, if it was skipped because of that.
     pub error: Option<String>,
 }
 
-/// What references can reach, and how many bytes they may still make.
+/// Values that references can reach, and the size budget of the run.
 #[derive(Debug)]
 pub struct Scope<'a> {
-    /// What the tool was called with.
+    /// Input of the tool.
     pub input: &'a Value,
-    /// What the steps before gave, in order.
+    /// Results of the previous steps, in order.
     pub steps: &'a [Given],
-    /// The element of a loop and its number.
+    /// Current element of a loop and its index.
     pub item: Option<(&'a Value, usize)>,
-    /// Bytes that templates of this run may still make.
+    /// Bytes that templates of this run may still produce.
     pub budget: &'a Cell<usize>,
 }
 
-/// Why a reference has no value.
+/// Reason why a reference has no value.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Absent {
-    /// It leads nowhere.
+    /// It cannot be resolved.
     #[error("`{reference}` leads nowhere: {why}")]
     Missing {
-        /// The reference.
+        /// The reference as written.
         reference: String,
-        /// What is there instead.
+        /// Description of the value found instead.
         why: String,
     },
-    /// Templates would make more than a run may hold.
+    /// The result would exceed the size budget of the run.
     #[error("the values of this run grow over the limit")]
     TooLarge,
 }
 
 impl<'a> Scope<'a> {
-    /// The value of a reference; `None` where it is an input that was not given.
+    /// Resolves a reference. Returns `None` for an optional input that is missing.
     ///
     /// # Errors
-    /// It leads nowhere, or the value is larger than what may still be made.
+    /// It cannot be resolved, or the value exceeds the remaining budget.
     pub fn resolve(&self, reference: &Reference) -> Result<Option<Value>, Absent> {
         let value = self.look(reference)?;
         self.spend(value.as_ref().map_or(0, size))?;
         Ok(value)
     }
 
-    /// The value at a reference, to be looked at and not kept.
+    /// Resolves a reference without charging the budget, for values that are not stored.
     ///
     /// # Errors
-    /// It leads nowhere.
+    /// It cannot be resolved.
     pub fn look(&self, reference: &Reference) -> Result<Option<Value>, Absent> {
         let index;
         let (root, path): (&Value, &[Segment]) = match reference.root {
@@ -81,7 +81,7 @@ impl<'a> Scope<'a> {
         };
         let values = match walk(root, path) {
             Ok(values) => values,
-            // What may be left out of an input is left out of what is made of it.
+            // An optional input is also left out of values derived from it.
             Err(_) if reference.root == Root::Input => return Ok(None),
             Err(why) => return Err(Absent::Missing { reference: reference.text.clone(), why }),
         };
@@ -104,20 +104,20 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// Takes bytes from what may still be made.
+    /// Charges the budget.
     ///
     /// # Errors
-    /// There are not so many left.
+    /// The remaining budget is smaller.
     pub fn spend(&self, bytes: usize) -> Result<(), Absent> {
         self.may_hold(bytes)?;
         self.budget.set(self.budget.get() - bytes);
         Ok(())
     }
 
-    /// Whether so many bytes may still be made.
+    /// Checks the budget without charging it.
     ///
     /// # Errors
-    /// They may not.
+    /// The remaining budget is smaller.
     pub fn may_hold(&self, bytes: usize) -> Result<(), Absent> {
         if bytes > self.budget.get() { Err(Absent::TooLarge) } else { Ok(()) }
     }
@@ -128,13 +128,13 @@ enum Found<'a> {
     Error(Option<&'a str>),
 }
 
-/// The step of an id or number.
+/// Finds a step by its id or index.
 fn find<'a>(steps: &'a [Given], name: &str) -> Option<&'a Given> {
     let by_id = steps.iter().find(|given| given.id.as_deref() == Some(name));
     by_id.or_else(|| steps.get(name.parse::<usize>().ok()?))
 }
 
-/// The values at a path. What is inside nothing is nothing.
+/// Returns the values at a path. Any path inside `null` yields `null`.
 fn walk<'v>(root: &'v Value, path: &[Segment]) -> Result<Vec<&'v Value>, String> {
     let mut at = vec![root];
     for segment in path {
@@ -172,7 +172,7 @@ fn without(key: &str, value: &Value) -> String {
     why
 }
 
-/// What a value is, in words.
+/// Describes the type of a value in words.
 pub(crate) fn kind(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -184,7 +184,7 @@ pub(crate) fn kind(value: &Value) -> String {
     }
 }
 
-/// About as many bytes as a value has as JSON.
+/// Estimates the size of a value as JSON, in bytes.
 #[must_use]
 pub fn size(value: &Value) -> usize {
     match value {
@@ -196,7 +196,7 @@ pub fn size(value: &Value) -> usize {
     }
 }
 
-/// How deep a value is nested; 0 for a text.
+/// Returns the nesting depth of a value; 0 for a scalar.
 pub fn depth(value: &Value) -> usize {
     match value {
         Value::Array(elements) => 1 + elements.iter().map(depth).max().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! [`ToolSettings`]: what the configuration lets the tools of steps reach.
+//! [`ToolSettings`]: configuration of the tools for steps.
 
 use std::{
     collections::BTreeMap,
@@ -12,66 +12,67 @@ use toml::Table;
 
 use crate::host::Approval;
 
-/// The parts of the user's configuration that are about tools.
+/// The tables of the user's configuration that concern tools.
 ///
 /// ```toml
 /// [tools]
-/// folder = "/home/me/work"        # the working folder of read_file, list_files, write_file and shell; without it the current one
-/// folders = ["/tmp"]              # more folders that they may use, by absolute paths
-/// hidden = false                  # whether names that begin with a dot may be read and written
-/// hosts = ["example.org", "*.example.net:8443"]   # where web_fetch may go, "*" for every host and port; nowhere without it
-/// private_addresses = false       # whether those may be addresses of this machine or its network
-/// fetch_bytes = 2097152           # bytes of one answer
-/// shell = false                   # whether steps may run commands
+/// folder = "/home/me/work"        # working folder of the file tools and shell; default: the current one
+/// folders = ["/tmp"]              # additional allowed folders, as absolute paths
+/// hidden = false                  # allow reading and writing of names that begin with a dot
+/// hosts = ["example.org", "*.example.net:8443"]   # allow list of web_fetch, "*" for all; default: none
+/// private_addresses = false       # allow addresses of this machine and its network
+/// fetch_bytes = 2097152           # size limit of one answer
+/// shell = false                   # allow steps to run commands
 ///
-/// [tools.groups]                  # tools that join an agent's list over MCP once it has read a skill, besides its allowed-tools
+/// [tools.groups]                  # tools offered over MCP after reading a skill, besides its allowed-tools
 /// pdf-extractor = ["mcp__pdf__extract_pdf_tool"]
 ///
-/// [tools.search]                  # what web_search asks; without it, it says that nothing is configured
+/// [tools.search]                  # endpoint of web_search; without it, the tool reports that it is not configured
 /// url = "https://search.example.org/search?format=json&q={query}"
-/// results = "/results"            # where the list is, as a JSON Pointer; these four are the defaults
+/// results = "/results"            # JSON Pointer to the list; these four are the defaults
 /// title = "/title"
 /// link = "/url"
 /// snippet = "/content"
-/// header = "X-Token"              # sent with each question
-/// header_from = "SEARCH_TOKEN"    # the variable of the environment that holds it
+/// header = "X-Token"              # sent with each query
+/// header_from = "SEARCH_TOKEN"    # environment variable with its value
 ///
-/// [mcp_servers.files]             # a server that speaks MCP; its tools are mcp__files__NAME
+/// [mcp_servers.files]             # an MCP server; its tools are mcp__files__NAME
 /// command = ["files-server", "--root", "."]
 /// env = { TOKEN = "x" }
-/// url = "http://127.0.0.1:9000/mcp"   # in place of `command`; of `env` it is then sent AUTHORIZATION = "Bearer x" as a header
-/// approval = "plan_confirm"       # the level of its tools; without it by what the server says of them
-/// tools = { read = "none" }       # the level of one of them
+/// url = "http://127.0.0.1:9000/mcp"   # instead of `command`; AUTHORIZATION in `env` is sent as a header
+/// approval = "plan_confirm"       # level of its tools; default: by the server's annotations
+/// tools = { read = "none" }       # level of a single tool
 /// ```
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolSettings {
-    /// Of our own tools.
+    /// Settings of the native tools.
     pub native: NativeSettings,
-    /// Servers by name.
+    /// MCP servers by name.
     pub servers: BTreeMap<String, ServerSettings>,
 }
 
-/// What our own tools may reach.
+/// Settings of the native tools, which restrict their access.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NativeSettings {
-    /// The working folder.
+    /// Working folder; the current one by default.
     pub folder: Option<PathBuf>,
-    /// Folders that absolute paths may lead into.
+    /// Additional folders allowed for absolute paths.
     pub folders: Vec<PathBuf>,
-    /// Whether hidden files may be read and written.
+    /// True to allow reading and writing of hidden files.
     pub hidden: bool,
-    /// Where `web_fetch` may go: `example.org`, `*.example.org`, `*`, each with a port if it is not the scheme's own.
+    /// Allow list of `web_fetch`: `example.org`, `*.example.org` or `*`, each with a port unless it is the scheme's
+    /// default.
     pub hosts: Vec<String>,
-    /// Whether addresses of this machine and its network may be asked.
+    /// True to allow addresses of this machine and its network.
     pub private_addresses: bool,
-    /// Bytes of one answer from the network.
+    /// Size limit of one answer from the network, in bytes.
     pub fetch_bytes: u64,
-    /// Whether steps may run commands.
+    /// True to allow steps to run commands.
     pub shell: bool,
-    /// What `web_search` asks.
+    /// Endpoint of `web_search`.
     pub search: Option<SearchSettings>,
-    /// By skill, the names of tools that it brings once it was read.
+    /// Names of the tools that a skill makes available once it was read, by skill.
     pub groups: BTreeMap<String, Vec<String>>,
 }
 
@@ -95,23 +96,23 @@ impl Default for NativeSettings {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SearchSettings {
-    /// Its address, with `{query}` and, if it takes one, `{count}`.
+    /// URL with the placeholders `{query}` and optionally `{count}`.
     pub url: String,
-    /// Where the results are.
+    /// JSON Pointer to the list of results.
     #[serde(default = "results")]
     pub results: String,
-    /// Where a result's title is.
+    /// JSON Pointer to a result's title.
     #[serde(default = "title")]
     pub title: String,
-    /// Where its address is.
+    /// JSON Pointer to a result's address.
     #[serde(default = "link")]
     pub link: String,
-    /// Where a passage of it is.
+    /// JSON Pointer to an excerpt of a result.
     #[serde(default = "snippet")]
     pub snippet: String,
-    /// A header that is sent.
+    /// Name of a header to send.
     pub header: Option<String>,
-    /// The variable of the environment that holds its value.
+    /// Environment variable with the header's value.
     pub header_from: Option<String>,
 }
 
@@ -131,29 +132,29 @@ fn snippet() -> String {
     "/content".to_owned()
 }
 
-/// A server that speaks MCP.
+/// Settings of an MCP server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ServerSettings {
-    /// The command that starts it, and its arguments.
+    /// Command that starts it, with arguments. Empty if it has a URL.
     pub command: Vec<String>,
     /// Variables of its environment.
     pub env: BTreeMap<String, String>,
-    /// Where it is, if it is not started.
+    /// URL of a running server, instead of a command.
     pub url: Option<String>,
-    /// The level of its tools.
+    /// Approval level of its tools.
     pub approval: Option<Approval>,
-    /// The level of single ones.
+    /// Approval levels of single tools, by name.
     pub tools: BTreeMap<String, Approval>,
 }
 
-/// A table that cannot be used.
+/// Error for an invalid table.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{table} cannot be used: {message}")]
 pub struct ToolSettingsError {
-    /// Which one.
+    /// Name of the table, such as `[tools]`.
     pub table: String,
-    /// What is wrong with it.
+    /// Description of the fault.
     pub message: String,
 }
 
@@ -164,10 +165,10 @@ impl Fails for ToolSettingsError {
 }
 
 impl ToolSettings {
-    /// Reads the tables `[tools]` and `[mcp_servers.NAME]`.
+    /// Parses the tables `[tools]` and `[mcp_servers.NAME]`.
     ///
     /// # Errors
-    /// The first that cannot be used.
+    /// Returns the first fault.
     pub fn of(tools: &Table, servers: &BTreeMap<String, Table>) -> Result<Self, ToolSettingsError> {
         let native: NativeSettings = read("[tools]", tools)?;
         let fault =
@@ -204,7 +205,7 @@ impl ToolSettings {
 }
 
 impl ServerSettings {
-    /// Whether a server can be called so: then the full name of each of its tools is read in one way only.
+    /// Returns whether a server can have this name, so that the full names of its tools are unambiguous.
     #[must_use]
     pub fn is_name(name: &str) -> bool {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
@@ -214,7 +215,7 @@ impl ServerSettings {
 }
 
 impl SearchSettings {
-    /// What cannot be used of them, and what to write.
+    /// Returns the first fault of these settings, with advice.
     fn problem(&self) -> Option<String> {
         if !self.url.contains("{query}") {
             return Some("`url` has no {query}".to_owned());
@@ -237,7 +238,7 @@ impl SearchSettings {
     }
 }
 
-/// Tests for an absolute path without `..`.
+/// Returns whether a path is absolute and has no `..`.
 fn is_folder(path: &Path) -> bool {
     path.is_absolute() && !path.components().any(|part| part == Component::ParentDir)
 }
@@ -247,7 +248,7 @@ fn is_pointer(text: &str) -> bool {
     (text.is_empty() || text.starts_with('/')) && text.split('~').skip(1).all(is_escaped)
 }
 
-/// Whether it is `example.org`, `*.example.org`, `*` or `[::1]`, with a port or without.
+/// Returns whether a text is `example.org`, `*.example.org`, `*` or `[::1]`, optionally with a port.
 fn is_host(host: &str) -> bool {
     let (name, port) = match host.rsplit_once(':') {
         Some((name, port)) if !port.ends_with(']') => (name, Some(port)),

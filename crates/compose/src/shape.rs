@@ -1,46 +1,46 @@
-//! [`Shape`]: what is known of a value before there is one.
+//! [`Shape`]: static type of a value, known before the run.
 
 use serde_json::Value;
 
 use crate::{near::suggest, reference::Segment};
 
-/// Branches of `anyOf` and `oneOf`, those in each other as well, that are asked for their types.
+/// Maximum number of branches of `anyOf` and `oneOf`, including nested ones, that are examined for types.
 const BRANCHES: usize = 64;
-/// How deep lists in lists are compared.
+/// Maximum depth to which nested lists are compared.
 const DEPTH: usize = 16;
 
-/// What is known of a value.
+/// Static knowledge about a value.
 #[derive(Debug, Clone)]
 pub(crate) enum Shape<'a> {
-    /// Nothing.
+    /// Unknown value.
     Any,
-    /// What a schema says, whose references lead into `root`.
+    /// Described by a schema, whose references point into `root`.
     Schema { root: &'a Value, at: &'a Value, is_open: bool },
-    /// A list of such.
+    /// A list with elements of this shape.
     List(Box<Shape<'a>>),
-    /// A text.
+    /// Any text.
     Text,
-    /// A whole number.
+    /// Any integer.
     Whole,
 }
 
 impl<'a> Shape<'a> {
-    /// That of a schema. An open one may have more fields than it names.
+    /// Creates the shape of a schema. An open schema may have more fields than it names.
     pub fn of(schema: &'a Value, is_open: bool) -> Self {
         Self::Schema { root: schema, at: schema, is_open }
     }
 
-    /// The shape at a path.
+    /// Returns the shape at a path. The error is a message and a hint.
     pub fn at(self, path: &[Segment]) -> Result<Self, (String, String)> {
         let Some((segment, rest)) = path.split_first() else { return Ok(self) };
         match segment {
-            // What stands behind the star is of each element, and the whole is one list.
+            // The segments after a `*` apply to each element, and the result is one flat list.
             Segment::All => Ok(Self::List(Box::new(self.element()?.at_each(rest)?))),
             Segment::Key(key) => self.key(key)?.at(rest),
         }
     }
 
-    /// As [`Shape::at`], where a further star makes no list in the list.
+    /// Like [`Shape::at`] inside a list: a further `*` does not nest lists.
     fn at_each(self, path: &[Segment]) -> Result<Self, (String, String)> {
         match path.split_first() {
             None => Ok(self),
@@ -49,7 +49,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// That of the elements of a list, or of the fields of an object.
+    /// Returns the shape of the elements of a list, or of the values of an object.
     pub fn element(self) -> Result<Self, (String, String)> {
         match self {
             Self::Any => Ok(Self::Any),
@@ -100,7 +100,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// The types that the value may have; `None` where nothing is known.
+    /// Returns the types that the value may have; `None` if unknown.
     pub fn types(&self) -> Option<Vec<&'a str>> {
         match self {
             Self::Any => None,
@@ -111,7 +111,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// The values that it is one of, where they are listed.
+    /// Returns the values of its `enum`, if it has one.
     fn values(&self) -> Option<&'a [Value]> {
         match self {
             Self::Schema { root, at, .. } => follow(root, at).get("enum").and_then(Value::as_array).map(Vec::as_slice),
@@ -119,7 +119,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Why no value of this shape is taken by a schema; `None` where one may be.
+    /// Returns the reason why a schema refuses every value of this shape; `None` if it may accept one.
     pub fn clash(&self, root: &Value, target: &Value) -> Option<String> {
         self.clash_within(root, target, DEPTH)
     }
@@ -164,12 +164,12 @@ fn property<'a>(root: &'a Value, at: &'a Value, key: &str, is_open: bool) -> Res
     Err((format!("there is no field `{}`", crate::names::shortened(key)), suggest(key, names.iter().copied())))
 }
 
-/// Whether a schema is made of others, which are not looked into.
+/// Returns whether a schema is composed of others, which are not examined.
 pub(crate) fn is_composed(at: &Value) -> bool {
     ["allOf", "anyOf", "oneOf", "if"].iter().any(|key| at.get(key).is_some())
 }
 
-/// The schema that `$ref`s lead to; those that contain themselves were refused before.
+/// Follows `$ref`s to their target. Recursive schemas of skills were refused before, others end after 64 steps.
 pub(crate) fn follow<'a>(root: &'a Value, mut at: &'a Value) -> &'a Value {
     for _ in 0..64 {
         let pointer = at.get("$ref").and_then(Value::as_str).and_then(|reference| reference.strip_prefix('#'));
@@ -181,7 +181,7 @@ pub(crate) fn follow<'a>(root: &'a Value, mut at: &'a Value) -> &'a Value {
     at
 }
 
-/// The types that a schema allows. Those of servers' tools may contain themselves, and are looked into as far as is of use.
+/// Returns the types that a schema allows. Schemas of servers' tools may be recursive; the search is bounded.
 fn types<'a>(root: &'a Value, at: &'a Value) -> Option<Vec<&'a str>> {
     types_within(root, at, &mut { BRANCHES })
 }
@@ -209,7 +209,7 @@ fn types_within<'a>(root: &'a Value, at: &'a Value, branches_left: &mut usize) -
     }
 }
 
-/// The type of a value.
+/// Returns the JSON Schema type of a value.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

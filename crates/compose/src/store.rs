@@ -1,7 +1,8 @@
-//! [`Store`]: the composed tools and the traces of a library, in its folder of the home.
+//! [`Store`]: composed tools and traces of a library, in its folder of the home.
 //!
-//! `composed_tools.json` is `{"format":1,"skills":{NAME: entry}}` with one entry for each skill that somebody had compiled, whatever became of it since; it is
-//! replaced as a whole, and [`view`] follows. `traces/` holds the newest runs, one file each.
+//! `composed_tools.json` is `{"format":1,"skills":{NAME: entry}}` with an entry for each skill that was ever
+//! compiled, whatever its current state. It is replaced as a whole, then [`view`] is updated. `traces/` has the
+//! newest runs, one file each.
 
 mod view;
 
@@ -25,37 +26,37 @@ const FORMAT: u32 = 1;
 const FILE_BYTES: u64 = 64 << 20;
 const TRACES: &str = "traces";
 const TRACE_BYTES: u64 = 64 << 20;
-/// Bytes of a trace that is kept whole.
+/// Size limit of a trace that is stored completely, in bytes.
 const TRACE_KEPT: usize = 4 << 20;
-/// Why a tool is none: its skill is not there any more.
+/// Reason for an absent tool whose skill no longer exists.
 pub(crate) const GONE: &str = "the skill is gone";
-/// Traces that are kept.
+/// Number of traces that are kept.
 pub const TRACES_KEPT: usize = 200;
 
-/// What became of a skill that somebody had compiled.
+/// Current state of a skill that was compiled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case", try_from = "StoredEntry")]
 pub enum Entry {
-    /// It is a tool.
+    /// The skill is a tool.
     Compiled {
-        /// The tool.
+        /// Its compiled form.
         tool: Box<ComposedTool>,
     },
-    /// What it declares now cannot be a tool; none is offered.
+    /// The current declaration does not compile. The tool is not offered.
     Broken {
-        /// The digest of the skill that was compiled.
+        /// Digest of the skill that was compiled.
         digest: String,
-        /// What is wrong.
+        /// Problems of the declaration.
         problems: Vec<Problem>,
     },
-    /// The skill is gone, is switched off, or declares no tool any more; none is offered.
+    /// The skill is gone, disabled, or no longer declares a tool. The tool is not offered.
     Absent {
-        /// Which of these.
+        /// Reason in words.
         why: String,
     },
 }
 
-/// An entry as it is read: in one go, where the tag alone would have all of it read twice.
+/// An entry as deserialised. Serde would read a tagged enum twice; this reads it once.
 #[derive(Deserialize)]
 struct StoredEntry {
     state: State,
@@ -88,7 +89,7 @@ impl TryFrom<StoredEntry> for Entry {
 }
 
 impl Entry {
-    /// The tool, where it is one.
+    /// Returns the tool, if the skill is one.
     #[must_use]
     pub fn tool(&self) -> Option<&ComposedTool> {
         match self {
@@ -97,13 +98,13 @@ impl Entry {
         }
     }
 
-    /// Whether its skill is not there any more; the entry stays for when it comes back.
+    /// Returns whether its skill no longer exists. The entry is kept in case it comes back.
     #[must_use]
     pub fn is_gone(&self) -> bool {
         matches!(self, Self::Absent { why } if why == GONE)
     }
 
-    /// Why it is none, where it is none.
+    /// Returns the reason why the tool is not offered; empty if it is.
     #[must_use]
     pub fn why(&self) -> String {
         match self {
@@ -113,7 +114,7 @@ impl Entry {
         }
     }
 
-    /// As a document: that of the tool, and `{"skill","state","problems","why"}`.
+    /// Returns the entry as JSON: that of the tool, and `{"skill","state","problems","why"}`.
     #[must_use]
     pub fn document(&self, skill: &str) -> Value {
         let mut document = self.tool().map_or_else(|| json!({}), ComposedTool::document);
@@ -127,7 +128,7 @@ impl Entry {
         document
     }
 
-    /// As it is written in documents.
+    /// Returns the word used in JSON.
     #[must_use]
     pub fn state(&self) -> &'static str {
         match self {
@@ -138,34 +139,34 @@ impl Entry {
     }
 }
 
-/// Why stored tools or traces cannot be read or written.
+/// Reason why stored tools or traces cannot be read or written.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The file is damaged, or of a later version.
+    /// The file is damaged, or a later version wrote it.
     #[error("{path} cannot be used: {why}")]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What is wrong with it.
+        /// Description of the damage.
         why: String,
     },
-    /// A trace cannot be read.
+    /// A trace cannot be parsed.
     #[error("the trace {path} cannot be read: {why}")]
     DamagedTrace {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// What is wrong with it.
+        /// Description of the damage.
         why: String,
     },
-    /// There is no such trace.
+    /// The trace does not exist.
     #[error("there is no trace {0:?}")]
     NoTrace(String),
-    /// The system refused.
+    /// Any other I/O error.
     #[error("cannot use {path}: {source}")]
     Io {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Error of the system call.
         source: io::Error,
     },
     /// The library cannot be used.
@@ -188,26 +189,26 @@ impl Fails for StoreError {
     }
 }
 
-/// The file of one library.
+/// Content of a library's `composed_tools.json`.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Document {
     pub format: u32,
     pub skills: BTreeMap<String, Entry>,
 }
 
-/// Where one library keeps them.
+/// Composed tools and traces of one library.
 pub struct Store<'a> {
     library: &'a Library,
 }
 
 impl<'a> Store<'a> {
-    /// That of a library.
+    /// Uses the store of a library.
     #[must_use]
     pub fn of(library: &'a Library) -> Self {
         Self { library }
     }
 
-    /// Every skill that was compiled; none where nothing ever was.
+    /// Reads the entries of all skills that were ever compiled.
     ///
     /// # Errors
     /// The file is damaged or cannot be read.
@@ -225,7 +226,7 @@ impl<'a> Store<'a> {
         }
     }
 
-    /// A number that changes when what is stored does; `None` where nothing ever was compiled.
+    /// Returns a fingerprint of the file for detecting changes; `None` if the file does not exist.
     #[must_use]
     pub fn mark(&self) -> Option<u64> {
         let own = open_dir(self.library.own_path()).ok()??;
@@ -236,10 +237,10 @@ impl<'a> Store<'a> {
         Some(hasher.finish())
     }
 
-    /// Changes what is stored, alone.
+    /// Changes the entries under the library's lock, and returns them.
     ///
     /// # Errors
-    /// As [`Store::read`], or it cannot be written.
+    /// Fails like [`Store::read`], or the file cannot be written.
     pub fn change(
         &self,
         change: impl FnOnce(&mut BTreeMap<String, Entry>),
@@ -256,16 +257,16 @@ impl<'a> Store<'a> {
         let own = ensure_dir(self.library.own_path()).map_err(LibraryError::from)?;
         write_atomically(&own, FILE, &text, Durability::Whole).map_err(self.io(FILE))?;
         if let Some(home) = self.library.own_path().ancestors().nth(2) {
-            // The next change makes it again.
+            // The next change writes it again.
             let _best_effort = view::write(home);
         }
         Ok(document.skills)
     }
 
-    /// Keeps a trace under an id, and lets the oldest go. Ids sort by time.
+    /// Stores a trace under an id and drops the oldest traces. Ids sort by time.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The trace cannot be written.
     pub fn keep(&self, id: &str, trace: &Trace) -> Result<(), StoreError> {
         let _lock = self.library.lock()?;
         let own = ensure_dir(&self.library.own_path().join(TRACES)).map_err(LibraryError::from)?;
@@ -283,10 +284,10 @@ impl<'a> Store<'a> {
         Ok(())
     }
 
-    /// The ids of the traces that are kept, the newest first.
+    /// Returns the ids of the stored traces, newest first.
     ///
     /// # Errors
-    /// They cannot be listed.
+    /// The folder cannot be listed.
     pub fn ids(&self) -> Result<Vec<String>, StoreError> {
         let Some(own) = open_dir(&self.library.own_path().join(TRACES)).map_err(LibraryError::from)? else {
             return Ok(Vec::new());
@@ -300,10 +301,10 @@ impl<'a> Store<'a> {
         Ok(ids)
     }
 
-    /// The trace of an id.
+    /// Reads the trace with this id.
     ///
     /// # Errors
-    /// There is none, or it cannot be read.
+    /// It does not exist or cannot be read.
     pub fn trace(&self, id: &str) -> Result<Trace, StoreError> {
         let missing = || StoreError::NoTrace(id.to_owned());
         if !id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-') {
@@ -330,7 +331,7 @@ impl<'a> Store<'a> {
     }
 }
 
-/// A trace as it is listed: `{"id","tool","skill","status","took_micros","error"}`.
+/// Returns the list entry of a trace: `{"id","tool","skill","status","took_micros","error"}`.
 #[must_use]
 pub fn summary(id: &str, trace: &Trace) -> Value {
     json!({

@@ -1,32 +1,32 @@
-//! [`SYSTEMS`]: names that other systems have for tools, a module for each, which hang on the rest by their line here alone.
+//! [`SYSTEMS`]: tool names of other systems. Each system has a module, which is only referenced here.
 
 mod crab_claw;
 
 use serde_json::{Map, Value};
 
-/// The systems.
+/// All supported systems.
 const SYSTEMS: &[System] = &[crab_claw::CRAB_CLAW];
 
-/// A system.
+/// Compatibility names of another system.
 struct System {
-    /// What it calls tools, and what we do.
+    /// Pairs of its tool names and skillhub's.
     tools: &'static [(&'static str, &'static str)],
-    /// What its documents say of each composed tool.
+    /// Additional fields for the JSON of each composed tool.
     marks: &'static [(&'static str, &'static str)],
 }
 
-/// Gives our name of a tool that a system calls otherwise.
+/// Translates a tool name of another system to skillhub's.
 #[must_use]
 pub fn own_name(tool: &str) -> &str {
     names().find(|(theirs, _)| *theirs == tool).map_or(tool, |(_, ours)| ours)
 }
 
-/// A clause with the other names of a tool of ours.
+/// Returns a clause for messages with the other names of a native tool.
 pub(crate) fn also_called(tool: &str) -> String {
     names().filter(|(_, ours)| *ours == tool).map(|(theirs, _)| format!(", also called `{theirs}`,")).collect()
 }
 
-/// What documents say of each composed tool.
+/// Returns the additional fields of all systems for the JSON of a composed tool.
 pub(crate) fn marks() -> Map<String, Value> {
     let marks = SYSTEMS.iter().flat_map(|system| system.marks);
     marks.map(|(key, value)| ((*key).to_owned(), Value::from(*value))).collect()

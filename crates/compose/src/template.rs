@@ -1,15 +1,16 @@
-//! [`Template`]: a text with references to what a run knows.
+//! [`Template`]: a text with references to values of a run.
 //!
 //! ```text
 //! template   = { text | "{{" blanks expression blanks "}}" }
-//! expression = reference | JSON string           {{"{{"}} is how a text gets two braces
+//! expression = reference | JSON string           {{"{{"}} is the escape for two braces
 //! reference  = ( "input" | "item" | "index" | "steps" ) { segment }
 //! segment    = "." name | "." digits | ".*" | "[" digits "]" | "[*]" | "[" JSON string "]"
 //! name       = ( letter | "_" ) { letter | digit | "_" | "-" }
 //! ```
 //!
-//! A template that is one reference and nothing else is the value itself, with its type. Any other is a text: texts as they are, `null` as nothing,
-//! a list of texts, numbers and booleans joined with ", ", everything else as JSON. `*` stands for every element: `steps.find.output.*.url` is the list of all `url`, one list deep.
+//! A template that consists of a single reference yields the value itself, with its type. Any other template yields a
+//! text: texts are inserted unchanged, `null` is empty, a list of scalars is joined with ", ", and everything else is
+//! JSON. `*` selects every element: `steps.find.output.*.url` is the flat list of all `url`.
 
 use std::fmt::Write as _;
 
@@ -21,9 +22,9 @@ use crate::{
     scope::{Absent, Scope},
 };
 
-/// Bytes of one template, and of one condition.
+/// Size limit of a template or condition, in bytes.
 pub const TEMPLATE_BYTES: usize = 64 * 1024;
-/// Segments of one reference.
+/// Maximum number of segments of a reference.
 pub const REFERENCE_SEGMENTS: usize = 32;
 
 /// A parsed template.
@@ -38,17 +39,17 @@ enum Part {
     Reference(Reference),
 }
 
-/// Why a text is no template.
+/// Syntax error in a template, condition or reference.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct TemplateError {
-    /// What is wrong.
+    /// Description of the error.
     pub message: String,
-    /// What to write instead.
+    /// Suggestion for fixing it.
     pub hint: String,
-    /// The part of the text that is meant.
+    /// Part of the text that is wrong; empty for all of it.
     pub part: String,
-    /// The code of the problem.
+    /// Stable code of the problem.
     pub code: &'static str,
 }
 
@@ -58,17 +59,17 @@ impl TemplateError {
     }
 }
 
-/// Whether a text holds anything that a template would replace.
+/// Returns whether a text has anything to be replaced.
 #[must_use]
 pub fn is_template(text: &str) -> bool {
     text.contains("{{")
 }
 
 impl Template {
-    /// Reads one.
+    /// Parses a template.
     ///
     /// # Errors
-    /// Each place that does not meet the grammar above, or the limit that is passed.
+    /// Returns every violation of the grammar, or the exceeded limit.
     pub fn parse(text: &str) -> Result<Self, Vec<TemplateError>> {
         if text.len() > TEMPLATE_BYTES {
             let message = format!("this text has {} bytes, a template may have {TEMPLATE_BYTES}", text.len());
@@ -106,7 +107,7 @@ impl Template {
         if faults.is_empty() { Ok(Self { parts }) } else { Err(faults) }
     }
 
-    /// The references in it, in order.
+    /// Returns its references, in order.
     pub fn references(&self) -> impl Iterator<Item = &Reference> {
         self.parts.iter().filter_map(|part| match part {
             Part::Reference(reference) => Some(reference),
@@ -114,7 +115,7 @@ impl Template {
         })
     }
 
-    /// The reference that it is, if it is one and nothing else.
+    /// Returns the reference, if the template consists of a single one.
     #[must_use]
     pub fn lone(&self) -> Option<&Reference> {
         match self.parts.as_slice() {
@@ -123,7 +124,7 @@ impl Template {
         }
     }
 
-    /// The text that it is, if it refers to nothing.
+    /// Returns the text, if the template has no references.
     #[must_use]
     pub fn constant(&self) -> Option<String> {
         match self.parts.as_slice() {
@@ -133,7 +134,7 @@ impl Template {
         }
     }
 
-    /// The text that it begins with, whatever the run.
+    /// Returns the literal text before the first reference.
     pub(crate) fn beginning(&self) -> &str {
         match self.parts.first() {
             Some(Part::Text(text)) => text,
@@ -141,10 +142,10 @@ impl Template {
         }
     }
 
-    /// What it becomes; `None` where it is one reference to an input that was not given.
+    /// Fills the template. Returns `None` for a single reference to an optional input that is missing.
     ///
     /// # Errors
-    /// A reference leads nowhere, or the budget of the scope is used up.
+    /// A reference cannot be resolved, or the budget of the scope is exhausted.
     pub fn fill(&self, scope: &Scope<'_>) -> Result<Option<Value>, Absent> {
         if let Some(reference) = self.lone() {
             return scope.resolve(reference);
@@ -158,7 +159,7 @@ impl Template {
         Ok(Some(Value::String(text)))
     }
 
-    /// What it becomes by another way to answer references.
+    /// Fills the template with another resolver of references.
     pub(crate) fn with(&self, answer: impl Fn(&Reference) -> Option<Value>) -> Option<Value> {
         if let Some(reference) = self.lone() {
             return answer(reference);
@@ -172,7 +173,7 @@ impl Template {
 }
 
 impl Part {
-    /// Adds what it becomes to a text.
+    /// Appends the filled part to a text.
     fn push(
         &self,
         text: &mut String,
@@ -195,7 +196,7 @@ impl Part {
     }
 }
 
-/// Adds a value to a text: a text as it is, `null` as nothing, everything else as JSON.
+/// Appends a value to a text: a text unchanged, `null` as nothing, everything else as JSON.
 fn push_value(text: &mut String, value: &Value) {
     match value {
         Value::Null => {}
@@ -218,7 +219,7 @@ fn push_text(parts: &mut Vec<Part>, text: &str) {
     }
 }
 
-/// Where the `}}` of an expression stands; one inside a JSON string does not count.
+/// Returns the offset of the `}}` that ends an expression. One inside a JSON string does not count.
 pub(crate) fn end_of(inner: &str) -> Option<usize> {
     let mut is_quoted = false;
     let mut is_escaped = false;
@@ -243,10 +244,10 @@ fn json_text(text: &str) -> Result<String, TemplateError> {
 }
 
 impl Reference {
-    /// Reads one.
+    /// Parses a reference.
     ///
     /// # Errors
-    /// The grammar of the module is not met.
+    /// The text does not match the grammar of the module.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let fault = |message: String, hint: &str| TemplateError::new("template_syntax", text, message, hint);
         const FORM: &str = "a reference is `input.FIELD`, `item`, `item.FIELD`, `index` or `steps.ID.output.FIELD`";
@@ -278,7 +279,7 @@ impl Reference {
     }
 }
 
-/// The beginning of a text, for a message.
+/// Truncates a text for a message.
 fn shown(text: &str) -> String {
     text.chars().take(60).collect()
 }
@@ -306,7 +307,7 @@ fn segment(text: &str) -> Option<(Segment, &str)> {
     }
 }
 
-/// Whether a text can stand behind a dot.
+/// Returns whether a text is a valid name after a dot.
 pub(crate) fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))

@@ -1,4 +1,4 @@
-//! [`ComposedTool`]: a tool that a skill's `tool_schema` was compiled to.
+//! [`ComposedTool`]: a tool compiled from a skill's `tool_schema`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,38 +13,38 @@ use crate::{
     systems,
 };
 
-/// Where a `tool_schema` stands in the frontmatter.
+/// JSON Pointer of `tool_schema` in the frontmatter.
 pub(crate) const POINTER: &str = "/tool_schema";
 
-/// A tool made of steps, as it is stored.
+/// A tool made of steps, in its stored form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ComposedTool {
-    /// The skill that declares it.
+    /// Skill that declares it.
     pub skill: String,
-    /// How it is called: `skill_<name>`.
+    /// Name for calls: `skill_<name>`.
     pub name: String,
-    /// The name where a protocol wants ASCII of at most 64 characters.
+    /// Name for protocols that require ASCII of at most 64 characters.
     pub alias: String,
-    /// What it does.
+    /// Description for agents.
     pub description: String,
-    /// The JSON Schema of its input.
+    /// JSON Schema of its input.
     pub input: Value,
-    /// The JSON Schema of its output, where the skill declares one.
+    /// JSON Schema of its output, if the skill declares one.
     pub output: Option<Value>,
-    /// The strictest level of its steps.
+    /// Strictest approval level of its steps when it was compiled.
     pub approval: Approval,
     /// The `tool_schema` as the author wrote it.
     pub tool_schema: Value,
-    /// The digest of the skill that it was compiled from.
+    /// Digest of the skill from which it was compiled.
     pub source: String,
-    /// The tools that its steps call, and the sha256 of what each was when it was compiled.
+    /// Tools called by its steps, with the fingerprint (SHA-256) of each at compile time.
     pub uses: BTreeMap<String, String>,
-    /// How deep composed tools stand in each other below it; 0 where it calls none.
+    /// Nesting depth of composed tools below it; 0 if it calls none.
     pub depth: usize,
 }
 
 impl ComposedTool {
-    /// As a tool that others' steps may call.
+    /// Returns its interface for steps of other tools.
     #[must_use]
     pub fn spec(&self) -> ToolSpec {
         ToolSpec {
@@ -56,7 +56,7 @@ impl ComposedTool {
         }
     }
 
-    /// Its steps, read again from what is stored; `None` where that was changed by hand into something else.
+    /// Parses the stored steps; `None` if the file was edited and they are invalid.
     #[must_use]
     pub fn declaration(&self) -> Option<Declaration> {
         let mut problems = Problems::new("");
@@ -64,13 +64,14 @@ impl ComposedTool {
         read.filter(|_| problems.count() == 0)
     }
 
-    /// As a document: `{"name","alias","skill","description","approval","input","output","tools"}`, and what other systems say.
+    /// Returns the tool as JSON: `{"name","alias","skill","description","approval","input","output","tools"}`, and
+    /// fields for other systems.
     #[must_use]
     pub fn document(&self) -> Value {
         json!(self.told())
     }
 
-    /// The parts of the document.
+    /// Returns the parts of that JSON.
     pub(crate) fn told(&self) -> Told<'_> {
         Told {
             name: &self.name,
@@ -85,14 +86,14 @@ impl ComposedTool {
         }
     }
 
-    /// Whether it is called by this name: its own, its alias, or the skill's.
+    /// Returns whether a name refers to it: its own, its alias, or the skill's.
     #[must_use]
     pub fn answers_to(&self, name: &str) -> bool {
         self.name == name || self.alias == name || names::tool_name(name) == self.name
     }
 }
 
-/// What a document says of a tool.
+/// JSON of a tool.
 #[derive(Serialize)]
 pub(crate) struct Told<'a> {
     name: &'a str,
@@ -107,7 +108,7 @@ pub(crate) struct Told<'a> {
     tools: Vec<&'a String>,
 }
 
-/// The names of a composed tool and of all tools below it, each once.
+/// Returns the names of a composed tool and of all tools below it, without duplicates.
 pub(crate) fn reach<'t>(tool: &'t ComposedTool, find: impl Fn(&str) -> Option<&'t ComposedTool>) -> BTreeSet<&'t str> {
     let mut all = BTreeSet::from([tool.name.as_str()]);
     let mut open = vec![tool];

@@ -1,4 +1,4 @@
-//! [`Trace`]: what one run did, step by step.
+//! [`Trace`]: record of one run, step by step.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,32 +10,32 @@ use crate::{
     scope::size,
 };
 
-/// Calls of a step that stay in a trace that is too large.
+/// Number of calls per step that are kept in a trace that is too large.
 const CALLS_KEPT: usize = 20;
 
-/// Bytes of one value that a kept trace holds; of a larger one it holds the size.
+/// Size limit of a value in a stored trace, in bytes. Larger values are replaced by their size and digest.
 const VALUE_BYTES: usize = 16 * 1024;
 
-/// How a run or a step ended.
+/// Result of a run, step or call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It gave what it should.
+    /// Completed successfully.
     Done,
-    /// It failed and was passed over, or its `when` did not hold.
+    /// Failed and was skipped, or its `when` was false.
     Skipped,
-    /// It failed.
+    /// Failed with an error.
     Failed,
-    /// It was not allowed to begin.
+    /// Was not permitted to start.
     Refused,
-    /// Somebody stopped it.
+    /// Was cancelled by the caller.
     Cancelled,
-    /// An earlier step ended the run.
+    /// Not reached, because an earlier step ended the run.
     NotRun,
 }
 
 impl Status {
-    /// As it is written in documents.
+    /// Returns the word used in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -49,14 +49,14 @@ impl Status {
     }
 }
 
-/// Why something failed.
+/// Reason for a failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The stable name, in `snake_case`.
+    /// Stable code, in `snake_case`.
     pub code: String,
-    /// What happened.
+    /// Description for people.
     pub message: String,
-    /// What to do about it.
+    /// Suggested remedy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -70,87 +70,87 @@ impl From<&ToolFault> for Failure {
 /// One run of a composed tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trace {
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
-    /// The skill that declares it.
+    /// Skill that declares it.
     pub skill: String,
-    /// The digest of the skill that it was compiled from.
+    /// Digest of the skill from which it was compiled.
     pub source: String,
-    /// The strictest level of its steps when it ran.
+    /// Strictest approval level of its steps when it ran.
     pub approval: Approval,
-    /// How it ended.
+    /// Result of the run.
     pub status: Status,
-    /// What it was called with, defaults filled in.
+    /// Input, including defaults.
     pub input: Value,
-    /// What it gave.
+    /// Output; `null` unless the run completed.
     pub output: Value,
-    /// Why it failed.
+    /// Reason for the failure, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
-    /// Its steps, in order.
+    /// Steps, in order.
     pub steps: Vec<StepTrace>,
-    /// Microseconds that it took.
+    /// Duration in microseconds.
     pub took_micros: u64,
 }
 
 /// One step of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepTrace {
-    /// Its number, from 0.
+    /// Index of the step, from 0.
     pub step: usize,
-    /// Its id, if it has one.
+    /// Id of the step, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// The tool that it calls.
+    /// Name of the tool that it calls.
     pub tool: String,
-    /// How it ended.
+    /// Result of the step.
     pub status: Status,
-    /// Why it failed or was passed over.
+    /// Reason why it failed or was skipped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
-    /// Its calls: one, or one an element of its list.
+    /// Calls: one, or one per element of its list.
     pub calls: Vec<CallTrace>,
 }
 
 /// One call of a tool, with all attempts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallTrace {
-    /// The number of the element, from 0, in a loop.
+    /// Index of the element in a loop, from 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub item: Option<usize>,
-    /// How it ended.
+    /// Result of the call.
     pub status: Status,
-    /// What the tool was called with.
+    /// Input of the tool.
     pub input: Value,
-    /// What it gave.
+    /// Output of the tool.
     pub output: Value,
-    /// Each time that it was made.
+    /// Attempts, in order: the first one and the retries.
     pub attempts: Vec<Attempt>,
-    /// The run of a composed tool that it was.
+    /// Trace of the inner run, if the tool is a composed one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<Box<Trace>>,
 }
 
-/// One time that a call was made.
+/// One attempt of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Microseconds that it took.
+    /// Duration in microseconds.
     pub took_micros: u64,
-    /// Why it failed, if it did.
+    /// Reason for its failure, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Failure>,
 }
 
 impl Trace {
-    /// The same trace without what it may not keep: every input and output where `all` says so, else those over a size. Of what is left out the size and a
-    /// digest stay, so that two runs can be told to have had the same.
+    /// Redacts inputs and outputs: all of them if `all` is true, otherwise those over a size limit. Their size and a
+    /// digest remain, so that equal values of two runs can be recognised.
     #[must_use]
     pub fn redacted(mut self, all: bool) -> Self {
         self.redact(all);
         self
     }
 
-    /// The same trace without values, and of the calls of each step only the first few, those of runs inside not among them.
+    /// Redacts all values and keeps only the first few calls of each step, without inner runs.
     #[must_use]
     pub fn without_calls(self) -> Self {
         let mut short = self.redacted(true);
@@ -179,7 +179,7 @@ impl Trace {
     }
 }
 
-/// Leaves the words of an error out, which may hold values: its code says what kind it is.
+/// Redacts the message of an error, which may contain values. The code remains.
 fn conceal(error: &mut Option<Failure>, all: bool) {
     if let Some(error) = error.as_mut().filter(|_| all) {
         error.message = "left out".to_owned();
@@ -194,7 +194,7 @@ fn redact(value: &mut Value, all: bool) {
     }
 }
 
-/// The id of a run that began at this time; ids sort by time.
+/// Returns the id of a run that began at this time. Ids sort by time.
 #[must_use]
 pub fn trace_id(now: jiff::Timestamp) -> String {
     let nanos = now.as_nanosecond();
@@ -202,7 +202,7 @@ pub fn trace_id(now: jiff::Timestamp) -> String {
     format!("{told}-{:09}-{:04x}", nanos.rem_euclid(1_000_000_000), library::random_process_id() & 0xffff)
 }
 
-/// The class of a failure of a run, by its code.
+/// Maps the code of a run's failure to its class.
 #[must_use]
 pub fn class_of(code: &str) -> FailureKind {
     match code {
@@ -213,7 +213,7 @@ pub fn class_of(code: &str) -> FailureKind {
     }
 }
 
-/// The codes of runs that programs may tell apart; a tool's own are `tool_failed`.
+/// Returns the code of a run's failure if it is a documented one, otherwise `tool_failed`.
 #[must_use]
 pub fn known_code(code: &str) -> &'static str {
     const CODES: [&str; 18] = [

@@ -1,4 +1,4 @@
-//! [`Workshop`]: the composed tools of the skills that an agent sees, kept in step with these.
+//! [`Workshop`]: keeps the composed tools in sync with the skills that an agent sees.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ use crate::{
     tool::{ComposedTool, Told},
 };
 
-/// Names of skillhub's own tools, which no skill's may have.
+/// Names of skillhub's own MCP tools, which a skill's tool must not have.
 pub const OWN_TOOLS: [&str; 9] = [
     "skill_manage",
     "skill_history",
@@ -32,43 +32,43 @@ pub const OWN_TOOLS: [&str; 9] = [
     "skill_read",
 ];
 
-/// Why a tool is none: nobody uses its skill.
+/// Reason for an absent tool whose skill is disabled.
 const OFF: &str = "the skill is switched off";
 
-/// Compiles, follows and removes.
+/// Compiles, updates and removes composed tools.
 pub struct Workshop<'a> {
-    /// The skills that there are.
+    /// All skills that agents may see.
     pub catalogue: &'a Catalogue,
-    /// The tools that steps may call.
+    /// Tools that steps may call.
     pub tools: &'a [ToolSpec],
 }
 
-/// Why nothing was compiled.
+/// Reason why nothing was compiled.
 #[derive(Debug, Error)]
 pub enum WorkshopError {
-    /// There is no library to keep tools for.
+    /// There is no library in which to store tools.
     #[error("there is no library here")]
     NoLibrary,
-    /// Somebody asked for the tool of a skill that was never compiled.
+    /// The requested skill was never compiled.
     #[error("{0} is not among the compiled skills")]
     NotCompiled(String),
-    /// The skill is no tool now.
+    /// The skill is currently not a tool, for this reason.
     #[error("{0} is no tool now: {1}")]
     NoTool(String, String),
-    /// An agent may not use it.
+    /// The agent may not use the tool.
     #[error("{agent:?} may not use {tool}{}", if tool == barred { String::new() } else { format!(", which calls {barred}") })]
     Denied {
-        /// The agent.
+        /// Id of the agent.
         agent: String,
-        /// What it asked for.
+        /// Requested tool.
         tool: String,
-        /// That or the one below it that it may not use.
+        /// Denied tool: the requested one or one that it calls.
         barred: String,
     },
-    /// A skill is not there.
+    /// A skill does not exist.
     #[error(transparent)]
     Agent(#[from] AgentError),
-    /// What is stored cannot be used.
+    /// The stored tools cannot be used.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -103,28 +103,29 @@ impl Fails for WorkshopError {
     }
 }
 
-/// What compiling made of the skills that were asked for.
+/// Result of compiling the requested skills.
 #[derive(Debug)]
 pub struct Compiled {
-    /// By skill: what became of it.
+    /// Outcome by skill.
     pub skills: BTreeMap<String, Outcome>,
 }
 
 impl Compiled {
-    /// Whether anything that was asked for cannot be a tool.
+    /// Returns whether any of the skills does not compile.
     #[must_use]
     pub fn has_faults(&self) -> bool {
         self.skills.values().any(|outcome| matches!(outcome, Outcome::Broken(_)))
     }
 
-    /// As a document: `{"ok","skills":[{"name","status":"compiled|unchanged|plain|broken","tool","problems"}]}`.
+    /// Returns the result as JSON:
+    /// `{"ok","skills":[{"name","status":"compiled|unchanged|plain|broken","tool","problems"}]}`.
     #[must_use]
     pub fn document(&self) -> Value {
         json!(self)
     }
 }
 
-/// What a document says of one skill.
+/// JSON of one skill.
 #[derive(Serialize)]
 struct Row<'a> {
     name: &'a str,
@@ -156,7 +157,7 @@ impl Serialize for Compiled {
 }
 
 impl<'a> Workshop<'a> {
-    /// Where the tools are kept: with the library that is written to.
+    /// Returns the store of the tools, which belongs to the library that is written to.
     ///
     /// # Errors
     /// There is no library.
@@ -164,10 +165,12 @@ impl<'a> Workshop<'a> {
         self.catalogue.libraries().first().map(Store::of).ok_or(WorkshopError::NoLibrary)
     }
 
-    /// Compiles the skills of these names, or all that agents may see where none is named. From then on their tools follow the skills.
+    /// Compiles the named skills, or all that agents may see if none is named. From then on their tools follow the
+    /// skills.
     ///
     /// # Errors
-    /// One of them is not there, or what is stored cannot be used. That a skill cannot be a tool is in what is given back.
+    /// A skill does not exist, or the stored tools cannot be used. A skill that does not compile is not an error but
+    /// part of the result.
     pub fn compile(&self, names: &[SkillName]) -> Result<Compiled, WorkshopError> {
         for name in names {
             self.catalogue.find(name)?;
@@ -184,7 +187,7 @@ impl<'a> Workshop<'a> {
         }
         let is_news = |(name, outcome): &(&String, &Outcome)| match outcome {
             Outcome::Unchanged(_) => false,
-            // That a skill declares nothing is worth a note only where it did before.
+            // A skill without a declaration is only stored if it had one before.
             Outcome::Plain => known.contains_key(*name),
             Outcome::Compiled(_) | Outcome::Broken(_) => true,
         };
@@ -199,10 +202,10 @@ impl<'a> Workshop<'a> {
         Ok(Compiled { skills: outcomes })
     }
 
-    /// The compiled skills as they are now: what changed since is compiled again, what is gone is no tool any more.
+    /// Updates the tools: recompiles changed skills, and withdraws tools of skills that are gone.
     ///
     /// # Errors
-    /// What is stored cannot be used.
+    /// The stored tools cannot be used.
     pub fn follow(&self) -> Result<BTreeMap<String, Entry>, WorkshopError> {
         let store = self.store()?;
         let known = store.read()?;
@@ -210,7 +213,7 @@ impl<'a> Workshop<'a> {
             return Ok(known);
         }
         let wanted = known.keys().map(String::as_str).collect();
-        // What a tool calls is kept with it.
+        // The tools that it calls are stored with it.
         let outcomes = self.outcomes(&known, &wanted);
         let mut now: BTreeMap<String, Entry> =
             outcomes.into_iter().map(|(name, outcome)| (name.clone(), self.entry(&name, outcome))).collect();
@@ -221,7 +224,7 @@ impl<'a> Workshop<'a> {
             return Ok(known);
         }
         let stored = store.change(|skills| {
-            // Somebody may have taken one away meanwhile.
+            // Another process may have removed one in the meantime.
             let (before, now) = (std::mem::take(skills), now);
             *skills =
                 now.into_iter().filter(|(name, _)| before.contains_key(name) || !known.contains_key(name)).collect();
@@ -232,10 +235,10 @@ impl<'a> Workshop<'a> {
         Ok(stored)
     }
 
-    /// Takes the tools of these skills away; the skills stay.
+    /// Removes the tools of these skills. The skills themselves stay.
     ///
     /// # Errors
-    /// One of them was never compiled; then none is taken away.
+    /// One of them was never compiled. Nothing is removed then.
     pub fn remove(&self, names: &[SkillName]) -> Result<(), WorkshopError> {
         let store = self.store()?;
         let known = store.read()?;
@@ -246,7 +249,7 @@ impl<'a> Workshop<'a> {
         Ok(())
     }
 
-    /// Compiles the skills that are wanted, as far as agents may see them, and those whose tools they call.
+    /// Compiles the wanted skills that agents may see, and the skills whose tools they call.
     fn outcomes(&self, known: &BTreeMap<String, Entry>, wanted: &BTreeSet<&str>) -> BTreeMap<String, Outcome> {
         let visible: Vec<&Listed> = self.catalogue.visible().collect();
         let sources: Vec<Source> = visible.iter().map(|listed| self.source(listed)).collect();
@@ -284,7 +287,7 @@ impl<'a> Workshop<'a> {
         }
     }
 
-    /// Why a skill that is there is none that agents may use.
+    /// Returns the problem of an existing skill that agents may not use.
     fn unusable(&self, name: &SkillName) -> Problem {
         let listed = self.catalogue.find(name).ok();
         let is_off = listed.is_some_and(|listed| !listed.enabled);

@@ -286,7 +286,7 @@ fn addresses_of_this_machine_are_refused_in_every_spelling_and_behind_every_name
         let fault = fetch(&native, &format!("http://innocent.example:{port}/")).unwrap_err();
         assert_eq!((fault.code, fault.transient), ("not_allowed", false), "{address}: {fault:?}");
     }
-    // A name that answers differently each time is asked once, and the connection goes to what was looked at.
+    // A name with changing DNS answers is resolved only once, and the connection uses the checked address.
     let count = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = Arc::clone(&count);
     let resolve: Arc<Resolve> = Arc::new(move |_| {

@@ -1,6 +1,6 @@
 //! [`write`]: `state/composed_tools.json` of the home, the tools of all its libraries in one file.
 //!
-//! It is made from what each library keeps. Nothing here reads it back; other programs may.
+//! It is derived from the files of the libraries, for other programs. skillhub itself does not read it.
 
 use std::path::Path;
 
@@ -10,14 +10,15 @@ use toml::Table;
 
 use super::{Document, Entry, FILE, FILE_BYTES, FORMAT};
 
-/// The folder in the home.
+/// Name of its folder in the home.
 const FOLDER: &str = "state";
-/// Bytes of the file that says where a library is.
+/// Size limit of `library.toml`, in bytes.
 const NOTE_BYTES: u64 = 64 << 10;
-/// How often it is made again because another library changed meanwhile.
+/// Maximum number of repetitions because another library changed in the meantime.
 const ROUNDS: usize = 8;
 
-/// Writes the view of a home anew. Of two processes that do so at the same time the later one sees what the other changed.
+/// Rewrites the view of a home. It repeats until nothing has changed, so that of two concurrent processes the later
+/// one includes the change of the other.
 ///
 /// # Errors
 /// The home cannot be read or written.
@@ -38,7 +39,7 @@ pub(crate) fn write(home: &Path) -> Result<(), LibraryError> {
     Ok(())
 }
 
-/// The tools of all libraries, in a stable order.
+/// Returns the tools of all libraries, in a stable order.
 fn collect(home: &Path) -> Result<Vec<Value>, LibraryError> {
     let libraries = home.join("libraries");
     let Some(dir) = open_dir(&libraries)? else { return Ok(Vec::new()) };
@@ -48,7 +49,8 @@ fn collect(home: &Path) -> Result<Vec<Value>, LibraryError> {
     Ok(all.iter().filter_map(|own| tools_of(own)).flatten().collect())
 }
 
-/// The tools of one library; `None` where there are none or its files cannot be read, which its own commands report.
+/// Returns the tools of one library. `None` if it has none or its files cannot be read, which its own commands
+/// report.
 fn tools_of(own: &Path) -> Option<Vec<Value>> {
     let dir = open_dir(own).ok()??;
     let stored: Document = serde_json::from_slice(&read_bounded(&dir, FILE, FILE_BYTES).ok()??).ok()?;

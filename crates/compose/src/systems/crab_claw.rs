@@ -1,8 +1,8 @@
-//! Names of Crab Claw, the system that skills which compile to tools come from.
+//! Compatibility with Crab Claw, the system from which skills with `tool_schema` originate.
 
 use super::System;
 use crate::names::SHELL;
 
-/// Crab Claw: what it calls a tool of ours, who owns composed tools, and that they are like those of a host.
+/// Tool name of Crab Claw, and its fields for the owner and kind of composed tools.
 pub(super) const CRAB_CLAW: System =
     System { tools: &[("bash", SHELL)], marks: &[("owner", "composed_subsystem"), ("kind", "Tool")] };
