@@ -1,4 +1,4 @@
-//! [`Access`]: permissions of an agent to use tools.
+//! Permissions of an agent to use tools ([`Access`]).
 
 use std::collections::{BTreeMap, HashMap};
 

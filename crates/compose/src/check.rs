@@ -1,4 +1,4 @@
-//! [`Checker`]: checks that the steps of a declaration fit each other and the tools that they call.
+//! Checks that the steps of a declaration fit each other and the tools that they call ([`Checker`]).
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -31,7 +31,7 @@ pub(crate) struct Checker<'a> {
     pub tools: &'a BTreeMap<&'a str, &'a ToolSpec>,
     /// Returns the names of all tools that a step may call, for suggestions.
     pub names: &'a dyn Fn() -> Vec<&'a str>,
-    /// Declaration to check.
+    /// Declaration whose steps are checked.
     pub declaration: &'a Declaration,
     /// True if the schema of the input is valid.
     pub knows_input: bool,
@@ -46,7 +46,7 @@ struct Spot {
 }
 
 impl<'a> Checker<'a> {
-    /// Reports all problems.
+    /// Reports all problems of the declaration.
     pub fn check(&self, at: &str, problems: &mut Problems<'_>) {
         for (index, step) in self.declaration.steps.iter().enumerate() {
             self.step(index, step, &format!("{at}/steps/{index}"), problems);

@@ -1,4 +1,4 @@
-//! [`Compiler`]: compiles `tool_schema`s to tools and checks everything before anything runs.
+//! Compiler from `tool_schema`s to tools, which checks everything before anything runs ([`Compiler`]).
 
 use std::{
     cell::OnceCell,
@@ -42,7 +42,7 @@ pub type ReadText<'a> = dyn Fn(&Source) -> Result<String, String> + 'a;
 pub enum Outcome {
     /// The tool that it declares.
     Compiled(Box<ComposedTool>),
-    /// The known tool. Neither the skill nor anything that it calls has changed.
+    /// The tool compiled earlier. Neither the skill nor anything that it calls has changed.
     Unchanged(Box<ComposedTool>),
     /// The skill does not declare a tool.
     Plain,

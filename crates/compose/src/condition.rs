@@ -1,4 +1,4 @@
-//! [`Condition`]: expression of a step's `when`.
+//! Expression of a step's `when` ([`Condition`]).
 //!
 //! ```text
 //! condition  = all { "||" all }

@@ -1,4 +1,4 @@
-//! [`Declaration`]: parsed form of a `tool_schema`.
+//! Parsed form of a `tool_schema` ([`Declaration`]).
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -27,7 +27,7 @@ const KEYS: [&str; 5] = ["description", "input", "output", "returns", "steps"];
 /// Valid keys of a step.
 const STEP_KEYS: [&str; 8] = ["id", "tool", "input", "on_error", "retries", "for_each", "when", "timeout"];
 
-/// A parsed `tool_schema`.
+/// The declaration of a tool by a skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declaration {
     /// Description of the tool, if it differs from that of the skill.
@@ -38,7 +38,7 @@ pub struct Declaration {
     pub output: Option<Value>,
     /// Result of the tool, if it is not the last step's output. The first element is its key: `output` or `returns`.
     pub returns: Option<(&'static str, Filling)>,
-    /// Steps, in order.
+    /// Steps in the order of execution.
     pub steps: Vec<Step>,
 }
 
@@ -84,7 +84,7 @@ pub enum Filling {
     List(Vec<Filling>),
     /// An object, in the order of the file.
     Fields(Vec<(String, Filling)>),
-    /// Any other value.
+    /// Any other value, which is literal.
     Constant(Value),
     /// A value whose problem was already reported.
     Unreadable,

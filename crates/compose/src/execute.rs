@@ -1,4 +1,4 @@
-//! [`Executor`]: runs composed tools.
+//! Execution of composed tools ([`Executor`]).
 
 mod plan;
 mod run;

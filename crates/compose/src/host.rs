@@ -1,4 +1,4 @@
-//! [`ToolHost`]: provider of the tools that steps call.
+//! Interface to the tools that steps call ([`ToolHost`]).
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -66,7 +66,7 @@ pub struct ToolFault {
     pub code: &'static str,
     /// Description of the failure for people.
     pub message: String,
-    /// Suggested remedy.
+    /// Suggested remedy for the user, if there is one.
     pub hint: Option<String>,
     /// True if a retry of the same call may succeed.
     pub transient: bool,

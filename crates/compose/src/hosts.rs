@@ -1,4 +1,4 @@
-//! [`Hosts`]: combines several hosts into one.
+//! Combination of several tool hosts into one ([`Hosts`]).
 
 use std::{collections::BTreeMap, sync::Arc};
 

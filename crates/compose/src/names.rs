@@ -1,4 +1,4 @@
-//! [`tool_name`]: names of the tools of skills.
+//! Names of the tools of skills ([`tool_name`]).
 
 use sha2::{Digest as _, Sha256};
 

@@ -1,4 +1,4 @@
-//! [`Native`]: skillhub's own tools that steps may call.
+//! Native tools of skillhub that steps may call ([`Native`]).
 
 mod address;
 mod compute;
@@ -37,7 +37,7 @@ pub struct Native {
 }
 
 impl Native {
-    /// Creates the tools. The working folder is `folder` unless the settings name one.
+    /// Creates the tools without a custom resolver. The working folder is `folder` unless the settings name one.
     #[must_use]
     pub fn new(settings: NativeSettings, folder: &Path) -> Self {
         Self::with_resolver(settings, folder, None)

@@ -1,4 +1,4 @@
-//! [`near`]: spelling suggestions by edit distance with insertions, deletions, substitutions and transpositions.
+//! Spelling suggestions by edit distance with insertions, deletions, substitutions and transpositions ([`near`]).
 
 /// Maximum length of compared names, in characters.
 const MAX_CHARS: usize = 64;

@@ -1,4 +1,4 @@
-//! [`Positions`]: source positions of the values in the frontmatter of `SKILL.md`.
+//! Source positions of the values in the frontmatter of `SKILL.md` ([`Positions`]).
 
 use std::{collections::HashMap, ops::Range};
 

@@ -1,4 +1,4 @@
-//! [`Problem`]: diagnostic about a `tool_schema`, with position and hint.
+//! Diagnostics about a `tool_schema`, with position and hint ([`Problem`]).
 
 use std::{borrow::Cow, cell::OnceCell, collections::HashMap, fmt};
 

@@ -1,4 +1,4 @@
-//! [`Reference`]: path to a value of a run, used in templates and conditions.
+//! Paths to values of a run, used in templates and conditions ([`Reference`]).
 
 use std::fmt;
 
@@ -45,7 +45,7 @@ pub enum Segment {
 pub struct Reference {
     /// Starting point of the path.
     pub root: Root,
-    /// Segments from there.
+    /// Segments of the path from there.
     pub path: Vec<Segment>,
     /// Source text, without braces and surrounding blanks.
     pub text: String,

@@ -1,4 +1,4 @@
-//! [`Scope`]: values that references can reach at one moment of a run.
+//! Values that references can reach at one moment of a run ([`Scope`]).
 
 use std::{cell::Cell, fmt::Write as _};
 

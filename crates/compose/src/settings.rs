@@ -1,4 +1,4 @@
-//! [`ToolSettings`]: configuration of the tools for steps.
+//! Configuration of the tools for steps ([`ToolSettings`]).
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! [`Shape`]: static type of a value, known before the run.
+//! Static types of values, known before the run ([`Shape`]).
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ const DEPTH: usize = 16;
 /// Static knowledge about a value.
 #[derive(Debug, Clone)]
 pub(crate) enum Shape<'a> {
-    /// Unknown value.
+    /// A value about which nothing is known.
     Any,
     /// Described by a schema, whose references point into `root`.
     Schema { root: &'a Value, at: &'a Value, is_open: bool },

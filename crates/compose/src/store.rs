@@ -1,4 +1,4 @@
-//! [`Store`]: composed tools and traces of a library, in its folder of the home.
+//! Composed tools and traces of a library, in its folder of the home ([`Store`]).
 //!
 //! `composed_tools.json` is `{"format":1,"skills":{NAME: entry}}` with an entry for each skill that was ever
 //! compiled, whatever its current state. It is replaced as a whole, then [`view`] is updated. `traces/` has the

@@ -1,4 +1,4 @@
-//! [`SYSTEMS`]: tool names of other systems. Each system has a module, which is only referenced here.
+//! Tool names of other systems ([`SYSTEMS`]). Each system has a module, which is only referenced here.
 
 mod crab_claw;
 

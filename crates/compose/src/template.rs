@@ -1,4 +1,4 @@
-//! [`Template`]: a text with references to values of a run.
+//! Texts with references to values of a run ([`Template`]).
 //!
 //! ```text
 //! template   = { text | "{{" blanks expression blanks "}}" }

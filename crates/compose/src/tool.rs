@@ -1,4 +1,4 @@
-//! [`ComposedTool`]: a tool compiled from a skill's `tool_schema`.
+//! Tools compiled from a skill's `tool_schema` ([`ComposedTool`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! [`Trace`]: record of one run, step by step.
+//! Record of one run, step by step ([`Trace`]).
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -56,7 +56,7 @@ pub struct Failure {
     pub code: String,
     /// Description for people.
     pub message: String,
-    /// Suggested remedy.
+    /// Suggested remedy for the user, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -89,7 +89,7 @@ pub struct Trace {
     pub error: Option<Failure>,
     /// Steps, in order.
     pub steps: Vec<StepTrace>,
-    /// Duration in microseconds.
+    /// Duration of the run in microseconds.
     pub took_micros: u64,
 }
 
@@ -134,7 +134,7 @@ pub struct CallTrace {
 /// One attempt of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attempt {
-    /// Duration in microseconds.
+    /// Duration of the attempt in microseconds.
     pub took_micros: u64,
     /// Reason for its failure, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! [`Workshop`]: keeps the composed tools in sync with the skills that an agent sees.
+//! Composed tools, kept in sync with the skills that an agent sees ([`Workshop`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,7 @@ pub struct Workshop<'a> {
 /// Reason why nothing was compiled.
 #[derive(Debug, Error)]
 pub enum WorkshopError {
-    /// There is no library in which to store tools.
+    /// No library exists in which to store tools.
     #[error("there is no library here")]
     NoLibrary,
     /// The requested skill was never compiled.
@@ -106,7 +106,7 @@ impl Fails for WorkshopError {
 /// Result of compiling the requested skills.
 #[derive(Debug)]
 pub struct Compiled {
-    /// Outcome by skill.
+    /// Outcomes by name of the skill.
     pub skills: BTreeMap<String, Outcome>,
 }
 
@@ -160,7 +160,7 @@ impl<'a> Workshop<'a> {
     /// Returns the store of the tools, which belongs to the library that is written to.
     ///
     /// # Errors
-    /// There is no library.
+    /// No library exists.
     pub fn store(&self) -> Result<Store<'a>, WorkshopError> {
         self.catalogue.libraries().first().map(Store::of).ok_or(WorkshopError::NoLibrary)
     }

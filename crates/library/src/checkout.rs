@@ -147,7 +147,8 @@ pub fn probe(root: &Dir) -> io::Result<()> {
     root.remove_dir(&name)
 }
 
-/// Swaps the staged folder into the skill's place and returns the displaced one, or `None` if there was none.
+/// Swaps the staged folder into the skill's place and returns the displaced one, or `None` if the skill had no
+/// folder.
 ///
 /// # Errors
 /// Returns the I/O error; the skill's folder is then unchanged.
@@ -165,7 +166,7 @@ pub fn swap(skill: &SkillName, mut staged: Staged) -> io::Result<Option<Displace
     Ok(displaced)
 }
 
-/// Moves the skill's folder away to a temporary name and returns it, or `None` if there was none.
+/// Moves the skill's folder away to a temporary name and returns it, or `None` if the skill had no folder.
 ///
 /// # Errors
 /// Returns the I/O error; the skill's folder is then unchanged.

@@ -70,7 +70,7 @@ fn private() -> DirBuilder {
     DirBuilder::new()
 }
 
-/// Opens a folder. Returns `None` if it does not exist.
+/// Opens an existing folder. Returns `None` if it is missing.
 ///
 /// # Errors
 /// Returns [`PlaceError`] with the I/O error, or if another user owns the folder.
@@ -143,7 +143,7 @@ fn read_all(mut file: impl io::Read) -> io::Result<Vec<u8>> {
 /// Guarantee about the content of a replaced file after a power loss.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
-    /// The new content. Costs two syncs.
+    /// Always the new content. Costs two syncs.
     Durable,
     /// Either the new or the old content, complete. For files that can be rebuilt from the history. Costs one sync.
     Whole,
@@ -177,8 +177,8 @@ pub fn write_private(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
 /// Inode, change time and size of a file that is replaced at each write.
 pub(crate) type Written = [i64; 4];
 
-/// Returns a fingerprint of the last write of a file. `None` if there is no file, if the system has no inode numbers,
-/// or if the file is so new that the next one could get the same number and time.
+/// Returns a fingerprint of the last write of a file. `None` if the file is missing, if the system has no inode
+/// numbers, or if the file is so new that the next one could get the same number and time.
 #[cfg(unix)]
 pub(crate) fn written(dir: &Dir, name: &str) -> Option<Written> {
     use cap_std::fs::MetadataExt;

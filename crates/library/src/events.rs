@@ -85,7 +85,7 @@ pub struct Event {
     pub action: String,
     /// Result for this skill.
     pub status: EventStatus,
-    /// Actor as `kind:id`.
+    /// Actor who requested it, as `kind:id`.
     pub actor: String,
     /// Reason in the actor's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -34,9 +34,9 @@ const LEFTOVERS: [&str; 9] =
 /// Treatment of files that tools and systems create in a folder (`.git`, `node_modules`, `.DS_Store`, …).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leftovers {
-    /// Ignore them.
+    /// Ignore them, since they are not part of the skill.
     Skip,
-    /// Read them as files of the skill, for example to scan an untrusted folder.
+    /// Read them like files of the skill, for example to scan an untrusted folder.
     Read,
 }
 
@@ -177,7 +177,8 @@ pub fn open_at(path: &Path) -> Result<Dir, FolderError> {
     listing::open_at(path).map_err(|error| FolderError::io(&path.display().to_string(), error))
 }
 
-/// Reads one file of an open folder. Returns `None` if there is no regular file or it is larger than `limit` bytes.
+/// Reads one file of an open folder. Returns `None` if it is missing, not a regular file, or larger than `limit`
+/// bytes.
 ///
 /// # Errors
 /// Returns the I/O error for an existing file.

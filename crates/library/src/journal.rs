@@ -172,8 +172,8 @@ impl Journal {
         Ok(!Mark::of(&self.dir, self.len()?)?.is_settled())
     }
 
-    /// Returns the number of bytes that were applied in this boot of the machine. `None` if there were none, or if
-    /// the boot is unknown.
+    /// Returns the number of bytes that were applied in this boot of the machine. `None` if nothing was applied, or
+    /// if the boot is unknown.
     ///
     /// # Errors
     /// Returns the I/O error.
@@ -449,7 +449,7 @@ fn is_beginning(bytes: &[u8], most: u64) -> bool {
     starts && whole.is_none_or(is_cut)
 }
 
-/// Parses the first record of `bytes` and returns it with the rest. Returns `None` if there is no complete one. A
+/// Parses the first record of `bytes` and returns it with the rest. Returns `None` if the record is incomplete. A
 /// complete record that cannot be decoded is an error, because it was reported as done.
 fn parse(bytes: &[u8], most: u64) -> io::Result<Option<(Record, &[u8])>> {
     let Some((head, mut body, after)) = framed(bytes) else { return Ok(None) };

@@ -139,7 +139,7 @@ pub enum FindError {
     Ambiguous {
         /// Skill in which it was looked up.
         skill: SkillName,
-        /// The ambiguous prefix.
+        /// Prefix that several revisions share.
         spec: String,
     },
     /// The history cannot be read.
@@ -329,7 +329,7 @@ impl Library {
     /// Resolves a revision that a person wrote. `as_written` appears in errors.
     ///
     /// # Errors
-    /// Returns [`FindError`] if there is no such revision or the prefix is ambiguous.
+    /// Returns [`FindError`] if the revision does not exist or the prefix is ambiguous.
     pub fn find(&self, skill: &SkillName, spec: &RevisionSpec, as_written: &str) -> Result<Revision, FindError> {
         let unknown = || FindError::NoSkill(skill.clone());
         let storage = self.storage()?.ok_or_else(unknown)?;
@@ -417,8 +417,8 @@ impl Library {
         }
     }
 
-    /// Opens the folder. Returns `None` if it does not exist. The path was resolved when the library was opened; a
-    /// link that replaced a component since is not followed.
+    /// Opens the library's folder. Returns `None` if it does not exist. The path was resolved when the library was
+    /// opened; a link that replaced a component since is not followed.
     fn root(&self) -> Result<Option<Dir>, PlaceError> {
         open_resolved(&self.path)
     }

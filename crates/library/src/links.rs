@@ -90,7 +90,7 @@ pub struct LockLine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum LinkAction {
-    /// Create a link.
+    /// Create a link to the skill's folder.
     Link,
     /// Create or update a copy.
     Copy,
@@ -98,7 +98,7 @@ pub(crate) enum LinkAction {
     Renew,
     /// Remove the link or copy.
     Remove,
-    /// Restore an original.
+    /// Move an original back to its path.
     Restore,
 }
 

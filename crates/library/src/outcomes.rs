@@ -41,7 +41,7 @@ pub enum OutcomeKind {
     Activated,
     /// The task was completed.
     Completed,
-    /// The task failed.
+    /// The task was not completed.
     Failed,
     /// The run was stopped before its end.
     Aborted,
@@ -92,8 +92,8 @@ pub enum Basis {
 pub struct Outcome {
     /// Version of the format, currently 1.
     pub v: u32,
-    /// Kind of event. It is serialised before the other fields together with the run, so that duplicates are found
-    /// without parsing the whole line.
+    /// Event that is reported. It is serialised before the other fields together with the run, so that duplicates are
+    /// found without parsing the whole line.
     pub event: OutcomeKind,
     /// Id of the run, at most [`ID_BYTES`].
     pub run: String,
@@ -103,7 +103,7 @@ pub struct Outcome {
     pub skill: String,
     /// Revision used by the run.
     pub revision: RevisionId,
-    /// Duration in milliseconds.
+    /// Duration of the run in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<u64>,
     /// Number of tokens read by the model.
@@ -146,7 +146,7 @@ pub enum OutcomeFault {
     /// A number that not every JSON parser represents exactly.
     #[error("its {0} is larger than {LARGEST_NUMBER}")]
     Number(&'static str),
-    /// A malformed time.
+    /// A time that cannot be parsed.
     #[error("its ts is no time; write it as in 2026-01-31T12:00:00Z")]
     Time,
     /// An unsupported version of the format.

@@ -20,7 +20,7 @@ pub enum PlaceError {
     Shared {
         /// The folder or file whose mode has to change.
         path: PathBuf,
-        /// Its permission bits.
+        /// Its permission bits, such as 0o775.
         mode: u32,
     },
     /// Any other I/O error.

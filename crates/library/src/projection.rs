@@ -63,7 +63,7 @@ impl Projection {
         })
     }
 
-    /// Replaces the file.
+    /// Replaces the file atomically, without syncing it.
     ///
     /// # Errors
     /// Returns the I/O error; the old file is then unchanged.

@@ -38,7 +38,7 @@ pub enum ProposalState {
     Stale,
     /// Blocked by the current rules of the scanner. Waits for a waiver, an edit or its rejection.
     Quarantined,
-    /// Became a revision.
+    /// Was accepted and became a revision.
     Accepted,
     /// Was turned down or withdrawn.
     Rejected,
@@ -75,9 +75,9 @@ impl ProposalState {
 pub struct ProposedFile {
     /// Path inside the skill.
     pub path: SkillPath,
-    /// Kind of change.
+    /// Kind of change: added, modified or removed.
     pub change: Change,
-    /// New content; `None` for a file to be removed.
+    /// Content after the change; `None` for a file to be removed.
     pub file: Option<File>,
 }
 
@@ -117,7 +117,7 @@ impl ProposedRelease {
 /// Decision about a proposal, or another end of its waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
-    /// Actor who decided.
+    /// Actor who decided, or who made the other change.
     pub by: Actor,
     /// Time of the decision.
     pub time: Timestamp,
@@ -146,7 +146,7 @@ pub struct Proposal {
     pub state: ProposalState,
     /// Version of the proposal, from 1. Each amendment increments it.
     pub revision: u64,
-    /// Requested action.
+    /// Action that the proposal requests.
     pub action: Action,
     /// Head on which the candidate is based. `None` for a new skill.
     pub base: Option<RevisionId>,
@@ -215,7 +215,7 @@ pub struct DamagedProposal {
 /// Content of a proposal's file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProposalEntry {
-    /// A valid proposal.
+    /// A proposal that could be parsed.
     Whole(Box<Proposal>),
     /// A file that cannot be parsed.
     Damaged(Box<DamagedProposal>),
@@ -278,9 +278,9 @@ impl ProposalEntry {
 /// A change of a skill that the policy holds.
 #[derive(Debug)]
 pub struct HeldChange<'a> {
-    /// Skill to change.
+    /// Skill that would change.
     pub skill: &'a SkillName,
-    /// Requested action.
+    /// Action that was requested.
     pub action: Action,
     /// Head on which the candidate is based. `None` for a new skill.
     pub base: Option<RevisionId>,

@@ -26,7 +26,7 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 #[serde(deny_unknown_fields)]
 pub struct Reviewers {
     format: u32,
-    /// Tokens, oldest first.
+    /// Tokens of all reviewers, oldest first.
     #[serde(default)]
     pub reviewers: Vec<StoredReviewer>,
 }

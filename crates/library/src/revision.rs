@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use crate::links::Original;
 
-/// Kind of actor.
+/// Kind of actor, on which permissions depend.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ActorKind {
@@ -40,7 +40,7 @@ impl ActorKind {
 /// An actor: a kind and a self-chosen id, written `kind:id`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Actor {
-    /// Kind of actor. Permissions depend on it alone.
+    /// Kind of actor, on which permissions depend.
     pub kind: ActorKind,
     /// Name within that kind, for display only. It grants no rights.
     pub id: String,
@@ -55,7 +55,7 @@ const ID_BYTES: usize = 200;
 pub struct ActorError(pub String);
 
 impl Actor {
-    /// Creates an actor. Control characters are removed from the id, and it is truncated to 200 bytes.
+    /// Creates an actor with a sanitised id: without control characters, and truncated to 200 bytes.
     #[must_use]
     pub fn new(kind: ActorKind, id: impl Into<String>) -> Self {
         let mut id = id.into();
@@ -102,9 +102,9 @@ pub enum Action {
     Edit,
     /// Replaced a piece of a text file.
     Patch,
-    /// Wrote a file.
+    /// Wrote or replaced a single file.
     WriteFile,
-    /// Removed a file.
+    /// Removed a single file.
     RemoveFile,
     /// Made several edits as one revision.
     Operations,
@@ -205,7 +205,7 @@ impl Origin {
 /// Actor, time and reason, shared by all revisions of one operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
-    /// Acting party, `kind:id`.
+    /// Acting party and its kind.
     pub actor: Actor,
     /// Time of the operation. Revisions store whole seconds.
     pub time: Timestamp,
@@ -437,7 +437,7 @@ impl NewRevision {
         }
     }
 
-    /// Sets the origin.
+    /// Sets the release of origin.
     #[must_use]
     pub fn with_origin(self, origin: Option<Origin>) -> Self {
         Self { origin, ..self }

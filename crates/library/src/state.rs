@@ -156,7 +156,7 @@ impl SkillState {
         !self.withdrawn_waivers.is_empty() || self.waivers.iter().any(|stored| stored.at(now).is_none())
     }
 
-    /// Revokes a waiver.
+    /// Revokes a waiver by its id.
     pub fn withdraw_waiver(&mut self, id: &str) {
         let withdrawn = self.waivers.extract_if(.., |waiver| waiver.id == id);
         self.withdrawn_waivers.extend(withdrawn);

@@ -50,7 +50,7 @@ pub struct StoredTrial {
     pub base: RevisionId,
     /// Digest over its files, `sha256:…`.
     pub base_digest: String,
-    /// Revision on trial.
+    /// Revision that is on trial.
     pub candidate: RevisionId,
     /// Digest over its files, `sha256:…`.
     pub candidate_digest: String,
@@ -91,7 +91,7 @@ impl StoredSetBack {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arm {
-    /// The previous revision.
+    /// The revision before the trial.
     Base,
     /// The revision on trial.
     Candidate,

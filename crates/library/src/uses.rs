@@ -56,7 +56,7 @@ pub struct Use {
     /// Its revision at that time, if it has a history.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<RevisionId>,
-    /// Kind of use.
+    /// Kind of use, such as a read.
     pub kind: UseKind,
     /// Result of the use.
     pub state: UseState,

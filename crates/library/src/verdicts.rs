@@ -100,7 +100,7 @@ impl Verdicts {
         (seen.findings.get(digest).cloned(), true)
     }
 
-    /// Stores new entries. A failure is ignored, since this is only a cache.
+    /// Stores new entries in the home. A failure is ignored, since this is only a cache.
     pub fn keep(self, home: &Home) {
         let Seen { mut findings, has_news } = self.seen.into_inner().unwrap_or_else(PoisonError::into_inner);
         if !has_news || self.made_by.is_empty() {

@@ -11,13 +11,13 @@ use crate::revision::{Action, Origin};
 pub struct WholeChange<'a> {
     /// Skill that is added, replaced or removed.
     pub skill: &'a SkillName,
-    /// Kind of change.
+    /// Kind of change, such as an install.
     pub action: Action,
     /// Source of the skill, if it has one.
     pub origin: Option<&'a Origin>,
-    /// Files before; empty for a new skill.
+    /// Files before the change; empty for a new skill.
     pub before: &'a Bundle,
-    /// Files after; empty for a removed skill.
+    /// Files after the change; empty for a removed skill.
     pub after: &'a Bundle,
     /// Verdict of the scanner on the files.
     pub verdict: Verdict,
@@ -29,7 +29,7 @@ pub struct WholeChange<'a> {
 pub struct Denied {
     /// Skill that was to change.
     pub skill: SkillName,
-    /// Requested change.
+    /// Action that was requested.
     pub action: Action,
     /// Rule that refuses it, and the reason.
     pub why: String,

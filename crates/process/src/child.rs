@@ -1,4 +1,4 @@
-//! [`command`]: creates child processes without the secrets of this process.
+//! Child processes without the secrets of this process ([`command`]).
 //!
 //! Every child of skillhub is created here: git, ssh-keygen, pagers, editors, runners, tool servers and configured
 //! commands. A token proves the user's identity, and no child acts for the user at a registry or in a review.

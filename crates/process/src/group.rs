@@ -1,4 +1,4 @@
-//! [`Group`]: a child process with its descendants, killed when the value is dropped.
+//! A child process with its descendants, killed when the value is dropped ([`Group`]).
 
 use std::{
     io,

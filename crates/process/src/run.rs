@@ -1,4 +1,4 @@
-//! [`run`]: runs a program with limits on time and output, and kills all its descendants at the end.
+//! Running a program with limits on time and output, until all its descendants are dead ([`run`]).
 
 use std::{
     io::{self, Write},
@@ -39,7 +39,7 @@ pub struct Order {
 /// Result of a run.
 #[derive(Debug)]
 pub struct Done {
-    /// Exit code; `None` if a signal ended the program.
+    /// Exit code of the program; `None` if a signal ended it.
     pub exit: Option<i32>,
     /// Reason for its end. Anything but `Exited` means that it was killed.
     pub ended: Ended,

@@ -1,4 +1,4 @@
-//! [`Stream`]: output of a running program, read up to a limit.
+//! Output of a running program, read up to a limit ([`Stream`]).
 
 use std::{
     io::Read,

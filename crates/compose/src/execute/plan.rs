@@ -1,4 +1,4 @@
-//! [`plan`]: a dry run that resolves everything known in advance.
+//! Dry run of a composed tool, which resolves everything known in advance ([`plan`]).
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! [`Shared`]: execution of one run, step by step.
+//! Execution of one run, step by step ([`Shared`]).
 
 use std::{
     collections::BTreeSet,

@@ -1,4 +1,4 @@
-//! [`is_public`]: check whether an address is in the public network.
+//! Check whether an address is in the public network ([`is_public`]).
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

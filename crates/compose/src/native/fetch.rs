@@ -1,4 +1,4 @@
-//! [`Fetcher`]: fetches a page from an allowed host.
+//! HTTP client of the native tools, restricted to allowed hosts ([`Fetcher`]).
 
 use std::{
     fmt,

@@ -1,4 +1,4 @@
-//! [`Files`]: reads, lists and writes files in the working folder and in configured folders.
+//! File access of the native tools, restricted to the working folder and configured folders ([`Files`]).
 
 use std::{
     io::{self, Write as _},

@@ -1,4 +1,4 @@
-//! [`parse`]: JSON parser whose lists have no spare capacity.
+//! JSON parser whose lists have no spare capacity ([`parse`]).
 //!
 //! `serde_json` reserves room for four elements in a list of one, which dominates the memory of a value with many
 //! short lists.
@@ -8,7 +8,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Parses a text.
+/// Parses a JSON text.
 ///
 /// # Errors
 /// The text is not valid JSON.

@@ -1,4 +1,4 @@
-//! [`page_text`]: extracts the text of an HTML page.
+//! Text extraction from an HTML page ([`page_text`]).
 
 use std::convert::Infallible;
 

@@ -1,4 +1,4 @@
-//! [`Located`]: splits a path given to a file tool into an allowed folder and the path below it.
+//! Path given to a file tool, split into an allowed folder and the path below it ([`Located`]).
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! [`write`]: `state/composed_tools.json` of the home, the tools of all its libraries in one file.
+//! The tools of all libraries of a home in one file, `state/composed_tools.json` ([`write`]).
 //!
 //! It is derived from the files of the libraries, for other programs. skillhub itself does not read it.
 

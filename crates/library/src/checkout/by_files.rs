@@ -9,7 +9,10 @@ use std::io;
 use cap_fs_ext::DirExt;
 use cap_std::fs::Dir;
 
-/// Suffix of a folder into which another one is being moved.
+/// Renames a folder to an unused name.
+///
+/// # Errors
+/// Returns the I/O error; the folder is then in its original place.
 const PART: &str = "-part";
 
 /// Renames a folder. The new name must be unused.
@@ -63,7 +66,7 @@ pub(crate) fn give_back(root: &Dir, from: &str, part: &str) {
 /// source counts as moved. Files are never overwritten: a file whose target exists is skipped and the rest moves.
 ///
 /// # Errors
-/// Returns the first I/O error. An occupied target is only reported if there was no other error.
+/// Returns the first I/O error. An occupied target is only reported in the absence of other errors.
 fn move_into(root: &Dir, from: &str, to: &str) -> io::Result<()> {
     move_between((root, from), (root, to))
 }

@@ -31,15 +31,15 @@ const UNPACKED_BYTES: u64 = 1 << 30;
 pub(super) struct InPlace(Option<std::fs::File>);
 
 impl InPlace {
-    /// Locks for writing.
+    /// Takes the shared lock for writing.
     pub fn to_write(dir: &Dir) -> io::Result<Self> {
         let lock = lock_file(dir)?;
         lock.lock_shared()?;
         Ok(Self(Some(lock)))
     }
 
-    /// Locks for reading. Where the lock file is not accessible, it goes unlocked, and a log that is being rotated
-    /// may be read without its newest part.
+    /// Takes the shared lock for reading. Where the lock file is not accessible, the log is read without it, and may
+    /// lack its newest part if it is being rotated.
     pub fn to_read(dir: &Dir) -> Self {
         Self(dir.open(LOCK).ok().map(File::into_std).filter(|lock| lock.lock_shared().is_ok()))
     }

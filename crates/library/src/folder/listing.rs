@@ -13,7 +13,7 @@ pub(super) enum Kind {
     Other,
 }
 
-/// A directory entry.
+/// A name in a folder and its type.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub name: OsString,

@@ -57,8 +57,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Returns head and body of the record at the beginning of `bytes`, and the rest. `None` if there is no complete
-/// record.
+/// Splits `bytes` into head and body of the first record, and the rest. Returns `None` if the record is incomplete.
 pub(super) fn framed(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let Frame { head, body, after, sum: expected } = Frame::at_start_of(bytes)?;
     (sum(head, body) == expected).then_some((head, body, after))

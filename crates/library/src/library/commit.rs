@@ -70,7 +70,7 @@ pub enum Checkout {
 pub struct Committed {
     /// Name under which it is in the library.
     pub skill: SkillName,
-    /// The committed revision. It is the new head, unless a concurrent hand edit followed it.
+    /// The revision that was committed. It is the new head, unless a concurrent hand edit followed it.
     pub revision: Revision,
     /// Head before the commit.
     pub previous: Option<RevisionId>,

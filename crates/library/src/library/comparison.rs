@@ -32,7 +32,7 @@ pub(super) struct Comparison {
 pub(super) enum Found {
     /// Absent, as expected.
     Absent,
-    /// The committed files.
+    /// The committed files, except perhaps for line ends.
     Same,
     /// Absent, although the skill exists.
     Missing,

@@ -75,7 +75,7 @@ impl Library {
         Ok(unfinished)
     }
 
-    /// Settles one folder. Returns true if it is gone or was kept aside.
+    /// Settles the temporary folder of a pending operation. Returns true if it is gone or was kept aside.
     fn settle_folder(
         &mut self,
         own: &Dir,

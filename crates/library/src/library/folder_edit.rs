@@ -150,7 +150,7 @@ impl EditChecks {
 
 impl Library {
     /// Returns the reason why an agent could not have made the edit in a folder. `None` if an agent could have, or if
-    /// there is no edit. A folder without history is adopted and does not count as an edit.
+    /// the folder is unedited. A folder without history is adopted and does not count as an edit.
     pub(super) fn objection(&self, skill: &SkillName, look: &Look) -> Result<Option<String>, LibraryError> {
         let is_edit = matches!(look.state, FolderState::Modified(_) | FolderState::Earlier { .. });
         let has_head = look.base.as_ref().is_some_and(|base| !base.tombstone);

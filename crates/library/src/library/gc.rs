@@ -8,13 +8,13 @@ use crate::{disk::open_dir, events, lock::LibraryLock, originals, proposal_id::P
 /// Size of a library's folder in the home, in bytes, by kind of data.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// Revisions in `history.git`.
+    /// Revisions, which are in `history.git`.
     pub history: u64,
     /// Operations that are not checkpointed yet.
     pub journal: u64,
     /// Event log, active and rotated.
     pub events: u64,
-    /// Everything else.
+    /// Everything else, such as logs and caches.
     pub other: u64,
 }
 

@@ -31,8 +31,8 @@ pub struct Glance {
     pub name: SkillName,
     /// Its head; `None` for a folder without a history.
     pub head: Option<Head>,
-    /// Front of the `SKILL.md` that readers get: that of the head, or of the folder if an edit counts or there is no
-    /// head.
+    /// Front of the `SKILL.md` that readers get. It is that of the folder if an edit counts or the history is
+    /// missing, and that of the head otherwise.
     pub front: Front,
     /// State of the folder compared with the head.
     pub standing: Standing,

@@ -34,7 +34,7 @@ pub enum FolderState {
     /// Same content as an earlier revision, except perhaps for line ends, for example after switching git branches.
     /// The next operation records that first.
     Earlier {
-        /// The earlier revision.
+        /// Revision with the same content.
         revision: Box<Revision>,
         /// Its files, as committed.
         cleared: Box<Cleared>,

@@ -419,14 +419,14 @@ fn steps_of(skill: &SkillName, plan: &LinkPlan, operation: &str) -> Vec<LinkStep
     removed.chain(restored).chain(placed).flatten().collect()
 }
 
-/// Creates a step. Returns `None` if the path is not UTF-8, since the journal cannot store it.
+/// Creates the step for one path. Returns `None` if the path is not UTF-8, since the journal cannot store it.
 fn step(skill: &SkillName, path: PathBuf, action: LinkAction, original: Option<String>) -> Option<LinkStep> {
     path.to_str()?;
     Some(LinkStep { skill: skill.to_string(), path, action, original })
 }
 
 /// Returns whether a step removes a link whose path may already hold the restored original. That is the case if the
-/// original is no longer kept, because an earlier, killed attempt restored it or because it expired.
+/// original is gone from the home, because an earlier, killed attempt restored it or because it expired.
 fn is_restored(own: &Dir, steps: &[LinkStep], step: &LinkStep) -> bool {
     let is_of_place = |other: &&LinkStep| matches!(other.action, LinkAction::Restore) && other.path == step.path;
     let kept = steps.iter().find(is_of_place).and_then(|other| other.original.as_deref());

@@ -14,8 +14,8 @@ use crate::{
 const FILE: &str = "lock-lines.json";
 
 impl Library {
-    /// Returns the lines that a commit left to be written to a lock file. `None` if there are none. Damaged lines are
-    /// dropped, since `doctor` compares the lock file with the history.
+    /// Returns the lines that a commit left to be written to a lock file. `None` if nothing is pending. Damaged lines
+    /// are dropped, since `doctor` compares the lock file with the history.
     ///
     /// # Errors
     /// The file cannot be read.

@@ -88,7 +88,7 @@ impl Library {
         }
     }
 
-    /// Applies pending operations. The caller holds the lock.
+    /// Applies the journal's pending operations. The caller holds the lock.
     pub(super) fn recover(&mut self, own: &Dir) -> Result<Recovery, LibraryError> {
         let mut journal = self.journal(own)?;
         if !journal.is_pending().map_err(self.own_io())? {

@@ -63,7 +63,7 @@ pub enum RelocateError {
     /// The old folder still contains skills.
     #[error("{path:?} still holds {first:?}: it was not moved")]
     StillThere {
-        /// The old folder.
+        /// The folder that should be empty.
         path: PathBuf,
         /// Name of a folder in it.
         first: String,

@@ -86,8 +86,8 @@ impl Library {
         }
     }
 
-    /// Finds the newest revision before `from` with other files; `None` if there is none. A revision that returned to
-    /// an earlier one counts as that.
+    /// Finds the newest revision before `from` with other files; `None` if all of them have the same files. A
+    /// revision that returned to an earlier one counts as that.
     ///
     /// # Errors
     /// The history cannot be read.

@@ -75,8 +75,8 @@ fn decision(revisions: impl IntoIterator<Item = Revision>, digest: &Digest) -> O
 }
 
 impl Library {
-    /// Returns a person's decision against content of a skill, ignoring line ends of text. `None` if there is none or
-    /// the content was brought back since.
+    /// Returns a person's decision against content of a skill, ignoring line ends of text. `None` without such a
+    /// decision, or if the content was brought back since.
     ///
     /// # Errors
     /// The history cannot be read.

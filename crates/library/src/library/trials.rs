@@ -42,7 +42,7 @@ impl Library {
     /// Puts a revision on trial: a share of the runs gets it from now on.
     ///
     /// # Errors
-    /// The state or the files cannot be written. There is no trial then.
+    /// The state or the files cannot be written. The trial does not begin then.
     pub fn begin_trial(
         &self,
         skill: &SkillName,

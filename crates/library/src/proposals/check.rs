@@ -20,7 +20,7 @@ use crate::{
 pub struct ProposalFault {
     /// Id of the proposal.
     pub id: ProposalId,
-    /// Kind of fault.
+    /// Kind of fault, with its details.
     pub kind: ProposalFaultKind,
 }
 

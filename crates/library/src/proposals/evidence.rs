@@ -9,9 +9,9 @@ use thiserror::Error;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceKind {
-    /// Free text.
+    /// Free text in the author's words.
     Text,
-    /// A web address.
+    /// Address of a web page.
     Link,
     /// Id of an eval result.
     Eval,

@@ -22,7 +22,7 @@ pub struct ProposalFile {
     pub bytes: Vec<u8>,
 }
 
-/// Folder of proposals.
+/// Selects a folder of proposals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
     Open,

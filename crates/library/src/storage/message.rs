@@ -46,7 +46,7 @@ impl Trailers {
         }
     }
 
-    /// Formats the message. `changed` are the paths to name if there is no reason.
+    /// Formats the commit message. `changed` are the paths to name if the reason is missing.
     pub fn write(&self, changed: &[String]) -> String {
         let about = match &self.reason {
             Some(reason) => one_line(reason),

@@ -18,7 +18,7 @@ pub enum CommitError {
     Stale {
         /// Skill that lost the race.
         skill: SkillName,
-        /// Its current head.
+        /// Its current head, for a retry.
         head: Option<RevisionId>,
     },
     /// The proposal was decided or changed in the meantime, or its id was taken.

@@ -18,7 +18,7 @@ const EVENTS: &str = "events.jsonl";
 /// Result of reading `library.toml`, which identifies the library of a history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LibraryNote {
-    /// There is no file, and no other data of a library.
+    /// Neither the file nor other data of a library exists.
     Absent,
     /// It names this library.
     Ours,
@@ -44,7 +44,7 @@ struct Note {
 }
 
 impl Library {
-    /// Reads `library.toml`.
+    /// Reads the identity of the library from `library.toml`.
     ///
     /// # Errors
     /// The file exists and cannot be read because of an I/O error.

@@ -87,7 +87,8 @@ impl Library {
         Ok(self.writable_storage()?.index_pack(name)?)
     }
 
-    /// Returns the missing heads if there is no history: one for every skill with a revision in the event log.
+    /// Returns the missing heads of a library without a history: one for every skill with a revision in the event
+    /// log.
     fn all_heads_missing(&self) -> Result<Vec<HistoryFault>, LibraryError> {
         let mut checked = Checked::new();
         let names = self.skills_ever()?.into_iter();
@@ -132,7 +133,7 @@ impl Library {
     }
 
     /// Rewrites objects of the history that are still in the journal or in the skills' folders. `missing` are the ids
-    /// of lost or damaged objects. If there is no history at all, all objects found are written.
+    /// of lost or damaged objects. Without a history, all objects found are written.
     ///
     /// # Errors
     /// The lock cannot be taken, or an I/O error.
@@ -160,7 +161,7 @@ impl Library {
         files.files().filter_map(|(_, file)| storage.object_of(file).ok()).collect()
     }
 
-    /// Sets a skill's head to its newest intact revision. Does nothing if there is none.
+    /// Sets a skill's head to its newest intact revision. Does nothing without such a revision.
     ///
     /// # Errors
     /// The lock cannot be taken, or an I/O error.

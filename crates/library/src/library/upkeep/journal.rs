@@ -34,7 +34,7 @@ pub struct JournalMend {
     pub kept_as: String,
     /// Number of operations that were saved.
     pub saved: usize,
-    /// Losses. Contains every unreadable byte range, even if its content is unknown.
+    /// Parts that were lost. Contains every unreadable byte range, even if its content is unknown.
     pub lost: Vec<Lost>,
     /// Result of applying the saved records.
     pub recovery: Recovery,
@@ -66,7 +66,7 @@ pub enum Lost {
 }
 
 impl Library {
-    /// Checks the journal. Waits for a running commit.
+    /// Checks the integrity of the journal. Waits for a running commit.
     ///
     /// # Errors
     /// The lock cannot be taken, an I/O error, or a later version wrote the journal.
