@@ -51,7 +51,7 @@ impl Native {
         Self { settings, folder, kept: Vec::new(), fetcher }
     }
 
-    /// Makes folders read-only for the tools, even inside the working folder. Skills are changed by their own
+    /// Protects folders from `write_file`, even inside the working folder. Skills are changed by their own
     /// operations.
     #[must_use]
     pub fn keeping(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {

@@ -82,7 +82,7 @@ const PLAIN: [&str; 37] = [
     "type",
     "uniqueItems",
 ];
-/// Separate from the table above, which matches the dialect's meta-schema.
+/// Keyword outside of the table above, so that the table stays in step with the dialect's meta-schema.
 const WRITE_ONLY: &str = "writeOnly";
 
 /// Compiles a schema to a validator.

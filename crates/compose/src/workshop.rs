@@ -37,7 +37,7 @@ const OFF: &str = "the skill is switched off";
 
 /// Compiles, updates and removes composed tools.
 pub struct Workshop<'a> {
-    /// All skills that agents may see.
+    /// Catalogue of all skills, including those that agents may not see.
     pub catalogue: &'a Catalogue,
     /// Tools that steps may call.
     pub tools: &'a [ToolSpec],

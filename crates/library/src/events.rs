@@ -105,7 +105,7 @@ pub struct Event {
     /// Code of the error, if the operation was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Message of the error, if the operation was refused, or a description of the new setting.
+    /// Message of the error, if the operation was refused. Otherwise a note, such as the new setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// Id of the proposal concerned.

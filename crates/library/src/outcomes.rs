@@ -95,7 +95,7 @@ pub struct Outcome {
     /// Event that is reported. It is serialised before the other fields together with the run, so that duplicates are
     /// found without parsing the whole line.
     pub event: OutcomeKind,
-    /// Id of the run, at most [`ID_BYTES`].
+    /// Id of the run, at most 200 bytes.
     pub run: String,
     /// Time of the event, RFC 3339 in UTC. It may be reported later.
     pub ts: String,
@@ -115,7 +115,7 @@ pub struct Outcome {
     /// Id of the task. Runs with the same task are not statistically independent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// Name of the reporter, such as a host or an actor, at most [`SOURCE_BYTES`].
+    /// Name of the reporter, such as a host or an actor, at most 100 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Actor that reported it, as `kind:id`. Set by the program; missing in data of earlier builds.

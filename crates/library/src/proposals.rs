@@ -117,7 +117,7 @@ impl ProposedRelease {
 /// Decision about a proposal, or another end of its waiting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decided {
-    /// Actor who decided, or who made the other change.
+    /// Actor who accepted, rejected or otherwise closed it.
     pub by: Actor,
     /// Time of the decision.
     pub time: Timestamp,

@@ -104,8 +104,8 @@ fn query(wanted: Query, most: usize) -> Result<Value, ToolFault> {
     Ok(found.into_iter().cloned().collect())
 }
 
-/// Estimates the maximum number of node visits of a query. Each node counts once, again for every `..` and filter on
-/// the way to it, twice for every comma, and the whole value at each node for every `$` in a filter.
+/// Estimates the maximum number of node visits of a query. Each node counts once and again for every `..` and filter
+/// on the way to it. Every comma doubles the number, and every `$` in a filter counts the whole value at each node.
 fn looks(plain: &str, data: &Value) -> u64 {
     let count = |part: &str| u32::try_from(plain.matches(part).count()).unwrap_or(u32::MAX);
     let (nodes, depth) = extent(data);
