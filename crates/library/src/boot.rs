@@ -1,4 +1,4 @@
-//! [`boot_id`]: identifies the current boot of the machine.
+//! Identity of the machine's current boot ([`boot_id`]).
 
 use std::sync::LazyLock;
 

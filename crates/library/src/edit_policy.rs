@@ -1,4 +1,4 @@
-//! [`EditPolicy`]: the rules for which hand edits count without a person. A higher layer provides them.
+//! The rules for which hand edits count without a person ([`EditPolicy`]). A higher layer provides them.
 //!
 //! An edit of a skill's folder is visible to every reader at once. So that writing to the folder does not bypass the
 //! policy, an edit that an agent could not make through `skill_manage` waits for a person.

@@ -1,4 +1,4 @@
-//! [`Event`]: one line of the log of all operations, done or refused.
+//! The event log: one line for each operation on a skill, done or refused ([`Event`]).
 
 mod aside;
 

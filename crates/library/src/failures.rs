@@ -1,4 +1,4 @@
-//! [`Fails`]: class, code and hint of each error of this crate.
+//! Class, code and hint of each error of this crate ([`Fails`]).
 
 use std::io::{Error, ErrorKind};
 

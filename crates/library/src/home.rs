@@ -1,4 +1,4 @@
-//! [`Home`]: the folder of skillhub's own data, outside of skill folders.
+//! The folder of skillhub's own data, outside of skill folders ([`Home`]).
 
 use std::path::{Path, PathBuf};
 

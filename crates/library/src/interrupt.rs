@@ -1,4 +1,4 @@
-//! [`Section`]: work that an interrupt does not cut short, and the interrupt flag of the process.
+//! Work that an interrupt does not cut short ([`Section`]), and the interrupt flag of the process.
 //!
 //! The program sets the flag when it gets a signal. Long work checks it and stops. Work that must complete enters a
 //! section, and the process only exits when no section is open.

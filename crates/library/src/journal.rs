@@ -1,4 +1,4 @@
-//! [`Journal`]: the write-ahead log of a library, its single commit point.
+//! The write-ahead log of a library, its single commit point ([`Journal`]).
 //!
 //! An operation is committed once its [`Record`] is in this file and synced. A record holds new objects, moved heads
 //! and events, from which everything else can be rebuilt: objects and references of the storage, the folders, the

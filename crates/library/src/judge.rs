@@ -1,4 +1,4 @@
-//! [`judged`]: a scanner with the command of `[scan.judge]`. Its answers are cached in the home.
+//! The command of `[scan.judge]` as part of a scanner ([`judged`]). Its answers are cached in the home.
 //!
 //! The command gets the skill as one JSON document on standard input. Its time and the size of its output are
 //! limited, and its output must be a single document. A failure counts as no answer and is not cached.

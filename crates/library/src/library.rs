@@ -1,4 +1,4 @@
-//! [`Library`]: a folder of skills with its history, opened for reading or for one operation.
+//! A folder of skills with its history, opened for reading or for one operation ([`Library`]).
 
 mod barred;
 mod commit;

@@ -1,4 +1,4 @@
-//! [`LinkPlan`]: links and managed copies in agents' folders that a commit creates, updates or removes.
+//! Links and managed copies in agents' folders that a commit creates, updates or removes ([`LinkPlan`]).
 
 use std::{
     fmt,

@@ -1,4 +1,4 @@
-//! [`resolve`]: canonical paths that identify libraries; [`Scope`]: level to which a library belongs.
+//! Canonical paths that identify libraries ([`resolve`]), and the level to which a library belongs ([`Scope`]).
 
 use std::{
     io,

@@ -1,4 +1,4 @@
-//! [`LibraryLock`]: lock of a library across processes, released when its holder exits.
+//! Lock of a library across processes, released when its holder exits ([`LibraryLock`]).
 
 use std::{
     fs::{File, TryLockError},

@@ -1,4 +1,4 @@
-//! [`move_aside`]: keeps folders and links of others in the home when a link replaces them.
+//! Folders and links of others that a link replaced, kept in the home ([`move_aside`]).
 
 use std::{io, time::Duration};
 

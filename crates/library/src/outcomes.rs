@@ -1,4 +1,4 @@
-//! [`Outcome`]: one line of the log of runs with a skill.
+//! The log of outcomes: one line for each event of a run with a skill ([`Outcome`]).
 //!
 //! The log is `outcomes/<skill>.jsonl` in the library's folder of the home. It is append-only and shared by any
 //! number of processes. A writer takes the file's lock, reads the lines added by others, skips duplicates (one line

@@ -1,5 +1,4 @@
-//! [`check_home`]: checks that other users cannot change a home, and with it the configuration and data that skillhub
-//! trusts.
+//! Protection of a home, and of the configuration and data in it, from changes by other users ([`check_home`]).
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! [`AgentDir`]: an agent's skills folder, in which skillhub creates links to a library's skills.
+//! An agent's skills folder, in which skillhub creates links to a library's skills ([`AgentDir`]).
 //!
 //! It can only add and remove entries. Existing entries that skillhub did not create are not touched.
 

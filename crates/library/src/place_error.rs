@@ -1,4 +1,4 @@
-//! [`PlaceError`]: reason why a folder or file of skillhub cannot be used.
+//! Reasons why a folder or file of skillhub cannot be used ([`PlaceError`]).
 
 use std::{io, path::PathBuf};
 

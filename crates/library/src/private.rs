@@ -1,4 +1,4 @@
-//! [`make_file_private`], [`make_dir_private`]: restrict files and folders with secrets to their user.
+//! Permissions of files and folders with secrets ([`make_file_private`], [`make_dir_private`]).
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! [`Projection`]: a cache file that can be rebuilt from the history.
+//! Cache files that can be rebuilt from the history ([`Projection`]).
 //!
 //! It consists of a first line with the kind of content and the format, the content, and a checksum of both. The
 //! checksum detects damage, not forgery: an attacker who can write the file can also change the history beside it. A

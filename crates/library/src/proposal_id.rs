@@ -1,4 +1,4 @@
-//! [`ProposalId`]: identifier of a proposal.
+//! Identifiers of proposals ([`ProposalId`]).
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! [`Proposal`]: a held change, stored until somebody decides about it.
+//! Held changes, stored until somebody decides about them ([`Proposal`]).
 //!
 //! Open proposals are in `proposals/<id>.json` in the library's folder of the home, decided ones in
 //! `proposals/decided/<id>.json`. Like events and heads, both are written from the journal: a proposal is valid once

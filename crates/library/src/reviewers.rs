@@ -1,4 +1,4 @@
-//! [`Reviewers`]: hashes of the tokens by which people identify themselves when they do not use a terminal.
+//! Hashes of the tokens by which people identify themselves when they do not use a terminal ([`Reviewers`]).
 
 use std::{io, path::Path, time::Duration};
 

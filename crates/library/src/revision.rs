@@ -1,4 +1,4 @@
-//! [`Revision`]: one immutable state of a whole skill, with its author, reason and origin.
+//! Immutable states of a whole skill, with their author, reason and origin ([`Revision`]).
 
 use std::{fmt, path::PathBuf, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! [`State`]: settings and decisions of people about the skills of a library, stored apart from the files.
+//! Settings and decisions of people about the skills of a library, stored apart from the files ([`State`]).
 
 use std::{
     collections::{BTreeMap, BTreeSet},

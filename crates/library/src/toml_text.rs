@@ -1,4 +1,4 @@
-//! [`parts`], [`from_toml`] and [`toml_dots`]: estimate the memory that parsing a TOML text takes before parsing it.
+//! Estimates of the memory that parsing a TOML text takes ([`parts`], [`from_toml`], [`toml_dots`]).
 
 use serde::de::DeserializeOwned;
 use toml_parser::{

@@ -1,4 +1,4 @@
-//! [`StoredTrial`]: a trial, in which a share of the runs gets a revision while all others get the previous one.
+//! Trials, in which a share of the runs gets a revision while all others get the previous one ([`StoredTrial`]).
 //!
 //! The history has the revision under trial, followed by a revision that restores the former files as the head. So
 //! the folder keeps the former content, also for agents that read it without skillhub. The revision for a run depends

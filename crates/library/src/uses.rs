@@ -1,4 +1,4 @@
-//! [`Use`]: one line of the usage log of skills that agents read, found and changed.
+//! The usage log of skills that agents read, found and changed ([`Use`]).
 //!
 //! The log is `uses.jsonl` in the library's folder of the home, and its older part `uses.1.jsonl`. When the first
 //! reaches [`FILE_BYTES`], it replaces the second. It never leaves the machine. Nothing is synced, since no decision

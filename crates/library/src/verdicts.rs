@@ -1,4 +1,4 @@
-//! [`Verdicts`]: cache of scan results, stored in the home.
+//! Cache of scan results, stored in the home ([`Verdicts`]).
 //!
 //! It speeds up repeated scans of many skills: by `scan`, and by installs of files that were scanned before. Anything
 //! published or changed is always scanned. An entry counts for the digest of all files, the ruleset, and the program

@@ -1,4 +1,4 @@
-//! [`Watcher`]: observer of changes to proposals.
+//! Observer of changes to proposals ([`Watcher`]).
 
 use std::{fmt, path::Path, sync::Arc};
 

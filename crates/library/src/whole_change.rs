@@ -1,4 +1,4 @@
-//! [`WholeChange`]: change of a skill as a whole, to be permitted by the policy.
+//! Changes of a skill as a whole, to be permitted by the policy ([`WholeChange`]).
 
 use scan::Verdict;
 use skill::{Bundle, SkillName};

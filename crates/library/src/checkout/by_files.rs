@@ -1,4 +1,4 @@
-//! [`take_away`]: renames a folder, also where the file system cannot rename folders.
+//! Renaming folders, also where the file system cannot rename them ([`take_away`]).
 //!
 //! A folder in a lower layer of an overlay file system, such as a container image, cannot be renamed, but its files
 //! can. They are moved one by one into a folder beside it, which gets the final name once it holds all of them. A

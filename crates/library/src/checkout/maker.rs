@@ -1,4 +1,4 @@
-//! [`Maker`]: the process that made a temporary name, and a check whether it is known to be dead.
+//! The process that made a temporary name, and a check whether it is known to be dead ([`Maker`]).
 //!
 //! A process id is only meaningful within one boot of the machine and one container. Elsewhere the maker may still be
 //! running although its id is unused here. So the name also contains a digest of boot and container.

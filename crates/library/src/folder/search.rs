@@ -1,4 +1,4 @@
-//! [`find_skills`]: search for skill folders below a folder.
+//! Search for skill folders below a folder ([`find_skills`]).
 
 use std::{
     io,

@@ -1,4 +1,4 @@
-//! [`Signature`]: file metadata of a folder, used to detect that nothing was changed since its files were read.
+//! File metadata of a folder, used to detect that nothing was changed since its files were read ([`Signature`]).
 
 use std::{
     hash::{DefaultHasher, Hash, Hasher},

@@ -1,4 +1,4 @@
-//! [`framed`] and [`starts`]: search for complete records in the bytes of a journal.
+//! Search for complete records in the bytes of a journal ([`framed`], [`starts`]).
 
 use super::{FRAME_BYTES, MAGIC};
 

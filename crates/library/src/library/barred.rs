@@ -1,4 +1,4 @@
-//! [`Barred`]: skills that a person's decision hides from agents, whatever their folders contain.
+//! Skills that a person's decision hides from agents, whatever their folders contain ([`Barred`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 

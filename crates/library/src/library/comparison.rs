@@ -1,4 +1,4 @@
-//! [`Comparison`]: a skill's folder compared with its head, before the difference is judged.
+//! A skill's folder compared with its head, before the difference is judged ([`Comparison`]).
 
 use std::{
     thread,

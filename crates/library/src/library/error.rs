@@ -1,4 +1,4 @@
-//! [`LibraryError`]: reason why a library cannot be used.
+//! Reasons why a library cannot be used ([`LibraryError`]).
 
 use std::{io, path::PathBuf};
 

@@ -1,4 +1,4 @@
-//! [`FolderEdit`]: content of a skill's folder that differs from the head, and the cache of its scans.
+//! Content of a skill's folder that differs from the head ([`FolderEdit`]), and the cache of its scans.
 //!
 //! The same content is scanned once. The result is cached with the summaries of the library, for the same head,
 //! files, ruleset, waivers and policy. Blocked content is never cached. Content that passes because of a waiver is

@@ -1,4 +1,4 @@
-//! [`Foreseen`]: prescan of folders without a history by several threads, before they are processed one by one.
+//! Prescan of folders without a history by several threads, before they are processed one by one ([`Foreseen`]).
 
 use cap_std::fs::Dir;
 use scan::{Baseline, Cleared, Scanner};

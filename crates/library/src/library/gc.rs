@@ -1,4 +1,4 @@
-//! [`Collected`]: result of a garbage collection.
+//! Garbage collection of a library's data ([`Library::collect_garbage`]) and its result ([`Collected`]).
 
 use cap_std::fs::Dir;
 

@@ -1,4 +1,4 @@
-//! [`Glance`]: summary of one skill, cheap enough for lists of ten thousand.
+//! Summaries of skills, cheap enough for lists of ten thousand ([`Glance`]).
 
 use std::thread;
 

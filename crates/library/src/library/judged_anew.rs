@@ -1,4 +1,4 @@
-//! [`Anew`]: verdict of the current rules about a skill that earlier rules let pass.
+//! Verdict of the current rules about skills that earlier rules let pass ([`Anew`]).
 //!
 //! When the rules change, an unchanged skill stays visible. Only hard evidence hides it. Any other blocking finding
 //! waits for a person.

@@ -1,4 +1,4 @@
-//! [`LockLines`] of a commit, stored in the library's folder of the home until they are in the lock file.
+//! Lines that a commit leaves for the lock file, stored in the home until they are written ([`LockLines`]).
 
 use std::{collections::HashSet, io};
 

@@ -1,4 +1,4 @@
-//! [`Library::mark`]: change detection for callers that cache data of a library.
+//! Change detection for callers that cache data of a library ([`Library::mark`]).
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

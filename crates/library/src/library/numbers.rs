@@ -1,4 +1,4 @@
-//! [`Numbers`]: index of the ids of a skill's revisions by number, to find one without walking the history.
+//! Index of a skill's revision ids by number, to find one without walking the history ([`Numbers`]).
 //!
 //! `numbers/<skill>` in the library's folder of the home holds the concatenated ids, 20 bytes each, as a
 //! [`Projection`]. A revision's id covers its parent's, so that the ids before a valid one are valid as well. The

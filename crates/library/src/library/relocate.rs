@@ -1,4 +1,4 @@
-//! [`relocate`]: moves the history of a library whose folder was moved.
+//! Moving the history of a library whose folder was moved ([`relocate`]).
 //!
 //! The home finds the data of a library by the library's path. Only `library.toml` and the links in agents' folders
 //! contain that path, so moving the data is a single rename. Afterwards `library.toml` records the move and the

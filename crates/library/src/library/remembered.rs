@@ -1,4 +1,4 @@
-//! [`Remembered`]: cache of the summaries of skills.
+//! Cache of the summaries of skills ([`Remembered`]).
 //!
 //! `glances` in the library's folder of the home has one entry per skill:
 //!

@@ -1,4 +1,4 @@
-//! [`Library::previous_content`]: history of a skill as seen from one git branch.
+//! History of a skill as seen from one git branch ([`Library::previous_content`]).
 //!
 //! Switching branches returns a skill's folder to an earlier revision. The next operation records that as an external
 //! revision with a reason of this form. A search for the previous revision continues from the one that was returned

@@ -1,4 +1,4 @@
-//! [`Rows`]: cache of revision details of a long history, so that a listing does not read thousands of revisions.
+//! Cache of revision details, so that listing a long history does not read thousands of revisions ([`Rows`]).
 //!
 //! `revisions/<skill>` in the library's folder of the home is a [`Projection`]. It starts with a table of texts: its
 //! length (4 bytes, big endian) and a JSON array with each text once. Then follows a row of fixed length for each

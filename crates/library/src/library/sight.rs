@@ -1,4 +1,4 @@
-//! [`Seen`] and [`Found`]: observed state of a folder, and the summary derived from it.
+//! Observed state of a folder ([`Seen`]), and the summary derived from it ([`Found`]).
 
 use skill::{SkillName, SkillPath};
 

@@ -1,4 +1,4 @@
-//! [`Head`], [`Front`] and [`Standing`]: parts of the summary of a skill.
+//! Parts of the summary of a skill ([`Head`], [`Front`], [`Standing`]).
 
 use scan::Verdict;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! [`TakenBack`]: content that a person rolled back, uninstalled or deleted, and that agents cannot bring back.
+//! Content that a person rolled back, uninstalled or deleted, and that agents cannot bring back ([`TakenBack`]).
 
 use cap_std::fs::Dir;
 use skill::{Bundle, Digest, SkillName};

@@ -1,4 +1,4 @@
-//! [`TemporaryKind`]: kinds of files under a temporary name in a library.
+//! Kinds of files under a temporary name in a library ([`TemporaryKind`]).
 //!
 //! A process that dies before its journal record leaves a staged folder that is not needed. One that dies after it
 //! leaves the record pending, and recovery settles its folders. So once nothing is pending, all temporary folders may

@@ -1,4 +1,4 @@
-//! [`in_threads`]: parallel map over a slice.
+//! Parallel map over a slice ([`in_threads`]).
 
 use std::thread;
 

@@ -1,4 +1,4 @@
-//! [`Work`]: all changes of one journal record.
+//! All changes of one journal record ([`Work`]).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! [`ProposalFault`]: checks of the files of proposals, and their repair.
+//! Checks of the files of proposals, and their repair ([`ProposalFault`]).
 
 use cap_std::fs::Dir;
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! [`Document`]: JSON format of a proposal's file, version 1.
+//! JSON format of a proposal's file, version 1 ([`Document`]).
 //!
 //! Text content is stored as text to keep the file readable, other content as base64. Fields that this version does
 //! not know are preserved.

@@ -1,4 +1,4 @@
-//! [`Evidence`]: reasons given by an author for a proposal.
+//! Reasons given by an author for a proposal ([`Evidence`]).
 
 use std::{fmt, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! [`ProposalChange`]: changes of the proposal queue by a commit, and reading the queue.
+//! Changes of the proposal queue by a commit ([`ProposalChange`]), and reading the queue.
 
 use cap_std::fs::Dir;
 use jiff::{SignedDuration, Timestamp};

@@ -1,4 +1,4 @@
-//! [`ProposalFile`]: files of proposals, in the journal and in the home.
+//! Files of proposals, in the journal and in the home ([`ProposalFile`]).
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! [`CommitError`]: reason why nothing was committed.
+//! Reasons why nothing was committed ([`CommitError`]).
 
 use std::io;
 

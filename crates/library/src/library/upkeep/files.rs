@@ -1,4 +1,4 @@
-//! [`LibraryNote`]: the content of `library.toml`, and repair of that file and of the event log.
+//! Content of `library.toml` ([`LibraryNote`]), and repair of that file and of the event log.
 
 use jiff::Timestamp;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! [`HistoryFault`]: damaged revisions and heads, and their repair.
+//! Damaged revisions and heads, and their repair ([`HistoryFault`]).
 
 use cap_std::fs::Dir;
 use skill::SkillName;

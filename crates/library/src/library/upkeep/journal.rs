@@ -1,4 +1,4 @@
-//! [`JournalState`]: integrity of the journal, and repair of a damaged one.
+//! Integrity of the journal, and repair of a damaged one ([`JournalState`]).
 
 use std::{collections::BTreeMap, ops::Range};
 

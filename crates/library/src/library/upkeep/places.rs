@@ -1,4 +1,4 @@
-//! [`Places`]: owners and permissions of the files in the home.
+//! Owners and permissions of the files in the home ([`Places`]).
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! [`StateMend`]: repair of a damaged or missing state, without opening anything that was closed.
+//! Repair of a damaged or missing state, without opening anything that was closed ([`StateMend`]).
 
 use std::collections::BTreeSet;
 
