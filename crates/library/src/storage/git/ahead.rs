@@ -1,7 +1,8 @@
-//! [`GitStorage::pack_files`]: the files of a large change as a durable pack of their own, before the lock is taken.
+//! Writing the files of a large change as a separate, durable pack before the lock is taken
+//! ([`GitStorage::pack_files`]).
 //!
-//! The commit then holds trees and commits only, so that nobody waits while many bytes are written. A pack whose
-//! commit never comes holds blobs that nothing names, which harms nothing.
+//! The commit then only writes trees and commits, so that the lock is not held while many bytes are written. If the
+//! commit never happens, the blobs of the pack are unreferenced and harmless.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +17,8 @@ use super::{
 use crate::storage::StorageError;
 
 impl GitStorage {
-    /// Writes the files that the repository lacks as one pack, durably. More than a pack can hold are left to the commit.
+    /// Writes the files that are missing in the repository as one durable pack. More than fits in a pack is left to
+    /// the commit.
     pub(super) fn pack_files(&self, bundles: &[&Bundle]) -> Result<(), StorageError> {
         let mut blobs = BTreeMap::new();
         for (_, file) in bundles.iter().flat_map(|bundle| bundle.files()) {

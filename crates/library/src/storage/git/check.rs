@@ -1,7 +1,6 @@
-//! [`check()`]: every object of a git history read and compared with its id.
+//! Verification of a git history: every object is read and compared with its id ([`check()`]).
 //!
-//! Loose objects are inflated here and not by libgit2, which does not come to an end on one that a crash
-//! cut off.
+//! Loose objects are inflated here and not by libgit2, which loops forever on an object truncated by a crash.
 
 use git2::{ObjectType, Oid};
 
@@ -16,7 +15,7 @@ use crate::{
     storage::{Checked, Damage, Fault, StorageError, message::Trailers},
 };
 
-/// Walks from a revision to the first, or to one that was checked, and says which are damaged.
+/// Walks from a revision to the first one, or to verified ones, and returns the damage found.
 pub(super) fn check(
     storage: &GitStorage,
     from: &RevisionId,
@@ -45,7 +44,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// What is wrong with one revision, and those before it: its parent, then a release merged in.
+    /// Verifies one revision. Returns its damage and the revisions before it: the parent, then a merged release.
     fn revision(&mut self, id: &RevisionId) -> (Option<Damage>, Vec<RevisionId>) {
         let damage = |number, what: String, objects| Damage { revision: id.clone(), number, what, objects };
         let Ok(oid) = Oid::from_str(id.as_str()) else {
@@ -80,7 +79,7 @@ impl Check<'_> {
         (damage, parents)
     }
 
-    /// Looks at a tree and what is below it; what is shared with a tree seen before is not looked at again.
+    /// Verifies a tree and everything below it. Objects that were verified before are skipped.
     fn tree(&mut self, id: Oid, path: &str, faults: &mut Vec<Fault>) {
         if let Some(known) = self.checked.get(&id.to_string()) {
             faults.extend(known.clone());
@@ -115,7 +114,7 @@ impl Check<'_> {
         }
     }
 
-    /// What is wrong with one object; nothing when its bytes have its id.
+    /// Verifies one object. Returns `None` if its bytes match its id, otherwise the fault.
     fn look(&self, id: Oid, kind: ObjectType) -> Option<String> {
         match self.storage.loose_file(id) {
             Ok(file) => loose_fault(file, id, kind),
@@ -140,7 +139,7 @@ impl Check<'_> {
     }
 }
 
-/// What is wrong with the file of a loose object: it must inflate to a header and bytes that have the id.
+/// Verifies the file of a loose object: it must inflate to a header and content that match the id.
 fn loose_fault(file: cap_std::fs::File, id: Oid, kind: ObjectType) -> Option<String> {
     let Some((head, content)) = inflate(file) else { return Some("empty or cut off".to_owned()) };
     if head != format!("{} {}", kind.str(), content.len()) {

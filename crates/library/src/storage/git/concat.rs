@@ -1,9 +1,9 @@
-//! [`pack_of`]: objects as a pack, each whole, and [`concat`]: several packs as one, entry by entry as they are, so that it costs no more than copying.
+//! Packs without recompression: [`pack_of`] writes objects without deltas, [`concat`] joins packs at the cost of
+//! copying.
 //!
-//! A pack is a head, compressed entries and a sha1; an entry names the base of its delta by id or by
-//! the distance to it, and both stay true when whole packs are put one after the other. The index of
-//! the result is made from theirs. Nothing is compressed anew; that is what a collection of garbage
-//! does.
+//! A pack consists of a header, compressed entries and a SHA-1. An entry refers to the base of its delta by id or by
+//! distance, and both remain valid when whole packs are concatenated. The index of the result is derived from theirs.
+//! Only garbage collection recompresses objects.
 
 use std::io::Write;
 
@@ -17,14 +17,14 @@ const INDEX_MAGIC: &[u8; 8] = b"\xfftOc\0\0\0\x02";
 const SUM: usize = 20;
 const FANOUT: usize = 256 * 4;
 
-/// A pack and its index, as git has them on disk.
+/// A pack and its index, in git's file formats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pack {
     pub pack: Vec<u8>,
     pub index: Vec<u8>,
 }
 
-/// One object of an index.
+/// One object in an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry {
     pub id: [u8; SUM],
@@ -33,24 +33,24 @@ pub(super) struct Entry {
 }
 
 impl Pack {
-    /// The sum at the end of the pack, which is its name.
+    /// Returns the checksum at the end of the pack, which is part of its name.
     pub fn name(&self) -> String {
         let sum = self.pack.len().checked_sub(SUM).and_then(|at| self.pack.get(at..)).unwrap_or_default();
         sum.iter().map(|byte| format!("{byte:02x}")).collect()
     }
 }
 
-/// The kind of an entry that holds a whole blob.
+/// Type of a pack entry that holds a complete blob.
 const BLOB: u8 = 3;
 
-/// An object as an entry of a pack: not as what differs from another.
+/// An object as a pack entry without a delta.
 pub(super) struct Whole {
     id: [u8; SUM],
     entry: Vec<u8>,
 }
 
 impl Whole {
-    /// A file; `None` where it cannot be deflated.
+    /// Compresses a file; `None` if that fails.
     pub fn blob(id: Oid, bytes: &[u8]) -> Option<Self> {
         let mut head = vec![BLOB << 4 | (bytes.len() & 0xf) as u8];
         let mut rest = bytes.len() >> 4;
@@ -65,7 +65,7 @@ impl Whole {
     }
 }
 
-/// A pack of these objects, each id once; `None` where it is larger than what this knows.
+/// Builds a pack of these objects, whose ids must be distinct. `None` if the pack would exceed 2 GiB.
 pub(super) fn pack_of(objects: Vec<Whole>) -> Option<Pack> {
     let mut bytes = [PACK_MAGIC.as_slice(), &u32::try_from(objects.len()).ok()?.to_be_bytes()].concat();
     let mut entries = Vec::new();
@@ -81,8 +81,8 @@ pub(super) fn pack_of(objects: Vec<Whole>) -> Option<Pack> {
     Some(Pack { pack: bytes, index })
 }
 
-/// Puts packs together; `None` when one of them is damaged or larger than what this knows, or when two
-/// hold the same object.
+/// Concatenates packs. Returns `None` if one of them is damaged, if the result would exceed 2 GiB, or if two packs
+/// contain the same object.
 pub(super) fn concat(packs: &[Pack]) -> Option<Pack> {
     let mut bytes = PACK_MAGIC.to_vec();
     bytes.extend([0; 4]);
@@ -122,7 +122,7 @@ fn index_of(entries: &[Entry], pack_sum: &[u8]) -> Option<Vec<u8>> {
     Some(index)
 }
 
-/// The objects of a pack, if pack and index are whole and belong together.
+/// Returns the objects of a pack, if pack and index are intact and belong together.
 fn whole(pack: &[u8], index: &[u8]) -> Option<Vec<Entry>> {
     let (content, sum) = pack.split_at_checked(pack.len().checked_sub(SUM)?)?;
     let entries = entries(index)?;
@@ -132,7 +132,7 @@ fn whole(pack: &[u8], index: &[u8]) -> Option<Vec<Entry>> {
     (belongs && Sha1::digest(content).as_slice() == sum).then_some(entries)
 }
 
-/// The objects of an index of the second format; `None` when it is damaged or for packs over 2 GiB.
+/// Parses the objects of a version 2 index. `None` if it is damaged or for a pack over 2 GiB.
 pub(super) fn entries(index: &[u8]) -> Option<Vec<Entry>> {
     let (content, sum) = index.split_at_checked(index.len().checked_sub(SUM)?)?;
     if Sha1::digest(content).as_slice() != sum {

@@ -1,4 +1,4 @@
-//! Packs without their index: found, and read once more to make it again.
+//! Search for packs without an index, and rebuilding the index.
 
 use std::{collections::BTreeSet, io};
 
@@ -11,7 +11,7 @@ use super::{
 };
 use crate::storage::StorageError;
 
-/// The names of packs of which the index is missing, and whether that was so for long.
+/// Returns the names of packs without an index. The flag is true if a pack is old, so that no process is writing it.
 pub(super) fn packs(dir: &Dir) -> Result<Vec<(String, bool)>, StorageError> {
     let (mut packs, mut indexed) = (Vec::new(), BTreeSet::new());
     for entry in dir.read_dir(FOLDER)? {
@@ -28,7 +28,7 @@ pub(super) fn packs(dir: &Dir) -> Result<Vec<(String, bool)>, StorageError> {
     Ok(packs)
 }
 
-/// Reads a pack and writes it with its index, under the name that its content gives it.
+/// Reads a pack and rewrites it with its index, under the name derived from its content.
 pub(super) fn index(repository: &Repository, dir: &Dir, name: &str) -> Result<(), StorageError> {
     let folder = repository.path().join(FOLDER);
     let odb = repository.odb()?;

@@ -1,9 +1,9 @@
-//! Loose objects: what a commit writes of a revision, one file each, until a checkpoint packs them.
+//! Loose objects: one file per object of a revision, written by a commit until a checkpoint packs them.
 //!
-//! The journal holds the same bytes, so nothing is synced here. A file gets its name when it is whole: a
-//! killed process leaves none that is cut, and what it did not finish is for a collection of garbage.
-//! Their bytes are stored, not deflated: a checkpoint soon packs them, and a compressor that is made for
-//! each costs more than all that it would save until then.
+//! The journal has the same bytes, so nothing is synced here. A file is renamed into place once it is complete, so
+//! that a killed process leaves no truncated object. Its unfinished files are left to garbage collection. The content
+//! is stored without compression: a checkpoint soon packs it, and setting up a compressor for each object costs more
+//! than it saves.
 
 use std::io::{self, Read, Write};
 
@@ -22,17 +22,17 @@ use crate::{
 
 const FOLDER: &str = "objects";
 
-/// Bytes of the longest header: a kind and a number.
+/// Maximum length of an object's header in bytes: a type and a number.
 const HEADER_BYTES: u64 = 32;
 
-/// Bytes of the longest block that is stored (RFC 1951, 3.2.4).
+/// Maximum length of a stored block in bytes (RFC 1951, 3.2.4).
 const BLOCK_BYTES: usize = u16::MAX as usize;
 
-/// How the names of unfinished files begin, those of git as well.
+/// Prefix of the names of unfinished files, also of those written by git.
 pub(super) const UNFINISHED: &str = "tmp_obj";
 
 impl GitStorage {
-    /// Writes objects in place of what stands there, after looking whether each has its id.
+    /// Writes objects, replacing existing files, after checking that each matches its id.
     pub(super) fn write_loose(&self, objects: &[Object]) -> Result<(), StorageError> {
         if objects.is_empty() {
             return Ok(());
@@ -41,7 +41,7 @@ impl GitStorage {
         objects.iter().try_for_each(|object| write(&folder, object)).map_err(|error| self.named(error))
     }
 
-    /// What the system said, with the place of which it did.
+    /// Adds the path to an I/O error.
     fn named(&self, error: StorageError) -> StorageError {
         match error {
             StorageError::Io(error) => {
@@ -52,11 +52,11 @@ impl GitStorage {
         }
     }
 
-    /// The header and the content of an object, where it has a file of its own.
+    /// Reads the header and content of a loose object. Returns `None` if the object is not loose.
     ///
     /// # Errors
-    /// The file is cut or no object. libgit2 would read one that is cut for ever, so nothing that may be
-    /// loose is read by it before this was asked.
+    /// The file is truncated or not an object. libgit2 would loop forever on a truncated file, so call this before
+    /// libgit2 reads anything that may be loose.
     pub(super) fn loose(&self, id: Oid) -> Result<Option<(String, Vec<u8>)>, StorageError> {
         match self.loose_file(id) {
             Ok(file) => {
@@ -68,7 +68,7 @@ impl GitStorage {
         }
     }
 
-    /// The file of an object that has one.
+    /// Opens the file of a loose object.
     pub(in crate::storage) fn loose_file(&self, id: Oid) -> io::Result<File> {
         let hex = id.to_string();
         let (folder, rest) = hex.split_at(2);
@@ -82,7 +82,7 @@ impl GitStorage {
     }
 }
 
-/// The header and the content that a file of an object holds, when it holds as much as it says.
+/// Inflates an object's file to its header and content, if the length matches the header.
 pub(in crate::storage) fn inflate(file: File) -> Option<(String, Vec<u8>)> {
     let limit = Limits::default().skill_bytes + HEADER_BYTES;
     let mut bytes = Vec::new();
@@ -113,7 +113,7 @@ fn write(objects: &Dir, object: &Object) -> Result<(), StorageError> {
     Ok(written?)
 }
 
-/// A zlib stream whose blocks hold `bytes` as they are (RFC 1950; RFC 1951, 3.2.4).
+/// Builds a zlib stream with uncompressed blocks (RFC 1950; RFC 1951, 3.2.4).
 fn stored(bytes: &[u8]) -> Vec<u8> {
     let mut stream = Vec::with_capacity(bytes.len() + bytes.len() / BLOCK_BYTES * 5 + 16);
     stream.extend([0x78, 0x01]);
@@ -129,7 +129,7 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
     stream
 }
 
-/// Makes a file that nobody but git changes the mode of.
+/// Creates a read-only file, as git does for objects.
 fn create(folder: &Dir, file: &str) -> io::Result<cap_std::fs::File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

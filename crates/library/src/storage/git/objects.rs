@@ -1,28 +1,27 @@
-//! [`GitStorage::object`]: what an object holds, in a file of its own or in a pack; and commits and trees
-//! taken apart, the way round from how they are written.
+//! Reading of loose and packed objects ([`GitStorage::object`]), and parsing of commits and trees.
 //!
-//! A repository as libgit2 has it reads every configuration of git that the user has. What a change needs
-//! of one is less, so it is opened only for what writes packs.
+//! Opening a repository with libgit2 reads all of the user's git configuration. Reading objects does not need it, so
+//! the repository is only opened for writing packs.
 
 use git2::{ErrorCode, ObjectType, Odb, Oid};
 
 use super::GitStorage;
 use crate::storage::StorageError;
 
-/// Bytes of an id as trees hold it.
+/// Length of an id in a tree, in bytes.
 const ID_BYTES: usize = 20;
 
-/// A commit taken apart.
+/// A parsed commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::storage) struct Commit {
     pub tree: Oid,
     pub parents: Vec<Oid>,
-    /// When it was committed, in seconds of Unix time.
+    /// Commit time in seconds since the Unix epoch.
     pub seconds: i64,
     pub message: String,
 }
 
-/// What a tree has under a name.
+/// One entry of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::storage) struct Entry {
     pub name: Vec<u8>,
@@ -30,23 +29,23 @@ pub(in crate::storage) struct Entry {
     pub kind: EntryKind,
 }
 
-/// What the mode of an entry says.
+/// Type of a tree entry, from its mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::storage) enum EntryKind {
     Folder,
     File {
         executable: bool,
     },
-    /// A link, or a commit of another repository.
+    /// A symbolic link, or a commit of another repository.
     Other,
 }
 
 impl GitStorage {
-    /// The bytes of an object of a kind; `None` when there is none of this id and kind. libgit2 holds what it
-    /// reads of packs to its id; of files it is done here for what leads to others.
+    /// Reads an object of a type. Returns `None` if the object is missing or of another type. libgit2 verifies the
+    /// ids of packed objects. Loose objects are verified here, except for blobs.
     ///
     /// # Errors
-    /// Its file is cut or holds something else, or the system refused.
+    /// The file is truncated or does not match the id, or an I/O error.
     pub(in crate::storage) fn object(&self, id: Oid, kind: ObjectType) -> Result<Option<Vec<u8>>, StorageError> {
         if let Some((head, content)) = self.loose(id)? {
             if head.split(' ').next() != Some(kind.str()) {
@@ -65,26 +64,26 @@ impl GitStorage {
         })
     }
 
-    /// The same, where it has to be there.
+    /// Reads an object like [`GitStorage::object`]. A missing object is an error.
     pub(super) fn needed(&self, id: Oid, kind: ObjectType) -> Result<Vec<u8>, StorageError> {
         let missing = || StorageError::Damaged(format!("the {} {id} is missing", kind.str()));
         self.object(id, kind)?.ok_or_else(missing)
     }
 
-    /// The commit of an id; `None` when there is none.
+    /// Reads a commit; `None` if it is missing.
     pub(in crate::storage) fn find_commit(&self, id: Oid) -> Result<Option<Commit>, StorageError> {
         let Some(bytes) = self.object(id, ObjectType::Commit)? else { return Ok(None) };
         Commit::parse(&bytes).map(Some).ok_or_else(|| StorageError::Damaged(format!("{id} is no commit")))
     }
 
-    /// What a tree has, in its order.
+    /// Reads the entries of a tree, in its order.
     pub(in crate::storage) fn entries(&self, tree: Oid) -> Result<Vec<Entry>, StorageError> {
         let bytes = self.needed(tree, ObjectType::Tree)?;
         entries(&bytes).ok_or_else(|| StorageError::Damaged(format!("{tree} is no tree")))
     }
 
-    /// Reads in the database of objects. libgit2 opens one by a path that is UTF-8; for others it takes the
-    /// whole repository.
+    /// Opens the object database for reading. libgit2 only opens it directly by a UTF-8 path; otherwise the whole
+    /// repository is opened.
     pub(in crate::storage) fn with_odb<T>(
         &self,
         read: impl FnOnce(&Odb<'_>) -> Result<T, StorageError>,
@@ -96,7 +95,7 @@ impl GitStorage {
     }
 }
 
-/// Refuses bytes that are not those of an id.
+/// Checks that bytes match an id.
 fn held_to_its_id(id: Oid, kind: ObjectType, bytes: &[u8]) -> Result<(), StorageError> {
     match Oid::hash_object(kind, bytes)? {
         found if found == id => Ok(()),
@@ -105,7 +104,7 @@ fn held_to_its_id(id: Oid, kind: ObjectType, bytes: &[u8]) -> Result<(), Storage
 }
 
 impl Commit {
-    /// Reads what git writes of a commit: lines of headers, an empty one, the message.
+    /// Parses the content of a commit: header lines, an empty line, and the message.
     fn parse(bytes: &[u8]) -> Option<Self> {
         let end = bytes.windows(2).position(|pair| pair == b"\n\n")?;
         let head = String::from_utf8_lossy(bytes.get(..end)?);
@@ -126,7 +125,7 @@ impl Commit {
     }
 }
 
-/// Reads what git writes of a tree: mode, name and id, one after the other.
+/// Parses the content of a tree: a sequence of mode, name and id.
 fn entries(mut bytes: &[u8]) -> Option<Vec<Entry>> {
     let mut entries = Vec::new();
     while !bytes.is_empty() {
@@ -143,7 +142,7 @@ fn entries(mut bytes: &[u8]) -> Option<Vec<Entry>> {
 }
 
 impl EntryKind {
-    /// As git understands modes, those that old versions wrote among them.
+    /// Interprets a mode like git does, including modes written by old versions.
     fn of(mode: u32) -> Self {
         match mode >> 12 {
             0o04 => Self::Folder,

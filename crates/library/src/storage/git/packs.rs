@@ -1,9 +1,8 @@
-//! Packs: what a checkpoint writes, how many small ones become one, and the one that a collection of
-//! garbage makes of everything.
+//! Packs: written by checkpoints, joined when there are many small ones, and rewritten as one by garbage collection.
 //!
-//! A pack is there once its index is. What it replaces goes only after it is synced and was looked at,
-//! so that a kill at any moment leaves the objects in one place at least; who has an old pack open reads
-//! on in it, and who meets one that is gone looks again.
+//! A pack exists once its index does. The packs that it replaces are removed only after it is synced and verified, so
+//! that a kill at any moment leaves every object somewhere. A process that has an old pack open can still read it,
+//! and one that misses an old pack searches again.
 
 use std::{
     collections::{BTreeSet, HashSet},
@@ -26,20 +25,19 @@ use crate::{
 
 pub(super) const FOLDER: &str = "objects/pack";
 
-/// Where the pack of everything is written before it takes its place; as git wants it, a folder of
-/// objects of its own.
+/// Folder in which the pack of all objects is written before it is moved. git requires an object folder of its own.
 const UNFINISHED: &str = "gc.unfinished";
 
-/// Packs over which the small ones become one.
+/// Number of packs above which the small ones are joined.
 const MANY_PACKS: usize = 8;
 
-/// Bytes of packs that are put together; larger ones are left to a collection of garbage.
+/// Total size limit of packs to join, in bytes. Larger packs are left to garbage collection.
 const CONCAT_BYTES: u64 = 64 << 20;
 
-/// The age from which on an unfinished file belongs to nobody at work.
+/// Age from which an unfinished file no longer belongs to a running process.
 const OLD: Duration = Duration::from_secs(600);
 
-/// The files beside a pack, of the same name. The index goes first: without it there is no pack.
+/// Suffixes of a pack's files. The index is removed first, because a pack without it is ignored.
 const PARTS: [&str; 5] = ["idx", "rev", "bitmap", "mtimes", "pack"];
 
 /// A pack that may be replaced.
@@ -49,7 +47,7 @@ struct Small {
 }
 
 impl GitStorage {
-    /// Writes objects as one pack, durably. One that is not there any more is written again.
+    /// Writes objects as one durable pack. Damaged or missing loose objects are rewritten first.
     pub(super) fn write_pack(&self, objects: &[Object]) -> Result<(), StorageError> {
         if objects.is_empty() {
             return Ok(());
@@ -70,14 +68,14 @@ impl GitStorage {
         self.place_staged(&name)
     }
 
-    /// Writes a pack to [`UNFINISHED`]; returns its name.
+    /// Writes a pack to [`UNFINISHED`] and returns its name.
     fn stage(&self, pack: &mut PackBuilder<'_>) -> Result<String, StorageError> {
         self.dir.create_dir_all(format!("{UNFINISHED}/pack"))?;
         pack.write(&self.path.join(UNFINISHED).join("pack"), 0o444)?;
         Ok(format!("pack-{}", pack.name()?.unwrap_or_default()))
     }
 
-    /// Gives a staged pack its place, durably: what stands there is whole, also after a power loss.
+    /// Moves a staged pack to its final folder, synced, so that it is complete even after a power loss.
     fn place_staged(&self, name: &str) -> Result<(), StorageError> {
         let staged = self.dir.open_dir(UNFINISHED)?.open_dir("pack")?;
         let folder = self.dir.open_dir(FOLDER)?;
@@ -90,7 +88,7 @@ impl GitStorage {
         Ok(self.dir.remove_dir_all(UNFINISHED)?)
     }
 
-    /// Makes one pack of the small ones when there are many.
+    /// Joins the small packs into one if there are many packs.
     pub(super) fn join_packs(&self) -> Result<(), StorageError> {
         let mut packs = self.packs()?;
         if packs.len() <= MANY_PACKS {
@@ -118,7 +116,7 @@ impl GitStorage {
         self.forget_packs(&packs, &made)
     }
 
-    /// Makes one pack of several that hold objects twice.
+    /// Builds one pack of several that share objects.
     fn rebuild(&self, parts: &[Pack]) -> Result<String, StorageError> {
         let mut builder = self.repository()?.packbuilder()?;
         for part in parts {
@@ -132,8 +130,8 @@ impl GitStorage {
         Ok(name)
     }
 
-    /// Makes one pack of every object there is, with deltas between the revisions of a file, looks
-    /// whether all are in it, and takes the packs and files away in which they were.
+    /// Builds one pack of all objects, with deltas between the revisions of a file. Then verifies that it is
+    /// complete, and removes the packs and loose files that it replaces.
     pub(super) fn repack(&self) -> Result<(), StorageError> {
         self.forget_unfinished()?;
         let replaced = self.packs()?;
@@ -153,7 +151,7 @@ impl GitStorage {
         self.forget_all_loose(&ids.into_iter().collect())
     }
 
-    /// Writes the pack of these objects to [`UNFINISHED`] and reads each of them there.
+    /// Writes the pack of these objects to [`UNFINISHED`] and verifies each of them there.
     fn build(&self, ids: &[Oid]) -> Result<String, StorageError> {
         let mut builder = self.repository()?.packbuilder()?;
         let mut seen = HashSet::new();
@@ -174,8 +172,8 @@ impl GitStorage {
         Ok(name)
     }
 
-    /// Names each object by skill and path, so that the states of one file stand beside each other and
-    /// are kept as what differs.
+    /// Adds the objects of a history with skill and path as names, so that the versions of a file are adjacent and
+    /// become deltas.
     fn insert_history(
         &self,
         builder: &mut PackBuilder<'_>,
@@ -216,7 +214,7 @@ impl GitStorage {
         Ok(())
     }
 
-    /// The packs that nobody asked git to keep.
+    /// Returns the packs that are not marked to be kept.
     fn packs(&self) -> Result<Vec<Small>, StorageError> {
         let mut packs = Vec::new();
         for entry in self.dir.read_dir(FOLDER)? {
@@ -236,7 +234,7 @@ impl GitStorage {
         let replaced = packs.iter().filter(|pack| pack.name != but);
         let files: Vec<String> = replaced.flat_map(|pack| PARTS.map(|part| format!("{}.{part}", pack.name))).collect();
         if !files.is_empty() {
-            // It lists packs that are about to go; git makes it again.
+            // The multi-pack index lists packs that are about to be removed. git rebuilds it.
             let _absent = folder.remove_file("multi-pack-index");
         }
         for file in files {
@@ -248,7 +246,7 @@ impl GitStorage {
         Ok(())
     }
 
-    /// Removes the files of objects that a pack holds, and folders that are empty then.
+    /// Removes loose files of packed objects, and folders that become empty.
     fn forget_all_loose(&self, packed: &BTreeSet<Oid>) -> Result<(), StorageError> {
         let objects = self.dir.open_dir("objects")?;
         for folder in objects.entries()? {
@@ -266,8 +264,8 @@ impl GitStorage {
         Ok(())
     }
 
-    /// Removes what was written of packs and objects by processes that did not finish. A pack without its
-    /// index is left: it may have lost it, and be the only one that has what is in it.
+    /// Removes unfinished packs and objects of dead processes. A pack without an index is kept: it may have lost the
+    /// index and contain the only copy of its objects.
     fn forget_unfinished(&self) -> Result<(), StorageError> {
         let _absent = self.dir.remove_dir_all(UNFINISHED);
         let is_known = |part: &str| PARTS.contains(&part) || matches!(part, "keep" | "promisor");
@@ -302,7 +300,7 @@ pub(super) fn is_old(entry: &cap_std::fs::DirEntry) -> io::Result<bool> {
     Ok(entry.metadata()?.modified()?.into_std().elapsed().is_ok_and(|age| age > OLD))
 }
 
-/// Writes a pack into git's folder, durably, the index last; returns its name.
+/// Writes a pack durably into git's folder, the index last. Returns its name.
 pub(super) fn place(folder: &Dir, pack: &Pack) -> Result<String, StorageError> {
     let name = format!("pack-{}", pack.name());
     for (part, bytes) in [("pack", &pack.pack), ("idx", &pack.index)] {

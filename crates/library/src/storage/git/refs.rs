@@ -1,4 +1,4 @@
-//! Heads: the references of skills, one file each as they move, packed into one by and by.
+//! Heads: the references of skills. Each is a file when it moves, and is later packed into one file.
 
 use std::{
     collections::BTreeMap,
@@ -20,14 +20,14 @@ const PACKED: &str = "packed-refs";
 const LOCK: &str = "packed-refs.lock";
 const FIRST_LINE: &str = "# pack-refs with: peeled fully-peeled sorted ";
 
-/// The age from which on a lock of the packed references is one that a dead process left.
+/// Age from which a lock of the packed references was left by a dead process.
 const OLD_LOCK: Duration = Duration::from_secs(600);
 
-/// The packed heads as they were read last.
+/// Cache of the packed heads.
 pub(super) struct PackedHeads {
-    /// Which writing of the file they are from.
+    /// Fingerprint of the last write of the file.
     written: Written,
-    /// By skill; of several lines the first.
+    /// Heads by skill. The first of several lines for a skill counts.
     heads: BTreeMap<SkillName, Oid>,
 }
 
@@ -39,7 +39,7 @@ fn readable((name, id): (SkillName, Option<Oid>)) -> Result<(SkillName, Oid), St
 }
 
 impl GitStorage {
-    /// A skill's head. Its own file goes before the packed ones, and is read before them.
+    /// Reads a skill's head. A loose reference takes precedence over a packed one and is read first.
     pub(super) fn head_of(&self, skill: &SkillName) -> Result<Option<Oid>, StorageError> {
         match read_optional(&self.dir, &format!("{HEADS}{skill}"))? {
             Some(bytes) => readable((skill.clone(), loose_head(&bytes))).map(|(_, id)| Some(id)),
@@ -47,8 +47,7 @@ impl GitStorage {
         }
     }
 
-    /// A head of the packed ones. They are kept until the file is another one, as who goes through many skills asks for
-    /// each.
+    /// Reads a packed head. The parsed file is cached until it changes, because batches look up many skills.
     fn packed_head_of(&self, skill: &SkillName) -> Result<Option<Oid>, StorageError> {
         let written = written(&self.dir, PACKED);
         let mut kept = self.packed_heads.borrow_mut();
@@ -64,8 +63,8 @@ impl GitStorage {
         Ok(kept.as_ref().and_then(|kept| kept.heads.get(skill).copied()))
     }
 
-    /// All heads, sorted. Files of their own go before the packed ones, and are read before them: what
-    /// is packed meanwhile is then found there.
+    /// Reads all heads, sorted. Loose references take precedence over packed ones and are read first, so that a
+    /// reference packed concurrently is still found.
     pub(super) fn all_heads(&self) -> Result<Vec<(SkillName, Oid)>, StorageError> {
         self.found_heads()?.into_iter().map(readable).collect()
     }
@@ -74,13 +73,13 @@ impl GitStorage {
     pub(super) fn found_heads(&self) -> Result<Vec<(SkillName, Option<Oid>)>, StorageError> {
         let mut heads = self.loose_heads_found()?;
         heads.extend(self.packed()?.lines().filter_map(packed_head).map(|(name, id)| (name, Some(id))));
-        // The one that was read first stays first.
+        // The sort is stable, so the loose reference stays first.
         heads.sort_by(|(a, _), (b, _)| a.cmp(b));
         heads.dedup_by(|(later, _), (first, _)| later == first);
         Ok(heads)
     }
 
-    /// A head that cannot be read is damage: a skill must not disappear like that.
+    /// Reads the loose heads. An unreadable head is an error, so that a skill never disappears silently.
     pub(super) fn loose_heads(&self) -> Result<Vec<(SkillName, Oid)>, StorageError> {
         self.loose_heads_found()?.into_iter().map(readable).collect()
     }
@@ -106,8 +105,8 @@ impl GitStorage {
         String::from_utf8(bytes).map_err(|_| StorageError::Damaged("packed-refs cannot be read".to_owned()))
     }
 
-    /// Writes a reference as git does, beside it and renamed over, so that a reader finds the old or
-    /// the new one whatever stood there, and a lock that a killed process left is no obstacle.
+    /// Writes a reference like git does: to a temporary file that is renamed. A reader finds the old or the new one.
+    /// A lock left by a killed process does not prevent the write.
     pub(super) fn move_head(&self, head: &HeadChange, durable: bool) -> Result<(), StorageError> {
         let heads = open_or_create(&self.dir, HEADS)?;
         let lock = format!("{}.lock", head.skill);
@@ -126,8 +125,8 @@ impl GitStorage {
         Ok(written?)
     }
 
-    /// Moves all heads into one file, durably, and takes their own files away. Says whether it did:
-    /// not while a person's git does the same, or where the file holds what only git understands.
+    /// Moves all heads into one file, durably, and removes their loose files. Returns false without changes if git is
+    /// doing the same concurrently, or if the file has content that only git understands.
     pub(super) fn pack_heads(&self) -> Result<bool, StorageError> {
         let Some(lock) = self.lock_packed()? else { return Ok(false) };
         let packed = self.write_packed(lock);
@@ -158,7 +157,7 @@ impl GitStorage {
         }
     }
 
-    /// The heads that had files of their own, now packed.
+    /// Writes the packed file and returns the heads that were loose, or `None` if it cannot be rewritten.
     fn write_packed(&self, mut file: cap_std::fs::File) -> Result<Option<Vec<(SkillName, Oid)>>, StorageError> {
         let loose = self.loose_heads()?;
         let Some(mut lines) = lines_by_name(&self.packed()?) else { return Ok(None) };
@@ -173,7 +172,7 @@ impl GitStorage {
         Ok(Some(loose))
     }
 
-    /// Removes a head's own file under its lock, if it still says what was packed.
+    /// Removes the loose file of a head under its lock, unless it moved since it was packed.
     fn forget_loose_head(&self, name: &SkillName, id: Oid) -> Result<(), StorageError> {
         let path = format!("{HEADS}{name}");
         let lock = format!("{path}.lock");
@@ -189,7 +188,7 @@ impl GitStorage {
         Ok(self.dir.remove_file(&lock)?)
     }
 
-    /// Removes locks of references that dead processes left; the caller holds the library's lock.
+    /// Removes locks of references left by dead processes. The caller holds the library's lock.
     pub(super) fn forget_old_locks(&self) -> Result<(), StorageError> {
         let Ok(folder) = self.dir.open_dir(HEADS) else { return Ok(()) };
         for entry in folder.read_dir(".")? {
@@ -204,8 +203,8 @@ impl GitStorage {
     }
 }
 
-/// The lines of packed references by name, each with the line that says what a tag stands for; `None`
-/// where references that are not ours stand under another first line than the one we write.
+/// Groups the lines of packed references by name, each with the peeled id of a tag. Returns `None` if a file with
+/// another first line than ours has references outside of ours.
 fn lines_by_name(packed: &str) -> Option<BTreeMap<String, String>> {
     let mut lines: BTreeMap<String, String> = BTreeMap::new();
     let mut last = None;
@@ -225,7 +224,7 @@ fn lines_by_name(packed: &str) -> Option<BTreeMap<String, String>> {
     Some(lines)
 }
 
-/// What the file of a head says; `None` when that is no id.
+/// Parses the file of a loose head; `None` if it is not an id.
 fn loose_head(bytes: &[u8]) -> Option<Oid> {
     parse_id(std::str::from_utf8(bytes).ok()?.trim_end())
 }
