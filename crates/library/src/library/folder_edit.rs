@@ -73,7 +73,7 @@ pub(super) struct KnownEdit {
     at: Option<Head>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     held: Option<String>,
-    /// Frontmatter of its `SKILL.md`.
+    /// Summary of its `SKILL.md`.
     front: Front,
 }
 
@@ -104,7 +104,7 @@ impl KnownEdit {
         !self.until.as_ref().is_some_and(is_over) && self.key == checks.key(skill, library)
     }
 
-    /// Returns the list entry of the folder, with the front of its `SKILL.md` if readers get it.
+    /// Returns the list entry of the folder, with the summary of its `SKILL.md` if readers get it.
     pub fn summary(&self, skill: &SkillName, checks: &EditChecks) -> (Standing, FolderEdit, Option<Front>) {
         let standing = if self.at.is_some() { Standing::Earlier } else { Standing::Modified };
         let held = pinned(&checks.state.of(skill)).or_else(|| self.held.clone());

@@ -222,7 +222,8 @@ impl Library {
         Ok((heads, damaged))
     }
 
-    /// Checks the folders in parallel and reads those whose signature is not the cached one.
+    /// Checks the folders in parallel and reads those whose signature is not the cached one. With
+    /// `Closeness::Contents` all of them are read.
     fn see(&self, root: &Dir, skills: &[(SkillName, Box<Known>)], closeness: Closeness) -> Vec<Seen> {
         let limits = self.limits();
         in_threads(skills, |(name, known)| {
