@@ -1,4 +1,4 @@
-//! What the model of a skill costs: `cargo bench -p skillhub-skill`. No disk is touched.
+//! Benchmarks of the skill model: `cargo bench -p skillhub-skill`. They run in memory, without disk access.
 #![expect(clippy::unwrap_used, reason = "a benchmark for the desk, not for users")]
 
 use std::hint::black_box;
@@ -11,7 +11,7 @@ use skill::{
     validate::{load, validate_bundle},
 };
 
-/// A SKILL.md of 22 KB with a line for each of two sides to change.
+/// Builds a 22 KB SKILL.md with one line near the start and one near the end that vary with the arguments.
 fn skill_md(near: u32, far: u32) -> String {
     let words = "Read the table that is named first, then write each row with its heading. ".repeat(4);
     let parts: String = (0..68).map(|part| format!("## Part {part}\n\n{words}\n\n")).collect();
@@ -21,7 +21,7 @@ fn skill_md(near: u32, far: u32) -> String {
     )
 }
 
-/// That text, and `more` further files of 20 KB.
+/// Builds a bundle of [`skill_md`] and `more` further files of 20 KB each.
 fn bundle(near: u32, far: u32, more: u32) -> Bundle {
     let of = |text: String| File { bytes: text.into_bytes().into(), executable: false };
     let text = |number: u32| format!("Row {number} has a heading and a value.\n").repeat(550);

@@ -1,9 +1,11 @@
-//! [`pack`] and [`unpack`]: a [`Bundle`] as a `.skill` file, which is a zip, and back.
+//! Conversion of a [`Bundle`] to a `.skill` file (a zip archive) and back: [`pack`] and [`unpack`].
 //!
-//! What we write has one form: members sorted by path, stored, dated 1980-01-01, nothing optional; so
-//! the same files give the same bytes from every version, and git stores neighbouring releases as
-//! small differences. What we read may come from anyone and be deflated, but only if every zip reader
-//! would see the same files in it: the whole archive is refused for one doubtful member.
+//! `pack` writes one canonical form: members sorted by path, stored uncompressed, dated 1980-01-01, without optional
+//! fields. The same files therefore give the same bytes in every version, and git stores successive releases as small
+//! deltas.
+//!
+//! `unpack` reads archives from untrusted sources. Members may be deflated, but every zip reader has to see the same
+//! files: one ambiguous member refuses the whole archive.
 
 mod error;
 mod layout;
@@ -24,17 +26,17 @@ use zip::read::{ZipReadOptions, read_zipfile_from_stream_with_options};
 
 use crate::{Bundle, BundleError, File, Limits, SkillPath};
 
-/// Bytes up to which a member may be packed at any ratio: short runs of one character pack well
-/// without being a bomb, and this much for each member harms nobody.
+/// Bytes per member that are exempt from the compression ratio limit. Short runs of one character compress extremely
+/// well without being a bomb, and this size is harmless for every member at once.
 const RATIO_FREE_BYTES: u64 = 4096;
 
-/// Where macOS keeps what other systems have no place for.
+/// Folder in which macOS archives store resource forks and extended attributes.
 const MAC_FOLDER: &str = "__MACOSX/";
 
-/// Packs a skill: its files at the top of the archive, sorted by the bytes of their paths.
+/// Packs a skill, with its files at the top level of the archive, sorted by the bytes of their paths.
 ///
-/// The bundle must be within the limits of zip without its 64-bit extension (65,535 files, 4 GiB),
-/// which are far above those of [`Limits`].
+/// The bundle must be within the limits of zip without the 64-bit extension (65,535 files, 4 GiB). These are far above
+/// [`Limits`].
 #[must_use]
 pub fn pack(bundle: &Bundle) -> Vec<u8> {
     let mut archive = Vec::new();
@@ -53,16 +55,14 @@ pub fn pack(bundle: &Bundle) -> Vec<u8> {
     archive
 }
 
-/// Unpacks a skill, or refuses the whole archive.
+/// Unpacks a skill. One invalid member refuses the whole archive.
 ///
-/// When all files are in one folder with a `SKILL.md`, as when a folder was zipped, its name is taken
-/// off the paths. What macOS adds (`__MACOSX/`, `.DS_Store`) is left out. Of the modes only the
-/// executable bit is kept.
+/// If all files are in one folder with a `SKILL.md`, as in a zipped folder, the folder's name is stripped from the
+/// paths. Files added by macOS (`__MACOSX/`, `.DS_Store`) are ignored. Of each mode, only the executable bit is kept.
 ///
 /// # Errors
-/// [`ArchiveError`] when the bytes are no zip, readers could disagree about what is in it, a member is
-/// something else than a file with a path inside the skill, a limit is passed, or
-/// [`check_content`] finds what a skill may not hold.
+/// [`ArchiveError`] if the bytes are not a zip, readers could disagree about the contents, a member is not a regular
+/// file with a path inside the skill, a limit is exceeded, or [`check_content`] refuses a file.
 pub fn unpack(bytes: &[u8], limits: &Limits) -> Result<Bundle, ArchiveError> {
     let members = layout::read(bytes, limits)?;
     let named = files_of(&members, limits)?;
@@ -76,16 +76,16 @@ pub fn unpack(bytes: &[u8], limits: &Limits) -> Result<Bundle, ArchiveError> {
     Ok(bundle)
 }
 
-/// Reads the files of any zip, a document of an office program say, at their own paths.
+/// Reads the files of any zip, such as an office document, under their own paths.
 ///
 /// # Errors
-/// As [`unpack`], but whatever the files hold.
+/// As for [`unpack`], except that the content of the files is not checked.
 pub fn members(bytes: &[u8], limits: &Limits) -> Result<Vec<(SkillPath, File)>, ArchiveError> {
     let members = layout::read(bytes, limits)?;
     files_of(&members, limits)?.into_iter().map(|(path, member)| Ok((path, read_member(member)?))).collect()
 }
 
-/// The members that are files, held to the limits by what they declare.
+/// Selects the members that are files and checks their declared sizes against the limits.
 fn files_of<'a>(members: &'a [Member<'a>], limits: &Limits) -> Result<Vec<(SkillPath, &'a Member<'a>)>, ArchiveError> {
     let mut folders = Vec::new();
     let mut named = Vec::new();
@@ -102,8 +102,8 @@ fn files_of<'a>(members: &'a [Member<'a>], limits: &Limits) -> Result<Vec<(Skill
     Ok(named)
 }
 
-/// Refuses what a bundle can hold and a skill that is passed on may not: native binaries, and a second
-/// `SKILL.md` (in any case) outside `evals/`, which some hosts would load as another skill.
+/// Refuses files that a bundle may hold but a distributed skill may not: native binaries, and a second `SKILL.md` (in
+/// any case) outside `evals/`, which some hosts would load as another skill.
 ///
 /// # Errors
 /// [`ArchiveError::NativeBinary`] or [`ArchiveError::SecondSkillMd`] for the first such file.
@@ -120,7 +120,7 @@ pub fn check_content(bundle: &Bundle) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// What a member is to us.
+/// Classification of a member by its name.
 enum Kind {
     Ignored,
     Folder(SkillPath),
@@ -145,14 +145,14 @@ fn kind(member: &Member<'_>) -> Result<Kind, ArchiveError> {
     })
 }
 
-/// Whether a name leaves the skill's folder on some system, however it is spelled there.
+/// Returns whether a name leaves the skill's folder on any system, in any spelling.
 fn leaves_the_skill(name: &str) -> bool {
     let slashed = name.replace('\\', "/");
     let drive = slashed.as_bytes().get(1) == Some(&b':') && name.starts_with(|c: char| c.is_ascii_alphabetic());
     drive || slashed.starts_with(['/', '~']) || slashed.split('/').any(|segment| segment.trim() == "..")
 }
 
-/// Holds a member to being a regular file, or a folder without content, by its mode and attributes.
+/// Checks by mode and attributes that a member is a regular file, or a folder without content.
 fn check_type(member: &Member<'_>, is_folder: bool) -> Result<(), ArchiveError> {
     let regular = match member.file_type() {
         0 => true,
@@ -178,7 +178,8 @@ fn check_number(files: usize, limits: &Limits) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// Refuses by declared sizes before anything is inflated; [`read_member`] holds each member to them.
+/// Checks the declared sizes before anything is inflated. [`read_member`] later checks each member against its
+/// declaration.
 fn check_declared_sizes(named: &[(SkillPath, &Member<'_>)], limits: &Limits) -> Result<(), ArchiveError> {
     let bytes: u64 = named.iter().map(|(_, member)| u64::from(member.size)).sum();
     if bytes > limits.skill_bytes {
@@ -195,7 +196,7 @@ fn check_declared_sizes(named: &[(SkillPath, &Member<'_>)], limits: &Limits) -> 
     Ok(())
 }
 
-/// The folder that holds every file and, directly, a `SKILL.md`; `None` when there is none such.
+/// Returns the folder that holds every file and, at its top level, a `SKILL.md`.
 fn common_folder(named: &[(SkillPath, &Member<'_>)]) -> Option<String> {
     let folder = named.first()?.0.top_folder()?;
     let all_inside = named.iter().all(|(path, _)| path.top_folder() == Some(folder));
@@ -212,7 +213,7 @@ fn without_folder(path: &SkillPath, folder: Option<&str>) -> Result<SkillPath, A
     SkillPath::parse(rest).map_err(|error| ArchiveError::from_path(path.as_str(), error))
 }
 
-/// A folder that has the name of a file would make readers disagree about which of them is there.
+/// Refuses a folder with the same name as a file, since readers would disagree about which of the two exists.
 fn check_folders(folders: &[SkillPath], named: &[(SkillPath, &Member<'_>)]) -> Result<(), ArchiveError> {
     let files: BTreeMap<String, &SkillPath> = named.iter().map(|(path, _)| (path.folded(), path)).collect();
     for folder in folders {
@@ -223,7 +224,7 @@ fn check_folders(folders: &[SkillPath], named: &[(SkillPath, &Member<'_>)]) -> R
     Ok(())
 }
 
-/// The content of a member, which must be what its records declare.
+/// Reads the content of a member and checks it against the declared size and checksum.
 fn read_member(member: &Member<'_>) -> Result<File, ArchiveError> {
     let name = || member.name.to_owned();
     let bytes = match member.method {
@@ -239,10 +240,10 @@ fn read_member(member: &Member<'_>) -> Result<File, ArchiveError> {
     Ok(File { bytes: bytes.into(), executable: member.is_executable() })
 }
 
-/// Inflates a member, at most one byte more than it declares.
+/// Inflates a member, up to one byte more than its declared size.
 ///
-/// The `zip` crate is given a record of our own making and never the archive's, so that there is only
-/// one opinion about where members are and what they are called.
+/// The `zip` crate receives a record written here and never the archive's own, so that there is a single interpretation
+/// of member positions and names.
 fn inflate(member: &Member<'_>) -> Option<Vec<u8>> {
     let size = u64::from(member.size);
     let header = LocalRecord::deflated(member.packed.len(), member.size, member.crc).to_bytes();

@@ -10,23 +10,23 @@ use thiserror::Error;
 
 use crate::{Digest, Limits, SkillPath, path::fold};
 
-/// One file of a skill.
+/// Content and executable bit of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
-    /// The content as it will be installed; shared, so that copies of a bundle are cheap.
+    /// Content as installed. Shared, so that cloning a bundle is cheap.
     pub bytes: Arc<[u8]>,
-    /// Whether the executable bit is set; no other part of a mode is kept.
+    /// Executable bit. No other part of the mode is kept.
     pub executable: bool,
 }
 
 impl File {
-    /// The content as text, when it is UTF-8 without NUL.
+    /// Returns the content as text if it is UTF-8 without NUL.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok().filter(|_| memchr::memchr(0, &self.bytes).is_none())
     }
 
-    /// Whether both have the same mode and, but for CRLF against LF in text, the same content.
+    /// Returns whether both files have the same mode and the same content, ignoring CRLF against LF in text.
     #[must_use]
     pub fn same_but_line_ends(&self, other: &Self) -> bool {
         self.executable == other.executable
@@ -38,7 +38,7 @@ impl File {
     }
 }
 
-/// The lines, and whether each has an end. A `\r` that no `\n` follows is a part of its line.
+/// Yields each line with whether it is terminated. A `\r` without a following `\n` belongs to its line.
 fn lines_without_ends(text: &str) -> impl Iterator<Item = (&str, bool)> {
     text.split_inclusive('\n').map(|line| match line.strip_suffix('\n') {
         Some(line) => (line.strip_suffix('\r').unwrap_or(line), true),
@@ -46,14 +46,14 @@ fn lines_without_ends(text: &str) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
-/// A skill's files by path, within the limits of size and number, with no two paths that would be
-/// one on a file system that folds case or normal forms.
+/// Files of a skill by path, within the limits on size and number. No two paths collide on a file system that folds
+/// case or Unicode normal forms.
 ///
-/// A bundle need not hold a `SKILL.md` that is any good: [`crate::validate()`] says that.
+/// The `SKILL.md` may be missing or invalid: [`crate::validate()`] checks it.
 #[derive(Clone, Default)]
 pub struct Bundle {
     files: BTreeMap<SkillPath, File>,
-    /// Worked out when it is first asked for, and shared with copies.
+    /// Computed on first use and shared with clones.
     digest: Arc<OnceLock<Digest>>,
 }
 
@@ -71,41 +71,41 @@ impl fmt::Debug for Bundle {
     }
 }
 
-/// Why files do not make a [`Bundle`].
+/// Reason for which files do not form a [`Bundle`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BundleError {
-    /// More files than a skill may have.
+    /// The skill has too many files.
     #[error("the skill has {files} files, the limit is {limit}")]
     TooManyFiles {
-        /// Files found.
+        /// Number of files found.
         files: usize,
-        /// Files allowed.
+        /// Number of files allowed.
         limit: usize,
     },
-    /// More bytes than a skill may have.
+    /// The files are too large in total.
     #[error("the skill has {bytes} bytes, the limit is {limit}")]
     TooManyBytes {
-        /// Bytes found.
+        /// Total size found, in bytes.
         bytes: u64,
-        /// Bytes allowed.
+        /// Total size allowed, in bytes.
         limit: u64,
     },
-    /// A text file over the limit for text.
+    /// A text file exceeds the limit for text.
     #[error("{path} has {bytes} bytes, the limit for a text file is {limit}")]
     TextTooLarge {
-        /// The file.
+        /// Path of the file in the skill.
         path: SkillPath,
-        /// Bytes found.
+        /// Size found, in bytes.
         bytes: u64,
-        /// Bytes allowed.
+        /// Size allowed, in bytes.
         limit: u64,
     },
-    /// Two paths that are one after case folding or NFKC, or a file where another needs a folder.
+    /// Two paths are equal after case folding or NFKC, or one path is a file and the folder of another.
     #[error("{first} and {second} would be the same file on some systems")]
     Collision {
-        /// One path.
+        /// First path of the pair.
         first: SkillPath,
-        /// The other.
+        /// Second path of the pair.
         second: SkillPath,
     },
 }
@@ -114,7 +114,7 @@ impl Bundle {
     /// Collects files into a bundle.
     ///
     /// # Errors
-    /// [`BundleError`] when a limit is passed or two paths collide.
+    /// [`BundleError`] if a limit is exceeded or two paths collide.
     pub fn from_files(
         files: impl IntoIterator<Item = (SkillPath, File)>,
         limits: &Limits,
@@ -131,10 +131,10 @@ impl Bundle {
         Ok(bundle)
     }
 
-    /// This bundle with one file added or replaced.
+    /// Returns this bundle with one file added or replaced.
     ///
     /// # Errors
-    /// [`BundleError`] when the result passes a limit or two paths collide.
+    /// [`BundleError`] if the result exceeds a limit or two paths collide.
     pub fn with_file(mut self, path: SkillPath, file: File, limits: &Limits) -> Result<Self, BundleError> {
         self.files.insert(path, file);
         self.digest = Arc::default();
@@ -142,7 +142,7 @@ impl Bundle {
         Ok(self)
     }
 
-    /// This bundle without one file; unchanged when it has no such file.
+    /// Returns this bundle without one file, or unchanged if the file does not exist.
     #[must_use]
     pub fn without_file(mut self, path: &SkillPath) -> Self {
         self.files.remove(path);
@@ -150,66 +150,66 @@ impl Bundle {
         self
     }
 
-    /// The file at a path.
+    /// Returns the file at a path.
     #[must_use]
     pub fn get(&self, path: &SkillPath) -> Option<&File> {
         self.files.get(path)
     }
 
-    /// The text of `SKILL.md`; `None` when there is none or it is no UTF-8.
+    /// Returns the text of `SKILL.md`, or `None` if the file is missing or not UTF-8.
     #[must_use]
     pub fn skill_md(&self) -> Option<&str> {
         self.files.get(&SkillPath::skill_md()).and_then(File::text)
     }
 
-    /// All files, sorted by the bytes of their paths.
+    /// Yields all files, sorted by the bytes of their paths.
     pub fn files(&self) -> impl Iterator<Item = (&SkillPath, &File)> {
         self.files.iter()
     }
 
-    /// All paths, sorted by their bytes.
+    /// Yields all paths, sorted by their bytes.
     pub fn paths(&self) -> impl Iterator<Item = &SkillPath> {
         self.files.keys()
     }
 
-    /// The number of files.
+    /// Returns the number of files.
     #[must_use]
     pub fn len(&self) -> usize {
         self.files.len()
     }
 
-    /// Whether there is no file at all, as in the revision that a deletion leaves.
+    /// Returns whether the bundle has no files, as in the revision written by a deletion.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// The bytes of all files together.
+    /// Returns the total size of all files in bytes.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.files.values().map(|file| file.bytes.len() as u64).sum()
     }
 
-    /// The content's identity.
+    /// Returns the digest that identifies the content.
     #[must_use]
     pub fn digest(&self) -> Digest {
         *self.digest.get_or_init(|| Digest::of_bundle(self))
     }
 
-    /// Whether both hold the same files but for CRLF against LF in text files.
+    /// Returns whether both bundles hold the same files, ignoring CRLF against LF in text files.
     #[must_use]
     pub fn same_but_line_ends(&self, other: &Self) -> bool {
         self.len() == other.len()
             && self.files().zip(other.files()).all(|((p, a), (q, b))| p == q && a.same_but_line_ends(b))
     }
 
-    /// The same files with LF in place of CRLF in text files, as the other kind of checkout has them.
+    /// Returns the same files with CRLF replaced by LF in text files, as a checkout with Unix line endings has them.
     #[must_use]
     pub fn with_line_feeds(&self) -> Self {
         self.with_texts(|text| text.replace("\r\n", "\n"))
     }
 
-    /// The same files with CRLF at the end of every line of text files.
+    /// Returns the same files with CRLF at the end of every line of text files.
     #[must_use]
     pub fn with_carriage_returns(&self) -> Self {
         self.with_texts(|text| text.replace("\r\n", "\n").replace('\n', "\r\n"))
@@ -242,7 +242,7 @@ impl Bundle {
     }
 }
 
-/// Holds a set of paths to the rule that no two are one file, or a file and a folder, on any system.
+/// Checks that no two paths denote the same file, or a file and a folder, on any system.
 ///
 /// # Errors
 /// [`BundleError::Collision`] with the first such pair.
@@ -262,8 +262,7 @@ pub fn check_collisions<'a>(paths: impl Iterator<Item = &'a SkillPath>) -> Resul
     check_folder_spellings(seen.values().copied())
 }
 
-/// Two spellings of one folder (`Docs/a`, `docs/b`) become one folder on some systems and two on
-/// others.
+/// Refuses two spellings of one folder (`Docs/a`, `docs/b`), which are one folder on some systems and two on others.
 fn check_folder_spellings<'a>(paths: impl Iterator<Item = &'a SkillPath>) -> Result<(), BundleError> {
     let mut folders: BTreeMap<String, (&str, &SkillPath)> = BTreeMap::new();
     for path in paths {

@@ -1,8 +1,8 @@
-//! [`counted`]: a number with its noun, in the singular where the number is one.
+//! [`counted`]: a number with its noun in the singular or plural.
 
 use std::fmt::Display;
 
-/// `1 skill`, `2 skills`, `0 entries`: the noun is given in the singular.
+/// Formats a count with its noun: `1 skill`, `2 skills`, `0 entries`. The noun is passed in the singular.
 #[must_use]
 pub fn counted(count: impl Display, noun: &str) -> String {
     let count = count.to_string();

@@ -1,11 +1,11 @@
-//! [`BundleDiff`]: what differs between two states of a skill, by file and as a unified diff.
+//! [`BundleDiff`]: the differences between two states of a skill, by file and as a unified diff.
 //!
-//! The text is what `git diff` prints, without renames and `index` lines, and `git apply` takes it;
-//! of binary files it says only that they differ.
+//! The text has the form of `git diff` without renames and `index` lines, and `git apply` accepts it. For binary files
+//! it only states that they differ.
 //!
-//! The time is bounded: lines are compared by number, and the search of `similar` gives up the
-//! shortest answer for a good one when texts are large and unlike. What passes [`MAX_LINES`] is compared
-//! by the lines that stand once in both texts.
+//! Running time is bounded. Lines are compared as interned numbers, and `similar` trades the shortest diff for a good
+//! one on large, dissimilar texts. Beyond [`MAX_LINES`], texts are aligned by the lines that occur exactly once in
+//! both.
 
 #[cfg(test)]
 mod tests;
@@ -23,41 +23,40 @@ use crate::{
     merge::{Alignment, numbered},
 };
 
-/// Unchanged lines shown around each change, as git does.
+/// Unchanged lines of context around each change, as in git.
 const CONTEXT_LINES: usize = 3;
 
-/// Lines of both states of a skill, over all files and without what each two texts share at their start
-/// and end, that are searched for the shortest answer.
+/// Budget of lines to search for the shortest diff. It covers both states over all files, excluding the common prefix
+/// and suffix of each pair of texts.
 ///
 /// Measured: the worst texts take three seconds for a million lines.
 pub const MAX_LINES: usize = 250_000;
-/// How large the product of the line counts may be of two stretches that are compared line by line beyond
-/// that.
+/// Largest product of line counts for which two stretches are compared line by line once the budget is spent.
 const CELLS: usize = 1 << 18;
 
-/// What became of a file.
+/// Kind of change to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
-    /// Only the second state has it.
+    /// Only the second state has the file.
     Added,
-    /// Both have it, with other content or another executable bit.
+    /// Both states have the file, with different content or executable bit.
     Modified,
-    /// Only the first state has it.
+    /// Only the first state has the file.
     Removed,
 }
 
-/// One file that differs.
+/// Change to one file, with its line counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct FileChange {
-    /// Its path inside the skill.
+    /// Path of the file in the skill.
     #[serde(serialize_with = "path_as_text")]
     pub path: SkillPath,
-    /// What became of it.
+    /// Kind of change, by presence in each state.
     pub change: Change,
-    /// Lines that only the second state has; 0 for a binary file.
+    /// Lines present only in the second state. 0 for a binary file.
     pub added: usize,
-    /// Lines that only the first state has; 0 for a binary file.
+    /// Lines present only in the first state. 0 for a binary file.
     pub removed: usize,
 }
 
@@ -65,16 +64,16 @@ fn path_as_text<S: serde::Serializer>(path: &SkillPath, serializer: S) -> Result
     serializer.collect_str(path)
 }
 
-/// What differs between two states of a skill.
+/// Differences between two states of a skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BundleDiff {
-    /// The files that differ, sorted by the bytes of their paths.
+    /// Changed files, sorted by the bytes of their paths.
     pub files: Vec<FileChange>,
-    /// All of them as one unified diff; empty when nothing differs.
+    /// Unified diff of all changed files. Empty if nothing differs.
     pub text: String,
 }
 
-/// Compares two states of a skill; an empty bundle is a skill that does not exist.
+/// Compares two states of a skill. An empty bundle represents a skill that does not exist.
 #[must_use]
 pub fn diff(from: &Bundle, to: &Bundle) -> BundleDiff {
     let mut diff = BundleDiff::default();
@@ -85,15 +84,15 @@ pub fn diff(from: &Bundle, to: &Bundle) -> BundleDiff {
     diff
 }
 
-/// Compares two states of a skill file by file; files that are the same are left out.
+/// Compares two states of a skill file by file and skips unchanged files.
 pub fn diff_files<'a>(from: &'a Bundle, to: &'a Bundle) -> impl Iterator<Item = (FileChange, String)> + 'a {
     let paths: BTreeSet<&SkillPath> = from.paths().chain(to.paths()).collect();
     let mut left = MAX_LINES;
     paths.into_iter().filter_map(move |path| diff_file(path, from.get(path), to.get(path), &mut left))
 }
 
-/// The stretches of lines that two texts share, first to last: place in the old one, place in the new one, number of
-/// lines. `left` are the lines that may still be searched for the shortest answer; see [`MAX_LINES`].
+/// Returns the common stretches of two texts in order, as (index in the old text, index in the new text, number of
+/// lines). `left` is the remaining budget of lines to search for the shortest diff; see [`MAX_LINES`].
 pub fn shared_lines<'a>(old: Vec<&'a str>, new: Vec<&'a str>, left: &mut usize) -> Vec<(usize, usize, usize)> {
     let equal = |op| match op {
         DiffOp::Equal { old_index, new_index, len } => Some((old_index, new_index, len)),
@@ -102,8 +101,8 @@ pub fn shared_lines<'a>(old: Vec<&'a str>, new: Vec<&'a str>, left: &mut usize) 
     Lines::new(old, new).ops(left).into_iter().filter_map(equal).collect()
 }
 
-/// Compares one file of two states; `None` when both are the same or neither is there. `left` are the lines that
-/// may still be searched.
+/// Compares one file of two states. Returns `None` if it is unchanged or absent from both. `left` is the remaining
+/// search budget.
 fn diff_file(
     path: &SkillPath,
     from: Option<&File>,
@@ -129,12 +128,12 @@ fn diff_file(
     Some((FileChange { path: path.clone(), change, added, removed }, text))
 }
 
-/// The text of a file, of one that is not there the empty text; `None` of a binary one.
+/// Returns the text of a file: empty for a missing file, `None` for a binary one.
 fn content(file: Option<&File>) -> Option<&str> {
     file.map_or(Some(""), File::text)
 }
 
-/// The lines of git before the hunks.
+/// Formats the lines that git prints before the hunks.
 fn header(path: &SkillPath, from: Option<&File>, to: Option<&File>) -> String {
     let mode = |file: &File| if file.executable { "100755" } else { "100644" };
     let mut text = format!("diff --git a/{path} b/{path}\n");
@@ -150,8 +149,8 @@ fn header(path: &SkillPath, from: Option<&File>, to: Option<&File>) -> String {
     text
 }
 
-/// The names of the two sides. Git ends a name that has a space with a tab, so that `patch` knows
-/// where it ends.
+/// Returns the names of the two sides. Like git, it terminates a name that contains a space with a tab, so that `patch`
+/// can find its end.
 fn sides(path: &SkillPath, change: Change, tab: &str) -> (String, String) {
     let tab = if path.as_str().contains(' ') { tab } else { "" };
     let name = |side: char, there: bool| if there { format!("{side}/{path}{tab}") } else { "/dev/null".to_owned() };
@@ -173,7 +172,7 @@ fn push_binary(
     (0, 0)
 }
 
-/// Two texts by lines, each line a number that stands for its content.
+/// Two texts split into lines, with each line interned as a number.
 struct Lines<'a> {
     old: Vec<&'a str>,
     new: Vec<&'a str>,
@@ -188,7 +187,7 @@ impl<'a> Lines<'a> {
         Self { old, new, old_ids, new_ids }
     }
 
-    /// What leads from one text to the other; `left` are the lines that may still be searched.
+    /// Returns the operations that turn the old text into the new one. `left` is the remaining search budget.
     fn ops(&self, left: &mut usize) -> Vec<DiffOp> {
         let prefix = self.old_ids.iter().zip(&self.new_ids).take_while(|(a, b)| a == b).count();
         let (old, new) = (self.old_ids.get(prefix..), self.new_ids.get(prefix..));
@@ -203,7 +202,7 @@ impl<'a> Lines<'a> {
         }
     }
 
-    /// The same by the lines that stand once in both.
+    /// Returns the operations found by aligning the lines that occur exactly once in both texts.
     fn ops_by_landmarks(&self) -> Vec<DiffOp> {
         let may_mark = vec![true; self.old.len()];
         let kept = Alignment::new(&self.old_ids, &self.new_ids, &may_mark, &mut { CELLS }).kept;
@@ -224,7 +223,7 @@ impl<'a> Lines<'a> {
         ops
     }
 
-    /// The lines of one operation, each with what became of it; of a replacement the old ones first.
+    /// Yields the lines of one operation with their tags. For a replacement, the old lines come first.
     fn changes(&self, op: &DiffOp) -> impl Iterator<Item = (ChangeTag, &'a str)> {
         let (old, new) = (op.old_range(), op.new_range());
         let (tag, new) = match op {
@@ -236,7 +235,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Adds the hunks of a text file and counts its lines as (added, removed).
+/// Appends the hunks of a text file and returns its line counts as (added, removed).
 fn push_lines(
     text: &mut String,
     path: &SkillPath,

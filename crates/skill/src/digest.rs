@@ -7,29 +7,28 @@ use thiserror::Error;
 
 use crate::Bundle;
 
-/// A sha256, written `sha256:<64 hexadecimal digits>`.
+/// SHA-256 digest, written `sha256:<64 hexadecimal digits>`.
 ///
-/// Of a skill it covers the list of (path, executable bit, sha256 of the content), sorted by the
-/// bytes of the path; the framing is in `registry-index/FORMAT.md`. It does not depend on how the
-/// skill is packed.
+/// The digest of a skill covers the list of (path, executable bit, SHA-256 of the content), sorted by the bytes of the
+/// path. `registry-index/FORMAT.md` specifies the framing. It does not depend on the packaging.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
-/// The text is no [`Digest`].
+/// Text that is not a valid [`Digest`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0:?} is no digest of the form sha256:<64 hexadecimal digits>")]
 pub struct DigestError(pub String);
 
 impl Digest {
-    /// The sha256 of some bytes.
+    /// Hashes bytes with SHA-256.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest of a skill: `skillhub-digest-v1\n`, then for each file, sorted by path, the
-    /// length of the path (8 bytes, big endian), the path, one byte for the executable bit, and
-    /// the sha256 of the content.
+    /// Computes the digest of a skill. The input is `skillhub-digest-v1\n`, then for each file, sorted by path: the
+    /// length of the path (8 bytes, big endian), the path, one byte for the executable bit, and the SHA-256 of the
+    /// content.
     #[must_use]
     pub fn of_bundle(bundle: &Bundle) -> Self {
         let mut hasher = Sha256::new();
@@ -44,26 +43,26 @@ impl Digest {
         Self(hasher.finalize().into())
     }
 
-    /// The 64 hexadecimal digits without the prefix.
+    /// Returns the 64 hexadecimal digits without the prefix.
     #[must_use]
     pub fn hex(&self) -> String {
         hex(&self.0)
     }
 
-    /// The digest of these bytes, as [`Digest::as_bytes`] gives them.
+    /// Wraps 32 raw bytes, the inverse of [`Digest::as_bytes`].
     #[must_use]
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// Its 32 bytes.
+    /// Returns the 32 raw bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// Bytes as lower-case hexadecimal digits.
+/// Formats bytes as lower-case hexadecimal digits.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from(if half < 10 { b'0' + half } else { b'a' - 10 + half });

@@ -1,8 +1,8 @@
-//! [`Edit`]: one change to a skill, and [`apply`], which makes it without touching a disk.
+//! [`Edit`]: one change to a skill. [`apply`] makes it in memory.
 //!
-//! A patch is the delicate one: see [`Patch`] for what counts as a match. Each rule exists because a
-//! model that meets a dead end overwrites the whole file instead, and one that is answered "done" when
-//! the wrong place was changed never finds out.
+//! Patches have the most delicate rules: see [`Patch`] for the definition of a match. A model that cannot apply a patch
+//! tends to overwrite the whole file, and a model that gets "done" for a change in the wrong location never notices.
+//! Each rule prevents one of these.
 
 mod already;
 mod error;
@@ -20,79 +20,76 @@ pub use error::{EditError, Match, Nearest};
 
 use crate::{Bundle, File, Limits, SkillPath};
 
-/// Folders in which [`Edit::WriteFile`] may make new files; those of the Agent Skills standard and
-/// `evals`.
+/// Folders in which [`Edit::WriteFile`] may create files: those of the Agent Skills standard and `evals`.
 pub const FOLDERS_FOR_NEW_FILES: &[&str] = &["scripts", "references", "templates", "assets", "evals"];
 
-/// One change to a skill.
+/// One change to a skill, by a person or an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// Makes a new skill.
+    /// Creates a skill that does not exist yet.
     Create {
-        /// The whole `SKILL.md`.
+        /// Full text of the `SKILL.md`.
         content: String,
     },
     /// Replaces the whole `SKILL.md`.
     Edit {
-        /// The whole new `SKILL.md`.
+        /// Full text of the new `SKILL.md`.
         content: String,
     },
-    /// Replaces some text of one file.
+    /// Replaces text within one file.
     Patch(Patch),
-    /// Makes or replaces a file: a new one only in [`FOLDERS_FOR_NEW_FILES`], an old one anywhere.
+    /// Creates or replaces a file. New files are limited to [`FOLDERS_FOR_NEW_FILES`], existing ones may be anywhere.
     WriteFile {
-        /// Where.
+        /// Path of the file in the skill.
         path: SkillPath,
-        /// The whole new content.
+        /// Full new content of the file.
         bytes: Vec<u8>,
-        /// The executable bit; `None` keeps the old one, and means no for a new file.
+        /// Executable bit. `None` keeps the current one, or means not executable for a new file.
         executable: Option<bool>,
     },
     /// Removes a file other than `SKILL.md`.
     RemoveFile {
-        /// Where.
+        /// Path of the file in the skill.
         path: SkillPath,
     },
-    /// Removes every file: the skill is gone.
+    /// Removes every file, which deletes the skill.
     Delete,
 }
 
-/// A replacement of text in one file.
+/// Replacement of text in one file.
 ///
-/// Without `expected_count` and `replace_all` the text must stand in the file exactly once. When it
-/// does not stand there as given, each [`Relaxation`] is tried in turn and held to the same count.
-/// It is taken literally: that it was applied before, only the skill's history can say
-/// ([`looks_applied`], [`shows_applied`]).
+/// Without `expected_count` and `replace_all`, the text must occur in the file exactly once. If it does not occur
+/// verbatim, each [`Relaxation`] is tried in order, with the same rule on counts. A patch is always applied literally:
+/// only the skill's history can show that it was applied before ([`looks_applied`], [`shows_applied`]).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Patch {
-    /// The file, which must be text.
+    /// File to change, which must be text.
     pub path: SkillPath,
-    /// The text to look for; not empty.
+    /// Text to search for, not empty.
     pub find: String,
-    /// What to put in its place.
+    /// Text to insert in place of each match.
     pub replace: String,
-    /// How often `find` must stand in the file; all of these places are changed.
+    /// Required number of matches of `find`. All of them are replaced.
     pub expected_count: Option<usize>,
-    /// Whether every match is changed, however many there are.
+    /// True to replace every match, regardless of their number.
     pub replace_all: bool,
 }
 
-/// What a match may overlook, from the strictest on; each includes those before it.
+/// Differences that a match may ignore, strictest first. Each level includes the previous ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Relaxation {
-    /// CRLF against LF; the replacement takes the line ends of the place.
+    /// CRLF against LF. The replacement takes the line endings of the matched text.
     LineEnds,
     /// Blanks at the end of lines.
     TrailingSpace,
     /// Unicode quotes, dashes, spaces and ellipses against their ASCII forms.
     Typography,
-    /// Whole lines indented by the same amount more or less, or with tabs against spaces; the
-    /// replacement is shifted alike.
+    /// Indentation of whole lines by a constant amount, or tabs against spaces. The replacement is shifted accordingly.
     Indentation,
 }
 
 impl Relaxation {
-    /// All of them, in the order in which they are tried.
+    /// All levels, in the order in which they are tried.
     pub const ALL: [Self; 4] = [Self::LineEnds, Self::TrailingSpace, Self::Typography, Self::Indentation];
 }
 
@@ -107,23 +104,22 @@ impl fmt::Display for Relaxation {
     }
 }
 
-/// What an [`Edit`] made.
+/// Result of applying an [`Edit`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
-    /// The skill after the edit; empty after [`Edit::Delete`].
+    /// Skill after the edit. Empty after [`Edit::Delete`].
     pub bundle: Bundle,
-    /// What the caller should tell, one sentence each: a relaxation that was used, a content that was
-    /// there already.
+    /// Notes for the user, one sentence each, such as a relaxation that was needed or content that was already present.
     pub notes: Vec<String>,
-    /// The loosest reading that a patch needed.
+    /// Loosest level that a patch needed.
     pub relaxation: Option<Relaxation>,
-    /// Places in which a patch replaced its text.
+    /// Number of replacements made by a patch.
     pub places: usize,
-    /// Whether the skill differs from what it was.
+    /// True if the skill differs from its previous state.
     pub changed: bool,
 }
 
-/// Makes one edit to a skill; an empty bundle is a skill that does not exist.
+/// Applies one edit to a skill. An empty bundle represents a skill that does not exist.
 ///
 /// # Errors
 /// [`EditError`], in which case nothing was changed.
@@ -149,7 +145,7 @@ pub fn apply(edit: &Edit, bundle: &Bundle, limits: &Limits) -> Result<Applied, E
     }
 }
 
-/// This bundle with one file's content replaced.
+/// Returns this bundle with the content of one file replaced.
 fn write(
     bundle: &Bundle,
     path: SkillPath,

@@ -1,74 +1,74 @@
-//! [`Failure`]: what an error means to whoever runs a command.
+//! [`Failure`]: the meaning of an error for the user of a command.
 //!
-//! Every error enum says in one `match` of its own, behind [`Fails`], which class it belongs to, its
-//! stable code and what to do next. That is the one table of codes: who shows an error asks it.
+//! Every error enum implements [`Fails`] with one `match`, which gives the class, the stable code and the next step of
+//! each variant. These implementations are the only table of codes, and every display of errors uses them.
 
 use serde_json::{Value, json};
 
 use crate::BundleError;
 
-/// The class of a failure. The command line gives each an exit code of its own.
+/// Class of a failure. Each class has its own exit code on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FailureKind {
-    /// The system refused, or something is broken.
+    /// The system refused an operation, or something is broken.
     Failed,
-    /// The request cannot be understood.
+    /// The request cannot be parsed.
     Usage,
     /// A skill, path, archive, version or size is not valid.
     Invalid,
-    /// The scan blocks.
+    /// The scanner blocks the content.
     Blocked,
-    /// Policy or permission refuses.
+    /// A policy or permission refuses the request.
     Refused,
-    /// Something else is there already, or several things are.
+    /// The target already exists, or the name is ambiguous.
     Conflict,
-    /// There is no such thing.
+    /// The requested object does not exist.
     NotFound,
     /// A hash, digest, lock file or history differs, or a release was withdrawn.
     Integrity,
     /// A registry or the network cannot be reached.
     Unreachable,
-    /// A signal stopped it.
+    /// A signal interrupted the command.
     Interrupted,
 }
 
-/// An error seen from outside.
+/// Error as presented to a user or a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Its class.
+    /// Class, which determines the exit code.
     pub kind: FailureKind,
-    /// Its stable name, in `snake_case`.
+    /// Stable code in `snake_case`.
     pub code: &'static str,
-    /// What to do next.
+    /// Next step for the user.
     pub hint: Option<String>,
 }
 
 impl Failure {
-    /// A failure without a hint.
+    /// Returns a failure without a hint.
     #[must_use]
     pub fn new(kind: FailureKind, code: &'static str) -> Self {
         Self { kind, code, hint: None }
     }
 
-    /// The same with a hint.
+    /// Returns this failure with a hint.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// The system refused something.
+    /// Returns the failure for an I/O error of the system.
     #[must_use]
     pub fn io() -> Self {
         Self::new(FailureKind::Failed, "io")
     }
 }
 
-/// An error that knows its [`Failure`].
+/// Error that provides its [`Failure`].
 pub trait Fails: std::error::Error {
-    /// Class, code and hint.
+    /// Returns the class, code and hint.
     fn failure(&self) -> Failure;
 
-    /// What a program needs to go on: findings, problems, matches; an empty object otherwise.
+    /// Returns details for programs, such as findings, problems or matches. Empty object by default.
     fn details(&self) -> Value {
         json!({})
     }

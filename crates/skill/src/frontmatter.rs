@@ -1,8 +1,8 @@
 //! [`Frontmatter`]: the YAML between the two `---` lines of a `SKILL.md`.
 //!
-//! The only module that knows the YAML parser. Reading has two steps: [`split`] finds the block,
-//! [`read`] turns it into fields. A block that no YAML parser accepts because a value holds an
-//! unquoted colon is read a second time with such values quoted; the reading then says so.
+//! This is the only module that uses the YAML parser. Reading has two steps: [`split`] finds the block, and [`read`]
+//! parses its fields. If a block is invalid only because of unquoted colons, it is parsed again with such values
+//! quoted, and the reading records this.
 
 mod cost;
 mod fields;
@@ -14,62 +14,62 @@ pub use fields::{FaultKind, FieldFault, Frontmatter, split_tools};
 
 use crate::Limits;
 
-/// A `SKILL.md` cut into its two parts.
+/// `SKILL.md` split into frontmatter and body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Split<'a> {
-    /// The YAML text between the `---` lines; its first line is line 2 of the file.
+    /// YAML text between the `---` lines. Its first line is line 2 of the file.
     pub yaml: &'a str,
-    /// Everything after the closing line.
+    /// Text after the closing line.
     pub body: &'a str,
-    /// The line of the file, from 1, on which the body starts.
+    /// Line of the file on which the body starts, counted from 1.
     pub body_line: usize,
 }
 
-/// What [`read`] makes of a `SKILL.md`.
+/// Result of [`read`] for a `SKILL.md`.
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
-    /// The fields.
+    /// Fields parsed from the YAML block.
     pub frontmatter: Frontmatter,
-    /// The instructions.
+    /// Instructions after the frontmatter.
     pub body: &'a str,
-    /// The line of the file, from 1, on which the body starts.
+    /// Line of the file on which the body starts, counted from 1.
     pub body_line: usize,
-    /// The line, from 1, of a value that had to be quoted before any parser would read the block.
+    /// Line, from 1, of the first value that had to be quoted to make the block valid YAML.
     pub quoted_line: Option<usize>,
 }
 
-/// Why a `SKILL.md` has no readable frontmatter.
+/// Reason for which the frontmatter of a `SKILL.md` cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FrontmatterError {
     /// The first line is not `---`.
     #[error("SKILL.md must start with a line that is exactly `---`, followed by YAML and another `---` line")]
     Missing,
-    /// No second `---` line.
+    /// There is no second `---` line.
     #[error("the frontmatter is not closed: no further line is exactly `---`")]
     Unclosed,
-    /// More bytes than the parser is given.
+    /// The block exceeds the size limit of the parser.
     #[error("the frontmatter has {bytes} bytes, the limit is {limit}")]
     TooLarge {
-        /// Bytes found.
+        /// Size found, in bytes.
         bytes: usize,
-        /// Bytes allowed.
+        /// Size allowed, in bytes.
         limit: usize,
     },
-    /// The parser refused it.
+    /// The YAML parser rejected the block.
     #[error("the frontmatter is not readable YAML: {message}")]
     Yaml {
-        /// The parser's message, without its position.
+        /// Message of the parser, without its position.
         message: String,
-        /// The line of the file, from 1.
+        /// Line of the file, counted from 1.
         line: Option<usize>,
     },
-    /// Readable, but no map of keys to values.
+    /// The block is valid YAML, but not a map of keys to values.
     #[error("the frontmatter must be a map of keys to values")]
     NotAMap,
 }
 
 impl FrontmatterError {
-    /// The stable name of the rule, in `snake_case`.
+    /// Returns the stable name of the rule, in `snake_case`.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -81,7 +81,7 @@ impl FrontmatterError {
         }
     }
 
-    /// The line of the file, from 1, where one can be named.
+    /// Returns the line of the file, from 1, if it is known.
     #[must_use]
     pub fn line(&self) -> Option<usize> {
         match self {
@@ -91,8 +91,8 @@ impl FrontmatterError {
     }
 }
 
-/// Cuts a `SKILL.md` at its first two lines that are exactly `---`; a `---` inside a value does not
-/// count. A byte order mark before the first line is passed over.
+/// Splits a `SKILL.md` at its first two lines that are exactly `---`. A `---` inside a value does not count. A byte
+/// order mark before the first line is skipped.
 ///
 /// # Errors
 /// [`FrontmatterError::Missing`] or [`FrontmatterError::Unclosed`].
@@ -118,7 +118,7 @@ fn is_fence(line: &str) -> bool {
 /// Reads the frontmatter of a `SKILL.md`.
 ///
 /// # Errors
-/// [`FrontmatterError`] when there is none, it is too large, or no reading of it is YAML.
+/// [`FrontmatterError`] if it is missing, too large, or not valid YAML even after quoting.
 pub fn read<'a>(text: &'a str, limits: &Limits) -> Result<Reading<'a>, FrontmatterError> {
     let Split { yaml, body, body_line } = split(text)?;
     if yaml.len() > limits.frontmatter_bytes {
@@ -135,12 +135,13 @@ pub fn read<'a>(text: &'a str, limits: &Limits) -> Result<Reading<'a>, Frontmatt
     }
 }
 
-/// What a `SKILL.md` says under the keys that `is_wanted` by their letters and digits in lower case:
-/// `allowedtools` for `allowed-tools`, `Allowed_Tools` and every other spelling. The texts are there to be
-/// compared with those of another version; aliases are resolved, and what cannot be told apart counts.
+/// Returns the values of the keys selected by `is_wanted`, for comparison with another version.
+///
+/// Keys are normalised to their letters and digits in lower case: `allowedtools` for `allowed-tools`, `Allowed_Tools`
+/// and every other spelling. Aliases are resolved, and ambiguous keys are included.
 ///
 /// # Errors
-/// [`FrontmatterError`], as [`read`].
+/// [`FrontmatterError`], as for [`read`].
 pub fn values_of(
     text: &str,
     limits: &Limits,
@@ -156,11 +157,11 @@ pub fn values_of(
     }
 }
 
-/// Every field that the author wrote, as JSON; what JSON has no form for, such as a key that is no text, is an
-/// error.
+/// Returns every field that the author wrote, as JSON. Values without a JSON form, such as keys that are not text, are
+/// errors.
 ///
 /// # Errors
-/// [`FrontmatterError`], as [`read`].
+/// [`FrontmatterError`], as for [`read`].
 pub fn as_json(text: &str, limits: &Limits) -> Result<serde_json::Map<String, serde_json::Value>, FrontmatterError> {
     let reading = read(text, limits)?;
     let yaml = split(text)?.yaml;
@@ -170,8 +171,8 @@ pub fn as_json(text: &str, limits: &Limits) -> Result<serde_json::Map<String, se
     }
 }
 
-/// A text as a YAML scalar that reads back as the same text where it stands behind `key: `: quoted where
-/// a parser would take it for something else (`no`, `1.10`, `a: b`).
+/// Formats a text as a YAML scalar that parses back to the same text after `key: `. It is quoted if a parser would read
+/// it differently (`no`, `1.10`, `a: b`).
 #[must_use]
 pub fn scalar(text: &str) -> String {
     let as_old_boolean = matches!(text.to_ascii_lowercase().as_str(), "y" | "n" | "yes" | "no" | "on" | "off");
@@ -186,7 +187,7 @@ pub fn scalar(text: &str) -> String {
     }
 }
 
-/// A text in double quotes, with escapes for what YAML takes for line ends or does not take at all.
+/// Puts a text in double quotes and escapes the characters that YAML treats as line ends or rejects.
 fn quoted(text: &str) -> String {
     let mut scalar = String::with_capacity(text.len() + 2);
     for c in serde_json::Value::from(text).to_string().chars() {
@@ -198,7 +199,7 @@ fn quoted(text: &str) -> String {
     scalar
 }
 
-/// Whether a YAML parser takes a character as it is, and for no line end.
+/// Returns whether a YAML parser accepts a character unescaped and not as a line end.
 fn is_plain(c: char) -> bool {
     !c.is_control() && !matches!(c, '\u{A0}' | '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}')
 }

@@ -1,7 +1,7 @@
-//! [`objects_and_commas`]: what reading JSON would take, known before it is read.
+//! [`objects_and_commas`]: an estimate of the memory needed to parse a JSON text.
 
-/// Counts the objects of a text of JSON and its commas, those in texts aside. Each value but the first in a list has a
-/// comma before it, and takes many times its bytes of memory.
+/// Counts the objects of a JSON text and its commas outside strings. Each list element except the first is preceded by
+/// a comma, and takes many times its size in memory.
 #[must_use]
 pub fn objects_and_commas(json: &[u8]) -> (usize, usize) {
     let (mut objects, mut commas, mut is_text, mut is_escaped) = (0, 0, false, false);

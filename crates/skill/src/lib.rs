@@ -1,10 +1,10 @@
-//! The pure model of an Agent Skill: a folder with a `SKILL.md`, held in memory.
+//! Pure model of an Agent Skill: a folder with a `SKILL.md`, held in memory.
 //!
-//! The principal type is [`Bundle`]: a skill's files by [`SkillPath`], within [`Limits`]. Everything
-//! else reads a bundle ([`Frontmatter`], [`validate()`], [`Digest`]), makes another one from it
-//! ([`Edit`]), compares two ([`diff`]), makes one of two ([`merge`]), or turns one into bytes and back ([`archive`]).
+//! The principal type is [`Bundle`]: a skill's files by [`SkillPath`], within [`Limits`]. Everything else reads a
+//! bundle ([`Frontmatter`], [`validate()`], [`Digest`]), derives another one ([`Edit`]), compares two ([`diff`]),
+//! merges two ([`merge`]), or converts one to bytes and back ([`archive`]).
 //!
-//! Nothing here touches a disk, a clock, the environment or the network.
+//! This crate does not access the disk, the clock, the environment or the network.
 
 pub mod archive;
 mod bundle;

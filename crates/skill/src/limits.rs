@@ -1,75 +1,76 @@
-//! Every bound of skillhub in one place, each with its unit in its name.
+//! All limits of skillhub in one struct, each with its unit in its name.
 
-/// The bounds that skills, archives and requests are held to.
+/// Limits on skills, archives and requests.
 ///
-/// [`Limits::default`] is what every command uses. 512 files and 16 MiB a skill is what MCP hosts
-/// accept of a skill; 64, 1,024, 500 characters and the advice on body size come from the Agent
-/// Skills standard; the rest are our own choices.
+/// Every command uses [`Limits::default`]. 512 files and 16 MiB per skill are the limits of MCP hosts. 64, 1,024 and
+/// 500 characters and the advice on body size come from the Agent Skills standard. The remaining values are choices of
+/// this project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
-    /// Files in one skill.
+    /// Number of files in one skill.
     pub files_per_skill: usize,
-    /// Bytes of all files of one skill together.
+    /// Total size of the files of one skill, in bytes.
     pub skill_bytes: u64,
-    /// Bytes of one text file.
+    /// Size of one text file, in bytes.
     pub text_file_bytes: u64,
-    /// Characters of `SKILL.md`.
+    /// Length of `SKILL.md` in characters.
     pub skill_md_chars: usize,
-    /// Bytes between the two `---` lines; bounds the work of the YAML parser.
+    /// Bytes between the two `---` lines, which bounds the work of the YAML parser.
     pub frontmatter_bytes: usize,
-    /// Characters of a skill's name.
+    /// Length of a skill's name in characters.
     pub name_chars: usize,
-    /// Characters of a description.
+    /// Length of a description in characters.
     pub description_chars: usize,
-    /// Characters of the `compatibility` field.
+    /// Length of the `compatibility` field in characters.
     pub compatibility_chars: usize,
-    /// Advice: lines of the body of `SKILL.md`.
+    /// Advised number of lines in the body of `SKILL.md`.
     pub body_lines_advised: usize,
-    /// Advice: tokens of the body of `SKILL.md`, counted as four bytes each.
+    /// Advised number of tokens in the body of `SKILL.md`, at four bytes per token.
     pub body_tokens_advised: usize,
-    /// Segments of a path inside a skill.
+    /// Number of segments of a path inside a skill.
     pub path_segments: usize,
-    /// Bytes of one segment of a path.
+    /// Length of one path segment in bytes.
     pub path_segment_bytes: usize,
-    /// Bytes of a whole path inside a skill.
+    /// Length of a path inside a skill in bytes.
     pub path_bytes: usize,
-    /// Bytes of a packed `.skill` file.
+    /// Size of a packed `.skill` file in bytes.
     pub archive_bytes: u64,
-    /// How many times larger than its packed form one archive member may be.
+    /// Largest ratio of an archive member's size to its packed size.
     pub archive_ratio: u64,
-    /// Bytes of one `skill_manage` request.
+    /// Size of one `skill_manage` request in bytes.
     pub request_bytes: u64,
-    /// Edits in one request.
+    /// Number of edits in one request.
     pub operations_per_request: usize,
-    /// Characters of a reason, run or thread.
+    /// Length of a reason, run or thread in characters.
     pub note_chars: usize,
-    /// Proposals of one library that wait for a decision at the same time.
+    /// Number of proposals of one library that can be pending at the same time.
     pub open_proposals: usize,
-    /// Those of them that are about one skill.
+    /// Number of pending proposals for one skill.
     pub open_proposals_per_skill: usize,
-    /// Bytes of all their files: they are read whenever a change is held. The largest skill there may be
-    /// takes a third of it.
+    /// Total size of the files of all pending proposals, in bytes. They are read whenever a change is held. The largest
+    /// possible skill takes a third of this.
     pub open_proposals_bytes: u64,
-    /// Decided proposals that a collection of garbage leaves. Revisions and log have what became of all.
+    /// Number of decided proposals that garbage collection keeps. Revisions and the log record the decisions on all of
+    /// them.
     pub decided_proposals: usize,
-    /// Bytes of the files of those.
+    /// Total size of the files of decided proposals that are kept, in bytes.
     pub decided_proposals_bytes: u64,
-    /// Days after which a proposal that nobody decided about can no longer be accepted.
+    /// Days after which an undecided proposal can no longer be accepted.
     pub proposal_days: u32,
-    /// Days of a waiver whose end nobody named.
+    /// Default lifetime of a waiver in days.
     pub waiver_days: u32,
-    /// Days of the longest waiver.
+    /// Longest lifetime of a waiver in days.
     pub waiver_days_at_most: u32,
-    /// Waivers of one skill, those that have ended aside.
+    /// Number of unexpired waivers of one skill.
     pub waivers_per_skill: usize,
-    /// Bytes of `config.toml`, and of other files that a person writes.
+    /// Size of `config.toml`, and of other files written by a person, in bytes.
     pub settings_bytes: u64,
-    /// Bytes of a lock file: some 10,000 skills.
+    /// Size of a lock file in bytes, enough for some 10,000 skills.
     pub lock_file_bytes: u64,
-    /// Bytes of `state.toml` and other small files in the home: a state with three links for each skill has 290 bytes a
-    /// skill, so that this is enough for three times the skills that a lock file can name.
+    /// Size in bytes of `state.toml` and other small files in the home. A state with three links per skill takes 290
+    /// bytes per skill, so this suffices for three times the skills that a lock file can hold.
     pub state_bytes: u64,
-    /// Skills of one library of which anything is set.
+    /// Number of skills of one library that have a state entry.
     pub state_skills: usize,
     /// Bytes that git may fetch for one source.
     pub fetch_bytes: u64,

@@ -1,4 +1,4 @@
-//! Names of skills and of their owners, parsed once at the door.
+//! Names of skills and of their owners, validated on parsing.
 
 use std::{fmt, str::FromStr};
 
@@ -7,50 +7,50 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::{Limits, path::is_device_name};
 
-/// The name of a skill's folder, which is the skill's identity.
+/// Name of a skill's folder, which identifies the skill.
 ///
-/// The Agent Skills standard asks for 1-64 characters, lower-case letters, digits and hyphens, no hyphen first or
-/// last, no two together ([`SkillName::parse_standard`]). Letters of every script conform, after NFKC, as in the
-/// standard's reference library; publishing asks for ASCII besides ([`SkillName::is_publishable`]).
+/// The Agent Skills standard requires 1-64 characters: lower-case letters, digits and hyphens, with no hyphen at either
+/// end and no two in a row ([`SkillName::parse_standard`]). Letters of every script conform, after NFKC, as in the
+/// standard's reference library. Publishing also requires ASCII ([`SkillName::is_publishable`]).
 ///
-/// Skills that break these rules load all the same where their folder has them: [`SkillName::parse`] takes capitals,
-/// underscores and dots too, and 128 characters. The name is always one part of a path and of a git reference.
+/// Skills in folders that break these rules still load: [`SkillName::parse`] also accepts capitals, underscores and
+/// dots, and 128 characters. A name is always a single component of a path and of a git reference.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillName(String);
 
-/// Why a text is no [`SkillName`].
+/// Reason for which a text is not a [`SkillName`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NameError {
-    /// Nothing is left after trimming.
+    /// The name is empty after trimming.
     #[error("the name is empty")]
     Empty,
-    /// Longer than the standard's 64 characters.
+    /// The name is longer than allowed, 64 characters in the standard.
     #[error("the name has {chars} characters, the limit is {limit}")]
     TooLong {
-        /// Characters found.
+        /// Number of characters found.
         chars: usize,
-        /// Characters allowed.
+        /// Number of characters allowed.
         limit: usize,
     },
-    /// An upper-case letter.
+    /// The name contains an upper-case letter.
     #[error("the name must be lower case")]
     NotLowerCase,
-    /// A hyphen first or last.
+    /// The name starts or ends with a hyphen.
     #[error("the name must not start or end with a hyphen")]
     HyphenAtEdge,
-    /// Two hyphens together.
+    /// The name contains two hyphens in a row.
     #[error("the name must not contain two hyphens in a row")]
     DoubleHyphen,
-    /// Something other than a letter, a digit or a hyphen.
+    /// The name contains a character other than a letter, digit or hyphen.
     #[error("the name must hold only letters, digits and hyphens, not {0:?}")]
     BadCharacter(char),
 }
 
 impl SkillName {
-    /// Reads the name of a folder.
+    /// Parses the name of a folder, by the lenient rules.
     ///
     /// # Errors
-    /// Why no folder of a skill can have this name.
+    /// [`NameError`] if no skill folder can have this name.
     pub fn parse(text: &str) -> Result<Self, NameError> {
         if is_plain(text) {
             return Ok(Self(text.to_owned()));
@@ -62,10 +62,10 @@ impl SkillName {
         }
     }
 
-    /// Reads a name that conforms to the standard: of a new skill, and in registries.
+    /// Parses a name that conforms to the standard, as required of new skills and in registries.
     ///
     /// # Errors
-    /// The first rule that the text breaks; [`SkillName::faults`] lists them all.
+    /// The first rule that the text breaks. [`SkillName::faults`] lists them all.
     pub fn parse_standard(text: &str) -> Result<Self, NameError> {
         let name = Self::parse(text)?;
         match faults_of(&name.0).into_iter().next() {
@@ -74,30 +74,30 @@ impl SkillName {
         }
     }
 
-    /// Every rule that `text` breaks; empty when it is a name.
+    /// Returns every rule of the standard that `text` breaks. Empty for a valid name.
     #[must_use]
     pub fn faults(text: &str) -> Vec<NameError> {
         faults_of(&normal_form(text))
     }
 
-    /// The name as text, in NFKC.
+    /// Returns the name as text, in NFKC.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether a registry takes the name: it conforms, is ASCII, and no reserved device name of Windows.
+    /// Returns whether registries accept the name: it conforms, is ASCII, and is not a reserved device name of Windows.
     #[must_use]
     pub fn is_publishable(&self) -> bool {
         is_plain(&self.0) && !is_device_name(&self.0)
     }
 }
 
-/// Characters of the longest folder name, and its bytes, as file systems have them.
+/// Longest folder name in characters, and in bytes as limited by file systems.
 const FOLDER_CHARS: usize = 128;
 const FOLDER_BYTES: usize = 255;
 
-/// Why a folder name is not safe as one part of a path and of a git reference.
+/// Returns the reason for which a folder name is not safe as a component of a path and of a git reference.
 fn folder_fault(name: &str) -> Option<NameError> {
     let chars = name.chars().count();
     let is_known = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -120,7 +120,7 @@ fn normal_form(text: &str) -> String {
     text.trim().nfkc().collect()
 }
 
-/// Whether a text is a name in ASCII, as most are: without a fault, and its own normal form.
+/// Returns whether a text is a valid ASCII name in normal form. This is the fast path for most names.
 fn is_plain(text: &str) -> bool {
     let is_known = |byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'-');
     !text.is_empty()
@@ -169,12 +169,12 @@ impl FromStr for SkillName {
     }
 }
 
-/// Who publishes a skill: 1-39 lower-case ASCII letters, digits and single hyphens, and no
-/// reserved device name, so that it can stand as a file name on every system.
+/// Publisher of a skill: 1-39 lower-case ASCII letters, digits and single hyphens, and not a reserved device name, so
+/// that it is a valid file name on every system.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Owner(String);
 
-/// The text is no [`Owner`].
+/// Text that is not a valid [`Owner`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "{0:?} is no owner name: use 1-39 lower-case ASCII letters, digits and single hyphens, starting with a letter or digit"
@@ -182,13 +182,13 @@ pub struct Owner(String);
 pub struct OwnerError(pub String);
 
 impl Owner {
-    /// Characters of the longest owner name, as on the large forges.
+    /// Length of the longest owner name in characters, as on the large forges.
     pub const MAX_CHARS: usize = 39;
 
-    /// Reads an owner's name.
+    /// Parses an owner's name.
     ///
     /// # Errors
-    /// [`OwnerError`] when the text breaks a rule of the type.
+    /// [`OwnerError`] if the text breaks a rule of the type.
     pub fn parse(text: &str) -> Result<Self, OwnerError> {
         let well_formed = SkillName::parse(text).is_ok_and(|name| name.is_publishable() && name.as_str() == text);
         if well_formed && text.len() <= Self::MAX_CHARS {
@@ -198,7 +198,7 @@ impl Owner {
         }
     }
 
-    /// The owner's name as text.
+    /// Returns the owner's name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -211,25 +211,25 @@ impl fmt::Display for Owner {
     }
 }
 
-/// `owner/name`: what a skill is called in a registry.
+/// Full name of a skill in a registry, written `owner/name`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QualifiedName {
-    /// Who publishes it.
+    /// Publisher of the skill.
     pub owner: Owner,
-    /// The skill's own name.
+    /// Name within the owner's namespace, which conforms to the standard.
     pub name: SkillName,
 }
 
-/// Why a text is no [`QualifiedName`].
+/// Reason for which a text is not a [`QualifiedName`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum QualifiedNameError {
-    /// No single slash between two parts.
+    /// The text does not consist of two parts with a single slash between them.
     #[error("{0:?} is not of the form owner/name")]
     Form(String),
-    /// The part before the slash.
+    /// The part before the slash is not a valid owner.
     #[error(transparent)]
     Owner(#[from] OwnerError),
-    /// The part after the slash.
+    /// The part after the slash is not a valid name.
     #[error(transparent)]
     Name(#[from] NameError),
 }

@@ -1,4 +1,4 @@
-//! [`SkillPath`]: where a file stands inside a skill.
+//! [`SkillPath`]: the path of a file inside a skill.
 
 use std::{borrow::Cow, fmt, str::FromStr};
 
@@ -7,57 +7,56 @@ use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use crate::Limits;
 
-/// A path inside a skill, parsed once: relative, `/` between segments, NFC, and able to stand on
-/// every file system.
+/// Validated path inside a skill: relative, `/` between segments, NFC, and valid on every file system.
 ///
-/// No segment is empty, `.`, `..`, `.git` or `.gitmodules` in any case, ends in a dot or a space, or
-/// is a device name of Windows; no character is a NUL, a control or bidirectional character, a
-/// backslash or a colon (drive letters, NTFS streams). A `SkillPath` can therefore be joined to a
-/// folder without leaving it, also by somebody who decodes `%2e` first, however often.
+/// No segment is empty, `.`, `..`, `.git` or `.gitmodules` in any case, ends in a dot or a space, or is a device name
+/// of Windows. No character is a NUL, a control or bidirectional character, a backslash or a colon (drive letters, NTFS
+/// streams). A `SkillPath` can therefore be joined to a folder without leaving it, even after any number of percent
+/// decodings (`%2e`).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillPath(String);
 
-/// Why a text is no [`SkillPath`].
+/// Reason for which a text is not a [`SkillPath`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PathError {
-    /// Empty, or with an empty segment (`a//b`, `a/`).
+    /// The path is empty or has an empty segment (`a//b`, `a/`).
     #[error("the path {0:?} is empty or has an empty segment")]
     Empty(String),
-    /// Starts with `/` or `~`, or has a `..` segment: would leave the skill's folder.
+    /// The path would leave the skill's folder: it starts with `/` or `~`, or has a `..` segment.
     #[error("the path {0:?} leaves the skill's folder")]
     Escapes(String),
-    /// A character that some file system or reader takes for something else.
+    /// The path contains a character that some file system or reader misinterprets.
     #[error("the path {path:?} holds the character {character:?}, which is not allowed")]
     BadCharacter {
-        /// The path as given.
+        /// Path as given by the caller.
         path: String,
-        /// The first such character.
+        /// First such character in the path.
         character: char,
     },
-    /// A segment that some system reserves or rewrites.
+    /// A segment is reserved or rewritten on some system.
     #[error("the path {path:?} has the segment {segment:?}, which is reserved on some system")]
     Reserved {
-        /// The path as given.
+        /// Path as given by the caller.
         path: String,
-        /// The segment.
+        /// Reserved segment of the path.
         segment: String,
     },
-    /// Not in Unicode's NFC, so that two spellings of one name could exist.
+    /// The path is not in Unicode's NFC, so that two spellings of one name could exist.
     #[error("the path {0:?} is not in Unicode normal form C")]
     NotNormal(String),
-    /// Too long or too deep.
+    /// The path is too long or too deep.
     #[error("the path {0:?} is too long or too deep")]
     TooLong(String),
 }
 
 impl SkillPath {
-    /// The file that makes a folder a skill.
+    /// Name of the file that makes a folder a skill.
     pub const SKILL_MD: &'static str = "SKILL.md";
 
-    /// Reads a path.
+    /// Parses a path.
     ///
     /// # Errors
-    /// The rule of the type that the text breaks.
+    /// [`PathError`] with the rule of the type that the text breaks.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         check_whole(text)?;
         for segment in text.split('/') {
@@ -66,57 +65,57 @@ impl SkillPath {
         Ok(Self(text.to_owned()))
     }
 
-    /// The path of `SKILL.md`.
+    /// Returns the path of `SKILL.md`.
     #[must_use]
     pub fn skill_md() -> Self {
         Self(Self::SKILL_MD.to_owned())
     }
 
-    /// Whether this is `SKILL.md` at the top of the skill.
+    /// Returns whether this is `SKILL.md` at the top level of the skill.
     #[must_use]
     pub fn is_skill_md(&self) -> bool {
         self.0 == Self::SKILL_MD
     }
 
-    /// The path as text.
+    /// Returns the path as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The segments from the top down.
+    /// Yields the segments from the top down.
     pub fn segments(&self) -> impl Iterator<Item = &str> {
         self.0.split('/')
     }
 
-    /// The last segment.
+    /// Returns the last segment.
     #[must_use]
     pub fn file_name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
-    /// The first segment when the file stands in a folder, `scripts` of `scripts/a.py`.
+    /// Returns the first segment of a path with several, such as `scripts` in `scripts/a.py`.
     #[must_use]
     pub fn top_folder(&self) -> Option<&str> {
         self.0.split_once('/').map(|(folder, _)| folder)
     }
 
-    /// What the file name has after its last dot, in lower case; empty without one.
+    /// Returns the text after the last dot of the file name, in lower case. Empty without a dot.
     #[must_use]
     pub fn extension(&self) -> String {
         self.file_name().rsplit_once('.').map_or_else(String::new, |(_, ext)| ext.to_ascii_lowercase())
     }
 
-    /// The key under which two paths are the same on some file system: NFKC without regard to case, and
-    /// without what some of them pass over.
+    /// Returns the key under which two paths collide on some file system: NFKC, case-folded, without ignorable
+    /// characters.
     #[must_use]
     pub fn folded(&self) -> String {
         fold(&self.0)
     }
 }
 
-/// A path or folder under NFKC and full case folding: by way of the upper case, which makes `SS` of an
-/// `ß` and one letter of the two forms of sigma, as ext4 and APFS do where they ignore case.
+/// Applies NFKC and full case folding to a path. It converts to upper case on the way, which maps `ß` to `SS` and
+/// unifies the two forms of sigma, as case-insensitive ext4 and APFS do.
 pub(crate) fn fold(path: &str) -> String {
     if path.is_ascii() {
         return path.to_ascii_lowercase();
@@ -125,7 +124,7 @@ pub(crate) fn fold(path: &str) -> String {
     lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfkc().collect()
 }
 
-/// Characters without a form of their own that a file system which ignores case passes over as well.
+/// Returns whether a character is invisible and ignored by case-insensitive file systems.
 fn is_passed_over(c: char) -> bool {
     matches!(c, '\u{034F}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}' | '\u{180B}'..='\u{180F}')
         || matches!(c, '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FFA0}')
@@ -168,7 +167,7 @@ fn check_segment(path: &str, segment: &str) -> Result<(), PathError> {
     Ok(())
 }
 
-/// Refuses a segment that leads elsewhere than into a file or folder of its own.
+/// Refuses a segment that does not name a file or folder of its own.
 fn check_dots(path: &str, segment: &str) -> Result<(), PathError> {
     match segment.trim_matches(' ') {
         "" | "." => Err(PathError::Empty(path.to_owned())),
@@ -178,9 +177,9 @@ fn check_dots(path: &str, segment: &str) -> Result<(), PathError> {
     }
 }
 
-/// Refuses a segment that would lead out when `%2e` and kin are taken for characters, however often.
-/// Nothing here does that, but a server or a browser may. What only names a place inside passes, as
-/// files do that are named after the page that they were saved from.
+/// Refuses a segment that would leave the folder after any number of percent decodings (`%2e`). This crate never
+/// decodes paths, but a server or a browser may. Encoded paths that stay inside are allowed, since files saved from web
+/// pages have such names.
 fn check_decoded(path: &str, segment: &str) -> Result<(), PathError> {
     let mut now = segment.as_bytes().to_vec();
     loop {
@@ -207,11 +206,11 @@ fn is_reserved_name(segment: &str) -> bool {
     is(".git") || is(".gitmodules") || is("git~1") || ours || is_device_name(segment)
 }
 
-/// How temporary names in a library begin.
+/// Prefix of temporary names in a library.
 const OUR_PREFIX: &str = ".skillhub-";
 
-/// Control, bidirectional, zero-width and tag characters, and what separates paths, streams and
-/// drives elsewhere or is a wildcard in a shell of Windows.
+/// Returns whether a character is disallowed: control, bidirectional, zero-width and tag characters, separators of
+/// paths, streams or drives on other systems, and wildcards of the Windows shell.
 fn is_bad_character(c: char) -> bool {
     c.is_control()
         || matches!(c, '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|')
@@ -220,7 +219,8 @@ fn is_bad_character(c: char) -> bool {
         || matches!(c, '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// `CON`, `NUL`, `COM1` and kin, with or without an extension, in any case.
+/// Returns whether a segment is a device name of Windows, such as `CON`, `NUL` or `COM1`, with or without an extension,
+/// in any case.
 pub(crate) fn is_device_name(segment: &str) -> bool {
     let stem = segment.split('.').next().unwrap_or(segment).trim_end();
     if !(3..=7).contains(&stem.len()) {

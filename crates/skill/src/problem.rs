@@ -1,46 +1,47 @@
-//! [`Problem`]: one departure from the Agent Skills standard.
+//! [`Problem`]: one deviation from the Agent Skills standard.
 
 use serde::Serialize;
 
-/// How much a [`Problem`] weighs.
+/// Severity of a [`Problem`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Advice; the skill loads and may be published.
+    /// Advice. The skill loads and may be published.
     Warning,
     /// The skill is not valid.
     Error,
 }
 
-/// One departure from the standard, told so that an author can mend it.
+/// One deviation from the standard, with advice for the author.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Problem {
-    /// A stable name of the rule, in `snake_case`.
+    /// Stable name of the rule, in `snake_case`.
     pub code: &'static str,
-    /// Whether it makes the skill invalid.
+    /// Severity; an error makes the skill invalid.
     pub severity: Severity,
-    /// What is wrong and what to do.
+    /// Description of the fault and its correction.
     pub message: String,
-    /// The file, relative to the skill's folder.
+    /// File, relative to the skill's folder.
     pub path: String,
-    /// The line in that file, from 1, where one can be named.
+    /// Line in that file, from 1, if known.
     pub line: Option<usize>,
 }
 
 impl Problem {
-    /// A problem of `SKILL.md`.
+    /// Returns a problem of `SKILL.md`.
     #[must_use]
     pub fn of_skill_md(code: &'static str, severity: Severity, message: String, line: Option<usize>) -> Self {
         Self { code, severity, message, path: "SKILL.md".to_owned(), line }
     }
 
-    /// Whether the same problem, on whatever line, is among `known` ones.
+    /// Returns whether `known` contains the same problem, on any line.
     #[must_use]
     pub fn is_among(&self, known: &[Self]) -> bool {
         known.iter().any(|k| (k.code, &k.message, &k.path) == (self.code, &self.message, &self.path))
     }
 
-    /// Whether clients load a skill that has this problem and warn, as the standard's guide for them asks.
+    /// Returns whether clients load a skill with this problem and show a warning, as the standard's guide for clients
+    /// recommends.
     #[must_use]
     pub fn is_loaded_with_warning(&self) -> bool {
         matches!(
@@ -54,7 +55,7 @@ impl Problem {
         )
     }
 
-    /// Whether this makes the skill invalid.
+    /// Returns whether this makes the skill invalid.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error

@@ -1,6 +1,6 @@
-//! [`shell_word`]: a text in a command that is printed.
+//! [`shell_word`]: shell quoting for printed commands.
 
-/// A text as one word of a shell, so that a printed command can be typed as it stands.
+/// Quotes a text as one shell word, so that a printed command can be pasted unchanged.
 #[must_use]
 pub fn shell_word(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./@:+=,~%^".contains(c);

@@ -1,21 +1,21 @@
-//! [`skill_md`]: the `SKILL.md` with which an author starts, and [`placeholders`]: its lines that nobody filled in.
+//! [`skill_md`]: the initial `SKILL.md` of a new skill, and [`placeholders`]: its lines that are still unedited.
 
 use crate::frontmatter;
 
-/// The lines of the template's body that an author replaces.
+/// Lines of the template's body for the author to replace.
 const BODY: [&str; 3] = [
     "Say which tasks this skill is for, and which it is not.",
     "1. Write what to do, in the order of doing it.",
     "2. Put long material into `references/` and programs into `scripts/`, and say here when to open them.",
 ];
 
-/// The beginning of the template's description, before the skill's name.
+/// Start of the template's description, before the skill's name.
 const DESCRIPTION: &str = "TODO: say what ";
 
-/// The rest of the template's description.
+/// End of the template's description, after the skill's name.
 const WHEN: &str = "Use when TODO: name the tasks and words that should bring it up.";
 
-/// The text of a new skill. Without a description it has one to be filled in.
+/// Returns the text of a new skill. Without a description, it contains a placeholder.
 #[must_use]
 pub fn skill_md(name: &str, description: Option<&str>) -> String {
     let unwritten = format!("{DESCRIPTION}{name} does. {WHEN}");
@@ -29,7 +29,7 @@ pub fn skill_md(name: &str, description: Option<&str>) -> String {
     )
 }
 
-/// The numbers, from 1, of the lines that are as the template has them.
+/// Returns the numbers, from 1, of the lines that are unchanged from the template.
 #[must_use]
 pub fn placeholders(skill_md: &str) -> Vec<usize> {
     let is_placeholder = |line: &str| {

@@ -1,7 +1,7 @@
-//! [`validate()`]: a skill against the Agent Skills standard, all [`Problem`]s at once.
+//! [`validate()`]: a check against the Agent Skills standard that returns all [`Problem`]s at once.
 //!
-//! [`load`] is the other way to read: what a client does with skills that others wrote, which is to
-//! take whatever has a description and keep the rest as a diagnosis.
+//! [`load`] is the lenient alternative for clients that read skills of other authors: it accepts every skill with a
+//! description and returns the remaining problems as diagnostics.
 
 mod advice;
 mod fields;
@@ -12,18 +12,17 @@ use crate::{
     problem::Severity,
 };
 
-/// How a skill is held to the standard.
+/// Strictness of the validation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Strictness {
-    /// What authors meet every day: unknown keys, nested metadata and values that had to be quoted
-    /// are warnings.
+    /// Default for authors: unknown keys, nested metadata and values that had to be quoted are warnings.
     Standard,
-    /// As the standard's reference library: these are errors.
+    /// Mode of the standard's reference library, in which these are errors.
     Strict,
 }
 
 impl Strictness {
-    /// The severity of what only strict reading refuses.
+    /// Returns the severity of problems that only strict validation refuses.
     fn tolerated(self) -> Severity {
         match self {
             Self::Standard => Severity::Warning,
@@ -32,38 +31,38 @@ impl Strictness {
     }
 }
 
-/// The code of the warning about a line that is still as the template of `skillhub new` has it.
+/// Code of the warning about a line that is unchanged from the template of `skillhub new`.
 pub const TEMPLATE_LINE: &str = advice::TEMPLATE_LINE;
 
-/// What validation needs to know of a skill: no content but that of `SKILL.md`.
+/// Input of the validation. It needs no file contents except `SKILL.md` and the texts that it names.
 #[derive(Debug, Clone, Copy)]
 pub struct Listing<'a> {
-    /// The name of the folder, which the skill's name must equal; `None` where there is no folder.
+    /// Name of the folder, which the skill's name must equal. `None` if there is no folder.
     pub folder: Option<&'a str>,
-    /// The bytes of `SKILL.md`; `None` when there is none.
+    /// Bytes of `SKILL.md`. `None` if the file is missing.
     pub skill_md: Option<&'a [u8]>,
-    /// The paths of all files.
+    /// Paths of all files of the skill.
     pub paths: &'a [SkillPath],
-    /// The texts of Markdown files that `SKILL.md` names ([`named_texts`]).
+    /// Texts of the Markdown files that `SKILL.md` names ([`named_texts`]).
     pub texts: &'a [(&'a SkillPath, &'a str)],
 }
 
-/// What validation found.
+/// Result of the validation, with the skill's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Examined {
-    /// The name that the frontmatter gives, whether or not it is a good one.
+    /// Name in the frontmatter, valid or not.
     pub name: Option<String>,
     /// Every problem, errors first, then by file and line.
     pub problems: Vec<Problem>,
 }
 
-/// Holds a skill to the standard and returns every problem, errors first, then by file and line.
+/// Validates a skill against the standard and returns every problem, errors first, then by file and line.
 #[must_use]
 pub fn validate(listing: &Listing<'_>, strictness: Strictness, limits: &Limits) -> Vec<Problem> {
     examine(listing, strictness, limits).problems
 }
 
-/// [`validate()`], and the name on the way.
+/// Like [`validate()`], but also returns the name.
 #[must_use]
 pub fn examine(listing: &Listing<'_>, strictness: Strictness, limits: &Limits) -> Examined {
     let mut problems = shape(listing);
@@ -86,13 +85,13 @@ pub fn examine(listing: &Listing<'_>, strictness: Strictness, limits: &Limits) -
     Examined { name, problems }
 }
 
-/// [`validate()`] for a bundle whose folder is called `folder`.
+/// Runs [`validate()`] on a bundle whose folder is called `folder`.
 #[must_use]
 pub fn validate_bundle(bundle: &Bundle, folder: Option<&str>, strictness: Strictness, limits: &Limits) -> Vec<Problem> {
     examine_bundle(bundle, folder, strictness, limits).problems
 }
 
-/// [`examine`] for a bundle whose folder is called `folder`.
+/// Runs [`examine`] on a bundle whose folder is called `folder`.
 #[must_use]
 pub fn examine_bundle(bundle: &Bundle, folder: Option<&str>, strictness: Strictness, limits: &Limits) -> Examined {
     let paths: Vec<SkillPath> = bundle.paths().cloned().collect();
@@ -102,34 +101,34 @@ pub fn examine_bundle(bundle: &Bundle, folder: Option<&str>, strictness: Strictn
     examine(&Listing { folder, skill_md, paths: &paths, texts: &texts }, strictness, limits)
 }
 
-/// The Markdown files that a `SKILL.md` names.
+/// Returns the Markdown files that a `SKILL.md` names.
 #[must_use]
 pub fn named_texts<'a>(skill_md: &[u8], paths: &'a [SkillPath]) -> Vec<&'a SkillPath> {
     std::str::from_utf8(skill_md).map_or_else(|_| Vec::new(), |text| advice::named_texts(text, paths))
 }
 
-/// A skill as a client reads it: leniently.
+/// Skill as loaded leniently by a client.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The frontmatter's name, else the folder's.
+    /// Name in the frontmatter, or else of the folder.
     pub name: String,
-    /// The description, cut to the standard's length.
+    /// Description, cut to the length in the standard.
     pub description: String,
-    /// All fields.
+    /// All fields of the frontmatter.
     pub frontmatter: Frontmatter,
-    /// The instructions without the frontmatter.
+    /// Instructions without the frontmatter.
     pub body: String,
-    /// What departs from the standard and was passed over.
+    /// Deviations from the standard that were tolerated.
     pub problems: Vec<Problem>,
 }
 
-/// Reads a skill as the standard's guide for clients asks: a bad or missing name, a name that
-/// differs from the folder, a description that is too long, and a value with an unquoted colon are
-/// told and passed over.
+/// Loads a skill as the standard's guide for clients recommends.
+///
+/// It tolerates and reports an invalid or missing name, a name that differs from the folder, a description that is too
+/// long, and a value with an unquoted colon.
 ///
 /// # Errors
-/// The problems of a skill that cannot be used: no `SKILL.md`, no readable frontmatter, or no
-/// description.
+/// The problems of an unusable skill: no `SKILL.md`, no readable frontmatter, or no description.
 pub fn load(skill_md: &[u8], folder: &str, limits: &Limits) -> Result<Loaded, Vec<Problem>> {
     let listing = Listing { folder: Some(folder), skill_md: Some(skill_md), paths: &[], texts: &[] };
     let text = read_skill_md(&listing, limits).map_err(|problem| vec![problem])?;
@@ -191,7 +190,7 @@ fn quoted(reading: &Reading<'_>, strictness: Strictness) -> Option<Problem> {
     Some(Problem::of_skill_md("yaml_unquoted", strictness.tolerated(), message, Some(line)))
 }
 
-/// What the list of files alone shows.
+/// Returns the problems that are visible in the list of files alone.
 fn shape(listing: &Listing<'_>) -> Vec<Problem> {
     let mut problems: Vec<Problem> = listing
         .paths
@@ -212,7 +211,7 @@ fn shape(listing: &Listing<'_>) -> Vec<Problem> {
     problems
 }
 
-/// Whether a path is a `SKILL.md`, in any case, elsewhere than at the top or under `evals/`.
+/// Returns whether a path is a `SKILL.md`, in any case, in a folder other than `evals/`.
 #[must_use]
 pub fn is_second_skill_md(path: &SkillPath) -> bool {
     path.top_folder().is_some_and(|top| top != "evals") && path.file_name().eq_ignore_ascii_case(SkillPath::SKILL_MD)

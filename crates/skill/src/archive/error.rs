@@ -1,153 +1,153 @@
-//! [`ArchiveError`]: why an archive was refused.
+//! [`ArchiveError`]: the reasons for which an archive is refused.
 
 use thiserror::Error;
 
 use crate::{BundleError, PathError, SkillPath};
 
-/// Why an archive was refused as a whole.
+/// Reason for which an archive was refused as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ArchiveError {
-    /// No zip, or a cut-off one.
+    /// The bytes are not a zip, or the zip is truncated.
     #[error("the archive is not a complete zip file; get it again, or pack the skill again")]
     NotAZip,
-    /// The packed file is over its limit.
+    /// The packed file exceeds its size limit.
     #[error("the archive has {bytes} bytes, the limit is {limit}; leave out what the skill does not need")]
     TooLarge {
-        /// Bytes of the archive.
+        /// Size of the archive in bytes.
         bytes: u64,
-        /// Bytes allowed.
+        /// Largest size allowed, in bytes.
         limit: u64,
     },
-    /// More members than a skill can need, folders included.
+    /// The archive lists more members than a skill can need, folders included.
     #[error("the archive has {members} members, the limit is {limit}; leave out what the skill does not need")]
     TooManyMembers {
-        /// Members listed.
+        /// Number of members listed.
         members: usize,
-        /// Members allowed.
+        /// Number of members allowed.
         limit: usize,
     },
-    /// No file in it.
+    /// The archive contains no file.
     #[error("the archive holds no file; pack the folder that has the SKILL.md")]
     Empty,
-    /// Bytes that belong to no member, before, between or after the members.
+    /// Some bytes before, between or after the members belong to no member.
     #[error("the archive has bytes at offset {offset} that belong to no member; pack it again without additions")]
     StrayBytes {
-        /// Where they start.
+        /// Offset of the first such byte.
         offset: u64,
     },
-    /// Two members share bytes.
+    /// Two members share bytes of the archive.
     #[error("the member {member:?} overlaps another; the archive is made to deceive or damaged, get it again")]
     Overlap {
-        /// The second of the two.
+        /// Name of the second of the two members.
         member: String,
     },
-    /// The two records of a member, or two readings of its name, differ.
+    /// The two records of a member, or two spellings of its name, differ.
     #[error("the member {member:?} has records that differ in {field}; readers would disagree, pack the skill again")]
     Inconsistent {
-        /// The member.
+        /// Name of the member.
         member: String,
-        /// What differs.
+        /// Field in which they differ.
         field: &'static str,
     },
-    /// A zip feature that skillhub does not read.
+    /// A member uses a zip feature that skillhub does not support.
     #[error(
         "the member {member:?} uses {feature}, which is not read; pack the skill again with stored or deflated members"
     )]
     Unsupported {
-        /// The member.
+        /// Name of the member.
         member: String,
-        /// The feature.
+        /// Feature, as a noun phrase for the message.
         feature: String,
     },
-    /// An encrypted member.
+    /// A member is encrypted, so its content cannot be read.
     #[error("the member {member:?} is encrypted; pack the skill again without a password")]
     Encrypted {
-        /// The member.
+        /// Name of the member.
         member: String,
     },
-    /// A name that would be written outside the skill's folder.
+    /// A name would be written outside the skill's folder.
     #[error("the member {member:?} would leave the skill's folder; the archive is not to be trusted")]
     Escapes {
-        /// The member.
+        /// Name of the member.
         member: String,
     },
-    /// A name that is no path of a skill for another reason.
+    /// A name is not a valid path inside a skill, for a reason other than leaving the folder.
     #[error("the member {member:?} has a name that is not allowed: {error}; rename it")]
     BadName {
-        /// The member.
+        /// Name of the member.
         member: String,
-        /// The rule it breaks.
+        /// Path rule that the name breaks.
         error: PathError,
     },
-    /// A name in an unknown encoding.
+    /// A name is in an unknown encoding.
     #[error("a member's name is not UTF-8 ({member:?}); rename it or pack with another tool")]
     NameEncoding {
-        /// The name with marks in place of what cannot be read.
+        /// Name with replacement characters for undecodable bytes.
         member: String,
     },
-    /// A link, a device, a pipe, or a folder with content.
+    /// A member is a link, a device, a pipe, or a folder with content.
     #[error("the member {member:?} is no regular file; replace links by the files that they lead to")]
     NotRegular {
-        /// The member.
+        /// Name of the member.
         member: String,
     },
-    /// Two members that are one file on some system.
+    /// Two members name the same file on some systems.
     #[error("the members {first:?} and {second:?} would be the same file on some systems; rename one")]
     Duplicate {
-        /// One of them.
+        /// Name of the first member.
         first: String,
-        /// The other.
+        /// Name of the second member.
         second: String,
     },
-    /// A member that unpacks to far more than it takes.
+    /// A member's declared size exceeds the compression ratio limit.
     #[error(
         "the member {member:?} unpacks {packed} bytes to {size}, more than {limit} times as much; refused as a bomb"
     )]
     Bomb {
-        /// The member.
+        /// Name of the member.
         member: String,
-        /// Bytes declared.
+        /// Declared size of the content, in bytes.
         size: u64,
-        /// Bytes in the archive.
+        /// Compressed size in the archive, in bytes.
         packed: u64,
-        /// Times allowed.
+        /// Largest allowed ratio of content to compressed size.
         limit: u64,
     },
-    /// Data that cannot be inflated.
+    /// The compressed data cannot be inflated.
     #[error("the member {member:?} is damaged; get the archive again")]
     Damaged {
-        /// The member.
+        /// Name of the member.
         member: String,
     },
-    /// Content of another size than declared.
+    /// The content differs in size from the declaration.
     #[error("the member {member:?} does not have the {declared} bytes that it declares; get the archive again")]
     WrongSize {
-        /// The member.
+        /// Name of the member.
         member: String,
-        /// Bytes declared.
+        /// Declared size of the content, in bytes.
         declared: u32,
     },
-    /// Content with another checksum than declared.
+    /// The content does not match the declared checksum.
     #[error("the member {member:?} does not match its checksum; get the archive again")]
     WrongChecksum {
-        /// The member.
+        /// Name of the member.
         member: String,
     },
-    /// A program for a processor, which no scan can read.
+    /// A file is a native binary, which the scanner cannot read.
     #[error("{path} is a native binary ({format}); ship the source or install it as a package instead")]
     NativeBinary {
-        /// The file.
+        /// Path of the file in the skill.
         path: SkillPath,
-        /// Its format.
+        /// Binary format, such as `ELF`.
         format: &'static str,
     },
-    /// Another skill inside the skill.
+    /// A file is a second `SKILL.md`, which some hosts would load as another skill.
     #[error("{path} is a second SKILL.md; rename it, move it to evals/, or publish it as a skill of its own")]
     SecondSkillMd {
-        /// The file.
+        /// Path of the file in the skill.
         path: SkillPath,
     },
-    /// The files are more or larger than a skill may have.
+    /// The files exceed the limits on number or size of a bundle.
     #[error(transparent)]
     Bundle(BundleError),
 }

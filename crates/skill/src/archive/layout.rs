@@ -1,8 +1,8 @@
-//! [`read`]: the [`Member`]s of a zip of which no two readers can think differently.
+//! Parser of the zip structure: [`read`] returns [`Member`]s that every reader interprets the same way.
 //!
-//! Readers of zips find members in two ways, from the directory at the end or one after the other from
-//! the start, and hostile archives show each of them something else. So every byte must belong to
-//! exactly one record or member, and the two records of a member must say the same.
+//! Zip readers find members in two ways: from the directory at the end, or sequentially from the start. Hostile
+//! archives show different files to each. Therefore every byte must belong to exactly one record or member, and the two
+//! records of a member must agree.
 
 use super::{
     ArchiveError,
@@ -10,78 +10,79 @@ use super::{
 };
 use crate::Limits;
 
-/// Bytes of the last record without its comment.
+/// Size of the end record without its comment.
 const END_BYTES: usize = 22;
-/// Bytes of a directory record without its three texts.
+/// Size of a directory record without its three variable texts.
 const CENTRAL_BYTES: usize = 46;
-/// Bytes of the record before a member without its two texts.
+/// Size of a local record without its two variable texts.
 const LOCAL_BYTES: usize = 30;
-/// Bytes of the longest comment that the format has.
+/// Longest comment that the format can express, in bytes.
 const MAX_COMMENT_BYTES: usize = 65_535;
-/// Members allowed for each file that a skill may have: folders, and what macOS adds.
+/// Members allowed per file of a skill. The surplus covers folders and files added by macOS.
 const MEMBERS_PER_FILE: usize = 4;
 
-/// Flags for the three kinds of encryption.
+/// Flags of the three kinds of encryption.
 const ENCRYPTED: u16 = 1 | 1 << 6 | 1 << 13;
-/// Flag: sizes and checksum stand after the data.
+/// Flag: sizes and checksum follow the data in a descriptor.
 const HAS_DESCRIPTOR: u16 = 1 << 3;
-/// Flags that both records must agree on: encryption, descriptor, patch data, UTF-8.
+/// Flags on which both records must agree: encryption, descriptor, patch data, UTF-8.
 const COMPARED_FLAGS: u16 = ENCRYPTED | HAS_DESCRIPTOR | 1 << 5 | 1 << 11;
 
-/// Extra field: sizes of 64 bits.
+/// Extra field with 64-bit sizes.
 const ZIP64: u16 = 0x0001;
-/// Extra field: another spelling of the name.
+/// Extra field with another spelling of the name.
 const UNICODE_NAME: u16 = 0x7075;
 
-/// How the data of a member is packed.
+/// Compression method of a member's data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Method {
-    /// Not at all.
+    /// Uncompressed data, equal to the content.
     Stored,
-    /// As a deflate stream.
+    /// Raw deflate stream (RFC 1951).
     Deflated,
 }
 
-/// One member as its two records agree to describe it.
+/// One member, as described by both of its records.
 #[derive(Debug)]
 pub(super) struct Member<'a> {
-    /// Its name as it stands in the archive.
+    /// Name exactly as written in the archive.
     pub(super) name: &'a str,
-    /// How its data is packed.
+    /// Compression method of the data.
     pub(super) method: Method,
-    /// Its data.
+    /// Data as stored, compressed if `method` requires it.
     pub(super) packed: &'a [u8],
-    /// Bytes of its content, as declared.
+    /// Declared size of the content, in bytes.
     pub(super) size: u32,
-    /// Checksum of its content, as declared.
+    /// Declared CRC-32 of the content.
     pub(super) crc: u32,
-    /// Whether it was packed on a system with Unix modes.
+    /// True if the archive was made on a system with Unix modes.
     unix: bool,
-    /// Its mode and DOS attributes.
+    /// Unix mode in the upper half, DOS attributes in the lower.
     attributes: u32,
 }
 
 impl Member<'_> {
-    /// The type bits of its Unix mode, read from every host's archive since some readers do.
+    /// Returns the type bits of the Unix mode. They are read from archives of every host system, since some readers do
+    /// so.
     pub(super) fn file_type(&self) -> u32 {
         (self.attributes >> 16) & 0o170_000
     }
 
-    /// Whether any executable bit is set; setuid and kin are dropped with the rest of the mode.
+    /// Returns whether any executable bit is set. Setuid, setgid and the rest of the mode are ignored.
     pub(super) fn is_executable(&self) -> bool {
         self.unix && (self.attributes >> 16) & 0o111 != 0
     }
 
-    /// Whether the DOS attributes say that it is a folder.
+    /// Returns whether the DOS attributes mark a folder.
     pub(super) fn has_folder_attribute(&self) -> bool {
         self.attributes & 0x10 != 0
     }
 }
 
-/// Reads the records of an archive and checks that they describe all of it.
+/// Reads the records of an archive and checks that they account for every byte.
 ///
 /// # Errors
-/// [`ArchiveError`] for all that has to do with the form of the archive.
+/// [`ArchiveError`] for every fault in the structure of the archive.
 pub(super) fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Vec<Member<'a>>, ArchiveError> {
     let (len, limit) = (bytes.len() as u64, limits.archive_bytes);
     if len > limit {
@@ -110,7 +111,7 @@ pub(super) fn read<'a>(bytes: &'a [u8], limits: &Limits) -> Result<Vec<Member<'a
     Ok(members)
 }
 
-/// The place of the last record, whose comment must reach to the end of the archive.
+/// Finds the offset of the end record, whose comment must reach to the end of the archive.
 fn find_end(bytes: &[u8]) -> Result<usize, ArchiveError> {
     let last = bytes.len().checked_sub(END_BYTES).ok_or(ArchiveError::NotAZip)?;
     let first = last.saturating_sub(MAX_COMMENT_BYTES);
@@ -125,7 +126,7 @@ fn find_end(bytes: &[u8]) -> Result<usize, ArchiveError> {
     Err(stray.map_or(ArchiveError::NotAZip, |offset| ArchiveError::StrayBytes { offset: offset as u64 }))
 }
 
-/// The directory and what the last record says of it.
+/// Directory, with its position and member count from the end record.
 struct Directory<'a> {
     bytes: &'a [u8],
     members: usize,
@@ -171,7 +172,7 @@ impl<'a> Directory<'a> {
     }
 }
 
-/// A member's record in the directory.
+/// Record of a member in the directory.
 struct Entry<'a> {
     name: &'a str,
     method: u16,
@@ -238,7 +239,7 @@ impl<'a> Entry<'a> {
         ArchiveError::Unsupported { member: self.name.to_owned(), feature: feature.to_owned() }
     }
 
-    /// The member, and where the next one must start.
+    /// Returns the member and the offset at which the next one must start.
     fn member(&self, bytes: &'a [u8], limit: usize) -> Result<(Member<'a>, usize), ArchiveError> {
         let differs = |field| ArchiveError::Inconsistent { member: self.name.to_owned(), field };
         let start = self.check_local(bytes)?;
@@ -253,7 +254,7 @@ impl<'a> Entry<'a> {
         Ok((Member { name, method, packed, size, crc, unix, attributes }, next))
     }
 
-    /// Compares the record before the data with this one; gives where the data starts.
+    /// Compares the local record with this one and returns the offset of the data.
     fn check_local(&self, bytes: &'a [u8]) -> Result<usize, ArchiveError> {
         let differs = |field| ArchiveError::Inconsistent { member: self.name.to_owned(), field };
         let fields = Fields(bytes.get(self.offset..).unwrap_or_default());
@@ -281,7 +282,7 @@ impl<'a> Entry<'a> {
         Ok(self.offset + LOCAL_BYTES + name.len() + extra.len())
     }
 
-    /// Bytes of the record after the data, which says again what the directory says.
+    /// Returns the size of the data descriptor, which must repeat the values of the directory.
     fn descriptor_bytes(&self, bytes: &[u8], at: usize) -> Result<usize, ArchiveError> {
         if self.flags & HAS_DESCRIPTOR == 0 {
             return Ok(0);
@@ -301,12 +302,12 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Whether a free text holds what a reader could take for the last record.
+/// Returns whether a free text contains a signature that a reader could take for the end record.
 fn holds_end(text: &[u8]) -> bool {
     text.windows(END.len()).any(|window| window == END)
 }
 
-/// A member's name, which must be UTF-8 and agree with every other spelling in the extra fields.
+/// Returns a member's name, which must be UTF-8 and agree with every other spelling in the extra fields.
 fn name_of<'a>(name: &'a [u8], extra: &[u8]) -> Result<&'a str, ArchiveError> {
     let lossy = || String::from_utf8_lossy(name).into_owned();
     let differs = |field| ArchiveError::Inconsistent { member: lossy(), field };
@@ -321,7 +322,7 @@ fn has_field(extra: &[u8], id: u16) -> bool {
     extra_fields(extra).is_none_or(|fields| fields.iter().any(|(found, _)| *found == id))
 }
 
-/// The extra fields by their ids; `None` when they do not end where they are said to.
+/// Splits the extra fields by id. Returns `None` if their lengths do not add up.
 fn extra_fields(mut extra: &[u8]) -> Option<Vec<(u16, &[u8])>> {
     let mut fields = Vec::new();
     while !extra.is_empty() {
@@ -333,7 +334,7 @@ fn extra_fields(mut extra: &[u8]) -> Option<Vec<(u16, &[u8])>> {
     Some(fields)
 }
 
-/// Little-endian numbers at offsets.
+/// Reader of little-endian numbers at offsets.
 #[derive(Clone, Copy)]
 struct Fields<'a>(&'a [u8]);
 
@@ -354,7 +355,7 @@ impl<'a> Fields<'a> {
         self.chunk(at) == Some(*signature)
     }
 
-    /// The name and the extra field, whose lengths stand at `at` and which start at `start`.
+    /// Returns the name and the extra field. Their lengths are at `at`, and the name starts at `start`.
     fn texts(self, at: usize, start: usize) -> Option<(&'a [u8], &'a [u8])> {
         let name_end = start + usize::from(self.u16(at)?);
         let extra_end = name_end + usize::from(self.u16(at + 2)?);

@@ -1,12 +1,12 @@
-//! [`format_of`]: whether a file is a program for a processor.
+//! Detection of native binaries by their first bytes: [`format_of`].
 
 use crate::File;
 
-/// The least major version of a Java class file. A class file starts with the bytes of a fat Mach-O
-/// binary, and has its version where that has the number of its architectures.
+/// Lowest major version of a Java class file. A class file has the same magic bytes as a fat Mach-O binary, and its
+/// version is at the offset of the number of architectures.
 const FIRST_JAVA_VERSION: u32 = 45;
 
-/// The format of a native binary, told by how it starts; `None` of any other file.
+/// Returns the format of a native binary, recognised by its magic bytes. `None` for any other file.
 pub(super) fn format_of(file: &File) -> Option<&'static str> {
     let bytes = &file.bytes;
     match bytes.first_chunk()? {

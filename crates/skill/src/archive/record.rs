@@ -1,37 +1,36 @@
-//! The records of a zip as we write them: [`LocalRecord`], [`CentralRecord`], [`EndRecord`].
+//! Zip records as written by this crate: [`LocalRecord`], [`CentralRecord`], [`EndRecord`].
 //!
-//! Fields are little-endian; names and layout follow PKWARE's APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12
-//! and 4.3.16.
+//! Fields are little-endian. Names and layout follow PKWARE's APPNOTE.TXT 6.3, sections 4.3.7, 4.3.12 and 4.3.16.
 
-/// Starts the record before a member's data.
+/// Signature of a local record, before a member's data.
 pub(super) const LOCAL: &[u8; 4] = b"PK\x03\x04";
-/// Starts a member's record in the directory.
+/// Signature of a record in the directory.
 pub(super) const CENTRAL: &[u8; 4] = b"PK\x01\x02";
-/// Starts the last record.
+/// Signature of the end record.
 pub(super) const END: &[u8; 4] = b"PK\x05\x06";
-/// May start the record after a member's data.
+/// Optional signature of the descriptor after a member's data.
 pub(super) const DESCRIPTOR: &[u8; 4] = b"PK\x07\x08";
 
-/// Method: the data is the content.
+/// Method in which the data is the content itself.
 pub(super) const STORED: u16 = 0;
-/// Method: the data is a deflate stream.
+/// Method in which the data is a deflate stream.
 pub(super) const DEFLATED: u16 = 8;
 
-/// Flag: the name is UTF-8.
+/// Flag for names in UTF-8.
 const UTF8: u16 = 1 << 11;
-/// Version 2.0 of the format, which every reader knows.
+/// Version 2.0 of the format, supported by every reader.
 const VERSION: u16 = 20;
-/// Host system 3, Unix, so that readers heed the mode.
+/// Host system 3 (Unix), so that readers apply the mode.
 const MADE_BY: u16 = 3 << 8 | VERSION;
-/// 1980-01-01, the first date that the format has.
+/// 1980-01-01, the earliest date that the format can express.
 const DATE: u16 = 1 << 5 | 1;
 
-/// A number in a field of 32 bits; saturated, since what is packed is far smaller.
+/// Converts a number to 32 bits, saturating. Real values are far below the maximum.
 pub(super) fn fit(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// What the two records of a member share.
+/// Fields shared by the two records of a member.
 pub(super) struct LocalRecord {
     name: String,
     method: u16,
@@ -41,23 +40,23 @@ pub(super) struct LocalRecord {
 }
 
 impl LocalRecord {
-    /// The record of a stored member.
+    /// Returns the record of a stored (uncompressed) member.
     pub(super) fn stored(name: &str, bytes: &[u8]) -> Self {
         let size = fit(bytes.len());
         Self { name: name.to_owned(), method: STORED, crc: crc32(bytes), packed: size, size }
     }
 
-    /// The record of a deflated member without a name, to be inflated.
+    /// Returns a nameless record of a deflated member, for inflating it.
     pub(super) fn deflated(packed: usize, size: u32, crc: u32) -> Self {
         Self { name: String::new(), method: DEFLATED, crc, packed: fit(packed), size }
     }
 
-    /// The record before the member's data.
+    /// Encodes the local record that precedes the member's data.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         [LOCAL.as_slice(), &self.shared(), self.name.as_bytes()].concat()
     }
 
-    /// From the version needed to the length of the (empty) extra field.
+    /// Encodes the shared fields, from the required version to the length of the (empty) extra field.
     fn shared(&self) -> Vec<u8> {
         let flags = if self.name.is_ascii() { 0 } else { UTF8 };
         let mut bytes = Vec::new();
@@ -74,18 +73,18 @@ impl LocalRecord {
     }
 }
 
-/// A member's record in the directory.
+/// Record of a member in the directory.
 pub(super) struct CentralRecord {
-    /// What the record before the data says.
+    /// Fields repeated from the local record.
     pub(super) local: LocalRecord,
-    /// The Unix mode with the file type.
+    /// Unix mode, including the file type.
     pub(super) mode: u32,
-    /// Where that record starts.
+    /// Offset of the local record in the archive.
     pub(super) offset: u32,
 }
 
 impl CentralRecord {
-    /// The record, with no comment and no attributes but the mode.
+    /// Encodes the record, with no comment and no attributes other than the mode.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = [CENTRAL.as_slice(), &MADE_BY.to_le_bytes(), &self.local.shared(), &[0; 6]].concat();
         bytes.extend((self.mode << 16).to_le_bytes());
@@ -95,7 +94,7 @@ impl CentralRecord {
     }
 }
 
-/// The last record.
+/// End record, which locates the directory.
 pub(super) struct EndRecord {
     members: u16,
     directory: u32,
@@ -103,13 +102,13 @@ pub(super) struct EndRecord {
 }
 
 impl EndRecord {
-    /// The record for a directory of so many members and bytes at an offset.
+    /// Returns the record of a directory with the given number of members, size in bytes and offset.
     pub(super) fn new(members: usize, directory: usize, offset: usize) -> Self {
         let members = u16::try_from(members).unwrap_or(u16::MAX);
         Self { members, directory: fit(directory), offset: fit(offset) }
     }
 
-    /// The record, with no comment.
+    /// Encodes the record without a comment.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let members = self.members.to_le_bytes();
         let (directory, offset) = (self.directory.to_le_bytes(), self.offset.to_le_bytes());
@@ -117,7 +116,7 @@ impl EndRecord {
     }
 }
 
-/// The checksum of zip: CRC-32 with the reversed polynomial 0xEDB88320.
+/// Computes the checksum of zip: CRC-32 with the reversed polynomial 0xEDB88320.
 pub(super) fn crc32(bytes: &[u8]) -> u32 {
     let step = |crc: u32, byte: &u8| {
         let index = usize::from(crc.to_le_bytes()[0] ^ byte);

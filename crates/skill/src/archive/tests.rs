@@ -24,7 +24,7 @@ fn open(bytes: &[u8]) -> Result<Bundle, ArchiveError> {
     unpack(bytes, &Limits::default())
 }
 
-/// One member as a hostile hand may write it: what both records say, then what each says.
+/// Member with full control over its bytes: the fields shared by both records, then those of each.
 #[derive(Clone)]
 struct Raw {
     name: Vec<u8>,
@@ -70,7 +70,7 @@ fn deflated(name: &str, content: &[u8]) -> Raw {
     Raw { data: deflate(content), method: 8, ..raw(name, content) }
 }
 
-/// The deflate stream that the zip crate makes of some bytes.
+/// Compresses bytes with the `zip` crate and returns the deflate stream.
 fn deflate(content: &[u8]) -> Vec<u8> {
     let archive = written_by_zip(&[("x", content)], CompressionMethod::Deflated);
     let mut reader = ZipArchive::new(Cursor::new(archive)).unwrap();
@@ -570,7 +570,7 @@ proptest! {
         prop_assert_eq!(open(&bytes), Ok(bundle));
     }
 
-    /// A flipped byte is noticed or did not matter: never another content under the same name.
+    /// A flipped bit is detected or harmless. It never yields different content under the same name.
     #[test]
     fn a_flipped_byte_changes_no_content(bundle in any_bundle(), at in any::<prop::sample::Index>(), bit in 0..8_u8) {
         let mut bytes = pack(&bundle);

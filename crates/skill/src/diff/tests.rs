@@ -1,4 +1,4 @@
-//! What a diff says, and that `git apply` makes of it what it should.
+//! Tests of the diff text, including round trips through `git apply`.
 #![expect(clippy::disallowed_methods, reason = "tests read real skills and scratch folders")]
 
 use std::{path::Path, process::Command};
@@ -146,7 +146,7 @@ fn far_apart_changes_of_a_long_text_are_two_hunks() {
     assert_eq!((diff.text.matches("@@ -").count(), diff.files[0].added, diff.files[0].removed), (2, 2, 2));
 }
 
-/// Texts made to be slow to compare, each a megabyte.
+/// Megabyte-sized texts designed to be slow to compare.
 #[test]
 fn hostile_texts_are_compared_in_time() {
     let mut state = 1_u32;
@@ -200,7 +200,7 @@ fn read(root: &Path, folder: &Path, files: &mut Vec<(SkillPath, File)>) {
     }
 }
 
-/// What a program makes of the first state with the diff on its standard input.
+/// Applies the diff to the first state with a program that reads it from standard input.
 fn applied_by(program: &[&str], from: &Bundle, to: &Bundle) -> Option<Bundle> {
     let folder = tempfile::tempdir().unwrap();
     let patch = tempfile::NamedTempFile::new().unwrap();

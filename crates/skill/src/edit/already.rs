@@ -1,26 +1,27 @@
-//! [`Step`]: what a file's history says about a patch, so that one which is sent again changes nothing.
+//! Detection of patches that were applied before, from the [`Step`]s of a file's history, so that a repeated patch
+//! changes nothing.
 //!
-//! That the replacement stands in a file proves nothing: it may stand there for other reasons, and an
-//! answer "already applied" would hide that the patch failed. So the caller looks where
-//! [`looks_applied`] says that it may have been, and asks the file's earlier texts whether it was.
+//! The presence of the replacement in the file proves nothing: it may have another origin, and the answer "already
+//! applied" would hide that the patch failed. The caller therefore first checks [`looks_applied`] and then looks for
+//! evidence in the earlier texts of the file.
 
 use std::collections::BTreeSet;
 
 use super::{Patch, patch};
 use crate::{Bundle, Limits};
 
-/// A change of one file between two texts of its history, the older and the newer one.
+/// Change of one file between two consecutive texts of its history.
 #[derive(Debug, Clone, Copy)]
 pub struct Step<'a> {
-    /// The text before.
+    /// Text before the change.
     pub before: &'a str,
-    /// The text that came next.
+    /// Text after the change.
     pub after: &'a str,
 }
 
-/// Whether a skill is as a patch would leave it: the lines of its replacement stand in the file, and
-/// its text nowhere, or only inside the replacement. Only the file's history can say whether the patch
-/// was really applied.
+/// Returns whether a skill has the form that a patch would leave: the file contains the lines of the replacement, and
+/// the searched text is absent or only inside the replacement. Only the file's history can prove that the patch was
+/// applied.
 #[must_use]
 pub fn looks_applied(patch: &Patch, bundle: &Bundle) -> bool {
     let Some(text) = bundle.get(&patch.path).and_then(|file| file.text()) else { return false };
@@ -29,9 +30,11 @@ pub fn looks_applied(patch: &Patch, bundle: &Bundle) -> bool {
         && patch::stands_replaced(patch, text)
 }
 
-/// Whether a step of a file's history shows that a patch, which [`looks_applied`] to the file as it is
-/// now, was applied: it makes of the text before just the one after; or it can be applied to the text
-/// before, and all that it would have made of that stands in the file now.
+/// Returns whether a step of a file's history proves that a patch was applied. The patch must satisfy [`looks_applied`]
+/// for the current text.
+///
+/// There are two proofs: the patch turns the older text into exactly the newer one, or the patch applies to the older
+/// text and everything that it would insert is in the current text.
 #[must_use]
 pub fn shows_applied(patch: &Patch, step: Step<'_>, now: &str, limits: &Limits) -> bool {
     let Ok(Some(plan)) = patch::find_plan(patch, step.before, limits) else { return false };
@@ -50,8 +53,7 @@ pub fn shows_applied(patch: &Patch, step: Step<'_>, now: &str, limits: &Limits) 
         && none_left(patch, &now)
 }
 
-/// Whether several patches of one file, one after the other, make of the text before just the one
-/// after.
+/// Returns whether several patches of one file, applied in order, turn the older text into exactly the newer one.
 #[must_use]
 pub fn lead_to(patches: &[&Patch], step: Step<'_>, limits: &Limits) -> bool {
     let next = |text: String, patch: &&Patch| patch::find_plan(patch, &text, limits).ok()?.map(|plan| plan.text);
@@ -63,13 +65,13 @@ fn with_plain_ends(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// At least four characters that are no blanks, among them a letter or digit.
+/// Returns whether a line is distinctive: at least four non-blank characters, among them a letter or digit.
 fn tells_something(line: &str) -> bool {
     line.chars().filter(|c| !c.is_whitespace()).nth(3).is_some() && line.chars().any(char::is_alphanumeric)
 }
 
-/// Whether no line that the patch was to take away stands in the text: one that is there in part has
-/// not been replaced.
+/// Returns whether the text contains none of the lines that the patch removes. A partly present text has not been
+/// replaced.
 fn none_left(patch: &Patch, text: &str) -> bool {
     let kept: BTreeSet<&str> = patch.replace.lines().map(str::trim).collect();
     let mut taken =

@@ -1,4 +1,4 @@
-//! [`EditError`]: why an edit was not made, and where its text almost stands.
+//! [`EditError`]: the reasons for which an edit is refused, with the nearest matches of its text.
 
 use std::fmt::Write as _;
 
@@ -7,119 +7,119 @@ use thiserror::Error;
 
 use crate::{BundleError, SkillPath};
 
-/// A place in a file where the text of a patch stands.
+/// Position in a file that matches the text of a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Match {
-    /// The line in which it starts, from 1.
+    /// Line on which the match starts, counted from 1.
     pub line: usize,
-    /// That line, cut to [`Match::MAX_CHARS`] characters.
+    /// Content of that line, cut to [`Match::MAX_CHARS`] characters.
     pub text: String,
 }
 
 impl Match {
-    /// How many places an error lists; it tells the full number beside them.
+    /// Largest number of matches listed in an error. The full count is given separately.
     pub const MAX_LISTED: usize = 20;
-    /// How many characters of a line are shown.
+    /// Largest number of characters shown of a line.
     pub const MAX_CHARS: usize = 200;
 }
 
-/// A place in a file that resembles the text of a patch.
+/// Position in a file that resembles the text of a patch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Nearest {
-    /// The first of its lines, from 1.
+    /// First line of the position, counted from 1.
     pub line: usize,
-    /// As many lines as the patch looks for, as they stand in the file; long ones are cut.
+    /// Excerpt of the file with as many lines as the searched text. Long lines are cut.
     pub text: String,
-    /// How much of the wanted text is found there, in percent.
+    /// Share of the searched text that was found here, in percent.
     pub similarity: u8,
 }
 
-/// Why an [`Edit`](super::Edit) was not made.
+/// Reason for which an [`Edit`](super::Edit) was not made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EditError {
-    /// The skill to create is there.
+    /// The skill to create already exists.
     #[error("the skill exists already; use edit or patch to change it")]
     Exists,
-    /// The skill to change is not there.
+    /// The skill to change does not exist.
     #[error("there is no such skill; use create to make it")]
     NotFound,
-    /// The file to patch or remove is not there.
+    /// The file to patch or remove does not exist.
     #[error("the skill has no file {path}{}", list_paths(nearest))]
     FileNotFound {
-        /// The file asked for.
+        /// Path that was requested.
         path: SkillPath,
-        /// Files with a similar name, best first.
+        /// Existing files with a similar path, best match first.
         nearest: Vec<SkillPath>,
     },
-    /// The file to patch is no UTF-8 text.
+    /// The file to patch is not UTF-8 text.
     #[error("{path} is not text and cannot be patched; use write_file to replace it")]
     NotText {
-        /// The file.
+        /// Path of the file in the skill.
         path: SkillPath,
     },
-    /// The patch looks for nothing.
+    /// The searched text of the patch is empty.
     #[error("find is empty; give the text to replace, or use edit or write_file for the whole file")]
     EmptyFind,
-    /// The patch wants no match.
+    /// The patch expects zero matches, so it would change nothing.
     #[error("expected_count is 0; leave it out or give the number of matches to replace")]
     ZeroCount,
-    /// The text stands in several places.
+    /// The text occurs several times, and the patch allows one match.
     #[error(
         "the text stands in {found} places in {path} ({}); add surrounding lines to find, or give expected_count or replace_all",
         list_lines(matches, *found)
     )]
     AmbiguousMatch {
-        /// The file.
+        /// Path of the file in the skill.
         path: SkillPath,
-        /// How many places there are.
+        /// Total number of matches.
         found: usize,
-        /// The first of them.
+        /// First matches, at most [`Match::MAX_LISTED`].
         matches: Vec<Match>,
     },
-    /// The text stands in more or fewer places than the patch says.
+    /// The number of matches differs from the number that the patch expects.
     #[error(
         "the text was found in {} in {path} ({}), not {expected}; correct expected_count or find",
         crate::counted(*found, "place"),
         list_lines(matches, *found)
     )]
     CountMismatch {
-        /// The file.
+        /// Path of the file in the skill.
         path: SkillPath,
-        /// How many places the patch expects.
+        /// Number of matches that the patch expects.
         expected: usize,
-        /// How many there are.
+        /// Total number of matches found.
         found: usize,
-        /// The first of them.
+        /// First matches, at most [`Match::MAX_LISTED`].
         matches: Vec<Match>,
     },
-    /// The text stands nowhere.
+    /// The text does not occur in the file.
     #[error("the text is not in {path}; {}", list_nearest(nearest))]
     NoMatch {
-        /// The file.
+        /// Path of the file in the skill.
         path: SkillPath,
-        /// At most three places that resemble it, best first.
+        /// Up to three similar excerpts, best match first.
         nearest: Vec<Nearest>,
     },
-    /// A new file outside the folders for support files.
+    /// The new file is outside the folders for support files.
     #[error("{path} is no place for a new file; put it under one of: {}", allowed.join(", "))]
     FolderNotAllowed {
-        /// The file asked for.
+        /// Path that was requested.
         path: SkillPath,
-        /// Folders that may be used.
+        /// Folders in which new files are allowed.
         allowed: &'static [&'static str],
     },
-    /// `SKILL.md` cannot be removed alone.
+    /// `SKILL.md` cannot be removed on its own.
     #[error("a skill cannot be without SKILL.md; use delete to remove the whole skill")]
     RemovesSkillMd,
-    /// `SKILL.md` would pass its limit.
+    /// `SKILL.md` would exceed its size limit.
     #[error("SKILL.md would have {chars} characters, the limit is {limit}; move parts to files under references/")]
     TooLarge {
-        /// Characters of the result.
+        /// Length of the result in characters.
         chars: usize,
-        /// Characters allowed.
+        /// Largest length allowed, in characters.
         limit: usize,
     },
-    /// The result is no bundle.
+    /// The result exceeds a limit of bundles or has colliding paths.
     #[error(transparent)]
     Bundle(#[from] BundleError),
 }

@@ -1,28 +1,28 @@
-//! [`Shift`]: the difference in indentation between the text of a patch and a place in the file.
+//! [`Shift`]: the difference in indentation between the text of a patch and its match in the file.
 
 use super::normal::indent_of;
 
-/// How to turn the indentation of the patch into that of the file.
+/// Conversion from the indentation of the patch to that of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Shift {
-    /// The file has this much more at the start of each line.
+    /// Text that the file has in addition at the start of each line.
     More(String),
-    /// The file has this much less.
+    /// Text that the file lacks at the start of each line.
     Less(String),
-    /// Tabs against spaces, perhaps moved as well.
+    /// Tabs against spaces, possibly with a shift by some columns.
     Columns {
-        /// Columns that a tab stands for.
+        /// Width of a tab in columns.
         tab: usize,
-        /// Columns that the file has more.
+        /// Columns to add. Negative if the file has fewer.
         more: isize,
-        /// Whether the file indents with tabs.
+        /// True if the file indents with tabs.
         tabs: bool,
     },
 }
 
 impl Shift {
-    /// The one shift that fits all lines which are not blank; `None` when they differ among
-    /// themselves. Both texts have the same number of lines.
+    /// Returns the single shift that fits every non-blank line, or `None` if the lines differ by different amounts.
+    /// Both texts must have the same number of lines.
     pub(super) fn between(find: &str, place: &str) -> Option<Self> {
         let pairs: Vec<(&str, &str)> = find
             .lines()
@@ -57,8 +57,8 @@ impl Shift {
         })
     }
 
-    /// The replacement as it must be indented in the file; `None` when a line has too little to take
-    /// away from.
+    /// Returns the replacement with the indentation of the file, or `None` if a line has less indentation than has to
+    /// be removed.
     pub(super) fn apply(&self, replace: &str) -> Option<String> {
         let mut text = String::with_capacity(replace.len());
         for line in replace.split_inclusive('\n') {
@@ -86,7 +86,7 @@ impl Shift {
     }
 }
 
-/// How far an indentation reaches; texts are far below `isize::MAX` columns.
+/// Returns the width of an indentation in columns. Texts are far below `isize::MAX` columns.
 fn columns_of(indent: &str, tab: usize) -> isize {
     let columns: usize = indent.bytes().map(|byte| if byte == b'\t' { tab } else { 1 }).sum();
     isize::try_from(columns).unwrap_or(isize::MAX)

@@ -1,24 +1,24 @@
-//! The places and files that resemble what an edit asked for, found in bounded time.
+//! Suggestions for failed edits: similar excerpts and similar paths, found in bounded time.
 
 use std::cmp::Reverse;
 
 use super::{Match, Nearest};
 use crate::{Bundle, SkillPath};
 
-/// Places that an error names.
+/// Largest number of suggestions in an error.
 const MAX_PLACES: usize = 3;
-/// Lines of a file that are looked at, blank ones aside.
+/// Non-blank lines of a file to examine.
 const MAX_LINES: usize = 20_000;
-/// Lines of a file that are weighed closely, chosen by their [`Sketch`].
+/// Lines of a file to compare in detail, preselected by their [`Sketch`].
 const MAX_CANDIDATES: usize = 100;
-/// Lines of the wanted text that are weighed at each of them.
+/// Lines of the searched text to compare at each candidate.
 const MAX_WINDOW_LINES: usize = 12;
-/// Bytes of a line that are weighed.
+/// Bytes of a line to compare.
 const MAX_LINE_BYTES: usize = 400;
-/// Percent below which a place is not worth naming.
+/// Lowest similarity, in percent, of a suggestion.
 const MIN_SIMILARITY: u8 = 40;
 
-/// The places of a text that resemble `find` most, best first.
+/// Returns the positions in a text that are most similar to `find`, best first.
 pub(super) fn places(find: &str, text: &str) -> Vec<Nearest> {
     let wanted: Vec<&str> = find.trim_matches(['\n', '\r']).lines().take(MAX_WINDOW_LINES).collect();
     let Some((anchor, line)) = wanted.iter().enumerate().max_by_key(|(at, line)| (line.trim().len(), Reverse(*at)))
@@ -47,7 +47,7 @@ fn show(lines: &[&str], start: usize, height: usize) -> String {
     cut.join("\n")
 }
 
-/// The lines that share most with the anchor by a cheap measure.
+/// Preselects the lines that share most with the anchor, by comparing sketches.
 fn candidates(anchor: &str, lines: &[&str]) -> Vec<usize> {
     let wanted = Sketch::of(anchor);
     let mut scored: Vec<(Reverse<u32>, usize)> = lines
@@ -65,7 +65,7 @@ fn candidates(anchor: &str, lines: &[&str]) -> Vec<usize> {
     scored.into_iter().map(|(_, at)| at).collect()
 }
 
-/// A set of hashed pairs of neighbouring bytes.
+/// Set of hashed pairs of neighbouring bytes, as a 256-bit Bloom filter.
 struct Sketch([u64; 4]);
 
 impl Sketch {
@@ -87,7 +87,7 @@ impl Sketch {
         Self(bits)
     }
 
-    /// How much of this is in the other; what the other has beyond counts against it a little.
+    /// Scores the overlap with another sketch. Bits that only the other sketch has reduce the score slightly.
     fn shared_with(&self, other: &Self) -> u32 {
         let pairs = || self.0.iter().zip(&other.0);
         let shared: u32 = pairs().map(|(a, b)| (a & b).count_ones()).sum();
@@ -96,7 +96,7 @@ impl Sketch {
     }
 }
 
-/// The mean similarity of the wanted lines to those from `start` on, weighted by length, in percent.
+/// Returns the mean similarity, in percent, of the searched lines to those from `start` on, weighted by line length.
 fn window_similarity(wanted: &[&str], lines: &[&str], start: usize) -> u8 {
     let (mut sum, mut weights) = (0_usize, 0_usize);
     for (offset, line) in wanted.iter().enumerate() {
@@ -108,9 +108,9 @@ fn window_similarity(wanted: &[&str], lines: &[&str], start: usize) -> u8 {
     u8::try_from(sum.checked_div(weights).unwrap_or(0)).unwrap_or(100)
 }
 
-/// How alike two lines are by their pairs of neighbouring bytes, in percent.
+/// Returns the similarity of two lines in percent, from their pairs of neighbouring bytes.
 ///
-/// A `part` of a line need not be like the rest of it.
+/// If `part` is set, the wanted text may match a part of the line, and the rest of the line does not reduce the score.
 fn similarity(wanted: &str, line: &str, part: bool) -> usize {
     let (wanted, line) = (pairs(wanted), pairs(line));
     let (mut shared, mut at) = (0_usize, 0);
@@ -136,7 +136,7 @@ fn pairs(line: &str) -> Vec<u16> {
     pairs
 }
 
-/// The files whose paths resemble a path that the skill does not have, best first.
+/// Returns the files whose paths are most similar to a path that does not exist, best first.
 pub(super) fn paths(path: &SkillPath, bundle: &Bundle) -> Vec<SkillPath> {
     let wanted = path.as_str().to_lowercase();
     let name = path.file_name().to_lowercase();

@@ -1,13 +1,13 @@
-//! [`Normal`]: a text as a [`Relaxation`] reads it, with the way back to the original bytes.
+//! [`Normal`]: a text normalised for a [`Relaxation`], with a mapping back to the original bytes.
 
 use std::{borrow::Cow, ops::Range};
 
 use super::Relaxation;
 
-/// A normalised copy of a text. It is made of pieces, each either copied or put in place of
-/// something else, so that a match in the copy names bytes of the original.
+/// Normalised copy of a text. It consists of pieces, each either copied or substituted, so that a match in the copy
+/// maps to bytes of the original.
 pub(super) struct Normal {
-    /// The copy.
+    /// Normalised text to search in.
     pub(super) text: String,
     pieces: Vec<Piece>,
     original_len: usize,
@@ -20,7 +20,7 @@ struct Piece {
 }
 
 impl Normal {
-    /// Reads `original` as loosely as `relaxation` says.
+    /// Normalises `original` for the given relaxation.
     pub(super) fn new(original: &str, relaxation: Relaxation) -> Self {
         let mut normal =
             Self { text: String::with_capacity(original.len()), pieces: Vec::new(), original_len: original.len() };
@@ -86,8 +86,8 @@ impl Normal {
         self.pieces.push(Piece { normal: start..self.text.len(), original, copied: false });
     }
 
-    /// The original bytes of a part of the copy; `None` when the part cuts a piece in two that stands
-    /// for something else, as one dot of an ellipsis.
+    /// Maps a range of the copy to bytes of the original. Returns `None` if the range splits a substituted piece, such
+    /// as one dot of an ellipsis.
     pub(super) fn original(&self, part: Range<usize>) -> Option<Range<usize>> {
         let first = self.pieces.get(self.pieces.partition_point(|piece| piece.normal.end <= part.start))?;
         let last = self.pieces.get(self.pieces.partition_point(|piece| piece.normal.end < part.end))?;
@@ -99,17 +99,17 @@ impl Normal {
         Some(first.original.start + start..last.original.end - end)
     }
 
-    /// Whether a line starts at this place of the copy.
+    /// Returns whether a line starts at this offset of the copy.
     pub(super) fn starts_line(&self, at: usize) -> bool {
         at == 0 || self.text.as_bytes().get(at - 1) == Some(&b'\n')
     }
 
-    /// Whether a line ends at this place of the copy, before or after its line end.
+    /// Returns whether a line ends at this offset of the copy, before or after its line ending.
     pub(super) fn ends_line(&self, at: usize) -> bool {
         self.text.as_bytes().get(at).is_none_or(|byte| *byte == b'\n') || self.starts_line(at)
     }
 
-    /// Whether blanks at the very end of the original were left out.
+    /// Returns whether blanks at the very end of the original were dropped.
     pub(super) fn lost_its_end(&self) -> bool {
         self.original_len > self.pieces.last().map_or(0, |piece| piece.original.end)
     }
@@ -127,13 +127,13 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t') || ascii_form(c) == Some(" ")
 }
 
-/// The blanks before the first word of a line.
+/// Returns the leading blanks of a line.
 pub(super) fn indent_of(line: &str) -> &str {
     let words = line.trim_start_matches([' ', '\t']);
     line.get(..line.len() - words.len()).unwrap_or_default()
 }
 
-/// What is typed on a keyboard for a character that editors and models like to put in its place.
+/// Returns the keyboard form of a character that editors and models tend to substitute for it.
 fn ascii_form(c: char) -> Option<&'static str> {
     match c {
         '\u{2018}'..='\u{201B}' | '\u{2032}' => Some("'"),
@@ -145,8 +145,8 @@ fn ascii_form(c: char) -> Option<&'static str> {
     }
 }
 
-/// Which relaxations could matter to a pair of texts: one that would read both as the one before it
-/// did is left out.
+/// Yields the relaxations that can matter for a pair of texts. It skips those that would normalise both texts like the
+/// previous one.
 pub(super) fn useful(text: &str, find: &str) -> impl Iterator<Item = Relaxation> {
     let returns = text.contains('\r') || find.contains('\r');
     let ascii = text.is_ascii() && find.is_ascii();
@@ -162,13 +162,13 @@ fn has_trailing_space(text: &str) -> bool {
     text.ends_with([' ', '\t']) || [" \n", "\t\n", " \r", "\t\r"].iter().any(|end| text.contains(end))
 }
 
-/// The line end of a text's first line; `None` when it has only one.
+/// Returns the line ending of a text's first line, or `None` if the text has a single line.
 pub(super) fn first_line_end(text: &str) -> Option<&'static str> {
     let at = text.find('\n')?;
     Some(if text.get(..at)?.ends_with('\r') { "\r\n" } else { "\n" })
 }
 
-/// A text with one kind of line end.
+/// Converts all line endings of a text to one kind.
 pub(super) fn with_line_ends<'a>(text: &'a str, end: &str) -> Cow<'a, str> {
     if end == "\n" {
         return if text.contains("\r\n") { text.replace("\r\n", "\n").into() } else { text.into() };

@@ -1,4 +1,4 @@
-//! [`plan`]: where a patch applies, under which [`Relaxation`], and the text that it makes.
+//! [`plan`]: the positions at which a patch applies, the required [`Relaxation`], and the resulting text.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -10,31 +10,31 @@ use super::{
 };
 use crate::{BundleError, Limits};
 
-/// What a patch makes of a text.
+/// Result of applying a patch to a text.
 pub(super) struct Plan {
-    /// The whole new text.
+    /// Complete text after the patch.
     pub text: String,
-    /// The replacement as it stands in the first of its places.
+    /// Replacement as inserted at the first match.
     pub inserted: String,
-    /// How many places it has.
+    /// Number of matches replaced.
     pub places: usize,
-    /// What had to be overlooked.
+    /// Relaxation that was needed to find a match.
     pub relaxation: Option<Relaxation>,
-    /// The same as a sentence.
+    /// Sentence for the user about the relaxation.
     pub note: Option<String>,
 }
 
-/// A match, with the indentation to give to its replacement.
+/// Match with the indentation to apply to its replacement.
 struct Place {
     range: Range<usize>,
     shift: Option<Shift>,
 }
 
-/// Finds the places of a patch in a text and makes the new text.
+/// Finds the matches of a patch in a text and builds the new text.
 ///
 /// # Errors
-/// [`EditError`] when the patch is void, or its places are none, not as many as wanted, or the
-/// result passes the limit for text.
+/// [`EditError`] if the patch is empty, the number of matches is not the expected one, or the result exceeds the limit
+/// for text.
 pub(super) fn plan(patch: &Patch, text: &str, limits: &Limits) -> Result<Plan, EditError> {
     if patch.find.is_empty() {
         return Err(EditError::EmptyFind);
@@ -46,19 +46,18 @@ pub(super) fn plan(patch: &Patch, text: &str, limits: &Limits) -> Result<Plan, E
         .ok_or_else(|| EditError::NoMatch { path: patch.path.clone(), nearest: nearest::places(&patch.find, text) })
 }
 
-/// As [`plan`] for a patch that is not void, but `None` where nothing matches, which is told sooner.
+/// Like [`plan`] for a non-empty patch, but returns `None` if nothing matches. This skips the search for similar
+/// excerpts.
 pub(super) fn find_plan(patch: &Patch, text: &str, limits: &Limits) -> Result<Option<Plan>, EditError> {
     attempts(patch, text).find_map(|attempt| attempt.run(limits).transpose()).transpose()
 }
 
-/// Whether the text of a patch stands nowhere, or only inside its replacement: what the patch would
-/// leave behind.
+/// Returns whether the searched text is absent, or occurs only inside the replacement, as it would after the patch.
 pub(super) fn stands_replaced(patch: &Patch, text: &str) -> bool {
     attempts(patch, text).find_map(|attempt| attempt.is_inside_replacement()).unwrap_or(true)
 }
 
-/// The readings under which a patch finds something, strictest first; the exact one alone where there
-/// is one.
+/// Yields the attempts that find a match, strictest first. If the exact text matches, it is the only attempt.
 fn attempts<'a>(patch: &'a Patch, text: &'a str) -> impl Iterator<Item = Attempt<'a>> {
     let exact = Attempt { patch, text, relaxation: None, places: exact_places(patch, text) };
     let may_relax = exact.places.is_empty() && !patch.find.trim().is_empty();
@@ -71,7 +70,7 @@ fn attempts<'a>(patch: &'a Patch, text: &'a str) -> impl Iterator<Item = Attempt
     std::iter::once(exact).chain(relaxed).filter(|attempt| !attempt.places.is_empty())
 }
 
-/// All matches as given; of overlapping ones only the first, unless the patch wants a single one.
+/// Returns all verbatim matches. Overlapping matches count once, unless the patch requires a unique match.
 fn exact_places(patch: &Patch, text: &str) -> Vec<Place> {
     let find = patch.find.as_str();
     let mut starts: Vec<usize> = text.match_indices(find).map(|(at, _)| at).collect();
@@ -100,14 +99,14 @@ fn relaxed_places(patch: &Patch, text: &str, relaxation: Relaxation) -> Vec<Plac
     originals.map(|range| Place { range, shift: None }).collect()
 }
 
-/// A match of whole lines, from the start of the first one's indentation.
+/// Returns a match of whole lines that starts at the indentation of the first line.
 fn indented_place(patch: &Patch, text: &str, range: Range<usize>) -> Option<Place> {
     let start = text.get(..range.start)?.trim_end_matches([' ', '\t']).len();
     let shift = Shift::between(&patch.find, text.get(start..range.end)?)?;
     Some(Place { range: start..range.end, shift: Some(shift) })
 }
 
-/// One reading of a patch.
+/// Matches of a patch under one relaxation.
 struct Attempt<'a> {
     patch: &'a Patch,
     text: &'a str,
@@ -116,7 +115,7 @@ struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
-    /// The plan under this reading; `None` when its replacement cannot be indented.
+    /// Builds the plan of this attempt. Returns `None` if the replacement cannot be indented.
     fn run(self, limits: &Limits) -> Result<Option<Plan>, EditError> {
         self.check_count()?;
         let Some((text, inserted)) = self.rewrite(limits)? else { return Ok(None) };
@@ -126,7 +125,7 @@ impl Attempt<'_> {
         Ok(Some(Plan { text, inserted, places: self.places.len(), relaxation: self.relaxation, note }))
     }
 
-    /// Whether every match stands inside the replacement; `None` when that cannot be indented.
+    /// Returns whether every match is inside the replacement, or `None` if the replacement cannot be indented.
     fn is_inside_replacement(&self) -> Option<bool> {
         let replacement = self.render(self.places.first()?, normal::first_line_end(self.text))?;
         let ranges = self.places.iter().map(|place| &place.range);
@@ -156,8 +155,8 @@ impl Attempt<'_> {
         matches
     }
 
-    /// The whole new text, and the replacement in its first place; `None` when a replacement cannot be
-    /// indented as its place is.
+    /// Returns the new text and the replacement at the first match. `None` if a replacement cannot be indented like its
+    /// match.
     fn rewrite(&self, limits: &Limits) -> Result<Option<(String, String)>, EditError> {
         let file_end = normal::first_line_end(self.text);
         let (mut result, mut at) = (String::with_capacity(self.text.len()), 0);
@@ -174,7 +173,7 @@ impl Attempt<'_> {
         Ok(Some((result, first.unwrap_or_default())))
     }
 
-    /// Stops a replacement in many places before it fills the memory.
+    /// Stops a replacement of many matches before it exhausts memory.
     fn check_size(&self, bytes: usize, limits: &Limits) -> Result<(), EditError> {
         let (bytes, limit) = (bytes as u64, limits.text_file_bytes);
         if bytes > limit {
@@ -183,9 +182,9 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    /// The replacement as it fits a place: with its line ends and indentation.
+    /// Returns the replacement with the line endings and indentation of its match.
     ///
-    /// A patch that spells out its line ends and matches as given is taken at its word.
+    /// A verbatim match of a patch that contains carriage returns is inserted unchanged.
     fn render(&self, place: &Place, file_end: Option<&str>) -> Option<Cow<'_, str>> {
         let replace = self.patch.replace.as_str();
         let explicit = self.patch.find.contains('\r') || replace.contains('\r');
@@ -201,7 +200,7 @@ impl Attempt<'_> {
     }
 }
 
-/// The line that holds a place, cut to what an error shows.
+/// Returns the line at an offset, cut to the length shown in errors.
 fn line_at(text: &str, at: usize) -> String {
     let (before, after) = text.split_at_checked(at).unwrap_or((text, ""));
     let start = before.rfind('\n').map_or(0, |at| at + 1);
@@ -209,8 +208,7 @@ fn line_at(text: &str, at: usize) -> String {
     text.get(start..end).unwrap_or_default().trim_end_matches('\r').chars().take(Match::MAX_CHARS).collect()
 }
 
-/// Whether every match stands inside the replacement: what a patch that adds to its own text leaves
-/// behind.
+/// Returns whether every match is inside an occurrence of the replacement, as after a patch that extends its own text.
 fn holds<'a>(find: &str, text: &str, replacement: &str, matches: impl Iterator<Item = &'a Range<usize>>) -> bool {
     if replacement.len() <= find.len() {
         return false;

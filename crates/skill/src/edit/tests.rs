@@ -1,4 +1,4 @@
-//! The rules of edits, and the mistakes of other tools that they must not repeat.
+//! Tests of the rules for edits, including known mistakes of other tools.
 
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,7 @@ fn run(patch: Patch, text: &str) -> Result<Applied, EditError> {
     apply(&Edit::Patch(patch), &skill(&[("SKILL.md", text)]), &Limits::default())
 }
 
-/// The text that a patch makes and the relaxation that it needed.
+/// Applies a patch and returns the new text with the relaxation that it needed.
 fn patched(find: &str, replace: &str, text: &str) -> (String, Option<Relaxation>) {
     let applied = run(patch(find, replace), text).unwrap_or_else(|error| panic!("{find:?} in {text:?}: {error}"));
     (applied.bundle.skill_md().unwrap().to_owned(), applied.relaxation)
@@ -200,7 +200,8 @@ fn the_strictest_reading_that_matches_is_used() {
     assert_eq!(patched("a\nb", "c", "a\nb\na \nb\n"), ("c\na \nb\n".into(), None));
 }
 
-/// Whether a patch is known as applied in the last of some texts, by the step between any two.
+/// Returns whether a patch is recognised as applied in the last of several texts, from the step between any two of
+/// them.
 fn is_known(patch: &Patch, texts: &[&str]) -> bool {
     let now = texts.last().unwrap();
     let steps = texts.windows(2).map(|pair| Step { before: pair[0], after: pair[1] });
@@ -409,7 +410,7 @@ fn case_folding_of_paths_holds_for_written_files() {
     assert!(matches!(result, Err(EditError::Bundle(BundleError::Collision { .. }))));
 }
 
-/// Texts made to be slow, each within the limits of a file and a request.
+/// Inputs designed to be slow, each within the limits of a file and a request.
 #[test]
 fn hostile_sizes_are_answered_in_time() {
     let line = "the quick brown fox jumps over the lazy dog again\n";
@@ -445,7 +446,7 @@ fn a_replacement_in_many_places_cannot_fill_the_memory() {
 }
 
 proptest! {
-    /// Whatever reading a patch needed, what stands before and after the place is as it was.
+    /// Under any relaxation, the text before and after the match is unchanged.
     #[test]
     fn a_patch_changes_nothing_outside_its_place(
         before in "[ab \t“\r\n]{0,12}", after in "[ab \t”\r\n]{0,12}", middle in "[xy]([ \t’…\n]{0,3}[xyz]){1,4}",
@@ -467,7 +468,7 @@ proptest! {
         }
     }
 
-    /// A patch that adds to what it looks for is known by the step that it made.
+    /// A patch that extends its own searched text is recognised from the step that it made.
     #[test]
     fn a_patch_that_adds_to_a_text_is_known_afterwards(
         text in "[a-d\n]{0,20}", find in "[e-g]{1,4}", added in "[a-d ]{1,5}",

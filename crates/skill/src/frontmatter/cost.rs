@@ -1,23 +1,23 @@
-//! [`check`]: what reading a YAML text would cost, bounded before the parser gets it.
+//! [`check`]: a bound on the cost of parsing a YAML text, applied before the parser runs.
 //!
-//! The parser looks at every open bracket for each token, and an alias is read as often as it is written. Of a text that
-//! is as long as it may be, either takes it seconds or gigabytes.
+//! The parser examines every open bracket for each token and expands an alias at every use. A text within the size
+//! limit could otherwise take seconds or gigabytes.
 
 use std::{cell::Cell, fmt};
 
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, Error, MapAccess, SeqAccess, VariantAccess, Visitor};
 
-/// Brackets within each other; what is nested more than 128 deep is refused by the parser itself.
+/// Largest nesting of brackets. The parser itself refuses nesting deeper than 128.
 const NESTED: usize = 160;
-/// Bytes of a text whose keys cannot take long, however they stand in each other. Only one behind a `?` can be long.
+/// Size in bytes up to which nested keys are always cheap. Only keys after a `?` can be long.
 const SHORT: usize = 4096;
-/// Bytes that the values come to with all aliases written out. A text without aliases stays far below it, unless it has
-/// keys within keys, which are read once for each of these.
+/// Largest size in bytes of all values with aliases expanded. A text without aliases stays far below it, unless it
+/// nests keys within keys, which are read once per level.
 const WRITTEN_OUT: usize = 1 << 20;
-/// Bytes that a value counts besides those of its text.
+/// Bytes charged for a value in addition to its text.
 const VALUE_BYTES: usize = 8;
 
-/// Says why a text costs too much, if it does.
+/// Checks the cost of a text. The error gives the reason for which it is too expensive.
 pub(super) fn check(yaml: &str) -> Result<(), String> {
     if Brackets::of(yaml).nesting() > NESTED {
         return Err(format!("brackets stand in each other more than {NESTED} deep"));
@@ -32,13 +32,13 @@ pub(super) fn check(yaml: &str) -> Result<(), String> {
         .ok_or_else(|| format!("its values come to more than {WRITTEN_OUT} bytes with aliases written out"))
 }
 
-/// A text as a parser reads it between brackets.
+/// View of a text as the parser tokenises it between brackets.
 ///
-/// Where brackets begin depends on indentation and quotation marks before them. Behind one it does not, so each bracket is
-/// taken for a beginning, wherever it stands: that never finds less than there is.
+/// The start of a flow collection depends on the indentation and quotation marks before it. The tokens after an opening
+/// bracket do not. Every bracket is therefore taken as a possible start, which can only overestimate the nesting.
 struct Brackets<'a> {
     bytes: &'a [u8],
-    /// Where lines end.
+    /// Offsets of the line ends.
     line_ends: Vec<usize>,
 }
 
@@ -53,7 +53,8 @@ impl<'a> Brackets<'a> {
         self.bytes.get(at).copied().unwrap_or_default()
     }
 
-    /// How many of them stand in each other at most. Each place is looked at once: from it on, all readings are one.
+    /// Returns the deepest nesting of brackets. Each offset is visited once, since the tokens from an offset on do not
+    /// depend on the path to it.
     fn nesting(&self) -> usize {
         let mut known = vec![None; self.bytes.len()];
         let (mut way, mut most) = (Vec::new(), 0);
@@ -78,7 +79,7 @@ impl<'a> Brackets<'a> {
         most
     }
 
-    /// Where the token that begins here ends. Behind what is an error there is nothing.
+    /// Returns the end of the token that begins at an offset. After a syntax error there are no further tokens.
     fn next(&self, at: usize) -> usize {
         match self.byte(at) {
             _ if self.blank(at) > 0 => at + self.blank(at),
@@ -134,17 +135,17 @@ impl<'a> Brackets<'a> {
         self.find(from + 1, ends)
     }
 
-    /// The length of the blank or line end here, 0 where there is none.
+    /// Returns the length of the blank or line end at an offset, or 0.
     fn blank(&self, at: usize) -> usize {
         if matches!(self.byte(at), b' ' | b'\t') { 1 } else { self.line_end(at) }
     }
 
-    /// Whether a byte order mark stands here.
+    /// Returns whether a byte order mark is at this offset.
     fn is_mark(&self, at: usize) -> bool {
         self.bytes.get(at..).is_some_and(|text| text.starts_with("\u{FEFF}".as_bytes()))
     }
 
-    /// Whether what has a length where it stands ends here.
+    /// Returns whether an item measured by `length` ends at this offset.
     fn is_behind(&self, at: usize, length: impl Fn(&Self, usize) -> usize) -> bool {
         (1..=3).any(|back| at.checked_sub(back).is_some_and(|begin| length(self, begin) == back))
     }
@@ -159,11 +160,11 @@ impl<'a> Brackets<'a> {
     }
 }
 
-/// Reads a value and keeps nothing of it.
+/// Deserialiser that measures a value and discards it.
 struct Weigh<'a> {
-    /// What values may still come to; `None` once it was too much.
+    /// Bytes that values may still take. `None` once the budget is exceeded.
     left: &'a Cell<Option<usize>>,
-    /// Keys that it stands in.
+    /// Number of keys that enclose the value.
     keys: usize,
 }
 
@@ -245,7 +246,7 @@ mod tests {
 
     use super::*;
 
-    /// Parts of a list whose brackets, quotation marks and signs of comments are text.
+    /// Parts of a list in which brackets, quotation marks and comment signs are text.
     const PARTS: [&str; 22] = [
         "\"]]\"",
         "'}'",

@@ -1,4 +1,4 @@
-//! The fields of a frontmatter, taken from the parsed map.
+//! Fields of a frontmatter, extracted from the parsed map.
 
 use std::{cell::OnceCell, collections::BTreeMap};
 
@@ -7,64 +7,64 @@ use serde_yaml::{Mapping, Value};
 
 use super::{FrontmatterError, cost};
 
-/// The fields of a frontmatter. Text fields that hold a number or a boolean are taken as they are
-/// written; what is of another type is left out here and named in [`Frontmatter::faults`].
+/// Fields of a frontmatter. Text fields that contain a number or a boolean are taken as written. Values of another type
+/// are omitted and listed in [`Frontmatter::faults`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Frontmatter {
-    /// `name`, as written.
+    /// Value of `name`, as written.
     pub name: Option<String>,
-    /// `description`: what the skill does and when to use it.
+    /// Value of `description`: the purpose of the skill and when to use it.
     pub description: Option<String>,
-    /// `license`.
+    /// Value of `license`, as written.
     pub license: Option<String>,
-    /// `compatibility`: what the skill needs around it.
+    /// Value of `compatibility`: requirements on the environment.
     pub compatibility: Option<String>,
-    /// The entries of `metadata` that are text.
+    /// Text entries of `metadata`.
     pub metadata: BTreeMap<String, String>,
-    /// The keys of `metadata` that are text, in the order of the file.
+    /// Text keys of `metadata`, in the order of the file.
     pub metadata_keys: Vec<String>,
-    /// The tools of `allowed-tools` (text or list; `allowed_tools` and `allowedTools` are read as
-    /// well); `None` when the key is absent, empty when it allows nothing.
+    /// Tools of `allowed-tools`, given as text or a list. The spellings `allowed_tools` and `allowedTools` are read as
+    /// well. `None` if the key is absent, empty if it allows no tool.
     pub allowed_tools: Option<Vec<String>>,
-    /// `keywords` or `tags`, here or in `metadata`.
+    /// Values of `keywords` and `tags`, at the top level or in `metadata`.
     pub keywords: Vec<String>,
-    /// Skills that this one needs, `owner/name` with an optional range.
+    /// Required skills, as `owner/name` with an optional version range.
     pub requires: Vec<String>,
-    /// All keys in the order of the file.
+    /// All top-level keys, in the order of the file.
     pub keys: Vec<String>,
-    /// Fields whose values are not of the type that the standard asks for.
+    /// Fields whose values do not have the type that the standard requires.
     pub faults: Vec<FieldFault>,
     top_level_version: Option<String>,
 }
 
-/// A field of the wrong type.
+/// Field whose value has the wrong type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldFault {
-    /// The key.
+    /// Key of the field, with `metadata.` before a nested one.
     pub key: String,
-    /// What is asked for.
+    /// Expected type, as a phrase for the message.
     pub expected: &'static str,
-    /// How far the value is from it.
+    /// Severity of the mismatch.
     pub kind: FaultKind,
 }
 
-/// How grave a field of the wrong type is.
+/// Severity of a field of the wrong type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FaultKind {
-    /// An error for every reader.
+    /// Wrong type in any mode of validation.
     Type,
-    /// Values inside values of `metadata`: readers commonly accept them, strict reading does not.
+    /// Nested values in `metadata`. Clients commonly accept them, strict validation does not.
     Nested,
-    /// A list where the standard has text with commas, read as such a text; strict reading refuses it.
+    /// A list in place of text with commas, read as such a text. Strict validation refuses it.
     List,
-    /// `requires` that is neither text nor a list of text, so that it names no skill.
+    /// A `requires` that is neither text nor a list of text, so that it names no skill.
     Requires,
 }
 
-/// The keys of `metadata` that may be a list as well as text with commas.
+/// Keys of `metadata` that may be a list as well as text with commas.
 const LISTS: [&str; 3] = ["keywords", "tags", "requires"];
 
-/// The fields that may be numbers or booleans by accident, read again as text.
+/// Fields that may accidentally be numbers or booleans, parsed again as text.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct AsText {
@@ -80,18 +80,18 @@ struct MetadataAsText {
     metadata: BTreeMap<String, String>,
 }
 
-/// The fields of a YAML text as JSON.
+/// Parses the fields of a YAML text as JSON.
 pub(super) fn as_json(yaml: &str) -> Result<serde_json::Map<String, serde_json::Value>, FrontmatterError> {
     parsed(yaml)
 }
 
-/// A YAML text as a value, unless reading it would cost too much.
+/// Parses a YAML text after checking the cost.
 fn parsed<T: DeserializeOwned>(yaml: &str) -> Result<T, FrontmatterError> {
     cost::check(yaml).map_err(|message| FrontmatterError::Yaml { message, line: None })?;
     serde_yaml::from_str(yaml).map_err(|error| yaml_error(&error, yaml))
 }
 
-/// The fields of a YAML text.
+/// Parses a YAML text as a map. An empty text gives an empty map.
 fn map_of(yaml: &str) -> Result<Mapping, FrontmatterError> {
     match parsed(yaml)? {
         Value::Mapping(map) => Ok(map),
@@ -106,22 +106,23 @@ impl Frontmatter {
         Ok(Reader { yaml, map: map_of(yaml)?, as_text: OnceCell::new(), faults: Vec::new() }.read())
     }
 
-    /// The version that the author gives: `version`, else `metadata.version`.
+    /// Returns the author's version: `version`, or `metadata.version` if that is absent.
     #[must_use]
     pub fn version(&self) -> Option<String> {
         self.top_level_version.clone().or_else(|| self.metadata.get("version").cloned())
     }
 
-    /// Whether a key is there, of whatever type.
+    /// Returns whether a key is present, with a value of any type.
     #[must_use]
     pub fn has(&self, key: &str) -> bool {
         self.keys.iter().any(|k| k == key)
     }
 }
 
-/// The values of a map's keys that `is_wanted` by their letters and digits in lower case, so that no
-/// spelling hides one; with aliases resolved, as text to be compared and nothing else. What a merge key
-/// brings counts as wanted.
+/// Returns the entries whose keys satisfy `is_wanted`, as text for comparison only.
+///
+/// Keys are normalised to their letters and digits in lower case, so that no spelling hides one. Aliases are resolved.
+/// Merge keys and keys that are not text are always included.
 pub(super) fn values_of(yaml: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, FrontmatterError> {
     let map = map_of(yaml)?;
     let is_meant = |key: &Value| {
@@ -166,7 +167,8 @@ impl Reader<'_> {
         }
     }
 
-    /// The texts of a list, here or in `metadata`; `None` when the value is neither text nor a list of text.
+    /// Returns the texts of a list, at the top level or in `metadata`. `None` if the value is neither text nor a list
+    /// of text.
     fn listed(&self, key: &str) -> Option<Vec<String>> {
         let in_metadata = || self.map.get("metadata")?.get(key);
         match self.map.get(key).or_else(in_metadata) {
@@ -195,7 +197,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The text of a scalar as the file has it, so that `1.10` and `007` stay what they are.
+    /// Returns a scalar as written in the file, so that `1.10` and `007` are preserved.
     fn as_written(&self, key: &str) -> Option<String> {
         let fields = self.as_text.get_or_init(|| serde_yaml::from_str(self.yaml).unwrap_or_default());
         let field = match key {
@@ -266,7 +268,7 @@ fn key_text(key: &Value) -> String {
     scalar_text(key).unwrap_or_else(|| "(a key that is no text)".to_owned())
 }
 
-/// A list of text, or text with commas between.
+/// Returns the items of a list of text, or of a text with commas.
 fn texts(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::String(text) => Some(split_commas(text)),
@@ -275,7 +277,7 @@ fn texts(value: &Value) -> Option<Vec<String>> {
     }
 }
 
-/// Puts ranges together again that were cut at a comma of their own: `acme/a@>=1, <2`. What has no slash is no skill.
+/// Rejoins version ranges that were split at their own comma: `acme/a@>=1, <2`. A part without a slash is not a skill.
 fn with_whole_ranges(parts: Vec<String>) -> Vec<String> {
     let mut whole: Vec<String> = Vec::new();
     for part in parts {
@@ -294,8 +296,8 @@ fn split_commas(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-/// Splits `allowed-tools` given as text at spaces and commas outside parentheses:
-/// `Bash(git add:*) Read` names two tools.
+/// Splits `allowed-tools` given as text at spaces and commas outside parentheses: `Bash(git add:*) Read` names two
+/// tools.
 #[must_use]
 pub fn split_tools(text: &str) -> Vec<String> {
     let mut depth = 0usize;
@@ -310,8 +312,8 @@ pub fn split_tools(text: &str) -> Vec<String> {
     text.split(separates).filter(|tool| !tool.is_empty()).map(str::to_owned).collect()
 }
 
-/// The parser's error with its line in the file, whose lines end as everywhere else: YAML takes a lone
-/// carriage return and some signs of Unicode for the end of a line as well.
+/// Converts the parser's error and adds the line of the file. Lines are counted by `\n` alone, whereas YAML also ends
+/// lines at a lone carriage return and some Unicode characters.
 fn yaml_error(error: &serde_yaml::Error, yaml: &str) -> FrontmatterError {
     let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
     let line = error.location().map(|at| 2 + lines(yaml.as_bytes().get(..at.index()).unwrap_or(yaml.as_bytes())));
@@ -319,7 +321,7 @@ fn yaml_error(error: &serde_yaml::Error, yaml: &str) -> FrontmatterError {
     FrontmatterError::Yaml { message, line }
 }
 
-/// A message of the parser without its ` at line 3 column 1`, which count from the block's beginning.
+/// Removes ` at line 3 column 1` from a parser message, since those positions are relative to the block.
 fn without_positions(message: &str) -> String {
     let mut parts = message.split(" at line ");
     let mut text = parts.next().unwrap_or_default().to_owned();

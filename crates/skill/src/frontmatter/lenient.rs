@@ -1,8 +1,7 @@
-//! The second reading of a block that is not quite YAML.
+//! Fallback for a block that is almost YAML.
 
-/// Quotes every plain one-line value that YAML would misread because of a colon, a `#` or a first
-/// character with a meaning; `None` when there is no such value. Besides the text it returns the
-/// line, from 1, of the first value that was quoted.
+/// Quotes every plain one-line value that YAML would misread because of a colon, a `#` or a special first character.
+/// Returns the text and the line, from 1, of the first quoted value. `None` if there is no such value.
 pub(super) fn quote_values(yaml: &str) -> Option<(String, usize)> {
     let mut first = None;
     let mut lines = Vec::new();
@@ -37,8 +36,7 @@ fn needs_quotes(value: &str) -> bool {
     }
 }
 
-/// Whether a value that starts with a double quote also ends with that quote, so that it is left
-/// to the parser.
+/// Returns whether a value that starts with a double quote also ends with it, so that the parser can read it.
 fn is_whole_double_quoted(value: &str) -> bool {
     let inner = &value[1..];
     let mut escaped = false;

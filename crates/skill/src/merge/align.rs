@@ -1,31 +1,30 @@
-//! [`Alignment`]: which elements of a base a side still has, and of which that is certain.
+//! [`Alignment`]: the elements of a base that a side kept, and the certainty of each.
 
 use std::{collections::HashMap, ops::Range};
 
-/// How large the product of the lengths of two stretches without a landmark may be before they are no
-/// longer compared element by element.
+/// Largest product of the lengths of two stretches without a landmark for which they are compared element by element.
 pub const MAX_CELLS: usize = 1 << 22;
-/// How large the sum of these products may be over all texts of a skill and one side, for lines and words.
+/// Largest sum of these products over all texts of a skill and one side, for lines and words.
 pub const CELLS_PER_SKILL: usize = 1 << 24;
 
-/// What comparing may still cost, of [`CELLS_PER_SKILL`], for ours and for theirs.
+/// Remaining comparison budget out of [`CELLS_PER_SKILL`], for ours and for theirs.
 pub(super) type Cells = [usize; 2];
 
-/// A base and a side, element by element.
+/// Element-by-element alignment of a base and a side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Alignment {
-    /// For each element of the base the one of the side that it is, in one shortest comparison: of all
-    /// such the one that finds each as early as it can, so that equal changes of two sides look alike.
+    /// For each element of the base, the matching index of the side in one shortest comparison. Among all shortest
+    /// comparisons, it is the one with the earliest matches, so that equal changes of two sides look alike.
     pub kept: Vec<Option<usize>>,
-    /// Whether each element of the base is kept, and as the same one, in every shortest comparison.
+    /// For each element of the base, true if every shortest comparison keeps it as the same element.
     pub is_certain: Vec<bool>,
-    /// Whether each element of the base is a landmark: what may mark a place and stands once in both.
+    /// For each element of the base, true if it is a landmark: distinctive and unique in both sequences.
     pub is_landmark: Vec<bool>,
 }
 
 impl Alignment {
-    /// Compares two sequences; `may_mark` says which elements of the base say something. The budget is
-    /// what comparing may still cost.
+    /// Compares two sequences. `may_mark` flags the distinctive elements of the base. `budget` is the remaining
+    /// comparison budget.
     pub fn new(base: &[u32], side: &[u32], may_mark: &[bool], budget: &mut usize) -> Self {
         let none = vec![false; base.len()];
         let mut found = Self { kept: vec![None; base.len()], is_certain: none.clone(), is_landmark: none };
@@ -78,7 +77,7 @@ impl Alignment {
     }
 }
 
-/// The longest run in order of elements that stand once in both and may mark a place.
+/// Returns the longest ordered run of distinctive elements that occur exactly once in both sequences.
 fn landmarks(base: &[u32], side: &[u32], may_mark: &[bool]) -> Vec<(usize, usize)> {
     let mut seen: HashMap<u32, (usize, usize, usize)> = HashMap::new();
     base.iter().for_each(|id| seen.entry(*id).or_default().0 += 1);
@@ -91,7 +90,7 @@ fn landmarks(base: &[u32], side: &[u32], may_mark: &[bool]) -> Vec<(usize, usize
         _ => None,
     };
     let pairs: Vec<(usize, usize)> = base.iter().enumerate().filter_map(once).collect();
-    // The longest increasing run: the last pair of the best run of each length, and who came before.
+    // Longest increasing run: the last pair of the best run of each length, and the predecessor of each pair.
     let (mut lasts, mut before): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
     for (number, (_, place)) in pairs.iter().enumerate() {
         let length = lasts.partition_point(|last| pairs[*last].1 < *place);
@@ -103,16 +102,17 @@ fn landmarks(base: &[u32], side: &[u32], may_mark: &[bool]) -> Vec<(usize, usize
     run
 }
 
-/// Lengths of the longest common subsequences of all starts, and of all ends, of two sequences. None is
-/// over the square root of [`MAX_CELLS`], so that sixteen bits hold it.
+/// Lengths of the longest common subsequences of all prefixes and all suffixes of two sequences. Each is at most the
+/// square root of [`MAX_CELLS`], so that sixteen bits suffice.
 struct Tables<'a> {
     from: &'a [u32],
     to: &'a [u32],
     starts: Vec<u16>,
     ends: Vec<u16>,
-    /// Of each element of the first, how many of the second it is in one of the best ways.
+    /// For each element of the first sequence, the number of elements of the second that it matches in an optimal
+    /// alignment.
     ways: Vec<u32>,
-    /// Whether one of the best ways does without the element.
+    /// For each element, true if some optimal alignment omits it.
     is_dropped: Vec<bool>,
 }
 

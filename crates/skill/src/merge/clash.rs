@@ -1,4 +1,4 @@
-//! [`Conflict`]: one place where two sides disagree, told to a person.
+//! [`Conflict`]: one disagreement of two sides, with a description for a person.
 
 use std::fmt;
 
@@ -6,76 +6,76 @@ use serde::{Serialize, Serializer};
 
 use crate::SkillPath;
 
-/// Bytes of an excerpt in a [`Conflict`]; a longer text is cut there and ends in an ellipsis.
+/// Largest excerpt in a [`Conflict`], in bytes. A longer text is cut and ends in an ellipsis.
 const EXCERPT_BYTES: usize = 4096;
 
-/// One place where the two sides disagree. As text it is one sentence.
+/// One disagreement of the two sides. Its `Display` form is one sentence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Conflict {
-    /// The file.
+    /// File in which the sides disagree.
     #[serde(serialize_with = "as_text")]
     pub path: SkillPath,
-    /// In what the sides disagree.
+    /// Kind of disagreement, with its details.
     #[serde(flatten)]
     pub kind: ConflictKind,
-    /// First and last line of the place in ours, from 1; where ours has no line there, the last is one
-    /// less than the first. `None` when it is about the file as a whole.
+    /// First and last line of the conflict in ours, from 1. The last is one less than the first if ours has no line
+    /// there. `None` if the conflict is about the whole file.
     pub lines: Option<(usize, usize)>,
-    /// The text of the place in the common ancestor; `None` when it had none or it is no text.
+    /// Text in the common ancestor. `None` if it is absent or not text.
     pub base: Option<String>,
-    /// The same in ours.
+    /// Text in ours. `None` if it is absent or not text.
     pub ours: Option<String>,
-    /// The same in theirs.
+    /// Text in theirs. `None` if it is absent or not text.
     pub theirs: Option<String>,
 }
 
-/// In what two sides disagree.
+/// Kind of disagreement between two sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum ConflictKind {
-    /// Both changed the same lines, or lines so near that the order is not certain.
+    /// Both changed the same lines, or lines so close that the order is uncertain.
     Text,
     /// Both changed one key of the frontmatter.
     Key {
-        /// The key.
+        /// Key as written in the file.
         key: String,
     },
-    /// Both changed the frontmatter and the result could not be read.
+    /// Both changed the frontmatter, and the merged block is not valid.
     Frontmatter,
-    /// Ours has not the file any more, theirs changed it.
+    /// Ours removed the file, theirs changed it.
     RemovedInOurs,
-    /// Theirs has not the file any more, ours changed it.
+    /// Theirs removed the file, ours changed it.
     RemovedInTheirs,
     /// Both added the file, with different contents.
     AddedByBoth,
     /// Both changed a file that is not text.
     Binary,
-    /// Both moved the file, each to another place; it stands in both.
+    /// Both moved the file, to different paths. The result contains both.
     MovedByBoth {
-        /// Where it was.
+        /// Path in the common ancestor.
         #[serde(serialize_with = "as_text")]
         from: SkillPath,
-        /// Where theirs has it.
+        /// Path in theirs. The conflict's own path is that of ours.
         #[serde(serialize_with = "as_text")]
         theirs: SkillPath,
     },
-    /// Both added the file, one as executable.
+    /// Both added the file, one of them as executable.
     Executable,
-    /// The path of theirs and one of ours would be the same file or folder on some systems.
+    /// A path of theirs collides with a path of ours on some systems.
     Collision {
-        /// The path of ours.
+        /// Colliding path of ours.
         #[serde(serialize_with = "as_text")]
         with: SkillPath,
     },
 }
 
 impl Conflict {
-    /// A conflict about a file as a whole.
+    /// Returns a conflict about a whole file.
     pub(super) fn of_file(path: &SkillPath, kind: ConflictKind) -> Self {
         Self { path: path.clone(), kind, lines: None, base: None, ours: None, theirs: None }
     }
 
-    /// This conflict with what the three have at the place.
+    /// Returns this conflict with the excerpts of all three versions.
     #[must_use]
     pub(super) fn with_texts(self, base: Option<&str>, ours: Option<&str>, theirs: Option<&str>) -> Self {
         let [base, ours, theirs] = [base, ours, theirs].map(|text| text.map(excerpt));

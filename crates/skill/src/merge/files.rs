@@ -1,4 +1,4 @@
-//! [`Merged`]: the files of three bundles made into one set.
+//! [`Merged`]: the union of the files of three bundles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +11,13 @@ use super::{
 };
 use crate::{Bundle, BundleError, File, SkillPath, check_collisions};
 
-/// Merged files that have not yet been held to the limits.
+/// Merged files before the limits are checked.
 pub(super) struct Merged {
     pub files: BTreeMap<SkillPath, File>,
     pub conflicts: Vec<Conflict>,
 }
 
-/// Merges file by file.
+/// Merges three bundles file by file.
 pub(super) fn merge(base: &Bundle, ours: &Bundle, theirs: &Bundle, rules: &Rules<'_>) -> Merged {
     let paths: BTreeSet<&SkillPath> = base.paths().chain(ours.paths()).chain(theirs.paths()).collect();
     let mut merged = Merged { files: BTreeMap::new(), conflicts: Vec::new() };
@@ -33,7 +33,8 @@ pub(super) fn merge(base: &Bundle, ours: &Bundle, theirs: &Bundle, rules: &Rules
 }
 
 impl Merged {
-    /// Ours alone and theirs alone have no collisions, so in each pair one path is only theirs.
+    /// Removes paths of theirs that collide with ours. Each side alone has no collisions, so one path of each pair
+    /// comes from theirs only.
     fn leave_out_collisions(&mut self, ours: &Bundle) {
         while let Err(BundleError::Collision { first, second }) = check_collisions(self.files.keys()) {
             let (path, with) = if ours.get(&first).is_none() { (first, second) } else { (second, first) };
@@ -92,12 +93,12 @@ fn merge_file(
     }
 }
 
-/// The side to take of what cannot be merged.
+/// Returns the side to use for content that cannot be merged.
 fn chosen<'a>(rules: &Rules<'_>, ours: &'a File, theirs: &'a File) -> &'a File {
     if rules.clashes == Clashes::Theirs { theirs } else { ours }
 }
 
-/// A file that both sides added, each its own.
+/// Resolves a file that both sides added with different contents.
 fn both_added(path: &SkillPath, [ours, theirs]: [&File; 2], rules: &Rules<'_>, cells: &mut Cells) -> File {
     match (rules.clashes, ours.text(), theirs.text()) {
         (Clashes::Marked { .. }, Some(here), Some(there)) => {
@@ -113,7 +114,7 @@ fn same_content(a: &File, b: &File) -> bool {
     a.same_but_line_ends(&File { bytes: b.bytes.clone(), executable: a.executable })
 }
 
-/// Merges the contents of a file that all three have; the executable bit is that of ours or theirs.
+/// Merges the contents of a file that exists in all three. The executable bit is that of ours or theirs.
 fn merge_content(
     path: &SkillPath,
     [base, ours, theirs]: [&File; 3],

@@ -1,18 +1,17 @@
-//! [`Hunk`]: one change of a side against the base, with the places where it could as well stand.
+//! [`Hunk`]: one change of a side against the base, with the range of its possible positions.
 
 use std::ops::Range;
 
 use super::align::Alignment;
 
-/// A change of one side: a range of the base replaced by a range of the side.
+/// Change of one side: a range of the base replaced by a range of the side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hunk {
     pub base: Range<usize>,
     pub side: Range<usize>,
-    /// `base` and the elements beside it of which it is not certain that they are not part of the
-    /// change.
+    /// `base`, extended over the adjacent elements that may also belong to the change.
     pub reach: Range<usize>,
-    /// Whether this is one element that lives on, changed.
+    /// True if this is a single element that was modified in place.
     pub in_place: bool,
 }
 
@@ -30,9 +29,10 @@ impl Hunk {
     }
 }
 
-/// The changes that an alignment with a side of a length shows, in order. `holds_apart` says of
-/// unchanged elements between two changes, by their range in the base, whether they mark a place;
-/// otherwise both are one change.
+/// Returns the changes in an alignment with a side of the given length, in order.
+///
+/// `holds_apart` decides, for the unchanged elements between two changes, whether they fix a position. Otherwise both
+/// are joined into one change.
 pub(super) fn changes(found: &Alignment, side_len: usize, holds_apart: impl Fn(Range<usize>) -> bool) -> Vec<Hunk> {
     let mut hunks: Vec<Hunk> = Vec::new();
     let (mut base, mut side) = (0, 0);
@@ -51,7 +51,7 @@ pub(super) fn changes(found: &Alignment, side_len: usize, holds_apart: impl Fn(R
     hunks
 }
 
-/// The hunks with their reach: over what is uncertain beside them, up to the next.
+/// Extends the reach of each hunk over the uncertain elements beside it, up to the next hunk.
 pub(super) fn reaching(found: &Alignment, mut hunks: Vec<Hunk>) -> Vec<Hunk> {
     let mut floor = 0;
     for at in 0..hunks.len() {

@@ -1,4 +1,4 @@
-//! [`merge`]: a `SKILL.md`, its frontmatter by key and the rest by lines.
+//! [`merge`]: a merge of `SKILL.md`, with its frontmatter by key and the rest by lines.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,7 @@ pub(super) fn merge(
     [opening, &yaml, closing, end, &body.text].concat()
 }
 
-/// What stands before and after the YAML of a text: a byte order mark and the `---` lines.
+/// Returns the text before and after the YAML: a byte order mark and the `---` lines.
 fn fences<'a>(text: &'a str, split: &Split<'_>) -> (&'a str, &'a str) {
     let opening = text.find('\n').map_or(text.len(), |at| at + 1);
     let closing = opening + split.yaml.len();
@@ -60,7 +60,7 @@ fn merge_yaml(
         Block { base, ours, theirs, line_end, rules }.merge(cells)
     } else {
         let woven = rules.merge_lines(texts, line_end, Kind::Code, cells);
-        // The first line of the YAML is the second of the file.
+        // The YAML starts on line 2 of the file.
         (woven.text, woven.clashes.into_iter().map(|clash| clash.conflict(&path, 2)).collect())
     };
     if found.is_empty() && (base == ours || holds_up(texts, &text)) {
@@ -78,14 +78,14 @@ fn merge_yaml(
     at_odds(rules.clashes, [&ours, &theirs], line_end)
 }
 
-/// What stands where two texts of whole lines cannot both stand.
+/// Returns the lines to insert for two conflicting texts of whole lines.
 fn at_odds(clashes: Clashes<'_>, [ours, theirs]: [&str; 2], line_end: &str) -> String {
     let lines = [ours, theirs].map(|text| text.lines().collect::<Vec<_>>());
     clashes.lines(&lines[0], &lines[1]).iter().flat_map(|line| [line.as_ref(), line_end]).collect()
 }
 
-/// Whether a merged block reads as the three do: no key but theirs, and name and tools not other than
-/// one side has them.
+/// Returns whether a merged block is consistent with its sources: it has no key that neither side has, and `name` and
+/// `allowed-tools` have the merged values.
 fn holds_up(texts: [&str; 3], merged: &str) -> bool {
     let [Some(base), Some(ours), Some(theirs)] = texts.map(read) else { return true };
     let Some(merged) = read(merged) else { return false };
@@ -100,7 +100,7 @@ fn read(yaml: &str) -> Option<Frontmatter> {
     frontmatter::read(&text, &Limits::default()).ok().map(|reading| reading.frontmatter)
 }
 
-/// The value that one side alone changed, or both alike.
+/// Returns the value that one side alone changed, or both changed equally. `None` for a conflict.
 fn one_of<T: PartialEq>(base: T, ours: T, theirs: T) -> Option<T> {
     if ours == base {
         Some(theirs)
@@ -111,27 +111,27 @@ fn one_of<T: PartialEq>(base: T, ours: T, theirs: T) -> Option<T> {
     }
 }
 
-/// The text with line feeds only.
+/// Converts CRLF to line feeds.
 fn normal(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// A key with its value, as text, with the comments and blank lines above it. The last one may be
-/// comments alone, under an empty key.
+/// Key with its value as text, with the comments and blank lines above it. The last entry may consist of comments
+/// alone, under an empty key.
 struct Entry<'a> {
-    /// The key without what its spellings differ in.
+    /// Key normalised over its spellings, for comparison.
     key: String,
-    /// The key as it is written.
+    /// Key as written in the file.
     name: &'a str,
     text: &'a str,
-    /// Its first line in the block, from 0.
+    /// First line in the block, counted from 0.
     line: usize,
 }
 
-/// Takes a block apart; `None` when that does not give keys that can be read alone.
+/// Splits a block into entries. Returns `None` if its keys cannot be read independently.
 fn entries(yaml: &str) -> Option<Side<'_>> {
     let mut found: Vec<Entry> = Vec::new();
-    // Where the entry that is being read began, and where what may belong to the next one does.
+    // Start of the current entry, and start of the comments that may belong to the next one.
     let (mut start, mut start_line, mut lead, mut lead_line) = (0, 0, 0, 0);
     let mut name: Option<&str> = None;
     let mut at = 0;
@@ -162,7 +162,7 @@ fn entry<'a>(name: &'a str, text: &'a str, line: usize) -> Entry<'a> {
     Entry { key, name, text, line }
 }
 
-/// A block by entry.
+/// Frontmatter block of one side, split into entries.
 struct Side<'a> {
     entries: Vec<Entry<'a>>,
     places: HashMap<String, usize>,
@@ -174,7 +174,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Three of them.
+/// Frontmatter blocks of all three versions.
 struct Block<'a> {
     base: Side<'a>,
     ours: Side<'a>,
@@ -191,9 +191,10 @@ impl Block<'_> {
         (texts.concat(), conflicts)
     }
 
-    /// All keys of both sides: those of ours as they stand there, unless only theirs put them in
-    /// another order, and each further one after its neighbour on its own side. New keys of both sides
-    /// at one place stand by the alphabet.
+    /// Returns the keys of both sides in their merged order.
+    ///
+    /// The keys of ours keep their order, unless only theirs reordered them. Every other key follows its neighbour on
+    /// its own side. New keys of both sides at one position are sorted alphabetically.
     fn order(&self) -> Vec<&str> {
         let common = |side: &Side| -> Vec<String> {
             let kept = |key: &&Entry| [&self.base, &self.ours, &self.theirs].iter().all(|s| s.get(&key.key).is_some());
@@ -202,7 +203,7 @@ impl Block<'_> {
         let takes_theirs = common(&self.ours) == common(&self.base) && common(&self.theirs) != common(&self.base);
         let (first, second) = if takes_theirs { (&self.theirs, &self.ours) } else { (&self.ours, &self.theirs) };
         let is_new = |key: &str| self.base.get(key).is_none();
-        // What is put before each key of the first side, and behind the last.
+        // Keys to insert before each key of the first side, and after the last.
         let mut added: Vec<Vec<&str>> = vec![Vec::new(); first.entries.len() + 1];
         let (mut gap, mut at) = (0, 0);
         for entry in &second.entries {
@@ -226,7 +227,7 @@ impl Block<'_> {
         added.into_iter().zip(own).flat_map(|(added, own)| added.into_iter().chain(own)).collect()
     }
 
-    /// What becomes of a key.
+    /// Returns the merged entry of a key, or `None` if it is removed.
     fn decide(&self, key: &str, cells: &mut Cells, conflicts: &mut Vec<Conflict>) -> Option<String> {
         let [base, ours, theirs] = [&self.base, &self.ours, &self.theirs].map(|side| side.get(key));
         let [old, here, there] = [base, ours, theirs].map(|entry| entry.map(|entry| normal(entry.text)));
@@ -238,7 +239,7 @@ impl Block<'_> {
                 Some(merged) => Some(merged.replace('\n', self.line_end)),
                 None => {
                     let name = ours.or(theirs).or(base).map_or(key, |entry| entry.name).to_owned();
-                    // The first line of the YAML is the second of the file.
+                    // The YAML starts on line 2 of the file.
                     let lines = ours.map(|own| (own.line + 2, own.line + 1 + own.text.lines().count()));
                     let conflict = Conflict::of_file(&SkillPath::skill_md(), ConflictKind::Key { key: name });
                     let conflict = conflict.with_texts(old.as_deref(), here.as_deref(), there.as_deref());
@@ -249,7 +250,7 @@ impl Block<'_> {
         }
     }
 
-    /// What stands where both changed a key, as the rules have it.
+    /// Returns the text for a key that both sides changed, according to the rules.
     fn at_odds(&self, ours: Option<&Entry<'_>>, [here, there]: [Option<String>; 2]) -> Option<String> {
         match self.rules.clashes {
             Clashes::Ours => ours.map(|entry| entry.text.to_owned()),
@@ -262,8 +263,8 @@ impl Block<'_> {
     }
 }
 
-/// The entry of `description` merged by words, when it reads as what its three readings give when they
-/// are merged by words.
+/// Merges the entry of `description` by words. The result is used only if its parsed value equals the merge of the
+/// three parsed values.
 fn description(key: &str, texts: [&Option<String>; 3], cells: &mut Cells) -> Option<String> {
     if key != "description" {
         return None;

@@ -1,4 +1,4 @@
-//! [`Woven`]: one text of three, by lines, and by words where lines of prose disagree.
+//! [`Woven`]: a merge of three texts by lines, and by words where prose conflicts.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::SkillPath;
 
-/// A merged text.
+/// Merged text with its conflicts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Woven {
     pub text: String,
@@ -23,7 +23,7 @@ pub(super) struct Woven {
 /// Lines on which the sides disagree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Clash {
-    /// The lines of ours, from 0.
+    /// Line range in ours, counted from 0.
     pub lines: Range<usize>,
     pub base: String,
     pub ours: String,
@@ -31,7 +31,7 @@ pub(super) struct Clash {
 }
 
 impl Clash {
-    /// Its conflict, in a text that begins on a line of the file.
+    /// Converts this into a conflict of a file, for a text that starts on the line `first_line`.
     pub fn conflict(self, path: &SkillPath, first_line: usize) -> Conflict {
         let lines = Some((self.lines.start + first_line, self.lines.end + first_line - 1));
         let conflict = Conflict { lines, ..Conflict::of_file(path, ConflictKind::Text) };
@@ -39,16 +39,16 @@ impl Clash {
     }
 }
 
-/// What a text is, as far as a merge must know.
+/// Kind of text, as far as it matters to a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Prose, with code in fences or indented.
     Markdown,
-    /// Anything that is not prose throughout.
+    /// Any text that is not prose throughout.
     Code,
 }
 
-/// How most lines of a text end; as in another text where this one has a single line.
+/// Returns the line ending of most lines of a text. A single line takes the line ending of the other text.
 pub(super) fn line_end(text: &str, other: &str) -> &'static str {
     let count = |text: &str| (text.matches("\r\n").count(), text.matches('\n').count());
     let (pairs, all) = Some(count(text)).filter(|(_, all)| *all > 0).unwrap_or_else(|| count(other));
@@ -56,7 +56,7 @@ pub(super) fn line_end(text: &str, other: &str) -> &'static str {
 }
 
 impl Rules<'_> {
-    /// Merges texts by lines, theirs and merged ones with the line end given.
+    /// Merges texts by lines. Lines of theirs and merged lines end in `line_end`.
     pub(super) fn merge_lines(&self, texts: [&str; 3], line_end: &str, kind: Kind, cells: &mut Cells) -> Woven {
         match self.plainly(texts, line_end) {
             Some(text) => Woven { text, clashes: Vec::new() },
@@ -65,7 +65,7 @@ impl Rules<'_> {
     }
 }
 
-/// Merges three texts; lines of theirs and merged ones end in `line_end`.
+/// Merges three texts. Lines of theirs and merged lines end in `line_end`.
 pub(super) fn merge(
     [base, ours, theirs]: [&str; 3],
     line_end: &str,
@@ -91,13 +91,13 @@ pub(super) fn merge(
     writer.finish()
 }
 
-/// A text by lines.
+/// Text split into lines, with the properties of each line.
 struct Text<'a> {
-    /// Without their ends.
+    /// Lines without their line endings.
     lines: Vec<&'a str>,
-    /// Whether each ends in `\r\n`.
+    /// For each line, true if it ends in `\r\n`.
     is_pair: Vec<bool>,
-    /// Which lines may be merged by words.
+    /// For each line, true if it may be merged by words.
     is_prose: Vec<bool>,
     ends_in_newline: bool,
 }
@@ -118,7 +118,7 @@ fn without_end(line: &str) -> &str {
     line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line))
 }
 
-/// Which lines of a Markdown text stand neither in a fence nor indented like code.
+/// Marks the lines of a Markdown text that are neither in a fence nor indented as code.
 fn prose<'a>(lines: &[&'a str]) -> Vec<bool> {
     let mut fence: Option<&'a str> = None;
     let is_prose = |line: &&'a str| {
@@ -141,12 +141,12 @@ fn prose<'a>(lines: &[&'a str]) -> Vec<bool> {
     lines.iter().map(is_prose).collect()
 }
 
-/// Lines as one text in which no line and one blank line differ.
+/// Joins lines, so that no lines and one blank line give different texts.
 fn whole_lines(lines: &[&str]) -> String {
     lines.iter().flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The rule for changes that touch.
+/// Rule for adjacent changes of lines.
 struct Beside;
 
 impl Nearness for Beside {
@@ -176,7 +176,7 @@ struct Writer<'a> {
     rules: &'a Rules<'a>,
     cells: &'a mut Cells,
     text: String,
-    /// Bytes of the end of the line that was written last.
+    /// Length of the last written line ending, in bytes.
     end_bytes: usize,
     clashes: Vec<Clash>,
 }
@@ -194,7 +194,7 @@ impl Writer<'_> {
         }
     }
 
-    /// A place that both sides changed: by words where that is right, else a conflict.
+    /// Merges a stretch that both sides changed by words where allowed. Otherwise records a conflict.
     fn push_clash(&mut self, piece: &Piece) {
         let [base, ours, theirs] = self.texts;
         let ranges = [(base, &piece.base), (ours, &piece.ours), (theirs, &piece.theirs)];
@@ -219,7 +219,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Lines of ours with the ends that they have.
+    /// Appends lines of ours with their own line endings.
     fn push_ours(&mut self, range: Range<usize>) {
         let ours = &self.texts[1];
         for at in range {

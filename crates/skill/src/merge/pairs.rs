@@ -1,23 +1,23 @@
-//! [`split`]: which lines of a changed block live on, changed, and which are new or gone.
+//! [`split`]: a division of a changed block into modified, added and removed lines.
 
 use std::{cmp::Ordering, collections::HashMap, ops::Range};
 
 use super::{align::Alignment, hunks::Hunk, words::words};
 
-/// Lines of a change, on either side, over which it is not looked into.
+/// Largest number of lines of a change, on either side, that is divided.
 pub const PAIRED_LINES: usize = 16;
 
-/// What a pair of equal lines counts; of a changed line in place, its share of this.
+/// Score of a pair of equal lines. A modified line scores its share of this.
 const EQUAL: u32 = 1000;
-/// What a pair of equal lines without a word counts: only where nothing else decides.
+/// Score of a pair of equal lines without a word. It decides only if nothing else does.
 const EQUAL_BLANK: u32 = 1;
-/// The least that two lines must share to be the same line, changed.
+/// Lowest score at which two lines count as one modified line.
 const ALIKE: u32 = EQUAL / 2;
 
-/// The same where one line alone stands in the place of one, and nothing else could be meant.
+/// Lowest score if a single line replaces a single line, so that the pairing is unambiguous.
 const ALIKE_ALONE: u32 = EQUAL / 4;
 
-/// Cuts each change into lines that live on, in place, and what is new or gone between them.
+/// Splits each change into lines modified in place and the additions and removals between them.
 pub(super) fn split(hunks: Vec<Hunk>, found: &Alignment, base: &[&str], side: &[&str]) -> Vec<Hunk> {
     let mut cut = Vec::new();
     for hunk in hunks {
@@ -35,7 +35,7 @@ pub(super) fn split(hunks: Vec<Hunk>, found: &Alignment, base: &[&str], side: &[
     cut
 }
 
-/// A line of the base and one of the side, and whether they are equal.
+/// Pair of a line of the base and one of the side. The score shows whether they are equal.
 #[derive(Clone, Copy)]
 struct Pair {
     base: usize,
@@ -61,7 +61,7 @@ fn push_parts(cut: &mut Vec<Hunk>, hunk: &Hunk, pairs: &[Pair]) {
     push(base..hunk.base.end, side..hunk.side.end, false);
 }
 
-/// The pairs in order that share most; pairs without a word only beside others.
+/// Returns the ordered pairs with the highest total score. Pairs without a word count only next to others.
 fn pairs([base, side]: [&[&str]; 2], is_kept: impl Fn(usize, usize) -> bool) -> Vec<Pair> {
     let scores = scores([base, side], is_kept);
     let width = side.len() + 1;
@@ -91,8 +91,8 @@ fn pairs([base, side]: [&[&str]; 2], is_kept: impl Fn(usize, usize) -> bool) -> 
     found.iter().filter(|pair| counts(pair)).copied().collect()
 }
 
-/// What each pair of lines counts: nothing unless they are alike, and more alike than either is to any
-/// other line; equal ones only where that is certain.
+/// Scores each pair of lines. The score is 0 unless the lines are alike, and more alike than either is to any other
+/// line. Equal lines score only where their match is certain.
 fn scores([base, side]: [&[&str]; 2], is_kept: impl Fn(usize, usize) -> bool) -> Vec<u32> {
     let mut numbers = HashMap::new();
     let base_bags: Vec<_> = base.iter().map(|line| bag(line, &mut numbers)).collect();
@@ -115,7 +115,7 @@ fn scores([base, side]: [&[&str]; 2], is_kept: impl Fn(usize, usize) -> bool) ->
     cells().map(score).collect()
 }
 
-/// Where the greatest stands, unless it stands twice.
+/// Returns the index of the maximum, or `None` if it is not unique.
 fn alone_best(shares: impl Iterator<Item = u32>) -> Option<usize> {
     let mut best = (0, None);
     for (at, share) in shares.enumerate() {
@@ -128,7 +128,7 @@ fn alone_best(shares: impl Iterator<Item = u32>) -> Option<usize> {
     best.1
 }
 
-/// The words of a line as sorted numbers.
+/// Returns the words of a line as sorted numbers.
 fn bag<'a>(line: &'a str, numbers: &mut HashMap<&'a str, u32>) -> Vec<u32> {
     let mut bag: Vec<u32> = words(line)
         .map(|word| {
@@ -140,7 +140,7 @@ fn bag<'a>(line: &'a str, numbers: &mut HashMap<&'a str, u32>) -> Vec<u32> {
     bag
 }
 
-/// How much two sorted bags share, of [`EQUAL`]; less than that, because the lines differ.
+/// Returns the overlap of two sorted bags of words, scaled to less than [`EQUAL`], since the lines differ.
 fn share(a: &[u32], b: &[u32]) -> u32 {
     let (mut i, mut j, mut common) = (0, 0, 0_usize);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {

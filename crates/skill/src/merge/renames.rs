@@ -1,20 +1,20 @@
-//! [`follow`]: a file that one side moved, brought under one path in all three.
+//! [`follow`]: rename detection, which brings a moved file under one path in all three bundles.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::{Conflict, ConflictKind};
 use crate::{Bundle, File, Limits, SkillPath};
 
-/// How much two texts must share to be one file that was moved and changed, of a hundred; git's default.
+/// Lowest similarity, in percent, of two texts for a rename with changes. This is git's default.
 const ALIKE_PERCENT: usize = 50;
 
-/// How many pairs of files are compared by content, and how many bytes they may have together; beyond it only files
-/// that are equal count as moved.
+/// Largest number of file pairs to compare by content, and their largest total size in bytes. Beyond it, only identical
+/// files count as moved.
 const COMPARED_PAIRS: usize = 4096;
 const COMPARED_BYTES: usize = 64 << 20;
 
-/// Three bundles in which a file that a side moved stands under its new path, and the files that the two
-/// sides moved to different places.
+/// Moves renamed files to their new path in all three bundles. Also returns the conflicts for files that the sides
+/// moved to different paths.
 pub(super) fn follow(bundles: [&Bundle; 3], limits: &Limits) -> ([Bundle; 3], Vec<Conflict>) {
     let [base, ours, theirs] = bundles;
     let (here, there) = (renames(base, ours), renames(base, theirs));
@@ -38,8 +38,7 @@ pub(super) fn follow(bundles: [&Bundle; 3], limits: &Limits) -> ([Bundle; 3], Ve
     (moved, conflicts)
 }
 
-/// The bundles with a file under its new path wherever it is not there yet; nothing where that path is
-/// another file's.
+/// Returns the bundles with a file moved to its new path where necessary. `None` if another file has that path.
 fn moved_all(bundles: &[Bundle; 3], from: &SkillPath, to: &SkillPath, limits: &Limits) -> Option<[Bundle; 3]> {
     let move_in = |bundle: &Bundle| match (bundle.get(from), bundle.get(to)) {
         (None, _) => Some(bundle.clone()),
@@ -50,8 +49,7 @@ fn moved_all(bundles: &[Bundle; 3], from: &SkillPath, to: &SkillPath, limits: &L
     Some([move_in(base)?, move_in(ours)?, move_in(theirs)?])
 }
 
-/// The files of the base that a side has under another path: first those with equal content, then the
-/// most alike.
+/// Maps files of the base to their new paths in a side: first identical files, then the most similar ones.
 fn renames(base: &Bundle, side: &Bundle) -> BTreeMap<SkillPath, SkillPath> {
     let is_gone = |(path, _): &(&SkillPath, &File)| side.get(path).is_none() && !path.is_skill_md();
     let is_new = |(path, _): &(&SkillPath, &File)| base.get(path).is_none() && !path.is_skill_md();
@@ -84,7 +82,7 @@ fn renames(base: &Bundle, side: &Bundle) -> BTreeMap<SkillPath, SkillPath> {
     found
 }
 
-/// How many bytes of the larger of two texts stand in lines that both have, of a hundred.
+/// Returns the percentage of bytes of the larger text that is in lines common to both.
 fn alike_percent(old: &File, new: &File) -> usize {
     let (Some(a), Some(b)) = (old.text(), new.text()) else { return 0 };
     let mut counts: HashMap<&str, usize> = HashMap::new();

@@ -1,51 +1,51 @@
-//! [`Rules`]: how a merge decides what more than one way would be right for.
+//! [`Rules`]: the choices of a merge for which several answers are reasonable.
 
-/// Merges three texts (base, ours, theirs) whose lines end in line feeds; nothing where it finds a conflict.
+/// Function that merges three texts (base, ours, theirs) with line feeds. Returns `None` on a conflict.
 pub type PlainMerge = dyn Fn([&str; 3]) -> Option<String>;
 
-/// How a merge decides what more than one way would be right for.
+/// Choices of a merge for which several answers are reasonable.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
-    /// Asked first for every text that is not the frontmatter; what it merges is taken as it is.
+    /// Merge function to try first on every text except the frontmatter. Its result is final.
     pub plain: Option<&'a PlainMerge>,
-    /// Whether lines of prose that both sides changed may be merged word by word.
+    /// True if prose lines that both sides changed may be merged word by word.
     pub words: bool,
-    /// Whether a file that one side moved is merged with the other side's changes of it.
+    /// True if a file moved by one side is merged with the other side's changes to it.
     pub follows_renames: bool,
-    /// What is put where both sides changed the same.
+    /// Content to insert at conflicts.
     pub clashes: Clashes<'a>,
 }
 
-/// What is put where both sides changed the same. A conflict is told in each case.
+/// Content to insert at a conflict. The conflict is reported in every case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clashes<'a> {
-    /// What ours has there.
+    /// The version of ours.
     Ours,
-    /// What theirs has there.
+    /// The version of theirs.
     Theirs,
-    /// Both, in texts between markers as git writes them; of other files what ours has, and of a file
-    /// that one side removed what the other has.
+    /// Both versions of a text, between conflict markers as in git. Other files keep our version, and a file removed by
+    /// one side keeps the version of the other.
     Marked {
-        /// What ours is called in the markers.
+        /// Label of ours in the markers.
         ours: &'a str,
-        /// What theirs is called in the markers.
+        /// Label of theirs in the markers.
         theirs: &'a str,
     },
 }
 
-/// Before the name of ours.
+/// Marker before the version of ours, followed by its label.
 const OPENING: &str = "<<<<<<< ";
-/// The line that ends ours and begins theirs.
+/// Marker between the two versions.
 const MIDDLE: &str = "=======";
-/// Before the name of theirs.
+/// Marker after the version of theirs, followed by its label.
 const CLOSING: &str = ">>>>>>> ";
 
 impl Rules<'_> {
-    /// For a change that waited while the skill moved on: nothing is decided in doubt.
+    /// Rules for a change that was pending while the skill changed: every doubtful case is a conflict.
     pub const CAREFUL: Rules<'static> =
         Rules { plain: None, words: true, follows_renames: false, clashes: Clashes::Ours };
 
-    /// What [`Rules::plain`] makes of texts that each end their lines in one way.
+    /// Applies [`Rules::plain`] to three texts. Returns `None` if a text mixes line endings.
     pub(super) fn plainly(&self, texts: [&str; 3], line_end: &str) -> Option<String> {
         let merge = self.plain?;
         if texts.iter().any(|text| has_mixed_ends(text)) {
@@ -62,7 +62,7 @@ fn has_mixed_ends(text: &str) -> bool {
 }
 
 impl Clashes<'_> {
-    /// The lines to put for a place at which the sides have `ours` and `theirs`.
+    /// Returns the lines to insert for a conflict between `ours` and `theirs`.
     pub(super) fn lines<'t>(&self, ours: &[&'t str], theirs: &[&'t str]) -> Vec<std::borrow::Cow<'t, str>> {
         let plain = |lines: &[&'t str]| lines.iter().map(|line| (*line).into()).collect::<Vec<_>>();
         match self {
@@ -80,8 +80,8 @@ impl Clashes<'_> {
     }
 }
 
-/// The first line, from 1, that is a marker of [`Clashes::Marked`] with these names. Markers with other
-/// names are a skill's own text, as in one that explains merging.
+/// Returns the first line, from 1, that is a marker of [`Clashes::Marked`] with these labels. Markers with other labels
+/// are the skill's own text, as in a skill about merging.
 #[must_use]
 pub fn marker_line(text: &str, ours: &str, theirs: &str) -> Option<usize> {
     let is_marker = |line: &str| {

@@ -1,4 +1,4 @@
-//! What a merge takes, what it leaves to a person, and where it puts things.
+//! Tests of clean merges, conflicts, and the positions of merged changes.
 
 mod bounds;
 mod oracle;
@@ -19,7 +19,7 @@ fn bundle(files: &[(&str, &str)]) -> Bundle {
     Bundle::from_files(files, &Limits::default()).unwrap()
 }
 
-/// Merges one file; `None` when there is a conflict. Both directions must agree.
+/// Merges one file in both directions, which must agree. Returns `None` on a conflict.
 fn merged(at: &str, base: &str, ours: &str, theirs: &str) -> Option<String> {
     let [base, ours, theirs] = [base, ours, theirs].map(|text| bundle(&[(at, text)]));
     let one = merge(&base, &ours, &theirs, &Limits::default()).unwrap();
@@ -54,10 +54,10 @@ fn changes_at_different_places_are_both_taken() {
 #[test]
 fn repeated_lines_are_no_place() {
     let base = "- a\n- a\n- a\nend\n";
-    // Where the bullet was added, nobody can say.
+    // The position of the added bullet is ambiguous.
     assert_eq!(merged("a.md", base, "- a\n- a\n- a\n- a\nend\n", "- a\n- b\n- a\nend\n"), None);
     assert_eq!(merged("a.md", base, "- a\n- a\nend\n", "- a\n- b\n- a\nend\n"), None);
-    // Wherever it was, it is before the line that theirs changed.
+    // Every possible position is before the line that theirs changed.
     assert_eq!(
         merged("a.md", base, "- a\n- a\n- a\n- a\nend\n", "- a\n- a\n- a\nthe end\n").unwrap(),
         "- a\n- a\n- a\n- a\nthe end\n"
@@ -157,7 +157,7 @@ fn files_are_merged_one_by_one() {
     );
 }
 
-/// The conflicts of merging one file, told.
+/// Returns the conflicts of merging one file, as text.
 fn told(at: &str, base: &str, ours: &str, theirs: &str) -> Vec<String> {
     let [base, ours, theirs] = [base, ours, theirs].map(|text| bundle(&[(at, text)]));
     let done = merge(&base, &ours, &theirs, &Limits::default()).unwrap();
@@ -269,7 +269,7 @@ fn comments_order_and_removed_keys_of_the_frontmatter() {
     // The order of the side that changed it.
     let sorted = "---\n# why\nlicense: MIT\nname: a\nmetadata:\n  k: v\n---\nbody\n";
     assert_eq!(merged("SKILL.md", base, sorted, &with("k: v", "k: w")).unwrap(), sorted.replace("k: v", "k: w"));
-    // One added the tools in one spelling, one in the other.
+    // The sides added the tools in different spellings.
     assert_eq!(
         merged(
             "SKILL.md",
@@ -279,7 +279,7 @@ fn comments_order_and_removed_keys_of_the_frontmatter() {
         ),
         None
     );
-    // A block that does not come apart is merged by lines.
+    // A block that cannot be split into keys is merged by lines.
     let anchored = "---\nname: &n a\nlicense: MIT\nmetadata: {k: *n}\nversion: 1\n---\nbody\n";
     assert_eq!(
         merged(
@@ -291,7 +291,7 @@ fn comments_order_and_removed_keys_of_the_frontmatter() {
         .unwrap(),
         "---\nname: &n b\nlicense: BSD\nmetadata: {k: *n}\nversion: 2\n---\nbody\n"
     );
-    // Without any frontmatter too.
+    // A file without frontmatter is merged by lines as well.
     assert_eq!(merged("SKILL.md", "one\ntwo\nthree\n", "1\ntwo\nthree\n", "one\ntwo\n3\n").unwrap(), "1\ntwo\n3\n");
 }
 
@@ -307,7 +307,7 @@ fn frontmatter_keeps_the_line_ends_and_byte_order_mark_of_ours() {
     assert_eq!(done.bundle.skill_md(), Some(expected.as_str()));
 }
 
-/// Texts of up to two lines with every end that a line can have, the lone `\r` among them.
+/// Texts of up to two lines with every kind of line ending, including a lone `\r`.
 fn texts_by_ends() -> Vec<String> {
     let ends = ["\n", "\r\n"];
     let mut texts: Vec<String> = ["", "\n", "\r\n", "\r"].map(|end| format!("---{end}")).into();

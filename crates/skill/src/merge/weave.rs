@@ -1,21 +1,21 @@
-//! [`Piece`]: a stretch of the merged text, and which side it comes from.
+//! [`Piece`]: a stretch of the merged text with its source.
 
 use std::ops::Range;
 
 use super::hunks::Hunk;
 
-/// Which side a stretch of the result comes from.
+/// Source of a stretch of the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum From {
-    /// Neither changed it, or both in the same way.
+    /// Neither side changed it, or both changed it equally.
     Ours,
     /// Only theirs changed it.
     Theirs,
-    /// Both changed it.
+    /// Both changed it differently.
     Clash,
 }
 
-/// A stretch of the result, with its ranges in all three.
+/// Stretch of the result, with its ranges in all three texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Piece {
     pub from: From,
@@ -24,18 +24,18 @@ pub(super) struct Piece {
     pub theirs: Range<usize>,
 }
 
-/// A hunk and whether it is one of ours.
+/// Hunk with a flag that is true for ours.
 type Sided<'a> = (bool, &'a Hunk);
 
-/// When two changes of different sides cannot both be taken as they are.
+/// Rule that decides whether changes of different sides conflict.
 pub(super) trait Nearness {
-    /// Whether two changes, the first of which begins no later, are too near.
+    /// Returns whether two changes conflict. The first begins no later than the second.
     fn too_near(&self, first: &Hunk, second: &Hunk) -> bool;
-    /// Whether all that begins at `start` is out of the way of what ends at `end`.
+    /// Returns whether every change that starts at `start` is independent of a change that ends at `end`.
     fn apart(&self, end: usize, start: usize) -> bool;
 }
 
-/// Lays the changes of both sides into one sequence of pieces that covers all three texts.
+/// Combines the changes of both sides into one sequence of pieces that covers all three texts.
 pub(super) fn weave(lens: [usize; 3], ours: &[Hunk], theirs: &[Hunk], nearness: &impl Nearness) -> Vec<Piece> {
     let mut all: Vec<Sided> = ours.iter().map(|h| (true, h)).chain(theirs.iter().map(|h| (false, h))).collect();
     all.sort_by_key(|(is_ours, hunk)| (hunk.reach.start, hunk.base.end, !is_ours));
@@ -50,8 +50,8 @@ pub(super) fn weave(lens: [usize; 3], ours: &[Hunk], theirs: &[Hunk], nearness: 
     pieces.done
 }
 
-/// How many hunks from the first on hang together: by a pair that is too near or of one side and with
-/// the same places, with all between.
+/// Returns the number of leading hunks that form one group. Two hunks are connected if they conflict, or if they are of
+/// one side and overlap. Everything between them belongs to the group.
 fn group_len(hunks: &[Sided], nearness: &impl Nearness) -> usize {
     let (mut at, mut len) = (0, 1);
     while at < len {
@@ -76,12 +76,12 @@ fn group_len(hunks: &[Sided], nearness: &impl Nearness) -> usize {
 #[derive(Default)]
 struct Pieces {
     done: Vec<Piece>,
-    /// Where the pieces so far end.
+    /// End offsets of the pieces so far in each text.
     ends: [usize; 3],
 }
 
 impl Pieces {
-    /// Adds what no side changed up to the lengths given.
+    /// Appends the unchanged stretch up to the given offsets.
     fn push_unchanged(&mut self, [base, ours, theirs]: [usize; 3]) {
         self.push(From::Ours, [base, ours, theirs]);
     }
@@ -106,7 +106,7 @@ impl Pieces {
         let end = group.iter().map(|(_, hunk)| touched(hunk).end.max(hunk.base.end)).max().unwrap_or_default();
         let unchanged = start - self.ends[0];
         self.push_unchanged(self.ends.map(|at| at + unchanged));
-        // The growth of a side over the group is that of its hunks.
+        // A side grows over the group by the sum of its hunks.
         let side_end = |from: usize, ours: bool| {
             let (added, removed) = of(ours).fold((0, 0), |(a, r), h| (a + h.side.len(), r + h.base.len()));
             from + (end - start) + added - removed

@@ -1,4 +1,4 @@
-//! [`merge`]: prose of which both sides changed the same lines, merged by words.
+//! [`merge`]: a merge by words for prose lines that both sides changed.
 
 use std::{collections::HashMap, ops::Range};
 
@@ -8,19 +8,18 @@ use super::{
     weave::{From, Nearness, weave},
 };
 
-/// Unchanged words that must stand between changes of two sides, and between two changes of one side
-/// for these to be two.
+/// Number of unchanged words required between changes of two sides, and between two changes of one side to keep them
+/// separate.
 ///
-/// Three, because one or two words in a row ("of the", "a file") come up again by chance where a
-/// sentence was rewritten, so that they mark no place; and because changes nearer than that are mostly
-/// about the same phrase, whose grammar or sense hangs on both.
+/// Shorter runs ("of the", "a file") recur by chance in a rewritten sentence and do not fix a position. Changes closer
+/// than three words also tend to affect the same phrase, whose grammar or meaning depends on both.
 pub const WORDS_APART: usize = 3;
 
-/// Bytes over which lines in conflict, in any of the three, are no longer tried by words: nobody wrote
-/// them as one passage, and comparing them would cost more than the lines did.
+/// Size in bytes above which conflicting lines of any side are not merged by words. Such a text is not a single
+/// passage, and comparing it would cost more than the merge by lines.
 pub const PASSAGE_BYTES: usize = 1 << 16;
 
-/// The words of a text: runs of letters and digits, each ideograph one, without what is between.
+/// Yields the words of a text: runs of letters and digits, with each ideograph a word. Separators are omitted.
 pub(super) fn words(text: &str) -> impl Iterator<Item = &str> {
     tokens(text).filter(|token| is_word(token))
 }
@@ -29,7 +28,7 @@ fn is_word(token: &str) -> bool {
     token.starts_with(char::is_alphanumeric)
 }
 
-/// Words, blanks and single other characters.
+/// Yields words, runs of blanks, and other single characters.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -53,7 +52,7 @@ enum Kind {
 
 fn kind(c: char) -> Kind {
     match c {
-        // Scripts that put no blanks between words.
+        // Scripts without blanks between words.
         '\u{0E00}'..='\u{0EFF}' | '\u{1000}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' => Kind::Single,
         '\u{2E80}'..='\u{A4CF}' | '\u{F900}'..='\u{FAFF}' | '\u{20000}'..='\u{3FFFF}' => Kind::Single,
         '\n' => Kind::Single,
@@ -63,8 +62,8 @@ fn kind(c: char) -> Kind {
     }
 }
 
-/// The text with the changes of both sides, where all of them are far enough from each other.
-/// The budgets are what comparing either side may still cost.
+/// Returns the text with the changes of both sides, if all of them are far enough apart. `budgets` are the remaining
+/// comparison budgets of the sides.
 pub(super) fn merge(texts: [&str; 3], budgets: &mut [usize; 2]) -> Option<String> {
     if texts.iter().any(|text| text.len() > PASSAGE_BYTES) {
         return None;
@@ -94,7 +93,7 @@ pub(super) fn merge(texts: [&str; 3], budgets: &mut [usize; 2]) -> Option<String
     Some(text)
 }
 
-/// Each element as a number that stands for its content.
+/// Interns each element as a number.
 pub(crate) fn numbered<'a>(elements: &[&'a str], numbers: &mut HashMap<&'a str, u32>) -> Vec<u32> {
     let mut number = |element: &'a str| {
         let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
@@ -103,7 +102,7 @@ pub(crate) fn numbered<'a>(elements: &[&'a str], numbers: &mut HashMap<&'a str, 
     elements.iter().map(|element| number(element)).collect()
 }
 
-/// How many words stand before each token of the base.
+/// Number of words before each token of the base.
 struct Counted(Vec<usize>);
 
 impl Counted {

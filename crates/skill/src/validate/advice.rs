@@ -1,19 +1,19 @@
-//! Advice as warnings: the size of the body, the files that it refers to, and lines of the template.
+//! Advice, reported as warnings: the size of the body, its references to files, and unedited lines of the template.
 
 use std::collections::HashSet;
 
 use crate::{Limits, Problem, SkillPath, frontmatter::Reading, problem::Severity, template};
 
-/// Folders whose files a body names in backticks as well as in links.
+/// Folders whose files count as references in backticks as well as in links.
 const REFERRED_FOLDERS: [&str; 4] = ["scripts/", "references/", "assets/", "templates/"];
 
-/// Files that `SKILL.md` names, and that are read for what they refer to, at most.
+/// Largest number of files named by `SKILL.md` that are read for their own references.
 const TEXTS: usize = 100;
 
-/// The code of a line that is as the template has it.
+/// Code of a line that is unchanged from the template.
 pub(super) const TEMPLATE_LINE: &str = "template_line";
 
-/// Checks the body; `paths` empty means that the files are not known, and references are left alone.
+/// Checks the body. Empty `paths` means that the files are unknown, and references are not checked.
 pub(super) fn check(reading: &Reading<'_>, paths: &[SkillPath], limits: &Limits) -> Vec<Problem> {
     let mut problems = sizes(reading, limits);
     if !paths.is_empty() {
@@ -22,7 +22,7 @@ pub(super) fn check(reading: &Reading<'_>, paths: &[SkillPath], limits: &Limits)
     problems
 }
 
-/// The lines that are still those of the template.
+/// Warns about the lines that are unchanged from the template.
 pub(super) fn placeholders(text: &str) -> impl Iterator<Item = Problem> {
     let message = || "this line is the template's; write your own".to_owned();
     template::placeholders(text).into_iter().map(move |line| warning(TEMPLATE_LINE, message(), line))
@@ -72,7 +72,7 @@ fn references(reading: &Reading<'_>, paths: &[SkillPath]) -> Vec<Problem> {
     problems
 }
 
-/// Chains: files that a file which `SKILL.md` names refers to, and that `SKILL.md` does not name itself.
+/// Warns about indirect references: files that only a file named by `SKILL.md` refers to, and not `SKILL.md` itself.
 pub(super) fn chains(body: &str, paths: &[SkillPath], texts: &[(&SkillPath, &str)]) -> Vec<Problem> {
     let is_here = |target: &str| paths.iter().any(|path| path.as_str() == target);
     let mut problems = Vec::new();
@@ -96,7 +96,7 @@ pub(super) fn chains(body: &str, paths: &[SkillPath], texts: &[(&SkillPath, &str
     problems
 }
 
-/// The Markdown files that a body names.
+/// Returns the Markdown files that a body names.
 pub(super) fn named_texts<'a>(body: &str, paths: &'a [SkillPath]) -> Vec<&'a SkillPath> {
     let is_named = |path: &&SkillPath| {
         !path.is_skill_md()
@@ -110,7 +110,7 @@ fn lines_before(text: &str, at: usize) -> usize {
     memchr::memchr_iter(b'\n', text.as_bytes().get(..at).unwrap_or_default()).count()
 }
 
-/// The targets of links and the files in backticks outside of code blocks, and where their lines start.
+/// Yields link targets and files in backticks outside code blocks, with the offsets of their lines.
 fn linked(text: &str) -> impl Iterator<Item = (usize, String)> {
     let mut fence: Option<&str> = None;
     let outside = marked_lines(text).filter(move |(_, line)| {
@@ -124,7 +124,7 @@ fn linked(text: &str) -> impl Iterator<Item = (usize, String)> {
     outside.flat_map(|(start, line)| targets(line).into_iter().map(move |target| (start, target)))
 }
 
-/// Files of the usual folders that a text mentions, in code blocks too, and where.
+/// Yields files of the usual folders that a text mentions, including in code blocks, with their offsets.
 fn bare(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mentions = |folder: &'static str| memchr::memmem::find_iter(text.as_bytes(), folder);
     let starts = REFERRED_FOLDERS.into_iter().flat_map(mentions);
@@ -134,7 +134,7 @@ fn bare(text: &str) -> impl Iterator<Item = (usize, &str)> {
         let is_inside = before.ends_with(|c: char| c.is_ascii_alphanumeric() || "/.-_}>)\\$~\"'`[(".contains(c));
         let rest = text.get(start..)?;
         let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && !"/._-".contains(c)).unwrap_or(rest.len());
-        // A pattern, or the line of a tree with its remark.
+        // Skip a pattern, or an annotated line of a directory tree.
         let is_pattern = rest
             .get(end..)
             .is_some_and(|after| after.starts_with("  ") || after.starts_with(['<', '{', '*', '$', '[', '(']));
@@ -144,8 +144,8 @@ fn bare(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The lines that hold a backtick, a bracket or a tilde, and where each starts: no other line can have a
-/// reference or a fence. Most lines of most skills are passed over like that.
+/// Yields the lines that contain a backtick, a bracket or a tilde, with their offsets. Only these can contain a
+/// reference or a fence, so that most lines are skipped.
 fn marked_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -158,7 +158,7 @@ fn marked_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// The number of lines, as [`str::lines`] has them.
+/// Returns the number of lines, counted as by [`str::lines`].
 fn count_lines(text: &str) -> usize {
     memchr::memchr_iter(b'\n', text.as_bytes()).count() + usize::from(!text.is_empty() && !text.ends_with('\n'))
 }
@@ -181,8 +181,8 @@ fn reference(target: &str, paths: &[SkillPath], line: usize) -> Option<Problem> 
     None
 }
 
-/// Paths inside the skill that a line refers to: targets of Markdown links, and names in backticks
-/// that start with one of the usual folders.
+/// Returns the paths inside the skill that a line refers to: targets of Markdown links, and names in backticks that
+/// start with one of the usual folders.
 fn targets(line: &str) -> Vec<String> {
     let after_bracket = line.split(']').skip(1).filter_map(|rest| rest.strip_prefix('('));
     let links = after_bracket.filter_map(|rest| rest.split([')', ' ']).next());
@@ -190,7 +190,7 @@ fn targets(line: &str) -> Vec<String> {
     links.chain(code).filter_map(inside_the_skill).collect()
 }
 
-/// `scripts/x.py` names a file; `scripts/` alone speaks of the folder.
+/// Returns whether inline code names a file such as `scripts/x.py`. `scripts/` alone refers to the folder.
 fn is_file_in_usual_folder(code: &str) -> bool {
     REFERRED_FOLDERS.iter().any(|folder| code.strip_prefix(folder).is_some_and(|file| !file.is_empty()))
 }

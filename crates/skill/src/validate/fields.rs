@@ -1,14 +1,14 @@
-//! The frontmatter's fields against the standard.
+//! Validation of the frontmatter's fields against the standard.
 
 use unicode_normalization::UnicodeNormalization;
 
 use super::Strictness;
 use crate::{Frontmatter, Limits, Problem, SkillName, frontmatter::FaultKind, problem::Severity};
 
-/// The keys that the standard knows; strict reading refuses others, as its reference library does.
+/// Keys defined by the standard. Strict validation refuses others, as its reference library does.
 const KNOWN_KEYS: [&str; 6] = ["name", "description", "license", "compatibility", "metadata", "allowed-tools"];
 
-/// Further keys that skillhub reads. Only strict reading refuses them.
+/// Additional keys that skillhub reads. Only strict validation refuses them.
 const OWN_KEYS: [&str; 5] = ["version", "keywords", "tags", "requires", "tool_schema"];
 
 /// Checks every field and returns all problems.
@@ -126,8 +126,7 @@ impl Check<'_> {
     }
 }
 
-/// The line, from 1, on which a key of the frontmatter stands, or one of `metadata` (`metadata.KEY`); line 1 when it
-/// is absent.
+/// Returns the line, from 1, of a key of the frontmatter, or of `metadata` (`metadata.KEY`). Line 1 if it is absent.
 fn line_of_key(text: &str, key: &str) -> Option<usize> {
     let inner = key.strip_prefix("metadata.");
     let is_key = |line: &str| {

@@ -1,10 +1,10 @@
-//! Texts that are hard to compare: the merge ends in time, and in doubt with a conflict.
+//! Tests that the merge terminates quickly on texts that are hard to compare, with a conflict in doubt.
 #![expect(clippy::disallowed_methods, reason = "the system says in a file how long a thread ran")]
 
 use super::{replay::Random, *};
 
-/// Set to anything, takes texts as large as a text file may be instead of the smaller ones of an
-/// ordinary run, which is not optimised.
+/// Environment variable that enables full-size texts. The default is smaller, since ordinary test runs are not
+/// optimised.
 const FULL: &str = "SKILLHUB_MERGE_FULL";
 
 fn bytes() -> usize {
@@ -23,7 +23,7 @@ fn filled(mut line: impl FnMut(usize) -> String) -> String {
     text
 }
 
-/// Three texts of a kind that makes comparing hard.
+/// Triples of texts that are hard to compare, with a label.
 fn hard_texts() -> Vec<(&'static str, [String; 3])> {
     let mut random = Random(7);
     let mut noise =
@@ -55,7 +55,8 @@ fn hard_texts() -> Vec<(&'static str, [String; 3])> {
     ]
 }
 
-/// What this thread had of a processor, whatever else ran; 0 where the system does not say.
+/// Returns the processor time of this thread in nanoseconds, independent of other load. 0 if the system does not report
+/// it.
 fn nanoseconds_of_this_thread() -> u64 {
     let said = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     said.split(' ').next().and_then(|number| number.parse().ok()).unwrap_or_default()
@@ -78,7 +79,7 @@ fn hard_texts_end_in_time_and_in_conflict() {
     }
 }
 
-/// Many files of which each is hard, keys of which each is new, and files that are nearly others.
+/// A skill with many hard files, many new keys, and many similar files.
 #[test]
 fn all_that_a_skill_holds_is_merged_in_time() {
     let mut random = Random(11);

@@ -1,15 +1,15 @@
-//! Texts of few different lines, changed at random places on both sides: against the result known by
-//! construction, and against `git merge-file`.
+//! Randomised tests of texts with few distinct lines. The oracles are the result known by construction and `git
+//! merge-file`.
 #![expect(clippy::disallowed_methods, reason = "git reads the texts from a scratch folder")]
 
 use std::process::Command;
 
 use super::{replay::Random, *};
 
-/// Set to a number, draws so many cases instead of the few of an ordinary run.
+/// Environment variable that sets the number of cases. The default is small.
 const COUNT: &str = "SKILLHUB_MERGE_CASES";
 
-/// A line or block of the base, by line numbers, and what stands there instead.
+/// Replacement of a line or block of the base, by line numbers.
 #[derive(Debug, Clone)]
 struct Change {
     from: usize,
@@ -25,7 +25,7 @@ struct Case {
 
 impl Case {
     fn draw(random: &mut Random) -> Self {
-        // The fewer different lines, the more places look alike.
+        // Fewer distinct lines make more positions look alike.
         let alphabet = 2 + random.below(20);
         let line = |random: &mut Random| match random.below(alphabet) {
             0 => String::new(),
@@ -62,7 +62,7 @@ impl Case {
         lines.iter().map(|line| line.clone() + "\n").collect()
     }
 
-    /// Base, ours, theirs, and both together where no change touches one of the other side.
+    /// Returns base, ours, theirs, and the expected merge if no change touches one of the other side.
     fn texts(&self) -> ([String; 3], Option<String>) {
         let all = |changes: &[Change]| self.text(&changes.iter().collect::<Vec<_>>());
         let are_apart = self.ours.iter().all(|a| self.theirs.iter().all(|b| a.to < b.from || b.to < a.from));
@@ -71,7 +71,7 @@ impl Case {
     }
 }
 
-/// What git makes of it; `None` when there is a conflict.
+/// Merges with git. Returns `None` on a conflict.
 fn git(folder: &std::path::Path, [base, ours, theirs]: &[String; 3]) -> Option<String> {
     for (name, text) in [("base", base), ("ours", ours), ("theirs", theirs)] {
         std::fs::write(folder.join(name), text).unwrap();
@@ -84,20 +84,20 @@ fn git(folder: &std::path::Path, [base, ours, theirs]: &[String; 3]) -> Option<S
 
 #[derive(Debug, Default)]
 struct Tally {
-    /// Both merge, to the same text.
+    /// Both merge cleanly, with equal results.
     both_clean: usize,
     both_conflict: usize,
-    /// Git merges, we do not: where the place is not certain.
+    /// Only git merges, since the position is uncertain.
     only_git: usize,
-    /// We merge, git does not: where changes touch without an unchanged line between.
+    /// Only this crate merges, since changes touch without an unchanged line between them.
     only_ours: usize,
-    /// Git puts a change elsewhere than it was made.
+    /// Git puts a change in a wrong position.
     git_wrong: usize,
-    /// Both merge, to different texts.
+    /// Both merge cleanly, with different results.
     differ: usize,
-    /// We put a change elsewhere than it was made.
+    /// This crate puts a change in a wrong position.
     wrong: usize,
-    /// There is an unchanged line between each two changes of different sides.
+    /// An unchanged line separates every two changes of different sides.
     apart: usize,
     apart_clean: usize,
 }

@@ -1,10 +1,10 @@
-//! What holds of every [`merge`], whatever the texts.
+//! Property tests of [`merge`] for arbitrary texts.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// Texts of few different lines, many of them repeated, with and without a newline at the end.
+/// Generates texts with few distinct lines, many of them repeated, with and without a final newline.
 fn any_text() -> impl Strategy<Value = String> {
     let line = prop::sample::select(vec![
         "",
@@ -36,7 +36,7 @@ fn any_skill() -> impl Strategy<Value = Bundle> {
     })
 }
 
-/// Three texts of which two are made from the first by few edits of lines.
+/// Generates three texts, two of which are derived from the first by a few line edits.
 fn related() -> impl Strategy<Value = [String; 3]> {
     let edits = || prop::collection::vec((any::<prop::sample::Index>(), 0..3_u8, any_text()), 0..4);
     (any_text(), edits(), edits()).prop_map(|(base, ours, theirs)| {
@@ -79,7 +79,7 @@ proptest! {
         prop_assert_eq!(&clean(&base, &other, &other), &other);
     }
 
-    /// Every other line may be changed by one side or the other.
+    /// Every second line may be changed by either side.
     #[test]
     fn changes_with_a_line_between_are_all_taken(changes in prop::collection::vec((any::<bool>(), 0..5_u8, 0..3_usize), 1..12)) {
         let line = |number: usize| format!("{number} what stands on line {number}\n");

@@ -1,4 +1,4 @@
-//! Merging by the rules of a new release: files that moved, markers, and one side throughout.
+//! Tests of the merge rules for a new release: moved files, markers, and one side throughout.
 
 use super::*;
 
