@@ -1,5 +1,5 @@
-//! Measures changes made by a process that is running: `patches [COUNT]` patches one line of a
-//! SKILL.md of 22 KB so often, and prints time and CPU of one patch and the size of the home.
+//! Benchmark of changes in a running process: `patches [COUNT]` patches one line of a 22 KB SKILL.md COUNT times, and
+//! prints the wall and CPU time per patch and the size of the home.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "an example for the desk, not for users")]
 
 use std::{fs, path::Path, time::Instant};
@@ -19,7 +19,7 @@ fn text() -> String {
     )
 }
 
-/// Nanoseconds that this process has been on a CPU.
+/// Returns the CPU time of this process in nanoseconds.
 fn cpu() -> u64 {
     let stat = fs::read_to_string("/proc/self/schedstat").unwrap();
     stat.split(' ').next().unwrap().parse().unwrap()

@@ -1,43 +1,43 @@
-//! [`Change`]: what a request came to, before it is judged.
+//! [`Change`]: the effect of a request, before it is judged.
 
 use library::{Acceptance, Action, Evidence, NewRevision, Origin, Proposal, Snapshot, Stamp, TrialTerms, Upstream};
 use skill::{Bundle, Edit, SkillName};
 
-/// A change that was worked out and is to be judged and committed.
+/// Change that has been computed, and that is to be judged and committed.
 pub(crate) struct Change<'a> {
     pub skill: &'a SkillName,
     pub action: Action,
-    /// The edits that were asked for, if it was made by edits.
+    /// Requested edits. Empty if the change was not made by edits.
     pub edits: &'a [Edit],
-    /// What it was made on.
+    /// State of the skill that the change is based on.
     pub snapshot: Snapshot,
-    /// What it makes; empty for a deletion.
+    /// Files after the change. Empty for a deletion.
     pub candidate: Bundle,
     pub origin: Option<Origin>,
-    /// The release that it merges in.
+    /// Release that the change merges in.
     pub upstream: Option<Box<Upstream>>,
     pub absorbed_into: Option<String>,
-    /// A hand edit that is kept as a revision of its own before this one.
+    /// Hand edit to record as a separate revision before this one.
     pub hand_edit: Option<NewRevision>,
-    /// Whether the folder has to be written although no file changes.
+    /// True if the folder has to be written even though no file changes.
     pub checks_out_again: bool,
     pub messages: Vec<String>,
-    /// What its author says speaks for it.
+    /// Evidence that its author gives in support of the change.
     pub evidence: Vec<Evidence>,
     pub dry_run: bool,
-    /// Whether the standard may refuse it. What a rollback brings back was valid when it was committed.
+    /// True if violations of the standard block the change. The content of a rollback was valid when it was committed.
     pub is_edit: bool,
-    /// Whether it was made on what its actor has proposed, and holds that as well.
+    /// True if the change is based on a pending proposal of its actor, and contains that as well.
     pub on_proposal: bool,
-    /// The proposal that it is, which a person accepted; the policy has no say in it then.
+    /// Accepted proposal that this change applies. The policy is not consulted then.
     pub accepted: Option<Accepted<'a>>,
 }
 
-/// An accepted proposal as it will be, and the stamp of whoever accepted it.
+/// Accepted proposal in its final state, with the stamp of the reviewer.
 pub(crate) struct Accepted<'a> {
     pub proposal: Proposal,
     pub stamp: &'a Stamp,
-    /// Only a share of the runs gets it at first, on these terms.
+    /// Terms of a trial, if only a share of the runs gets the change at first.
     pub trial: Option<&'a TrialTerms>,
 }
 

@@ -1,4 +1,4 @@
-//! [`commit`]: a hand edit becomes a revision, with the reason of whoever records it.
+//! [`commit`]: the recording of a hand edit as a revision, with a reason.
 
 use library::{Action, FindError, FolderState, HandEdit, Library, Revision, Snapshot, SnapshotError, Stamp, TakeOver};
 use scan::Cleared;
@@ -16,22 +16,24 @@ use crate::{
     review,
 };
 
-/// A request to record the edit of a folder.
+/// Request to record the edit of a folder.
 #[derive(Debug, Clone)]
 pub struct CommitEdit {
-    /// The skill.
+    /// Name of the skill whose folder was edited.
     pub skill: SkillName,
-    /// Why, for the history. The run and the thread of an edit are not known.
+    /// Reason for the history. The run and the thread of a hand edit are unknown and are not recorded.
     pub notes: Notes,
-    /// Whether everything is done but the commit.
+    /// True to stop before the commit.
     pub dry_run: bool,
 }
 
-/// Records what stands in a skill's folder as an external revision. An edit by an agent is judged as if it were made
-/// through `skill_manage`: the policy may hold it as a proposal or refuse it. The folder is left as it is.
+/// Records the content of a skill's folder as an external revision. The folder is not modified.
+///
+/// An edit by an agent is judged like a change through `skill_manage`: the policy may hold it as a proposal or refuse
+/// it.
 ///
 /// # Errors
-/// [`ManageError`]; nothing has changed then.
+/// [`ManageError`], in which case nothing has changed.
 pub fn commit(library: &mut Library, edit: &CommitEdit, context: &Context<'_>) -> Result<Report, ManageError> {
     let stamp = Stamp { run: None, thread: None, ..context.stamp(&edit.notes) };
     let result = retry(library, true, |library| attempt(library, edit, context, &stamp));
@@ -84,7 +86,8 @@ fn attempt(
     }
 }
 
-/// A folder without history is adopted; presets and rules are about edits of a skill.
+/// Decides about a hand edit. A folder without history is adopted, since presets and rules apply only to edits of a
+/// skill.
 fn decide(change: &Change<'_>, judged: &Judged, is_return: bool, context: &Context<'_>) -> Decision {
     if !change.snapshot.exists() {
         return Decision::Apply("the folder had no history".to_owned());
@@ -100,7 +103,7 @@ fn decide(change: &Change<'_>, judged: &Judged, is_return: bool, context: &Conte
     context.policy.judge_edit(&context.actor, &edit)
 }
 
-/// The edit as a change of the head; without one the head again.
+/// Represents the edit as a change of the head. Without an edit, the candidate is the head itself.
 fn change_of<'a>(
     library: &Library,
     edit: &'a CommitEdit,

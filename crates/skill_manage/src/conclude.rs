@@ -1,4 +1,4 @@
-//! [`conclude`]: judges and commits a [`Change`].
+//! [`conclude`]: the last steps of a [`Change`], which judge and commit it.
 
 use library::{
     Action, ActorKind, Checkout, Commit, Committed, Content, EventStatus, FolderState, Library, NewRevision,
@@ -17,31 +17,31 @@ use crate::{
     review, trial,
 };
 
-/// A change that neither the standard nor the scanner refuses.
+/// Change that passed the standard and the scanner.
 pub(crate) struct Judged {
     pub report: Report,
     cleared: Option<Cleared>,
 }
 
 impl Judged {
-    /// What the scanner said.
+    /// Returns the scan report of the candidate.
     pub fn scan(&self) -> scan::Report {
         let VerdictReport { ruleset, findings, .. } = self.report.verdict.clone();
         scan::Report { ruleset, findings }
     }
 
-    /// The verdict over findings that the files before do not have.
+    /// Returns the verdict on findings that are new in this change.
     pub fn new_verdict(&self) -> Verdict {
         self.cleared.as_ref().map_or(Verdict::Allow, |cleared| cleared.report().new_verdict())
     }
 
-    /// Whether the policy applies or holds the change, and why; what it refuses is an error.
+    /// Returns the policy's decision to apply or hold the change, with the reason. A refusal is an error.
     pub fn decide(&self, change: &Change<'_>, context: &Context<'_>) -> Result<Decision, ManageError> {
         check_policy(change, context, &self.report, self.cleared.as_ref())
     }
 }
 
-/// Steps 4 to 9: the standard, the scanner, the policy, the commit and the report.
+/// Runs steps 4 to 9: the standard, the scanner, the policy, the commit and the report.
 pub(crate) fn conclude(
     library: &mut Library,
     change: Change<'_>,
@@ -81,8 +81,8 @@ pub(crate) fn conclude(
     Ok(report)
 }
 
-/// Refuses to hold what no person is to be asked for: content that one took back already, and a rollback that puts an
-/// edit of the folder aside, which a proposal could not keep.
+/// Refuses to hold changes that must not be put to a person: content that a person already took back, and a
+/// rollback that sets aside an edit of the folder, since a proposal could not store that edit.
 fn check_may_wait(library: &Library, change: &Change<'_>, why: &str, stamp: &Stamp) -> Result<(), ManageError> {
     library.check_taken_back(change.skill, &change.candidate, &stamp.actor)?;
     match &change.hand_edit {
@@ -94,22 +94,22 @@ fn check_may_wait(library: &Library, change: &Change<'_>, why: &str, stamp: &Sta
     }
 }
 
-/// The standard and the scanner.
+/// Checks a change against the standard and the scanner.
 pub(crate) fn judge(library: &Library, change: &Change<'_>) -> Result<Judged, ManageError> {
     let problems = check_standard(library, change)?;
     let cleared = clear(library, change)?;
     Ok(Judged { report: describe(change, cleared.as_ref(), problems), cleared })
 }
 
-/// A change in which a person has still to choose between two sides: neither the standard nor the scanner is
-/// asked before that.
+/// Describes a change with unresolved merge conflicts. The standard and the scanner run only after a person has
+/// resolved them.
 pub(crate) fn unjudged(change: &Change<'_>) -> Judged {
     let mut report = describe(change, None, Vec::new());
     report.add("not scanned yet: markers of the merge are left");
     Judged { report, cleared: None }
 }
 
-/// Refuses an edit that brings an error. What was wrong before is told and does not block.
+/// Refuses an edit that introduces an error. Existing problems are reported and do not block.
 fn check_standard(library: &Library, change: &Change<'_>) -> Result<Vec<ReportedProblem>, ManageError> {
     if change.candidate.is_empty() {
         return Ok(Vec::new());
@@ -125,12 +125,12 @@ fn check_standard(library: &Library, change: &Change<'_>) -> Result<Vec<Reported
     Ok(ReportedProblem::list(problems, &known))
 }
 
-/// The way on from a revision that cannot be brought back.
+/// Returns the hint for a revision that cannot be restored.
 pub(crate) fn another_revision(skill: &SkillName) -> String {
     format!("name another revision; `skillhub history {skill}` lists them with their verdicts")
 }
 
-/// The candidate as a value that may be committed; `None` for a deletion.
+/// Scans the candidate and returns it as a committable value, or `None` for a deletion.
 fn clear(library: &Library, change: &Change<'_>) -> Result<Option<Cleared>, ManageError> {
     if change.candidate.is_empty() {
         return Ok(None);
@@ -152,15 +152,15 @@ fn clear(library: &Library, change: &Change<'_>) -> Result<Option<Cleared>, Mana
     }
 }
 
-/// What the scanner may count as known. The files of a skill without a revision that exists are a
-/// hand edit that a dry run looks at, which was cleared when the snapshot was taken.
+/// Returns the baseline of the scan. If a skill exists without a recorded revision, the snapshot is the hand edit seen
+/// by a dry run, and it was cleared when the snapshot was taken.
 fn baseline(snapshot: &Snapshot) -> Baseline<'_> {
     let recorded = snapshot.base.as_ref().is_some_and(|base| !base.tombstone);
     if recorded || !snapshot.exists() { snapshot.baseline() } else { Baseline::Cleared(&snapshot.bundle) }
 }
 
-/// The report of a change as if it were not made. Files and diff are those against the revision
-/// before, which is the hand edit where one is kept; the text of one that is blocked is not shown.
+/// Builds the report of a change as a dry run. Files and diff are relative to the previous revision, which is the
+/// recorded hand edit if there is one. The text of a blocked hand edit is not shown.
 fn describe(change: &Change<'_>, cleared: Option<&Cleared>, problems: Vec<ReportedProblem>) -> Report {
     let hand_edit = change.hand_edit.as_ref().map(|revision| &revision.content);
     let kept = hand_edit.map(Content::bundle);
@@ -199,7 +199,7 @@ fn verdict_of(cleared: Option<&Cleared>) -> VerdictReport {
     }
 }
 
-/// The answer to a request that changes nothing; it makes no revision, and so writes no folder.
+/// Completes the report of a request that changes nothing. It creates no revision and writes no folder.
 fn unchanged(library: &Library, mut report: Report, change: &Change<'_>) -> Result<Report, ManageError> {
     let base = change.snapshot.base.as_ref();
     report.status = Status::Unchanged;
@@ -216,7 +216,8 @@ fn unchanged(library: &Library, mut report: Report, change: &Change<'_>) -> Resu
     Ok(report)
 }
 
-/// What was asked for, of several edits what each is. What joins a proposal may be made of any edits.
+/// Returns the actions for the policy: the requested action, or that of each edit. A change that extends a proposal may
+/// consist of any edits, so all of them are checked.
 fn actions_of(change: &Change<'_>) -> Vec<Action> {
     match change.edits {
         _ if change.on_proposal => {
@@ -227,7 +228,7 @@ fn actions_of(change: &Change<'_>) -> Vec<Action> {
     }
 }
 
-/// Whether the policy applies or holds a change, and why; what it refuses is an error.
+/// Returns the policy's decision to apply or hold a change, with the reason. A refusal is an error.
 fn check_policy(
     change: &Change<'_>,
     context: &Context<'_>,
@@ -248,7 +249,7 @@ fn check_policy(
                 .to_owned(),
         }),
         Decision::Apply(why) if context.actor.kind != ActorKind::Person => {
-            // The skill itself comes back, whatever its files are.
+            // The skill itself is restored, whatever its files are.
             let removed = Library::removed_by_person(change.skill, change.snapshot.base.as_ref());
             Ok(removed.map_or(Decision::Apply(why), |removed| Decision::Hold(removed.to_string())))
         }

@@ -1,4 +1,4 @@
-//! [`Context`]: what a request is judged by, besides the library.
+//! [`Context`]: the inputs for judging a request, apart from the library.
 
 use jiff::Timestamp;
 use library::{Actor, Scope, Stamp};
@@ -6,27 +6,27 @@ use skill::SkillName;
 
 use crate::{policy::Policy, request::Notes};
 
-/// A skill that the library's readers see although it is not in the library.
+/// Skill in another scope that is visible to the library's readers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Elsewhere {
-    /// Its name.
+    /// Name of the skill.
     pub name: SkillName,
-    /// In which scope it is.
+    /// Scope that contains the skill.
     pub scope: Scope,
-    /// Where, for a message: `in the user's library`.
+    /// Location as a phrase for messages, such as `in the user's library`.
     pub place: String,
 }
 
-/// What a request is judged by, besides the library.
+/// Inputs for judging a request, apart from the library.
 #[derive(Debug, Clone)]
 pub struct Context<'a> {
-    /// Who acts.
+    /// Actor that makes the request.
     pub actor: Actor,
-    /// When.
+    /// Time of the request.
     pub time: Timestamp,
-    /// How much agents may change.
+    /// Policy on changes by agents.
     pub policy: Policy,
-    /// Skills of other scopes.
+    /// Visible skills of other scopes.
     pub elsewhere: &'a [Elsewhere],
 }
 

@@ -1,6 +1,6 @@
-//! [`history`], [`compare`], [`overview`], [`proposal`]: what is told of a skill, as every way of asking answers it.
+//! JSON documents about a skill: [`history`], [`compare`], [`overview`], [`proposal`].
 //!
-//! The command line and the server for agents print the same JSON; it is made here once.
+//! The command line and the MCP server print the same JSON, which is built here.
 
 mod deerflow;
 mod difference;
@@ -17,10 +17,10 @@ pub use lines::{line, lines};
 pub use proposals::{ShownProposal, deltas, proposal, proposals, waiting};
 pub use standing::{FileStanding, HostsDocument, Overview, Place, SkillStanding, overview, overview_of_all};
 
-/// Forms of the lines of a history. That of another system is a module, and hangs on the rest by its entry here alone.
+/// Line formats of a history. The format of another system is a module, connected only through its entry here.
 const FORMS: &[lines::Form] = &[deerflow::line];
 
-/// A time as everything that is told has it: RFC 3339 in UTC, to the second.
+/// Formats a time for all documents: RFC 3339 in UTC, to the second.
 #[must_use]
 pub fn time(time: Timestamp) -> String {
     format!("{time:.0}")

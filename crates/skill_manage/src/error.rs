@@ -1,4 +1,4 @@
-//! [`ManageError`]: why a request was refused, with its code and the way on.
+//! [`ManageError`]: the reasons for which a request is refused, with codes and hints.
 
 use library::{CommitError, FindError, LibraryError, SnapshotError, StorageError};
 use scan::Finding;
@@ -13,90 +13,90 @@ use thiserror::Error;
 
 use crate::{request::RequestError, review::error::ReviewError};
 
-/// Why nothing was changed.
+/// Reason for which nothing was changed.
 #[derive(Debug, Error)]
 pub enum ManageError {
-    /// The request cannot be read.
+    /// The request cannot be parsed.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// The edit does not fit the skill.
+    /// The edit does not apply to the skill.
     #[error("{name}: {fault}")]
     Edit {
-        /// The skill.
+        /// Name of the skill.
         name: SkillName,
-        /// Why not.
+        /// Reason for which it does not apply.
         fault: EditError,
     },
-    /// A skill of that name is visible from elsewhere.
+    /// A skill of that name is visible in another scope.
     #[error("there is a skill {name} already, {place}")]
     ExistsElsewhere {
-        /// The skill.
+        /// Name of the skill.
         name: SkillName,
-        /// Where.
+        /// Location as a phrase for the message.
         place: String,
     },
-    /// The result breaks the standard.
+    /// The result violates the standard.
     #[error("{name} would not be a valid skill: {}", messages(problems))]
     InvalidSkill {
-        /// The skill.
+        /// Name of the skill.
         name: SkillName,
-        /// All problems that the change would bring; at least one is an error.
+        /// All problems that the change would introduce, at least one of them an error.
         problems: Vec<Problem>,
     },
     /// The scanner blocks the result.
     #[error("{message}")]
     ScanBlocked {
-        /// Which rule, file and line, and what the author can do.
+        /// Rule, file and line, and a remedy for the author.
         message: String,
         /// All findings, worst first.
         findings: Vec<Finding>,
-        /// The way on.
+        /// Next step for the user.
         hint: String,
     },
-    /// Policy keeps this actor from it.
+    /// The policy does not allow the change to this actor.
     #[error("{message}")]
     PolicyDenied {
-        /// What and why.
+        /// Refused change and the reason.
         message: String,
-        /// The way on.
+        /// Next step for the user.
         hint: String,
     },
-    /// The head is not the one that the caller saw.
+    /// The head differs from the revision that the caller expected.
     #[error("{name} is not at revision {expected} but at {}", head.as_deref().unwrap_or("none"))]
     StaleRevision {
-        /// The skill.
+        /// Name of the skill.
         name: SkillName,
-        /// What the caller expected.
+        /// Revision that the caller expected.
         expected: String,
-        /// What it is.
+        /// Current head, if there is one.
         head: Option<String>,
     },
-    /// Two changes do not go together.
+    /// Two changes conflict with each other.
     #[error("{message}")]
     MergeConflict {
-        /// Which and why.
+        /// Conflicting changes and the reason.
         message: String,
-        /// The way on.
+        /// Next step for the user.
         hint: String,
-        /// The places.
+        /// Conflicts of the merge, by path.
         conflicts: Vec<Conflict>,
     },
-    /// Two changes together pass a limit.
+    /// The combination of two changes exceeds a limit.
     #[error("{0}")]
     TooLarge(String),
-    /// The proposal cannot be decided about as asked.
+    /// The requested decision on a proposal is not possible.
     #[error(transparent)]
     Review(#[from] ReviewError),
-    /// The skill could not be looked at.
+    /// The folder of the skill cannot be read or accepted.
     #[error(transparent)]
     Snapshot(#[from] SnapshotError),
-    /// The commit failed.
+    /// The commit to the history failed.
     #[error(transparent)]
     Commit(#[from] CommitError),
-    /// No such revision.
+    /// The skill or revision does not exist.
     #[error(transparent)]
     Find(#[from] FindError),
-    /// The library cannot be used.
+    /// The library cannot be read or written.
     #[error(transparent)]
     Library(#[from] LibraryError),
 }
@@ -120,13 +120,13 @@ fn messages(problems: &[Problem]) -> String {
 }
 
 impl ManageError {
-    /// The code of the contract.
+    /// Returns the stable error code.
     #[must_use]
     pub fn code(&self) -> &'static str {
         self.failure().code
     }
 
-    /// The way on.
+    /// Returns the next step for the user.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         self.failure().hint
@@ -180,7 +180,7 @@ impl Fails for ManageError {
     }
 }
 
-/// The way on from what is too large.
+/// Hint for content that is too large.
 const SPLIT: &str = "move parts to further files, or leave out what agents do not need";
 
 fn edit_failure(name: &SkillName, fault: &EditError) -> Failure {

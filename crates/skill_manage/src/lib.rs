@@ -1,12 +1,12 @@
-//! `skill_manage`: the one tool through which skills change.
+//! `skill_manage`: the single tool through which skills change.
 //!
-//! [`manage`] takes a [`Request`] through one spine: the skill as it is, the edit, the standard, the
-//! scanner, the policy, the commit. [`roll_back`] joins it with an old content in place of an edit.
-//! Whatever is refused is noted in the library's event log, and nothing has changed.
+//! [`manage`] takes a [`Request`] through a fixed pipeline: current state of the skill, edit, standard, scanner,
+//! policy, commit. [`roll_back`] enters the same pipeline with an old content in place of an edit. Every refusal is
+//! recorded in the library's event log and changes nothing.
 //!
-//! A hand edit that is found on the way and is good is recorded as a revision of its own first; one
-//! that is not refuses everything but a rollback to the head, which keeps it and restores the skill.
-//! [`commit`] records one for its own sake.
+//! If the folder has an acceptable hand edit, it is first recorded as a separate revision. An unacceptable one blocks
+//! everything except a rollback to the head, which preserves the edit and restores the skill. [`commit`] records a hand
+//! edit on its own.
 
 mod change;
 mod commit;

@@ -1,4 +1,4 @@
-//! [`manage`]: a request worked out on the skill as it stands, to be judged by [`conclude`].
+//! [`manage`]: the application of a request to the current skill, up to the judgement by [`conclude`].
 
 use library::{Action, CommitError, Event, Library, RevisionSpec, Scope, Snapshot, SnapshotError, Stamp, TakeOver};
 use skill::{Bundle, Edit, SkillName, edit, edit::EditError};
@@ -14,21 +14,20 @@ use crate::{
     review,
 };
 
-/// Characters that are noted of why a request cannot be read: it may quote the request.
+/// Number of characters recorded from the parse error of a request, since it may quote the request.
 const NOTED_CHARS: usize = 500;
 
-/// Places that the patches of a request may change together: as many as the largest text has bytes.
+/// Largest number of replacements by all patches of a request, equal to the size of the largest text in bytes.
 const PLACES: usize = 1 << 20;
 
-/// How often a request is made again on a head that moved meanwhile.
+/// Number of attempts at a request whose head moved in the meantime.
 const ATTEMPTS: usize = 32;
 
-/// Changes a skill as asked, or says why not. A refusal is noted in the event log, that of a dry run
-/// excepted.
+/// Changes a skill as requested. Refusals are recorded in the event log, except those of dry runs.
 ///
 /// # Errors
-/// [`ManageError`]; nothing has changed then, but that a good hand edit that was found may have been
-/// recorded as a revision of its own.
+/// [`ManageError`], in which case nothing has changed, except that an acceptable hand edit may have been recorded as a
+/// separate revision.
 pub fn manage(library: &mut Library, request: &Request, context: &Context<'_>) -> Result<Report, ManageError> {
     let stamp = context.stamp(&request.notes);
     let attempt = |library: &mut Library| attempt(library, request, context, &stamp);
@@ -39,7 +38,7 @@ pub fn manage(library: &mut Library, request: &Request, context: &Context<'_>) -
     result
 }
 
-/// Repeats an attempt that another process overtook.
+/// Retries an attempt that lost a race with another process.
 pub(crate) fn retry_stale<T>(
     library: &mut Library,
     mut attempt: impl FnMut(&mut Library) -> Result<T, ManageError>,
@@ -47,7 +46,7 @@ pub(crate) fn retry_stale<T>(
     let mut turn = library.turn_behind();
     for _ in 1..ATTEMPTS {
         match attempt(library) {
-            // Without the turn it is tried all the same.
+            // Without the retry lock, the attempt is made anyway.
             Err(error) if is_stale(&error) => turn = turn.or_else(|| library.turn().ok()),
             result => return result,
         }
@@ -55,7 +54,7 @@ pub(crate) fn retry_stale<T>(
     attempt(library)
 }
 
-/// Repeats an attempt whose base moved, when the caller did not insist on that base.
+/// Retries an attempt whose base moved, unless the caller required that base.
 pub(crate) fn retry(
     library: &mut Library,
     may_move: bool,
@@ -77,10 +76,10 @@ fn is_stale(error: &ManageError) -> bool {
     }
 }
 
-/// Notes a request that is none. Where the library keeps nothing yet, there is nothing to note it in.
+/// Records an unreadable request in the event log, unless the library has no data yet.
 pub fn note_unreadable(library: &Library, stamp: &Stamp, error: &ManageError) {
     if matches!(library::open_dir(library.own_path()), Ok(Some(_))) {
-        // As for every refusal: the answer is the error itself.
+        // As with every refusal, the caller gets the error itself.
         let message: String = error.to_string().chars().take(NOTED_CHARS).collect();
         let _unlogged = library.record(&Event::refused(stamp, "", "manage", error.code(), &message));
     }
@@ -88,7 +87,7 @@ pub fn note_unreadable(library: &Library, stamp: &Stamp, error: &ManageError) {
 
 pub(crate) fn note_refusal(library: &Library, skill: &SkillName, action: Action, stamp: &Stamp, error: &ManageError) {
     let event = Event::refused(stamp, skill.as_str(), action.as_str(), error.code(), &error.to_string());
-    // The refusal itself is the answer; a log that cannot be written must not hide it.
+    // The caller gets the refusal itself. A failure to write the log must not hide it.
     let _unlogged = library.record(&event);
 }
 
@@ -132,8 +131,8 @@ fn attempt(
     conclude(library, change, context, stamp)
 }
 
-/// What a name of another scope means for a request: `create` finds one of a user's library taken, a change of a
-/// built-in skill is refused, any other scope is simply not this library.
+/// Checks a request against skills of the same name in other scopes. `create` is refused if a library of another scope
+/// has the name, and a change of a built-in skill is refused. Other scopes do not affect the request.
 fn check_elsewhere(snapshot: &Snapshot, request: &Request, context: &Context<'_>) -> Result<(), ManageError> {
     if matches!(request.edits.first(), Some(Edit::Create { .. })) {
         return check_free(&request.skill, snapshot, context);
@@ -146,8 +145,8 @@ fn check_elsewhere(snapshot: &Snapshot, request: &Request, context: &Context<'_>
     }
 }
 
-/// Refuses to create a skill under a name that a library of another scope has. One that goes before a built-in skill
-/// is how that is customised.
+/// Refuses to create a skill under a name that a library of another scope has. A skill with the name of a built-in one
+/// is allowed, since this is how built-in skills are customised.
 pub(crate) fn check_free(skill: &SkillName, snapshot: &Snapshot, context: &Context<'_>) -> Result<(), ManageError> {
     let is_taken = |other: &&Elsewhere| other.name == *skill && other.scope != Scope::Builtin;
     match context.elsewhere.iter().find(is_taken).filter(|_| !snapshot.exists()) {
@@ -156,7 +155,7 @@ pub(crate) fn check_free(skill: &SkillName, snapshot: &Snapshot, context: &Conte
     }
 }
 
-/// Whether the snapshot shows a hand edit that no revision holds, as that of a dry run may.
+/// Returns whether the snapshot contains a hand edit that no revision has, as in a dry run.
 pub(crate) fn is_unrecorded(library: &Library, snapshot: &Snapshot) -> Result<bool, ManageError> {
     let recorded = match &snapshot.base {
         Some(base) => library.bundle(&base.id)?,
@@ -175,8 +174,7 @@ pub(crate) fn builtin_refusal(name: &SkillName) -> ManageError {
     }
 }
 
-/// Holds a request to the head that its caller saw. A hand edit that would be recorded first moves
-/// the head.
+/// Checks that the head is the one that the caller expects. A hand edit that would be recorded first moves the head.
 pub(crate) fn check_expected(
     name: &SkillName,
     expected: Option<&str>,
@@ -199,8 +197,8 @@ pub(crate) fn check_expected(
     Err(ManageError::StaleRevision { name: name.clone(), expected: expected.to_owned(), head })
 }
 
-/// The candidate of a request: its edits on the skill, or, where they do not fit there, on what the same
-/// actor has proposed already; and whether it was the latter.
+/// Applies the edits of a request to the skill. If they do not apply, it tries the pending proposal of the same actor.
+/// The flag is true in the latter case.
 fn work_out(
     library: &Library,
     request: &Request,

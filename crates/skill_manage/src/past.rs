@@ -1,5 +1,5 @@
-//! [`Past`]: what the history says about the patches of a request, so that one which is sent again
-//! changes nothing, and one which fails is not taken for such a one.
+//! [`Past`]: evidence in the history that a patch was applied before. A repeated patch then changes nothing, and a
+//! failing patch is not mistaken for a repeated one.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use skill::{
     edit::{self, Patch, Step},
 };
 
-/// How many revisions are looked at, from the newest on.
+/// Number of revisions to examine, from the newest on.
 const REVISIONS: usize = 50;
 
-/// Bytes of former texts after which no more are looked at, so that no file makes this slow.
+/// Total size in bytes of former texts to examine, which bounds the time for any file.
 const BYTES: usize = 4 << 20;
 
-/// The skill that a request was made for, and its history.
+/// Skill that a request applies to, with its history.
 pub(crate) struct Past<'a> {
     pub library: &'a Library,
     pub snapshot: &'a Snapshot,
 }
 
 impl Past<'_> {
-    /// The files of which a request has several patches and nothing else, and in whose history a step
-    /// did just what they do together: all of these were applied before.
+    /// Returns the files for which a request has several patches and nothing else, and whose history contains a step
+    /// with exactly their combined effect. All of these patches were applied before.
     pub fn patched_before(&self, edits: &[Edit]) -> Result<Vec<SkillPath>, StorageError> {
         let mut found = Vec::new();
         for (path, patches) in patches_by_file(edits) {
@@ -34,8 +34,8 @@ impl Past<'_> {
         Ok(found)
     }
 
-    /// Later patches may have changed what the first of them made, so that these need not look applied
-    /// right after the step; once the file has changed again they must.
+    /// Returns whether one step made all patches of a file. In the newest step, a later patch may have changed the
+    /// result of an earlier one, so the patches need not all look applied. After further changes of the file they must.
     fn made(&self, path: &SkillPath, patches: &[&Patch]) -> Result<bool, StorageError> {
         let Some(now) = text_of(&self.snapshot.bundle, path) else { return Ok(false) };
         let look_applied = patches.iter().all(|patch| edit::looks_applied(patch, &self.snapshot.bundle));
@@ -45,8 +45,8 @@ impl Past<'_> {
         })
     }
 
-    /// Whether a patch was applied before, as the skill stands after the request's edits up to it. The
-    /// history is read only where the text makes that possible.
+    /// Returns whether a patch was applied before, relative to the candidate so far. The history is read only if the
+    /// text allows this.
     pub fn shows(&self, patch: &Patch, candidate: &Bundle) -> Result<bool, StorageError> {
         let Some(now) = text_of(candidate, &patch.path) else { return Ok(false) };
         if !edit::looks_applied(patch, candidate) {
@@ -56,7 +56,7 @@ impl Past<'_> {
         self.find_step(&patch.path, now, |step| edit::shows_applied(patch, step, now, limits).then_some(true))
     }
 
-    /// Goes back over the changes of a file, newest first, until one gives an answer.
+    /// Walks the changes of a file, newest first, until the callback returns an answer.
     fn find_step(
         &self,
         path: &SkillPath,
@@ -77,7 +77,7 @@ impl Past<'_> {
         Ok(false)
     }
 
-    /// The texts of a file, newest first, the one that the request was made on among them.
+    /// Yields the texts of a file, newest first, starting with the current one.
     fn texts(&self, path: &SkillPath) -> impl Iterator<Item = Result<String, StorageError>> {
         let head = self.snapshot.base.as_ref().map(|base| &base.id);
         let former = head.map(|head| self.library.file_history(head, path).take(REVISIONS));
@@ -99,7 +99,7 @@ fn text_of<'a>(bundle: &'a Bundle, path: &SkillPath) -> Option<&'a str> {
     bundle.get(path)?.text()
 }
 
-/// The patches of each file with which a request does nothing else.
+/// Groups patches by file, for files that the request changes by patches only.
 fn patches_by_file(edits: &[Edit]) -> BTreeMap<&SkillPath, Vec<&Patch>> {
     let mut patches: BTreeMap<&SkillPath, Vec<&Patch>> = BTreeMap::new();
     for edit in edits {
@@ -111,7 +111,7 @@ fn patches_by_file(edits: &[Edit]) -> BTreeMap<&SkillPath, Vec<&Patch>> {
     patches
 }
 
-/// Whether an edit does something else with a file than to patch it.
+/// Returns whether an edit changes a file other than by a patch.
 fn replaces(edit: &Edit, file: &SkillPath) -> bool {
     match edit {
         Edit::Patch(_) => false,

@@ -1,4 +1,4 @@
-//! [`pin`] and [`unpin`]: whether agents are kept from changing a skill.
+//! [`pin`] and [`unpin`]: protection of a skill against changes by agents.
 
 use jiff::Timestamp;
 use library::{Library, LibraryError, Stamp};
@@ -6,7 +6,7 @@ use skill::SkillName;
 
 use crate::reviewer::Reviewer;
 
-/// Keeps all but people from changing a skill. Anybody may do so.
+/// Pins a skill, so that only people can change it. Any actor may do so.
 ///
 /// # Errors
 /// The state cannot be read or written.
@@ -14,7 +14,7 @@ pub fn pin(library: &Library, skill: &SkillName, stamp: &Stamp) -> Result<(), Li
     library.set_state(skill, stamp, "pin", |state| state.pinned = true)
 }
 
-/// Lets agents change a skill again, as far as the policy goes.
+/// Unpins a skill, so that agents can change it within the policy.
 ///
 /// # Errors
 /// The state cannot be read or written.

@@ -1,10 +1,9 @@
-//! [`Policy`]: what becomes of a change that the scanner let through.
+//! [`Policy`]: the decision to apply, hold or refuse a change that passed the scanner.
 //!
-//! A policy has layers: the user's, and those that can only tighten it. Each layer is a list of rules and
-//! a preset. A change is cut into its [`Part`]s, one for each kind of thing that each file is; in a layer
-//! the first rule that fits a part decides about it, else the preset; the strictest answer over all parts,
-//! all edits of the request and all layers is the decision. So no part is freed by a rule for another one,
-//! and no layer by another layer.
+//! A policy has layers: that of the user, and others that can only tighten it. Each layer is a list of rules and a
+//! preset. A change is divided into [`Part`]s, one for each class of each file. Within a layer, the first matching rule
+//! decides about a part, or else the preset. The strictest result over all parts, all edits of the request and all
+//! layers is the decision. No part is therefore freed by a rule for another one, and no layer by another layer.
 
 mod edits;
 mod part;
@@ -26,19 +25,19 @@ use part::{Part, parts};
 use rule::Who;
 pub use rule::{Rule, RuleError};
 
-/// How much agents may change without a person, where no rule of their own says it.
+/// Default freedom of agents, where no rule applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Preset {
-    /// Whatever the scanner lets through.
+    /// Everything that passes the scanner is applied.
     Open,
-    /// Text at once; what can run or widen rights only when the scanner has nothing to say.
+    /// Text is applied at once. Changes that can run or widen rights are applied only if the scanner has no finding.
     #[default]
     Balanced,
-    /// Nothing.
+    /// Every change is held.
     Strict,
 }
 
-/// The text is no [`Preset`].
+/// Text that is not a valid [`Preset`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0:?} is no policy; it is one of open, balanced, strict")]
 pub struct PresetError(pub String);
@@ -65,43 +64,43 @@ impl fmt::Display for Preset {
     }
 }
 
-/// What a rule says of a change, from the mildest to the strictest.
+/// Result of a rule for a change, from the mildest to the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ruling {
-    /// It becomes a revision.
+    /// The change becomes a revision.
     Apply,
-    /// A person looks at it first.
+    /// The change waits for a person.
     Hold,
-    /// It is refused.
+    /// The change is refused.
     Deny,
 }
 
-/// One file's part of a policy.
+/// Part of a policy that comes from one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layer {
-    /// Where it is written, for messages.
+    /// File that defines the layer, for messages.
     pub file: String,
-    /// What decides where no rule fits; without one, nothing is held here.
+    /// Fallback where no rule matches. Without one, this layer holds nothing.
     pub preset: Option<Preset>,
-    /// The rules, the first that fits going before all others.
+    /// Rules in order. The first match decides.
     pub rules: Vec<Rule>,
 }
 
-/// What holds for changes: the user's layer, and others that can only tighten it.
+/// Layered policy on changes: the user's layer, and others that can only tighten it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     layers: Vec<Layer>,
 }
 
-/// What the policy says, and why.
+/// Decision of the policy, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// It becomes a revision: by which part of the policy.
+    /// Apply the change, with the part of the policy that allows it.
     Apply(String),
-    /// A person must look at it first: why.
+    /// Hold the change for a person, with the reason.
     Hold(String),
-    /// It is refused: why.
+    /// Refuse the change, with the reason.
     Refuse(String),
 }
 
@@ -118,35 +117,36 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// The user's layer and those that tighten it.
+    /// Combines the user's layer with layers that tighten it.
     #[must_use]
     pub fn new(own: Layer, others: Vec<Layer>) -> Self {
         Self { layers: std::iter::once(own).chain(others).collect() }
     }
 
-    /// The same for an agent that changes skills only where self-evolution is on.
+    /// Returns the policy for an agent, which may change skills only if self-evolution is enabled.
     #[must_use]
     pub fn with_evolution(mut self, is_on: bool) -> Self {
         self.layers.extend((!is_on).then(Layer::without_evolution));
         self
     }
 
-    /// The policy for the gate, which acts on terms that people set: rules apply, presets for agents do not.
+    /// Returns the policy for the gate, which acts on terms set by people: rules apply, presets for agents do not.
     #[must_use]
     pub fn for_gate(&self) -> Self {
         let layers = self.layers.iter().map(|layer| Layer { preset: None, ..layer.clone() });
         Self { layers: layers.collect() }
     }
 
-    /// The layers, the user's first.
+    /// Returns the layers, the user's first.
     #[must_use]
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
 
-    /// Decides about an install, update, adoption or uninstall that an actor wants, or about an undo. Presets leave the
-    /// former alone; rules apply that name them. An undo is judged as an edit with the same result. None of them can
-    /// wait: what would hold one refuses it.
+    /// Decides about an install, update, adoption or uninstall by an actor, or about an undo.
+    ///
+    /// For the former, presets do not apply, and rules only if they name the action. An undo is judged as an edit with
+    /// the same result. None of these can be held, so a rule that would hold one refuses it.
     ///
     /// # Errors
     /// [`Denied`], with the rule.
@@ -166,7 +166,7 @@ impl Policy {
         }
     }
 
-    /// Decides about a change that an actor wants.
+    /// Decides about a change by an actor.
     pub(crate) fn decide(&self, actor: &Actor, change: &Proposed<'_>) -> Decision {
         let mut strictest: Option<(Ruling, String)> = None;
         for part in parts(change) {
@@ -188,7 +188,7 @@ impl Policy {
 }
 
 impl Layer {
-    /// Refuses what agents change, as where self-evolution is off.
+    /// Returns a layer that refuses all changes by agents, for disabled self-evolution.
     #[must_use]
     pub fn without_evolution() -> Self {
         let rule = Rule {
@@ -204,7 +204,7 @@ impl Layer {
         Self { file: "`[skill_evolution]` in config.toml".to_owned(), preset: None, rules: vec![rule] }
     }
 
-    /// What this layer says of one part; `None` where it says nothing.
+    /// Returns the ruling of this layer on one part, or `None` if the layer does not cover it.
     fn rule(&self, actor: &Actor, action: Action, part: &Part<'_>, change: &Proposed<'_>) -> Option<(Ruling, String)> {
         let fitting = self.rules.iter().enumerate().find(|(_, rule)| rule.fits(actor, action, part, change));
         match (fitting, self.preset) {
@@ -225,7 +225,8 @@ impl Layer {
 }
 
 impl Preset {
-    /// Presets govern edits and rollbacks alike. A deletion can be taken back: it applies outside of `strict`.
+    /// Returns the preset's ruling. Edits and rollbacks are treated alike. A deletion is applied except under `strict`,
+    /// since it can be undone.
     fn rule(self, actor: ActorKind, action: Action, part: &Part<'_>, change: &Proposed<'_>) -> (Ruling, String) {
         let applied = |why: String| (Ruling::Apply, why);
         if actor == ActorKind::Person {

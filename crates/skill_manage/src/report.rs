@@ -1,4 +1,4 @@
-//! [`Report`]: what `skill_manage` answers when it did not refuse.
+//! [`Report`]: the answer of `skill_manage` to a request that was not refused.
 
 use library::{Action, Checkout, Committed, RevisionId};
 use scan::{CapabilityDelta, Finding, Verdict};
@@ -7,50 +7,50 @@ use skill::{Problem, diff::FileChange};
 
 use crate::policy::Ruling;
 
-/// What became of a request.
+/// Outcome of a request that was not refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It is a new revision.
+    /// The change is a new revision.
     Applied,
-    /// The skill was like that already.
+    /// The skill already had the requested content.
     Unchanged,
-    /// It would be a new revision, or a proposal.
+    /// The change would be a new revision or a proposal.
     DryRun,
-    /// It waits for a person to decide.
+    /// The change waits for a person's decision.
     Proposed,
 }
 
-/// What the scanner said of the skill as it would be.
+/// Scan result for the resulting skill.
 #[derive(Debug, Clone, Serialize)]
 pub struct VerdictReport {
-    /// allow or warn; what is blocked makes no report.
+    /// Overall verdict, `allow` or `warn`. Blocked content yields an error in place of a report.
     pub level: Verdict,
-    /// The version of the rules.
+    /// Version of the ruleset.
     pub ruleset: String,
-    /// What they found, worst first.
+    /// Findings, worst first.
     pub findings: Vec<Finding>,
 }
 
-/// A problem, and whether this change brought it.
+/// Problem with a flag for whether this change introduced it.
 #[derive(Debug, Clone, Serialize)]
 pub struct ReportedProblem {
-    /// A stable name of the rule.
+    /// Stable name of the rule.
     pub code: &'static str,
-    /// `error` or `warning`.
+    /// Severity, `error` or `warning` in JSON.
     pub severity: skill::Severity,
-    /// What is wrong and what to do.
+    /// Description of the fault and its correction.
     pub message: String,
-    /// The file.
+    /// File with the problem.
     pub path: String,
-    /// The line in it, from 1.
+    /// Line in the file, from 1.
     pub line: Option<usize>,
-    /// Whether it was not there before.
+    /// True if this change introduced the problem.
     pub new: bool,
 }
 
 impl ReportedProblem {
-    /// Marks each problem as new or known from before.
+    /// Marks each problem as new or known.
     pub(crate) fn list(problems: Vec<Problem>, known: &[Problem]) -> Vec<Self> {
         let mark = |problem: Problem| Self {
             new: !problem.is_among(known),
@@ -64,52 +64,51 @@ impl ReportedProblem {
     }
 }
 
-/// The answer to a request that was not refused.
+/// Answer to a request that was not refused.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// Always true.
+    /// Always true, to distinguish it from errors in JSON.
     pub ok: bool,
-    /// What became of it.
+    /// Outcome of the request.
     pub status: Status,
-    /// What was asked for.
+    /// Action that was requested.
     #[serde(serialize_with = "word")]
     pub action: Action,
-    /// The skill.
+    /// Name of the skill.
     pub name: String,
-    /// The revision that it became, or that the skill is at when nothing changed; null for a dry run.
+    /// New revision, or the current one if nothing changed. Null for a dry run.
     pub revision: Option<RevisionId>,
-    /// That revision's number.
+    /// Number of that revision.
     pub number: Option<u64>,
-    /// The revision that the change was made on, against which `files` and `diff` are: a hand edit
-    /// that was recorded first comes before this one.
+    /// Base of the change, to which `files` and `diff` are relative. A recorded hand edit comes before this revision.
     pub previous_revision: Option<RevisionId>,
-    /// The files that changed.
+    /// Files that changed.
     pub files: Vec<FileChange>,
     /// The change as a unified diff.
     pub diff: String,
-    /// What the skill would touch besides, and no more; none where it is created or deleted.
+    /// Capabilities that the skill gains and loses. `None` if it is created or deleted.
     #[serde(flatten)]
     pub delta: Option<CapabilityDelta>,
-    /// What the scanner said.
+    /// Verdict of the scanner.
     pub verdict: VerdictReport,
-    /// How the skill departs from the standard.
+    /// Deviations of the skill from the standard.
     pub problems: Vec<ReportedProblem>,
-    /// The proposal that a held change became or amended, or that was accepted.
+    /// Proposal that a held change created or amended, or that was accepted.
     pub proposal: Option<String>,
-    /// That proposal's own revision.
+    /// Revision of that proposal.
     pub proposal_revision: Option<u64>,
-    /// What the policy says of it, of a dry run as well: `apply` or `hold`; null where nothing is changed,
-    /// since the policy is not asked then. What it denies is an error.
+    /// Policy decision, also for a dry run: `apply` or `hold`. Null if nothing changes, since the policy is not
+    /// consulted then. A denial is an error.
     pub decision: Option<Ruling>,
-    /// `done` or `pending`.
+    /// State of the checkout, `done` or `pending`.
     #[serde(serialize_with = "checkout_word")]
     pub checkout: Checkout,
-    /// Everything else worth a sentence.
+    /// Further sentences for the user.
     pub message: String,
 }
 
 impl Report {
-    /// Takes in what a commit came to.
+    /// Adds the result of a commit to the report.
     pub(crate) fn applied(&mut self, committed: Option<Committed>) {
         let Some(committed) = committed else { return };
         self.status = Status::Applied;
@@ -129,7 +128,7 @@ impl Report {
         self.checkout = committed.checkout;
     }
 
-    /// Adds a sentence to the message.
+    /// Appends a sentence to the message.
     pub(crate) fn add(&mut self, sentence: &str) {
         if !self.message.is_empty() {
             self.message.push_str("; ");

@@ -1,4 +1,4 @@
-//! [`Request`]: what is asked of `skill_manage`, parsed once.
+//! [`Request`]: the parsed input of `skill_manage`.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::{Action, Evidence, EvidenceError};
@@ -6,45 +6,45 @@ use serde::Deserialize;
 use skill::{Edit, Limits, NameError, PathError, SkillName, SkillPath, edit::Patch, objects_and_commas};
 use thiserror::Error;
 
-/// A request to change one skill by one or several edits that become one revision.
+/// Request to change one skill by one or several edits, which become one revision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// The skill.
+    /// Name of the skill.
     pub skill: SkillName,
-    /// What the revision will be called.
+    /// Action recorded for the revision.
     pub action: Action,
-    /// The edits in order, at least one.
+    /// Edits in order, at least one.
     pub edits: Vec<Edit>,
-    /// The head that the caller saw; another one refuses the request.
+    /// Head that the caller saw. The request is refused at any other head.
     pub expected_revision: Option<String>,
-    /// Why, in which run and conversation.
+    /// Reason, run and conversation.
     pub notes: Notes,
-    /// Whether everything is done but the commit.
+    /// True to stop before the commit.
     pub dry_run: bool,
-    /// The skill that took this one's content in, when it is deleted.
+    /// Skill that took over this one's content, in a deletion.
     pub absorbed_into: Option<String>,
     /// Sentences for the report, such as a field that was ignored.
     pub remarks: Vec<String>,
 }
 
-/// What a caller says about a change.
+/// Notes of a caller on a change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notes {
-    /// Why.
+    /// Reason for the change.
     pub reason: Option<String>,
-    /// The id of the run.
+    /// Id of the run.
     pub run: Option<String>,
-    /// The id of the conversation.
+    /// Id of the conversation.
     pub thread: Option<String>,
-    /// What speaks for it, for whoever decides about it where it is held.
+    /// Evidence in support of the change, for the reviewer if it is held.
     pub evidence: Vec<Evidence>,
 }
 
 impl Notes {
-    /// The same without what is blank.
+    /// Removes blank notes and checks the length of the others.
     ///
     /// # Errors
-    /// [`RequestError::TooLarge`] when one is longer than `limits.note_chars`.
+    /// [`RequestError::TooLarge`] if a note is longer than `limits.note_chars`.
     pub fn checked(self, limits: &Limits) -> Result<Self, RequestError> {
         Ok(Self {
             reason: note("reason", self.reason, limits)?,
@@ -55,35 +55,35 @@ impl Notes {
     }
 }
 
-/// Why a text is no [`Request`].
+/// Reason for which a text is not a [`Request`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RequestError {
-    /// Not of the documented form.
+    /// The JSON does not have the documented form.
     #[error("{0}")]
     Malformed(String),
-    /// The name is none that a skill can have.
+    /// The name is not valid for a skill.
     #[error("{name:?} is no name of a skill: {fault}")]
     Name {
-        /// The name as given.
+        /// Name as given by the caller.
         name: String,
-        /// The rule that it breaks.
+        /// Rule that the name breaks.
         fault: NameError,
     },
-    /// A path is none that a file of a skill can have.
+    /// A path is not valid inside a skill.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// What is to speak for the change is nothing that can be kept.
+    /// The evidence does not have a supported form.
     #[error(transparent)]
     Evidence(#[from] EvidenceError),
-    /// More bytes, characters or edits than are taken.
+    /// The request exceeds a limit on bytes, characters or edits.
     #[error("{0}")]
     TooLarge(String),
 }
 
-/// Values that a request may have: an edit has a dozen, and there is some evidence.
+/// Largest number of JSON values in a request. An edit has a dozen, and evidence needs a few.
 const VALUES: usize = 10_000;
 
-/// The JSON form; an operation inside `operations` uses the fields of an edit only.
+/// JSON form of a request. An operation inside `operations` uses only the fields of an edit.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fields {
@@ -114,10 +114,10 @@ struct Fields {
 }
 
 impl Request {
-    /// Reads the JSON form, from at most `limits.request_bytes`.
+    /// Parses the JSON form, up to `limits.request_bytes`.
     ///
     /// # Errors
-    /// [`RequestError`]
+    /// [`RequestError`] for any violation of the documented form.
     pub fn from_json(json: &[u8], limits: &Limits) -> Result<Self, RequestError> {
         if json.len() as u64 > limits.request_bytes {
             let message = format!("the request has {} bytes, the limit is {}", json.len(), limits.request_bytes);
@@ -132,10 +132,10 @@ impl Request {
         Self::from_fields(fields, limits)
     }
 
-    /// A request of one edit.
+    /// Returns a request with a single edit.
     ///
     /// # Errors
-    /// [`RequestError::Name`] when the name is none.
+    /// [`RequestError::Name`] if the name is not valid.
     pub fn of_edit(name: &str, edit: Edit) -> Result<Self, RequestError> {
         let edits = vec![edit];
         Ok(Self {
@@ -162,7 +162,7 @@ impl Request {
         let notes = notes.checked(limits)?;
         let expected_revision = fields.expected_revision.take();
         let dry_run = fields.dry_run.take().unwrap_or(false);
-        // Agents that have this field write an empty text for a skill that nothing took in.
+        // Agents with this field send an empty text if no skill took over the content.
         let absorbed_into = fields.absorbed_into.take().filter(|name| !name.is_empty());
         let absorbed_into = absorbed_into.map(|name| parse_name(&name, &[])).transpose()?;
         let edits = match fields.operations.take() {
@@ -175,7 +175,8 @@ impl Request {
     }
 }
 
-/// Refuses more objects and values than a request can have, before they take many times their bytes of memory.
+/// Refuses more objects and values than a valid request can have, before they are parsed into many times their size in
+/// memory.
 fn check_values(json: &[u8], limits: &Limits) -> Result<(), RequestError> {
     let (objects, values) = objects_and_commas(json);
     let limits = [(objects.saturating_sub(1), limits.operations_per_request, "operations"), (values, VALUES, "values")];
@@ -216,7 +217,7 @@ impl Fields {
         self.category.is_some() || self.operations.iter().flatten().any(|operation| operation.category.is_some())
     }
 
-    /// The names of the fields of an edit that are set; a `replace_all` that is false is none.
+    /// Yields the names of the fields of an edit that are set. A false `replace_all` counts as unset.
     fn edit_fields(&self) -> impl Iterator<Item = &'static str> {
         [
             ("action", self.action.is_some()),
@@ -234,7 +235,7 @@ impl Fields {
         .filter_map(|(name, set)| set.then_some(name))
     }
 
-    /// The names of the fields of a whole request that are set.
+    /// Yields the names of the fields of a whole request that are set.
     fn request_fields(&self) -> impl Iterator<Item = &'static str> {
         [
             ("name", self.name.is_some()),
@@ -312,14 +313,14 @@ fn path(text: &str) -> Result<SkillPath, RequestError> {
     Ok(SkillPath::parse(text.strip_prefix("./").unwrap_or(text))?)
 }
 
-/// The skill's name; that of a new skill has to conform to the standard.
+/// Parses the skill's name. The name of a new skill must conform to the standard.
 fn parse_name(text: &str, edits: &[Edit]) -> Result<SkillName, RequestError> {
     let is_new = edits.iter().any(|edit| matches!(edit, Edit::Create { .. }));
     let parsed = if is_new { SkillName::parse_standard(text) } else { SkillName::parse(text) };
     parsed.map_err(|fault| RequestError::Name { name: text.to_owned(), fault })
 }
 
-/// A note that a caller gives; `None` for a blank one.
+/// Checks the length of a note. Returns `None` for a blank one.
 pub(crate) fn note(field: &str, value: Option<String>, limits: &Limits) -> Result<Option<String>, RequestError> {
     match value {
         Some(text) if text.chars().count() > limits.note_chars => {
@@ -336,7 +337,7 @@ fn action_of_all(edits: &[Edit]) -> Action {
     }
 }
 
-/// What one edit does.
+/// Returns the action that corresponds to an edit.
 pub(crate) fn action_of(edit: &Edit) -> Action {
     match edit {
         Edit::Create { .. } => Action::Create,

@@ -1,10 +1,9 @@
-//! [`accept`], [`reject`] and [`edit`]: what becomes of a held change.
+//! [`accept`], [`reject`] and [`edit`]: decisions on held changes.
 //!
-//! A change that the policy holds waits as a `library::Proposal` (`hold`). An accepted one goes through
-//! the spine of `manage` again: it is brought onto the head as that is now (`rebase`), held to the
-//! standard and scanned by the rules of today, and committed in one record with the proposal's new
-//! state. Accepting and editing take a [`Reviewer`](crate::Reviewer), which only a person has; an actor
-//! may take back what it proposed itself.
+//! A change that the policy holds waits as a `library::Proposal` (`hold`). An accepted proposal goes through the
+//! pipeline of `manage` again: it is rebased onto the current head (`rebase`), checked against the standard, scanned
+//! with the current rules, and committed in one record with the proposal's new state. Accepting and editing require a
+//! [`Reviewer`](crate::Reviewer), which only a person has. An actor may take back its own proposals.
 
 mod accept;
 mod decide;
@@ -35,27 +34,27 @@ pub use release::Replacement;
 
 use crate::error::ManageError;
 
-/// Which proposal is meant, and which content of it was reviewed: `k7m3qx`, `k7m3qx@2`, or `k7m3qx@2@0f3a…`.
+/// Reference to a proposal and the content that was reviewed: `k7m3qx`, `k7m3qx@2`, or `k7m3qx@2@0f3a…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProposalRef {
-    /// The proposal.
+    /// Id of the proposal.
     pub id: ProposalId,
-    /// The revision that was looked at; `None` for whichever it is at.
+    /// Revision that was reviewed. `None` for the current one.
     pub revision: Option<u64>,
-    /// The head that the diff was made against; `None` for the revision that the proposal was made on.
+    /// Head that the reviewed diff is relative to. `None` for the base of the proposal.
     pub head: Option<ReviewedHead>,
 }
 
-/// The head of a skill at a review.
+/// Head of a skill at the time of a review.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReviewedHead {
     /// The skill had no history.
     New,
-    /// The first digits of the head's id.
+    /// Prefix of the head's id.
     At(String),
 }
 
-/// Digits of a head's id in a reference, at least and as they are printed.
+/// Digits of a head's id in a reference: the required minimum and the number printed.
 const HEAD_DIGITS: usize = 7;
 const HEAD_DIGITS_PRINTED: usize = 12;
 
@@ -70,7 +69,7 @@ impl ReviewedHead {
         }
     }
 
-    /// The reference to a head.
+    /// Returns the reference to a head.
     #[must_use]
     pub fn of(head: Option<&RevisionId>) -> Self {
         let digits = |id: &RevisionId| id.as_str().chars().take(HEAD_DIGITS_PRINTED).collect();
@@ -95,7 +94,7 @@ impl fmt::Display for ReviewedHead {
     }
 }
 
-/// The text is no [`ProposalRef`].
+/// Text that is not a valid [`ProposalRef`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "{0:?} does not name a proposal; write ID, ID@N for its revision N, or ID@N@HEAD for that revision on the head HEAD"
@@ -125,31 +124,32 @@ impl fmt::Display for ProposalRef {
 }
 
 impl ProposalRef {
-    /// The reference to a proposal as it was reviewed, with the diff against this head.
+    /// Returns the reference to a proposal as reviewed, with the diff against this head.
     #[must_use]
     pub fn reviewed(proposal: &Proposal, head: Option<&RevisionId>) -> Self {
         Self { id: proposal.id.clone(), revision: Some(proposal.revision), head: Some(ReviewedHead::of(head)) }
     }
 
-    /// The reference to a proposal, whatever it is at.
+    /// Returns the reference to a proposal at any revision.
     #[must_use]
     pub fn to(id: ProposalId) -> Self {
         Self { id, revision: None, head: None }
     }
 }
 
-/// Where a proposal stands at a moment: one that waited too long is expired, whether or not its file
-/// says so yet.
+/// Returns the state of a proposal at a time. An overdue proposal is expired, even if its file does not record this
+/// yet.
 #[must_use]
 pub fn state_at(proposal: &Proposal, now: Timestamp) -> ProposalState {
     if proposal.is_expired(now) { ProposalState::Expired } else { proposal.state }
 }
 
-/// The proposals of libraries, the oldest first, damaged ones last: those that wait, or `all`; of one
-/// skill, or of every one.
+/// Lists the proposals of several libraries, oldest first, damaged ones last.
+///
+/// It includes pending ones or `all`, for one skill or for every skill.
 ///
 /// # Errors
-/// One of them cannot be read.
+/// One of the libraries cannot be read.
 pub fn list(libraries: &[Library], all: bool, skill: Option<&SkillName>) -> Result<Vec<ProposalEntry>, LibraryError> {
     let mut entries = Vec::new();
     for library in libraries {
@@ -166,10 +166,10 @@ pub fn list(libraries: &[Library], all: bool, skill: Option<&SkillName>) -> Resu
     Ok(entries)
 }
 
-/// The library that has a proposal.
+/// Returns the library that has a proposal.
 ///
 /// # Errors
-/// None has it, or one cannot be read.
+/// No library has it, or one cannot be read.
 pub fn library_with(libraries: Vec<Library>, id: &ProposalId) -> Result<Library, ManageError> {
     for library in libraries {
         if library.proposal(id)?.is_some() {
@@ -179,15 +179,15 @@ pub fn library_with(libraries: Vec<Library>, id: &ProposalId) -> Result<Library,
     Err(ReviewError::NotFound(id.clone()).into())
 }
 
-/// The proposal of an id.
+/// Returns the proposal with an id.
 ///
 /// # Errors
-/// There is none, or the library cannot be read.
+/// The proposal does not exist, or the library cannot be read.
 pub fn get(library: &Library, id: &ProposalId) -> Result<ProposalEntry, ManageError> {
     Ok(library.proposal(id)?.ok_or_else(|| ReviewError::NotFound(id.clone()))?)
 }
 
-/// The proposal that is meant, if it can still be edited or accepted.
+/// Returns the referenced proposal, if it can still be edited or accepted.
 ///
 /// # Errors
 /// [`ReviewError`], or the library cannot be read.
@@ -195,7 +195,7 @@ pub fn waiting(library: &Library, target: &ProposalRef, now: Timestamp) -> Resul
     decide::check_waits(get(library, &target.id)?, target, now)
 }
 
-/// The proposal that is meant, whatever became of it.
+/// Returns the referenced proposal in any state.
 ///
 /// # Errors
 /// [`ReviewError`], or the library cannot be read.
@@ -205,7 +205,7 @@ pub fn proposal(library: &Library, target: &ProposalRef) -> Result<Proposal, Man
     Ok(proposal)
 }
 
-/// The files of a skill as they are proposed.
+/// Returns the files of a skill as proposed.
 ///
 /// # Errors
 /// The proposal is damaged, or the library cannot be read.
@@ -213,7 +213,7 @@ pub fn candidate(library: &Library, proposal: &Proposal) -> Result<Bundle, Manag
     Ok(contents(library, proposal)?.1)
 }
 
-/// A proposal that is whole.
+/// Returns an undamaged proposal, or an error for a damaged one.
 pub(crate) fn whole(entry: ProposalEntry) -> Result<Proposal, ManageError> {
     match entry {
         ProposalEntry::Whole(proposal) => Ok(*proposal),
@@ -221,32 +221,32 @@ pub(crate) fn whole(entry: ProposalEntry) -> Result<Proposal, ManageError> {
     }
 }
 
-/// What a proposal would change.
+/// Changes that a proposal would make.
 #[derive(Debug)]
 pub struct Difference {
-    /// The proposal.
+    /// Proposal that is compared.
     pub proposal: Proposal,
-    /// The files that would change.
+    /// Files that would change.
     pub files: Vec<FileChange>,
     /// The change as a unified diff.
     pub text: String,
-    /// Where it does not go together with the head; empty when it does, or when that was not asked.
+    /// Conflicts with the head. Empty if there are none, or if the comparison is with the base.
     pub conflicts: Vec<Conflict>,
-    /// Whether the head is not the revision that it was made on.
+    /// True if the head is no longer the base of the proposal.
     pub moved: bool,
-    /// The reference by which a person accepts what is shown.
+    /// Reference with which a person accepts exactly this change.
     pub reviewed: ProposalRef,
-    /// The files without the change.
+    /// Files without the change.
     pub before: Bundle,
-    /// The files with it.
+    /// Files with the change.
     pub after: Bundle,
 }
 
-/// What a proposal changes against the revision that it was made on or, `onto_head`, what accepting it
-/// now would change. Hand edits that no revision holds yet are not looked at.
+/// Compares a proposal with its base or, with `onto_head`, shows the change that accepting it now would make.
+/// Unrecorded hand edits are ignored.
 ///
 /// # Errors
-/// There is no such proposal, it is damaged, or the library cannot be read.
+/// The proposal does not exist or is damaged, or the library cannot be read.
 pub fn difference(library: &Library, target: &ProposalRef, onto_head: bool) -> Result<Difference, ManageError> {
     let proposal = proposal(library, target)?;
     let head = library.head(&proposal.skill)?;

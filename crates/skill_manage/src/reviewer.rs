@@ -1,4 +1,4 @@
-//! [`Reviewer`]: the proof that a person decides.
+//! [`Reviewer`]: the proof that a person makes a decision.
 
 use std::io::IsTerminal;
 
@@ -7,17 +7,17 @@ use library::{Actor, ActorKind, Home, Reviewers, ReviewersError, StoredReviewer}
 use skill::Digest;
 use thiserror::Error;
 
-/// What every token begins with, so that people and scanners know one when they see it.
+/// Prefix of every token, so that people and scanners recognise one.
 const TOKEN_PREFIX: &str = "skillhub-reviewer-";
 /// Random bytes of a token.
 const TOKEN_BYTES: usize = 32;
-/// Digits of the hash that name a token.
+/// Digits of the hash that identify a token.
 const ID_DIGITS: usize = 8;
-/// Bytes of the longest name.
+/// Longest name in bytes.
 const NAME_BYTES: usize = 100;
 
-/// A person who decides. What only people may do takes one by reference; its fields are private, and
-/// a terminal or a token is the only way to one.
+/// Person who makes decisions. Operations reserved for people take one by reference. Its fields are private, and it can
+/// be created only with a terminal or a token.
 ///
 /// ```compile_fail
 /// let actor = library::Actor::new(library::ActorKind::Person, "ann");
@@ -29,56 +29,56 @@ pub struct Reviewer {
     at_terminal: bool,
 }
 
-/// Why somebody is not taken for a person.
+/// Reason for which a caller is not accepted as a person.
 #[derive(Debug, Error)]
 pub enum ReviewerError {
-    /// Standard input or output is no terminal.
+    /// Standard input or output is not a terminal.
     #[error("neither a terminal nor a token shows that a person acts")]
     NoTerminal,
-    /// The home has no such token.
+    /// The home does not have this token.
     #[error("the reviewer's token is not one that this home knows")]
     UnknownToken,
-    /// Its time is over.
+    /// The token has expired.
     #[error("the reviewer's token {id} of {name} ended at {expired}")]
     Expired {
-        /// The token's id.
+        /// Id of the token.
         id: String,
-        /// Whose it is.
+        /// Name of the token's holder.
         name: String,
-        /// When it ended.
+        /// Time of expiry.
         expired: String,
     },
-    /// Making a token takes a terminal; with a token alone one could make others that live longer.
+    /// Creating a token requires a terminal. Otherwise the holder of a token could issue others that live longer.
     #[error("a token is made at a terminal only")]
     TokenNeedsTerminal,
-    /// A name that the history could not show.
+    /// The name cannot be shown in the history.
     #[error("{0:?} is no name of a reviewer; use up to {NAME_BYTES} bytes without control characters")]
     Name(String),
-    /// No token has this id.
+    /// There is no token with this id.
     #[error("there is no reviewer's token {0}")]
     NoSuchToken(String),
-    /// The system gave no random numbers.
+    /// The system provided no random numbers.
     #[error("the system gives no random numbers: {0}")]
     Random(getrandom::Error),
-    /// The file of the hashes.
+    /// The file with the token hashes cannot be read or written.
     #[error(transparent)]
     Store(#[from] ReviewersError),
 }
 
-/// A new token, shown this once.
+/// New token, which is shown only once.
 #[derive(Debug)]
 pub struct NewToken {
-    /// The secret.
+    /// Secret token for the holder.
     pub token: String,
-    /// What is kept of it.
+    /// Stored record, with the hash of the token.
     pub stored: StoredReviewer,
 }
 
 impl Reviewer {
-    /// Whoever sits at the terminal that standard input and output are, under a name of their choosing.
+    /// Identifies the user at the terminal on standard input and output, under a name of their choice.
     ///
     /// # Errors
-    /// [`ReviewerError::NoTerminal`] when one of the two is no terminal.
+    /// [`ReviewerError::NoTerminal`] if one of the two is not a terminal.
     pub fn at_terminal(id: &str) -> Result<Self, ReviewerError> {
         match std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
             true => Ok(Self { actor: Actor::new(ActorKind::Person, id), at_terminal: true }),
@@ -86,14 +86,14 @@ impl Reviewer {
         }
     }
 
-    /// Whoever holds a token that the home knows and that has not ended.
+    /// Identifies the holder of a token that the home knows and that has not expired.
     ///
     /// # Errors
-    /// [`ReviewerError`]; also when the file with the hashes is damaged or others may read it.
+    /// [`ReviewerError`], also if the file with the hashes is damaged or readable by others.
     pub fn with_token(home: &Home, token: &str, now: Timestamp) -> Result<Self, ReviewerError> {
         let hash = hash_of(token);
         let known = Reviewers::read(home)?.reviewers;
-        // Every entry is compared, and each to its end, so that time says nothing of the hashes.
+        // Every entry is compared in full, so that timing reveals nothing about the hashes.
         let found = known.into_iter().fold(None, |found, stored| match same(&stored.hash, &hash) {
             true => Some(stored),
             false => found,
@@ -103,16 +103,16 @@ impl Reviewer {
         Ok(Self { actor: Actor::new(ActorKind::Person, stored.name), at_terminal: false })
     }
 
-    /// Who decides: always a person.
+    /// Returns the actor, which is always a person.
     #[must_use]
     pub fn actor(&self) -> &Actor {
         &self.actor
     }
 
-    /// Makes a token for a person of this name and keeps its hash in the home.
+    /// Creates a token for a person and stores its hash in the home.
     ///
     /// # Errors
-    /// [`ReviewerError`]
+    /// [`ReviewerError`], for example without a terminal.
     pub fn new_token(
         &self,
         home: &Home,
@@ -126,10 +126,10 @@ impl Reviewer {
         issue(home, name, now, expires)
     }
 
-    /// Makes a token worthless.
+    /// Revokes a token.
     ///
     /// # Errors
-    /// [`ReviewerError::NoSuchToken`], or the store's.
+    /// [`ReviewerError::NoSuchToken`], or an error of the store.
     pub fn revoke(&self, home: &Home, id: &str) -> Result<StoredReviewer, ReviewerError> {
         Reviewers::change(home, |known| {
             let at = known.reviewers.iter().position(|stored| stored.id == id);
@@ -137,14 +137,14 @@ impl Reviewer {
         })
     }
 
-    /// A person for the tests of this crate, which have no terminal.
+    /// Returns a person for the tests of this crate, which have no terminal.
     #[cfg(test)]
     pub(crate) fn for_test(id: &str) -> Self {
         Self { actor: Actor::new(ActorKind::Person, id), at_terminal: true }
     }
 }
 
-/// Whether a token has not ended at a moment; an end that cannot be read has come.
+/// Returns whether a token is valid at a time. An unreadable expiry counts as expired.
 #[must_use]
 pub fn is_valid_at(stored: &StoredReviewer, now: Timestamp) -> bool {
     check_expiry(stored, now).is_ok()
@@ -185,7 +185,7 @@ fn hash_of(token: &str) -> String {
     Digest::of_bytes(token.as_bytes()).hex()
 }
 
-/// Compares in a time that does not depend on where the two differ.
+/// Compares two strings in constant time with respect to the position of a difference.
 fn same(a: &str, b: &str) -> bool {
     a.len() == b.len() && a.bytes().zip(b.bytes()).fold(0, |difference, (a, b)| difference | (a ^ b)) == 0
 }

@@ -1,4 +1,4 @@
-//! [`roll_back`]: bringing back an earlier revision, the spine of `manage` with an old content in place
+//! [`roll_back`]: the restoration of an earlier revision, through the pipeline of `manage` with an old content in place
 //! of an edit.
 
 use library::{
@@ -18,28 +18,27 @@ use crate::{
     request::{Notes, RequestError},
 };
 
-/// What is asked of [`roll_back`].
+/// Request to [`roll_back`] a skill.
 #[derive(Debug, Clone)]
 pub struct Rollback {
-    /// The skill.
+    /// Name of the skill.
     pub skill: SkillName,
-    /// The revision to bring back; `None` for what the skill was before: without the hand edit in its
-    /// folder, else as in the newest revision with other files than the head.
+    /// Revision to restore. `None` for the previous content: the head if the folder has a hand edit, or else the newest
+    /// revision with different files.
     pub to: Option<String>,
-    /// The head that the caller saw; another one refuses the request.
+    /// Head that the caller saw. The request is refused at any other head.
     pub expected_revision: Option<String>,
-    /// Why, in which run and conversation.
+    /// Reason, run and conversation.
     pub notes: Notes,
-    /// Whether everything is done but the commit.
+    /// True to stop before the commit.
     pub dry_run: bool,
 }
 
-/// Brings a whole skill back to an earlier revision, files and modes alike, as a new revision. The
-/// old content is scanned again. Asked for the head, it puts aside whatever was done to the folder
-/// by hand, keeping it as a revision.
+/// Restores a whole skill to an earlier revision, with files and modes, as a new revision. The old content is scanned
+/// again. A rollback to the head sets aside any hand edit of the folder and keeps it as a revision.
 ///
 /// # Errors
-/// [`ManageError`]; nothing has changed then.
+/// [`ManageError`], in which case nothing has changed.
 pub fn roll_back(library: &mut Library, rollback: &Rollback, context: &Context<'_>) -> Result<Report, ManageError> {
     let stamp = context.stamp(&rollback.notes);
     let attempt = |library: &mut Library| attempt(library, rollback, context, &stamp);
@@ -90,8 +89,8 @@ fn attempt(
     conclude(library, change, context, stamp)
 }
 
-/// Judges an edit of the folder that the history holds as any edit, when an agent brings it back: it may have been
-/// put aside without anybody accepting it.
+/// Judges a recorded hand edit like a new one when an agent restores it, since it may have been set aside without
+/// anyone accepting it.
 fn check_kept_edit(
     library: &Library,
     skill: &SkillName,
@@ -103,7 +102,7 @@ fn check_kept_edit(
     if is_person || target.action != Action::External || !snapshot.exists() || *candidate == snapshot.bundle {
         return Ok(());
     }
-    // What the scanner blocks is refused later.
+    // Content that the scanner blocks is refused later.
     let Ok(cleared) = library.clear(skill, candidate.clone(), snapshot.baseline())? else { return Ok(()) };
     let edit = HandEdit {
         skill,
@@ -122,7 +121,7 @@ fn check_kept_edit(
     }
 }
 
-/// Why a skill without history cannot be rolled back.
+/// Returns the error for a skill without history.
 fn unknown(skill: &SkillName, context: &Context<'_>) -> ManageError {
     if context.elsewhere.iter().any(|other| other.name == *skill && other.scope == Scope::Builtin) {
         return builtin_refusal(skill);
@@ -130,8 +129,8 @@ fn unknown(skill: &SkillName, context: &Context<'_>) -> ManageError {
     FindError::NoSkill(skill.clone()).into()
 }
 
-/// The revision to bring back. One that is named is looked for in the history as it stands, whatever
-/// was done to the folder by hand since.
+/// Returns the revision to restore. A named revision is looked up in the recorded history, regardless of hand edits to
+/// the folder.
 fn find_target(library: &Library, rollback: &Rollback, head: &Revision) -> Result<Revision, ManageError> {
     let Some(text) = &rollback.to else { return find_previous(library, &rollback.skill, head) };
     let malformed = |error: library::RevisionSpecError| RequestError::Malformed(error.to_string());
@@ -139,9 +138,9 @@ fn find_target(library: &Library, rollback: &Rollback, head: &Revision) -> Resul
     Ok(library.find(&rollback.skill, &spec, text)?)
 }
 
-/// What the skill was before: the head when the folder has a good hand edit, else the newest revision
-/// with other files than what the folder shows, returns to earlier revisions aside. An edit that is blocked is put
-/// aside only when the head is named.
+/// Returns the revision with the previous content. This is the head if the folder has an acceptable hand edit, or else
+/// the newest revision with different files, skipping returns to earlier revisions. A blocked edit is set aside only if
+/// the head is named.
 fn find_previous(library: &Library, skill: &SkillName, head: &Revision) -> Result<Revision, ManageError> {
     match library.folder_state(skill)? {
         FolderState::Modified(_) => return Ok(head.clone()),
@@ -159,7 +158,7 @@ fn find_previous(library: &Library, skill: &SkillName, head: &Revision) -> Resul
     Ok(library.previous_content(skill, head)?.ok_or_else(none)?)
 }
 
-/// The files of a revision that may be restored.
+/// Returns the files of a revision that may be restored.
 fn content_of(library: &Library, skill: &SkillName, target: &Revision) -> Result<Bundle, ManageError> {
     if target.tombstone {
         return Err(is_deletion(skill, target));
@@ -182,8 +181,7 @@ fn is_deletion(skill: &SkillName, target: &Revision) -> ManageError {
     RequestError::Malformed(message).into()
 }
 
-/// Restores the folder to the head, and keeps what stood there as a revision before it. A folder that
-/// is gone holds nothing to keep; it is written again.
+/// Restores the folder to the head, and keeps its content as a revision before it. A missing folder is written again.
 fn restore_head(
     library: &mut Library,
     rollback: &Rollback,

@@ -1,4 +1,4 @@
-//! The tool on real libraries: [`Place`] is a library and a home in a temporary folder.
+//! Tests of the tool on real libraries. [`Place`] is a library and a home in a temporary folder.
 
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
@@ -28,10 +28,10 @@ use crate::{
     Context, Elsewhere, Layer, ManageError, Notes, Policy, Preset, Report, Request, Rollback, Status, manage, roll_back,
 };
 
-/// A script that nothing is to be said about.
+/// Script without scanner findings.
 const SCRIPT: &str = "#!/bin/sh\necho one\necho two\n";
 
-/// A library with its home, and who acts on it.
+/// Library with its home and the current actor.
 struct Place {
     temp: tempfile::TempDir,
     library: Library,
@@ -41,7 +41,7 @@ struct Place {
 }
 
 impl Place {
-    /// An empty library.
+    /// Creates an empty library.
     fn new() -> Self {
         let temp = tempfile::tempdir().unwrap();
         let library = open(&temp);
@@ -49,7 +49,7 @@ impl Place {
         Self { temp, library, actor, policy: Preset::Balanced, elsewhere: Vec::new() }
     }
 
-    /// A library with a skill `s` of three files, at revision 1.
+    /// Creates a library with a skill `s` of three files, at revision 1.
     fn with_skill() -> Self {
         let mut place = Self::new();
         place.applied(json!({"name": "s", "operations": [
@@ -60,7 +60,7 @@ impl Place {
         place
     }
 
-    /// A library whose skill `s` came in as a folder that someone else wrote, past the tool.
+    /// Creates a library whose skill `s` was committed without the tool.
     fn with_committed(files: &[(&str, &str)]) -> Self {
         let mut place = Self::new();
         let cleared = scan::clear(bundle(files), scan::Baseline::None).unwrap();
@@ -92,14 +92,14 @@ impl Place {
         report
     }
 
-    /// The report of a request that is held, after which neither disk nor history differ.
+    /// Sends a request that is held, and checks that neither disk nor history changed.
     fn held(&mut self, request: Value) -> Report {
         let report = self.undisturbed(|place| place.manage(request).unwrap());
         assert!(report.status == Status::Proposed && report.proposal.is_some(), "{}", report.message);
         report
     }
 
-    /// The error of a request, after which neither disk nor history differ.
+    /// Sends a request that fails, and checks that neither disk nor history changed.
     fn refused(&mut self, request: Value) -> ManageError {
         self.undisturbed(|place| place.manage(request).unwrap_err())
     }
@@ -126,7 +126,7 @@ impl Place {
         roll_back(&mut self.library, &rollback, &context)
     }
 
-    /// Does something that must leave the folder, the history and the temporary names as they are.
+    /// Runs an operation that must not change the folder, the history or the temporary names.
     fn undisturbed<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         let before = (self.tree(), self.history());
         let result = work(self);
@@ -143,14 +143,14 @@ impl Place {
         fs::read_to_string(self.path(path)).unwrap()
     }
 
-    /// Writes into the skill's folder behind the tool's back.
+    /// Writes to the skill's folder without the tool.
     fn write(&self, path: &str, text: &str) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    /// Every file of the library with its content and whether it is executable.
+    /// Returns every file of the library with its content and executable bit.
     fn tree(&self) -> BTreeMap<String, (Vec<u8>, bool)> {
         let root = self.temp.path().join("library");
         let mut tree = BTreeMap::new();
@@ -170,12 +170,12 @@ impl Place {
         tree
     }
 
-    /// The revisions of `s`, newest first.
+    /// Returns the revisions of `s`, newest first.
     fn history(&self) -> Vec<Revision> {
         self.library.revisions(&name("s"), usize::MAX).unwrap()
     }
 
-    /// The actions of the revisions of `s`, newest first.
+    /// Returns the actions of the revisions of `s`, newest first.
     fn actions(&self) -> Vec<&'static str> {
         self.history().iter().map(|revision| revision.action.as_str()).collect()
     }
@@ -188,7 +188,7 @@ impl Place {
         self.library.events().unwrap().0.pop().unwrap()
     }
 
-    /// The last line of the event log, which must be a refusal: what was asked for, and the code.
+    /// Returns the action and code of the last event, which must be a refusal.
     fn last_refusal(&self) -> (String, String) {
         let event = self.last_event();
         assert_eq!(event.status, EventStatus::Refused);
@@ -205,7 +205,7 @@ fn time() -> Timestamp {
     Timestamp::from_second(1_767_225_600).unwrap()
 }
 
-/// A policy of a preset and one rule.
+/// Returns a policy with a preset and one rule.
 fn with_rule(preset: Preset, rule: Value) -> Policy {
     let rules = vec![serde_json::from_value(rule).unwrap()];
     Policy::new(Layer { file: "config.toml".to_owned(), preset: Some(preset), rules }, Vec::new())
@@ -219,7 +219,7 @@ fn path(text: &str) -> SkillPath {
     SkillPath::parse(text).unwrap()
 }
 
-/// A `SKILL.md` that keeps every rule.
+/// Returns a `SKILL.md` that conforms to the standard.
 fn skill_md(name: &str, body: &str) -> String {
     format!("---\nname: {name}\ndescription: Does a thing. Use when a thing is to be done.\n---\n{body}")
 }
@@ -238,7 +238,7 @@ fn patch_in(path: &str, find: &str, replace: &str) -> Value {
     json!({"action": "patch", "name": "s", "path": path, "find": find, "replace": replace})
 }
 
-/// A script from the scanner's own examples that gets this verdict in a skill that is else harmless.
+/// Returns one of the scanner's example scripts that has this verdict in an otherwise harmless skill.
 fn script_with(verdict: Verdict) -> String {
     let fits = |text: &str| {
         let bundle = bundle(&[("SKILL.md", &skill_md("s", "# S\n")), ("scripts/run.sh", text)]);

@@ -1,7 +1,7 @@
-//! [`try_out`]: a revision that is given to a share of the runs first.
+//! [`try_out`]: a trial of a revision with a share of the runs.
 //!
-//! What is put on trial is a revision of the history like any other, and behind it stands one that brings the
-//! files before it back: the head, and so the skill's folder, is what it was. Both are one commit.
+//! The revision on trial is an ordinary revision of the history. It is followed by a revision that restores the
+//! previous files, so that the head and the skill's folder do not change. Both are made in one commit.
 
 use library::{
     Action, Actor, ActorKind, Committed, Content, GATE, Library, NewRevision, Origin, ProposalId, Revision, RevisionId,
@@ -12,13 +12,13 @@ use skill::SkillName;
 
 use crate::{change::Change, error::ManageError, report::Report, request::RequestError, reviewer::Reviewer};
 
-/// As whom the gate acts. The command line lets nobody else take this name.
+/// Returns the actor of the gate. The command line does not let anybody else use this name.
 #[must_use]
 pub fn gate_actor() -> Actor {
     Actor::new(ActorKind::Optimizer, GATE)
 }
 
-/// Refuses a content that the gate rolled back a short while ago, unless a person writes it.
+/// Refuses content that the gate rolled back recently, unless a person writes it.
 pub(crate) fn check_set_back(library: &Library, change: &Change<'_>, stamp: &Stamp) -> Result<(), ManageError> {
     if stamp.actor.kind == ActorKind::Person && change.accepted.is_none() || change.candidate.is_empty() {
         return Ok(());
@@ -40,7 +40,7 @@ pub(crate) fn check_set_back(library: &Library, change: &Change<'_>, stamp: &Sta
     })
 }
 
-/// A trial that begins with the commit of what is tried.
+/// Trial that starts with the commit of its candidate.
 pub(crate) struct Planned {
     skill: SkillName,
     terms: TrialTerms,
@@ -53,7 +53,7 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
-    /// The trial of an accepted change, if it is to have one.
+    /// Prepares the trial of an accepted change, if it has trial terms.
     pub fn of(library: &Library, change: &Change<'_>, cleared: Option<&Cleared>) -> Result<Option<Self>, ManageError> {
         let Some((accepted, terms)) = change.accepted.as_ref().and_then(|it| Some((it, it.trial?))) else {
             return Ok(None);
@@ -84,7 +84,7 @@ impl Planned {
         }))
     }
 
-    /// The revision that brings back what stood before.
+    /// Returns the revision that restores the previous files.
     pub fn restoring(&self, stamp: &Stamp) -> NewRevision {
         let reason =
             format!("the revision before this one is on trial ({}); all other runs keep these files", self.proposal);
@@ -93,7 +93,7 @@ impl Planned {
             .with_origin(self.base_origin.clone())
     }
 
-    /// Begins it, once both revisions stand.
+    /// Starts the trial after both revisions are committed.
     pub fn begin(self, library: &Library, report: &mut Report, committed: Option<Committed>) {
         let restored = committed.as_ref().map(|committed| committed.revision.clone());
         report.applied(committed);
@@ -126,7 +126,7 @@ impl Planned {
     }
 }
 
-/// A share as people read it.
+/// Formats a share for people, in percent.
 fn percent(share: u32) -> String {
     match share % 100 {
         0 => format!("{} %", share / 100),
@@ -153,11 +153,11 @@ fn not_restorable(skill: &SkillName, blocked: &scan::Blocked) -> ManageError {
     }
 }
 
-/// Puts a revision of the history on trial against the head.
+/// Starts a trial of a recorded revision against the head.
 ///
 /// # Errors
-/// There is no such revision, it is what stands there already or was blocked, a trial is on, or the library
-/// cannot be written.
+/// The revision does not exist, equals the head or was blocked, a trial is already running, or the library cannot be
+/// written.
 pub fn try_out(
     library: &Library,
     skill: &SkillName,

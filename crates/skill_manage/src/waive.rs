@@ -1,4 +1,4 @@
-//! [`waive`]: a person accepts what a rule finds in one file of a skill, for a time.
+//! [`waive`]: a person's temporary acceptance of the findings of a rule in one file of a skill.
 
 use std::collections::BTreeMap;
 
@@ -12,76 +12,76 @@ use crate::reviewer::Reviewer;
 
 /// Digits of a waiver's id.
 const ID_DIGITS: usize = 8;
-/// Hours of a day.
+/// Hours in a day, ignoring clock changes.
 const HOURS_OF_DAY: i64 = 24;
 
-/// What is to be accepted.
+/// Finding to accept, with the terms.
 #[derive(Debug, Clone)]
 pub struct Waive<'a> {
-    /// The skill.
+    /// Name of the skill.
     pub skill: &'a SkillName,
-    /// The rule's id.
+    /// Id of the rule.
     pub rule: &'a str,
-    /// The file; may be left out where the rule fires in one file only.
+    /// File with the finding. Optional if the rule fires in only one file.
     pub path: Option<&'a SkillPath>,
-    /// The content that the file is going to have, where it does not have it yet.
+    /// Future content of the file, if it does not have it yet.
     pub content: Option<File>,
-    /// Why it is acceptable.
+    /// Reason for which the finding is acceptable.
     pub reason: &'a str,
-    /// Until when; the default number of days from now otherwise.
+    /// End of the waiver. Defaults to the standard number of days from now.
     pub until: Option<Timestamp>,
 }
 
-/// Why nothing was waived.
+/// Reason for which nothing was waived.
 #[derive(Debug, Error)]
 pub enum WaiveError {
-    /// No such skill, in the folder or in the history.
+    /// Neither the folder nor the history has the skill.
     #[error("the library has no skill {0}")]
     NoSkill(SkillName),
     /// The folder cannot be read as a skill.
     #[error("the folder of {0} cannot be read as a skill: {1}")]
     Unreadable(SkillName, String),
-    /// A rule that does not exist.
+    /// The scanner has no such rule.
     #[error("the scanner has no rule {0:?}")]
     NoRule(String),
-    /// A rule that says that the scan did not see all.
+    /// The rule reports that the scan was incomplete.
     #[error("{0} cannot be waived: it says that the scan did not see everything")]
     NotWaivable(String),
-    /// The rule found nothing there.
+    /// The rule has no finding in the file or skill.
     #[error("{rule} finds nothing in {place}")]
     NoFinding {
-        /// The rule.
+        /// Id of the rule.
         rule: String,
-        /// The file, or the skill.
+        /// The file, or else the skill.
         place: String,
     },
     /// The rule fires in several files.
     #[error("{rule} fires in several files: {}", paths.join(", "))]
     SeveralFiles {
-        /// The rule.
+        /// Id of the rule.
         rule: String,
-        /// The files.
+        /// Files with findings of the rule.
         paths: Vec<String>,
     },
-    /// A content without the path of its file.
+    /// A content was given without the path of its file.
     #[error("the content is that of which file?")]
     ContentWithoutPath,
-    /// The file does not fit into the skill.
+    /// The file cannot be part of the skill.
     #[error(transparent)]
     File(#[from] BundleError),
-    /// No reason, or a book.
+    /// The reason is missing or too long.
     #[error("a waiver has a reason of 1 to {0} characters")]
     Reason(usize),
-    /// An end in the past, or too far away.
+    /// The end is in the past or too far in the future.
     #[error("a waiver ends in the future and after at most {0} days")]
     End(u32),
-    /// The skill has as many as it may.
+    /// The skill has reached its limit of waivers.
     #[error("{0} has {1} waivers already")]
     TooMany(SkillName, usize),
-    /// No waiver has this id.
+    /// There is no waiver with this id.
     #[error("there is no waiver {0}")]
     NoSuchWaiver(String),
-    /// The library.
+    /// The library cannot be read or written.
     #[error(transparent)]
     Library(#[from] LibraryError),
 }
@@ -93,7 +93,7 @@ impl From<StorageError> for WaiveError {
 }
 
 impl WaiveError {
-    /// The way on.
+    /// Returns the next step for the user.
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
@@ -116,11 +116,11 @@ impl WaiveError {
     }
 }
 
-/// Accepts a finding in one file as it is now, or as it is going to be. The same finding again is the
-/// same waiver, with the new reason and end.
+/// Accepts a finding in one file, in its current or future content. A repeated waiver of the same finding replaces the
+/// reason and the end.
 ///
 /// # Errors
-/// [`WaiveError`]; nothing is waived then.
+/// [`WaiveError`], in which case nothing is waived.
 pub fn waive(
     library: &Library,
     order: &Waive<'_>,
@@ -152,12 +152,12 @@ pub fn waive(
     Ok(stored)
 }
 
-/// The waivers under which a skill passes that the scan blocks, one for each rule and file with a finding that blocks.
-/// The library stores them with the operation that needs them.
+/// Returns the waivers under which a blocked skill passes, one for each rule and file with a blocking finding. The
+/// library stores them with the operation that needs them.
 ///
 /// # Errors
-/// [`WaiveError::NotWaivable`] where one of the findings says that the scan did not see everything; a reason that is
-/// missing or too long; more waivers than a skill may have.
+/// [`WaiveError::NotWaivable`] if a finding reports an incomplete scan. Also for a missing or overlong reason, and for
+/// more waivers than a skill may have.
 pub fn waivers_for(
     skill: &SkillName,
     blocked: &Blocked,
@@ -185,7 +185,7 @@ pub fn waivers_for(
     Ok(places.into_iter().filter_map(of_place).collect())
 }
 
-/// What all waivers of one decision share.
+/// Terms shared by all waivers of one decision.
 struct Terms {
     reason: String,
     by: String,
@@ -232,10 +232,10 @@ impl Terms {
     }
 }
 
-/// Takes a waiver back, so that its finding counts again.
+/// Withdraws a waiver, so that its finding counts again.
 ///
 /// # Errors
-/// [`WaiveError::NoSuchWaiver`], or the library's.
+/// [`WaiveError::NoSuchWaiver`], or an error of the library.
 pub fn unwaive(
     library: &Library,
     id: &str,
@@ -266,7 +266,7 @@ fn end(until: Option<Timestamp>, now: Timestamp, limits: &Limits) -> Result<Time
     Ok(until)
 }
 
-/// The files that stand in the folder, else those of the head.
+/// Returns the files in the folder, or else those of the head.
 fn current(library: &Library, skill: &SkillName) -> Result<Bundle, WaiveError> {
     match library.folder_state(skill)? {
         FolderState::Modified(cleared) | FolderState::Earlier { cleared, .. } => Ok(cleared.bundle().clone()),
@@ -282,7 +282,7 @@ fn current(library: &Library, skill: &SkillName) -> Result<Bundle, WaiveError> {
     }
 }
 
-/// The files with the content that one of them is going to have.
+/// Returns the files with the future content of one of them.
 fn with_content(current: Bundle, order: &Waive<'_>, library: &Library) -> Result<Bundle, WaiveError> {
     let Some(file) = &order.content else { return Ok(current) };
     let path = order.path.ok_or(WaiveError::ContentWithoutPath)?;
@@ -293,8 +293,8 @@ fn with_content(current: Bundle, order: &Waive<'_>, library: &Library) -> Result
     Ok(Bundle::from_files(files, library.limits())?)
 }
 
-/// Whether a content is executable where nobody says so: as a proposal has the very same, else as the
-/// file that stands there.
+/// Determines the executable bit of a content that does not specify it: from an identical file in a proposal, or else
+/// from the existing file.
 fn is_executable(
     library: &Library,
     skill: &SkillName,
@@ -309,8 +309,8 @@ fn is_executable(
     Ok(if bits.is_empty() { stands.is_some_and(|file| file.executable) } else { bits.contains(&true) })
 }
 
-/// The one file in which the rule fires, and how gravely. Where it fires in several, those count in which
-/// nobody accepted it yet.
+/// Returns the single file in which the rule fires, and the severity. If it fires in several, only files without a
+/// waiver count.
 fn place(
     bundle: &Bundle,
     order: &Waive<'_>,
@@ -340,7 +340,7 @@ fn no_finding(order: &Waive<'_>) -> WaiveError {
     WaiveError::NoFinding { rule: order.rule.to_owned(), place }
 }
 
-/// The first digits of the hash of all that a waiver is bound to.
+/// Returns the first digits of the hash of everything that a waiver is bound to.
 fn id((skill, rule): (&SkillName, &str), path: &SkillPath, content: &str, executable: bool) -> String {
     let bound = format!("{skill}\n{rule}\n{path}\n{content}\n{executable}");
     Digest::of_bytes(bound.as_bytes()).hex().chars().take(ID_DIGITS).collect()

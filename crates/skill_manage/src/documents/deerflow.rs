@@ -1,4 +1,4 @@
-//! [`line`]: a change of a skill as DeerFlow's history has it.
+//! [`line`]: a history entry in the format of DeerFlow.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use skill::{Bundle, SkillPath};
 
 use super::{lines::Contents, time};
 
-/// The entry of a revision, with contents where these are given.
+/// Returns the entry of a revision, with file contents if they are given.
 pub(super) fn line(revision: &Revision, contents: Option<Contents<'_>>) -> Value {
     let Some((before, after, scanner)) = contents else { return brief(revision) };
     let all: BTreeSet<&SkillPath> = before.paths().chain(after.paths()).collect();
@@ -26,7 +26,7 @@ pub(super) fn line(revision: &Revision, contents: Option<Contents<'_>>) -> Value
     entry
 }
 
-/// An entry without contents.
+/// Returns an entry without contents.
 fn brief(revision: &Revision) -> Value {
     let stamp = &revision.stamp;
     let is_human = matches!(stamp.actor.kind, ActorKind::Person | ActorKind::External);
@@ -49,7 +49,7 @@ fn brief(revision: &Revision) -> Value {
     })
 }
 
-/// The decision as it was made. The findings behind it are not kept, so that they are those of today's rules.
+/// Returns the scanner's decision as it was made. The findings are not stored, so they come from the current rules.
 fn decision(revision: &Revision, files: Option<(Scanner, &Bundle)>) -> Value {
     let findings = match files.filter(|_| revision.verdict != Verdict::Allow) {
         Some((scanner, files)) => scanner.scan(files).findings,

@@ -1,4 +1,4 @@
-//! [`compare`]: what changed between two revisions, or between one and the folder.
+//! [`compare`]: the difference between two revisions, or between a revision and the folder.
 
 use library::{FindError, FolderState, Library, Revision, RevisionId, RevisionSpecError};
 use serde_json::{Value, json};
@@ -9,34 +9,34 @@ use skill::{
 
 use crate::{error::ManageError, request::RequestError};
 
-/// The earlier revision.
+/// Earlier side of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Since<'a> {
-    /// The one before the later.
+    /// Parent of the later revision.
     Parent,
-    /// This one.
+    /// Revision given by a specification, such as `head~1` or an id.
     Revision(&'a str),
-    /// The release that the later one derives from, as its publisher made it.
+    /// Release that the later revision derives from, as published.
     Release,
 }
 
 /// Two states of a skill and their difference.
 #[derive(Debug)]
 pub struct Comparison {
-    /// The earlier revision; `None` where nothing was before.
+    /// Earlier revision. `None` if the later one is the first.
     pub from: Option<Revision>,
-    /// The later revision; `None` for an edit of the folder that is not recorded.
+    /// Later revision. `None` for an unrecorded edit of the folder.
     pub to: Option<Revision>,
-    /// The digest of the later files.
+    /// Digest of the later files.
     pub digest: Digest,
-    /// Why an edit of the folder waits for a person; readers get the head until then.
+    /// Reason for which an edit of the folder is held for a person. Readers get the head until then.
     pub held: Option<String>,
-    /// What changed.
+    /// Difference from the earlier to the later files.
     pub difference: BundleDiff,
 }
 
 impl Comparison {
-    /// As JSON.
+    /// Returns the comparison as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
         let id = |revision: &Option<Revision>| revision.as_ref().map(|revision| revision.id.clone());
@@ -48,10 +48,10 @@ impl Comparison {
     }
 }
 
-/// The later side of a comparison.
+/// Later side of a comparison.
 struct Later {
     revision: Option<Revision>,
-    /// The revision, or the head that an edit was made on.
+    /// Revision itself, or the head that a folder edit is based on.
     base: Revision,
     files: Bundle,
     held: Option<String>,
@@ -63,7 +63,7 @@ impl Later {
         Ok(Self { revision: Some(revision.clone()), base: revision, files, held: None })
     }
 
-    /// What the folder shows where readers may get that, else the head.
+    /// Returns the content of the folder if readers may see it, or else of the head.
     fn newest(library: &Library, name: &SkillName) -> Result<Self, ManageError> {
         let head = Self::at(library, name, "head")?;
         if head.base.tombstone {
@@ -82,7 +82,7 @@ impl Later {
         })
     }
 
-    /// The revision before, which for an edit is the head.
+    /// Returns the preceding revision. For a folder edit, this is the head.
     fn parent(&self) -> Option<&RevisionId> {
         match &self.revision {
             Some(revision) => revision.parent.as_ref(),
@@ -91,10 +91,10 @@ impl Later {
     }
 }
 
-/// A revision of a skill, and its files.
+/// Finds a revision of a skill and reads its files.
 ///
 /// # Errors
-/// There is none such, or the library cannot be read.
+/// The specification is invalid or matches no revision, or the library cannot be read.
 pub fn at(library: &Library, name: &SkillName, spec: &str) -> Result<(Revision, Bundle), ManageError> {
     let parsed = spec.parse().map_err(|error: RevisionSpecError| RequestError::Malformed(error.to_string()))?;
     let revision = library.find(name, &parsed, spec)?;
@@ -102,17 +102,17 @@ pub fn at(library: &Library, name: &SkillName, spec: &str) -> Result<(Revision, 
     Ok((revision, bundle))
 }
 
-/// The release that a revision derives from.
+/// Returns the release that a revision derives from.
 fn release(library: &Library, name: &SkillName, of: &Revision) -> Result<(Revision, Bundle), ManageError> {
     let none = || FindError::NoRelease(name.clone());
     let origin = of.origin.as_ref().ok_or_else(none)?;
     Ok(library.release(name, &origin.digest)?.ok_or_else(none)?)
 }
 
-/// Compares the revision `to` with an earlier one; without it, what the folder shows is the later side.
+/// Compares the revision `to` with an earlier one. Without `to`, the later side is the visible content of the folder.
 ///
 /// # Errors
-/// As [`at`].
+/// As for [`at`].
 pub fn compare(
     library: &Library,
     name: &SkillName,

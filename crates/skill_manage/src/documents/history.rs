@@ -1,4 +1,4 @@
-//! [`History`]: a skill's revisions, newest first.
+//! [`History`]: the revisions of a skill, newest first.
 
 use library::{Actor, FindError, Library, Origin, Revision, RevisionId};
 use scan::Verdict;
@@ -9,20 +9,20 @@ use skill::SkillName;
 use super::time;
 use crate::error::ManageError;
 
-/// A skill's revisions. They become JSON one by one: there may be very many.
+/// Revisions of a skill. They are serialised one by one, since there can be very many.
 #[derive(Debug, Serialize)]
 pub struct History {
     ok: bool,
     name: String,
-    /// Newest first.
+    /// Revisions, newest first.
     #[serde(serialize_with = "one_by_one")]
     pub revisions: Vec<Revision>,
 }
 
-/// At most `limit` of a skill's revisions, the newest.
+/// Returns the newest `limit` revisions of a skill.
 ///
 /// # Errors
-/// The library never had the skill, or cannot be read.
+/// The library has never had the skill, or cannot be read.
 pub fn history(library: &Library, name: SkillName, limit: usize) -> Result<History, ManageError> {
     let revisions = library.revisions(&name, limit)?;
     if revisions.is_empty() {
@@ -35,7 +35,7 @@ fn one_by_one<S: Serializer>(revisions: &[Revision], serializer: S) -> Result<S:
     serializer.collect_seq(revisions.iter().map(Row::from))
 }
 
-/// A revision as JSON.
+/// Borrowed form of a revision for JSON.
 #[derive(Serialize)]
 struct Row<'a> {
     number: u64,
@@ -86,7 +86,7 @@ impl<'a> From<&'a Revision> for Row<'a> {
     }
 }
 
-/// A revision as a document.
+/// Converts a revision to a JSON document.
 pub(super) fn row(revision: &Revision) -> Value {
     json!(Row::from(revision))
 }

@@ -1,4 +1,4 @@
-//! [`lines`]: a skill's history with the contents before and after each change, in the form of another system.
+//! [`lines`]: the history of a skill with contents before and after each change, in the format of another system.
 
 use library::{Library, Revision};
 use scan::Scanner;
@@ -8,16 +8,16 @@ use skill::{Bundle, SkillName};
 use super::{FORMS, history};
 use crate::error::ManageError;
 
-/// A line of a history in the form of a system; with contents where these are given.
+/// Function that formats a history line, with contents if they are given.
 pub(super) type Form = fn(&Revision, Option<Contents<'_>>) -> Value;
 
-/// The files before and after a change, and what scans them.
+/// Files before and after a change, and the scanner for them.
 pub(super) type Contents<'a> = (&'a Bundle, &'a Bundle, Scanner);
 
-/// The newest `limit` changes of a skill, the oldest of them first: one for each revision.
+/// Yields the newest `limit` changes of a skill, oldest first, with one line per revision.
 ///
 /// # Errors
-/// The library never had the skill, or cannot be read.
+/// The library has never had the skill, or cannot be read.
 pub fn lines<'a>(
     library: &'a Library,
     name: SkillName,
@@ -33,13 +33,13 @@ pub fn lines<'a>(
     }))
 }
 
-/// One of them without contents.
+/// Returns the line of a revision, without contents.
 #[must_use]
 pub fn line(revision: &Revision) -> Value {
     in_form(revision, None)
 }
 
-/// A line in the first of the forms; in ours, which has no contents, where there is none.
+/// Formats a line in the first registered format, or without contents in our own if there is none.
 fn in_form(revision: &Revision, contents: Option<Contents<'_>>) -> Value {
     FORMS.first().map_or_else(|| history::row(revision), |form| form(revision, contents))
 }

@@ -1,4 +1,4 @@
-//! [`ShownProposal`]: held changes, in a list and one by one.
+//! [`ShownProposal`]: documents about held changes, as a list and individually.
 
 use std::collections::BTreeMap;
 
@@ -14,23 +14,23 @@ use crate::{
     review::{self, ProposalRef},
 };
 
-/// One proposal, and what can be said of it now.
+/// Proposal with its current status.
 #[derive(Debug)]
 pub struct ShownProposal {
-    /// As it is stored, its findings without those that are waived.
+    /// Stored proposal, with waived findings removed.
     pub entry: ProposalEntry,
-    /// Whether the skill has changed since.
+    /// True if the skill has changed since the proposal was made.
     pub moved: bool,
-    /// What the skill could do as it is proposed, where its files are there.
+    /// Capabilities of the proposed skill, if its files are available.
     pub capabilities: Option<Capabilities>,
-    /// How that differs from the files that it was made on.
+    /// Difference of these capabilities from those of the base.
     pub delta: Option<CapabilityDelta>,
-    /// The reference by which a person accepts it as it was made; `None` for a damaged one.
+    /// Reference with which a person accepts the proposal as made. `None` if it is damaged.
     pub reviewed: Option<ProposalRef>,
 }
 
 impl ShownProposal {
-    /// As JSON.
+    /// Returns the proposal as JSON.
     #[must_use]
     pub fn document(&self, now: Timestamp) -> Value {
         let mut document = summary(&self.entry, now);
@@ -44,10 +44,10 @@ impl ShownProposal {
     }
 }
 
-/// A proposal.
+/// Reads a proposal for display.
 ///
 /// # Errors
-/// There is none such, it is at another revision, or the library cannot be read.
+/// The proposal does not exist or is at another revision, or the library cannot be read.
 pub fn proposal(library: &Library, target: &ProposalRef) -> Result<ShownProposal, ManageError> {
     let mut entry = match target.revision {
         Some(_) => ProposalEntry::Whole(Box::new(review::proposal(library, target)?)),
@@ -56,7 +56,7 @@ pub fn proposal(library: &Library, target: &ProposalRef) -> Result<ShownProposal
     let ProposalEntry::Whole(proposal) = &mut entry else {
         return Ok(ShownProposal { entry, moved: false, capabilities: None, delta: None, reviewed: None });
     };
-    // Of a proposal that was decided the files it was made on may be gone.
+    // The base files of a decided proposal may have been collected.
     let states = review::contents(library, proposal).ok();
     if let Some((_, files)) = states.as_ref().filter(|_| proposal.state.is_open()) {
         proposal.scan.waive(files, &library.waivers(&proposal.skill)?);
@@ -69,7 +69,7 @@ pub fn proposal(library: &Library, target: &ProposalRef) -> Result<ShownProposal
     Ok(ShownProposal { entry, moved, capabilities, delta, reviewed })
 }
 
-/// How each proposal of a list that waits would change what its skill touches.
+/// Returns the capability delta of each pending proposal in a list.
 #[must_use]
 pub fn deltas(libraries: &[Library], entries: &[ProposalEntry]) -> Vec<Option<CapabilityDelta>> {
     let of = |entry: &ProposalEntry| {
@@ -81,14 +81,14 @@ pub fn deltas(libraries: &[Library], entries: &[ProposalEntry]) -> Vec<Option<Ca
     entries.iter().map(of).collect()
 }
 
-/// Those of a list with their deltas, as JSON.
+/// Returns a list of proposals with their deltas as JSON.
 #[must_use]
 pub fn proposals(entries: &[ProposalEntry], deltas: &[Option<CapabilityDelta>], now: Timestamp) -> Value {
     let listed = entries.iter().zip(deltas).map(|(entry, delta)| over(summary(entry, now), json!(delta)));
     json!({"ok": true, "proposals": listed.collect::<Vec<_>>()})
 }
 
-/// How many proposals wait for each skill, without those that expired.
+/// Counts the pending, unexpired proposals of each skill.
 ///
 /// # Errors
 /// The library cannot be read.

@@ -1,4 +1,4 @@
-//! [`Overview`]: the folders against the history, and what people should know besides.
+//! [`Overview`]: a comparison of the folders with the history, with notices for people.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,40 +21,40 @@ use skill::{
 use super::{proposals::waiting, time};
 use crate::error::ManageError;
 
-/// Days before its end from which on a waiver is named.
+/// Days before its end from which a waiver is listed.
 const SOON_DAYS: i64 = 14;
 
-/// How a skill's folder stands to its history.
+/// State of a skill's folder relative to its history.
 #[derive(Debug)]
 pub struct SkillStanding {
-    /// The skill.
+    /// Name of the skill.
     pub name: SkillName,
-    /// Whether it has a history.
+    /// True if the skill has a history.
     pub managed: bool,
-    /// `clean`, `modified`, `missing`, `absent`, `new` or `blocked`.
+    /// One of `clean`, `modified`, `missing`, `absent`, `new` and `blocked`.
     pub state: &'static str,
-    /// The revision that the folder holds or was edited from, and the newest one.
+    /// Revision in the folder or at the base of its edit, and the newest revision.
     pub at: Option<(Place, Place)>,
-    /// Why an edit waits for a person; agents get the head until then.
+    /// Reason for which an edit is held for a person. Agents get the head until then.
     pub held: Option<String>,
-    /// The files that differ.
+    /// Files that differ from the head.
     pub files: Vec<FileStanding>,
-    /// Why what is in the folder is not taken over.
+    /// Reason for which the content of the folder is not accepted.
     pub fault: Option<HandEditFault>,
-    /// What is damaged of its history.
+    /// Description of damage to the history.
     pub damaged: Option<String>,
-    /// What the scanner says of a head that was let pass with a warning, or by earlier rules.
+    /// Scanner findings in a head that passed with a warning, or under earlier rules.
     pub findings: Vec<Finding>,
-    /// Whether those that block are new with the rules of today, so that a person decides.
+    /// True if blocking findings are new in the current rules, so that a person has to decide.
     pub judged_anew: bool,
 }
 
-/// A revision in a skill's history.
+/// Revision with its number in the skill's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Its id.
+    /// Id of the revision.
     pub id: RevisionId,
-    /// Its number.
+    /// Position in the history, counted from 1.
     pub number: u64,
 }
 
@@ -64,7 +64,7 @@ impl From<&Head> for Place {
     }
 }
 
-/// A file that differs from the head.
+/// File that differs from the head.
 #[derive(Debug, Serialize)]
 pub struct FileStanding {
     path: String,
@@ -72,7 +72,7 @@ pub struct FileStanding {
 }
 
 impl FileStanding {
-    /// As a clause, such as `added scripts/run.sh`.
+    /// Describes the change as a clause, such as `added scripts/run.sh`.
     #[must_use]
     pub fn describe(&self) -> String {
         let word = match self.change {
@@ -90,7 +90,8 @@ impl SkillStanding {
         Self { name, managed, state, at, held, files, fault, damaged, findings, judged_anew }
     }
 
-    /// Rules and files with findings that block by the rules of today, where earlier ones let the head pass.
+    /// Returns the (rule, file) pairs of findings that block under the current rules, in a head that passed under
+    /// earlier ones.
     #[must_use]
     pub fn undecided(&self) -> BTreeSet<(&str, &str)> {
         let blocks = |finding: &&Finding| {
@@ -100,7 +101,7 @@ impl SkillStanding {
         found.map(|finding| (finding.rule.as_ref(), finding.path.as_str())).collect()
     }
 
-    /// At a revision, whose newest is the head.
+    /// Sets the revision of the folder and the newest one, which is the head.
     fn at(self, at: Option<&Head>, head: Option<&Head>) -> Self {
         let head = head.map(Place::from);
         Self { at: at.map(Place::from).or_else(|| head.clone()).zip(head), ..self }
@@ -122,32 +123,32 @@ impl SkillStanding {
     }
 }
 
-/// The skills of a library, or one of them.
+/// Status of the skills of a library, or of one skill.
 #[derive(Debug, Default)]
 pub struct Overview {
-    /// The skills, by name.
+    /// Skills, sorted by name.
     pub skills: Vec<SkillStanding>,
-    /// How many proposals wait for each skill of the library.
+    /// Number of pending proposals per skill of the library.
     pub waiting: BTreeMap<SkillName, usize>,
-    /// The waivers that ended or end soon.
+    /// Waivers that have ended or end soon, as JSON.
     pub waivers: Vec<Value>,
-    /// Where the library may have been before.
+    /// Possible former locations of the library.
     pub moved_from: Vec<PathBuf>,
 }
 
-/// What agents' hosts read, as JSON.
+/// Differences between the library and the content read by agents' hosts, as JSON.
 #[derive(Debug, Clone, Default)]
 pub struct HostsDocument {
-    /// Content other than skillhub serves.
+    /// Content that differs from that served by skillhub.
     pub problems: Vec<Value>,
-    /// The same of agents that are not in use.
+    /// Such content at agents that are not in use.
     pub warnings: Vec<Value>,
     /// Agents that lack skills.
     pub lacking: Vec<Value>,
 }
 
 impl HostsDocument {
-    /// Leaves out the skills that do not pass a test of their names, and agents that lack no others.
+    /// Removes the skills whose names fail a predicate, and agents that lack only those.
     pub fn retain(&mut self, is_seen: impl Fn(&str) -> bool) {
         for of_skill in [&mut self.problems, &mut self.warnings] {
             of_skill.retain(|one| one["skill"].as_str().is_none_or(&is_seen));
@@ -162,7 +163,7 @@ impl HostsDocument {
 }
 
 impl Overview {
-    /// As JSON, with what agents' hosts read.
+    /// Returns the overview as JSON, combined with the report on agents' hosts.
     #[must_use]
     pub fn document_with(&self, hosts: HostsDocument) -> Value {
         let damaged = self.damaged().map(|(name, why)| problem(name, why));
@@ -180,14 +181,14 @@ impl Overview {
         })
     }
 
-    /// Leaves out the skills that do not pass a test of their names.
+    /// Removes the skills whose names fail a predicate.
     pub fn retain(&mut self, is_seen: impl Fn(&str) -> bool) {
         self.skills.retain(|skill| is_seen(skill.name.as_str()));
         self.waiting.retain(|name, _| is_seen(name.as_str()));
         self.waivers.retain(|waiver| waiver["name"].as_str().is_none_or(&is_seen));
     }
 
-    /// Adds what another library has.
+    /// Adds the overview of another library. Skills already present are kept.
     fn add(&mut self, other: Self) {
         let known: BTreeSet<SkillName> = self.skills.iter().map(|skill| skill.name.clone()).collect();
         self.skills.extend(other.skills.into_iter().filter(|skill| !known.contains(&skill.name)));
@@ -196,22 +197,24 @@ impl Overview {
         other.waiting.into_iter().for_each(|(name, count)| *self.waiting.entry(name).or_default() += count);
     }
 
-    /// The skills of which the history is damaged, and how.
+    /// Yields the skills with a damaged history, and a description of the damage.
     pub fn damaged(&self) -> impl Iterator<Item = (&SkillName, &str)> {
         self.skills.iter().filter_map(|skill| Some((&skill.name, skill.damaged.as_deref()?)))
     }
 }
 
-/// What a document says of one damaged skill, which the others do not suffer from.
+/// Returns the JSON problem for one damaged skill, which does not affect the others.
 fn problem(name: &SkillName, why: &str) -> Value {
     json!({"skill": name.as_str(), "code": "damaged_history", "message": format!("its history is damaged: {why}")})
 }
 
-/// Compares the folder of one skill, or all of them, with the history. Of a skill that is not among those of the git
-/// branch, no folder is missing; `None` stands for a library that lies in no git work tree.
+/// Compares the folder of one skill, or of all skills, with the history.
+///
+/// `of_branch` has the skills of the current git branch. The folder of any other skill is reported as absent, not as
+/// missing. `None` means that the library is not in a git work tree.
 ///
 /// # Errors
-/// The skill is not there, or the library cannot be read.
+/// The skill does not exist, or the library cannot be read.
 pub fn overview(
     library: &Library,
     home: &Home,
@@ -235,11 +238,13 @@ pub fn overview(
     })
 }
 
-/// The skills of several libraries, each name once, as the first of them has it. Of a library that is the folder of a group below another, what has
-/// a history counts and what stands at one of the `paths` of all listed skills; of the others, everything but the folders of groups.
+/// Combines the skills of several libraries. The first library with a name takes precedence.
+///
+/// A library that is the folder of a group below another one contributes the skills that have a history or whose folder
+/// is among the `paths` of all listed skills. Any other library contributes everything except the folders of groups.
 ///
 /// # Errors
-/// One of them cannot be read.
+/// One of the libraries cannot be read.
 pub fn overview_of_all(
     libraries: &[&Library],
     paths: &[&Path],
@@ -268,8 +273,8 @@ pub fn overview_of_all(
     Ok(all)
 }
 
-/// Every folder is read; one that is not as it was found good is looked at for what differs. Of those with
-/// a history that is damaged nothing can be said but that.
+/// Reads every folder, and examines the differences of one that is not known to be good. A skill with a damaged history
+/// is only reported as damaged.
 fn look_at_all(library: &Library) -> Result<Vec<SkillStanding>, ManageError> {
     let mut skills = Vec::new();
     for glance in library.glances(Closeness::Contents)? {
@@ -342,11 +347,11 @@ fn look(library: &Library, name: &SkillName) -> Result<Option<SkillStanding>, Ma
     Ok(Some(SkillStanding { held, files, fault, ..skill }))
 }
 
-/// Findings in a head, and whether some of them block since the rules changed.
+/// Findings in a head, and a flag that is true if some of them block since the rules changed.
 type Told = (Vec<Finding>, bool);
 
-/// What the rules of today find in a head that was let pass with a warning, or because somebody accepted
-/// a finding, or by earlier rules, and which of it is waived.
+/// Scans a head again with the current rules and marks waived findings. It does so only if the head passed with a
+/// warning, has waivers, or passed under earlier rules.
 fn told_of(library: &Library, name: &SkillName, head: &Head, judged_anew: bool) -> Result<Told, ManageError> {
     let waivers = library.waivers(name)?;
     if head.verdict != Verdict::Warn && waivers.is_empty() && !judged_anew {
@@ -358,7 +363,7 @@ fn told_of(library: &Library, name: &SkillName, head: &Head, judged_anew: bool) 
     Ok((report.findings, judged_anew))
 }
 
-/// The waivers that ended or end soon, of one skill or of all.
+/// Returns the waivers that have ended or end soon, of one skill or of all.
 fn ending_waivers(library: &Library, named: Option<&SkillName>, now: Timestamp) -> Result<Vec<Value>, ManageError> {
     let soon = now.saturating_add(SignedDuration::from_hours(24 * SOON_DAYS)).unwrap_or(now);
     let mut ending = Vec::new();

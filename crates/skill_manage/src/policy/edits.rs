@@ -1,11 +1,11 @@
-//! [`Policy::judge_edit`]: whether an agent could make an edit of a skill's folder through `skill_manage`.
+//! [`Policy::judge_edit`]: a check that an agent could have made an edit of a skill's folder through `skill_manage`.
 
 use library::{Action, Actor, ActorKind, HandEdit};
 use skill::diff::{self, Change, FileChange};
 
 use super::{Decision, Policy, Proposed};
 
-/// The actions by which an agent could make each kind of change of a file.
+/// Actions with which an agent could make each kind of change to a file.
 const ACTIONS: [(Change, &[Action]); 3] = [
     (Change::Added, &[Action::WriteFile]),
     (Change::Modified, &[Action::Edit, Action::Patch, Action::WriteFile]),
@@ -13,7 +13,7 @@ const ACTIONS: [(Change, &[Action]); 3] = [
 ];
 
 impl Policy {
-    /// Why an agent could not make a hand edit; `None` where it could.
+    /// Returns the reason for which an agent could not make a hand edit, or `None` if it could.
     #[must_use]
     pub fn objection(&self, edit: &HandEdit<'_>) -> Option<String> {
         match self.judge_edit(&Actor::new(ActorKind::Agent, ""), edit) {
@@ -22,8 +22,8 @@ impl Policy {
         }
     }
 
-    /// Decides about a hand edit as if the actor made it. The strictest answer counts: an edit of a folder may be any
-    /// of the actions that lead to it. A return to an earlier head is a rollback.
+    /// Decides about a hand edit as if the actor had made it. An edit of a folder may result from any of several
+    /// actions, so the strictest decision counts. A return to an earlier head counts as a rollback.
     pub(crate) fn judge_edit(&self, actor: &Actor, edit: &HandEdit<'_>) -> Decision {
         let files = diff::diff(edit.before, edit.after).files;
         let decide = |actions: &[Action], files: &[FileChange]| {

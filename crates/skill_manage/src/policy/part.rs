@@ -1,4 +1,4 @@
-//! [`Part`]: one thing that a change touches, as policies tell them apart.
+//! [`Part`]: one part of a change, as distinguished by policies.
 
 use std::{cell::OnceCell, collections::BTreeSet, fmt};
 
@@ -7,7 +7,7 @@ use scan::{Part as SkillPart, Verdict, capabilities};
 use serde::{Deserialize, Serialize};
 use skill::{Bundle, Limits, SkillPath, diff::Change, diff::FileChange, frontmatter};
 
-/// Keys of the frontmatter, by letters and digits, from which agents read what a skill may do.
+/// Frontmatter keys, normalised to letters and digits, from which agents read the rights of a skill.
 const TOOL_KEYS: [&str; 9] = [
     "allowedtools",
     "disallowedtools",
@@ -19,37 +19,37 @@ const TOOL_KEYS: [&str; 9] = [
     "mcpservers",
     "sandbox",
 ];
-/// The key of a composed tool.
+/// Normalised key of a composed tool.
 const SCHEMA_KEY: &str = "toolschema";
 
-/// What kind of thing a change touches.
+/// Class of content that a change touches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Class {
-    /// Anything that is none of the others.
+    /// Content of no other class.
     #[serde(rename = "text")]
     Text,
-    /// A file in a folder `scripts`, in any case and depth.
+    /// File in a folder `scripts`, in any case and at any depth.
     #[serde(rename = "scripts")]
     Scripts,
-    /// What the frontmatter says about tools, hooks and permissions.
+    /// Frontmatter keys on tools, hooks and permissions.
     #[serde(rename = "allowed-tools")]
     AllowedTools,
     /// The `tool_schema` of the frontmatter.
     #[serde(rename = "tool_schema")]
     ToolSchema,
-    /// A file that is or was executable.
+    /// File that is or was executable.
     #[serde(rename = "executables")]
     Executables,
-    /// A file under `evals/`.
+    /// File under `evals/`.
     #[serde(rename = "evals")]
     Evals,
-    /// In a rule: all of them.
+    /// Every class, for use in rules.
     #[serde(rename = "any")]
     Any,
 }
 
 impl Class {
-    /// The word in rules.
+    /// Returns the name used in rules.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -63,12 +63,12 @@ impl Class {
         }
     }
 
-    /// Whether what is touched is a script or can be run.
+    /// Returns whether the content is a script or executable.
     pub(crate) fn is_script(self) -> bool {
         matches!(self, Self::Scripts | Self::Executables)
     }
 
-    /// Whether what is touched can run or widen rights.
+    /// Returns whether the content can run or widen rights.
     pub(crate) fn is_delicate(self) -> bool {
         matches!(self, Self::Scripts | Self::AllowedTools | Self::ToolSchema | Self::Executables)
     }
@@ -80,23 +80,23 @@ impl fmt::Display for Class {
     }
 }
 
-/// A change as the policy sees it.
+/// Change as input of the policy.
 #[derive(Debug, Clone)]
 pub(crate) struct Proposed<'a> {
     pub skill: &'a str,
-    /// What was asked for; of several edits what each is.
+    /// Requested actions, one for each of several edits.
     pub actions: &'a [Action],
     pub origin: Option<&'a Origin>,
     pub before: &'a Bundle,
     pub after: &'a Bundle,
     pub files: &'a [FileChange],
-    /// The verdict over new findings alone.
+    /// Verdict on new findings alone.
     pub verdict: Verdict,
     privilege: OnceCell<Option<String>>,
 }
 
 impl<'a> Proposed<'a> {
-    /// What is proposed for a skill of which this was, and that would be.
+    /// Describes a change of a skill from one state to another.
     pub fn new(
         skill: &'a str,
         (actions, origin): (&'a [Action], Option<&'a Origin>),
@@ -107,7 +107,7 @@ impl<'a> Proposed<'a> {
         Self { skill, actions, origin, before, after, files, verdict, privilege: OnceCell::new() }
     }
 
-    /// A privilege that the scripts have after the change and had not before; it is worked out once.
+    /// Returns a privilege that the scripts gain by the change. The result is cached.
     pub fn new_privilege(&self) -> Option<&str> {
         let find = || {
             let of_scripts = |bundle: &Bundle| {
@@ -121,14 +121,14 @@ impl<'a> Proposed<'a> {
         self.privilege.get_or_init(find).as_deref()
     }
 
-    /// Whether evals change together with what they judge.
+    /// Returns whether the change modifies evals together with the content that they test.
     pub fn moves_its_evals(&self) -> bool {
         let (evals, judged): (Vec<_>, Vec<_>) = self.files.iter().partition(|file| is_eval(&file.path));
         !evals.is_empty() && !judged.is_empty() && !self.before.is_empty()
     }
 }
 
-/// One class that one changed file belongs to; each is decided about by itself.
+/// One class of one changed file. Each part is decided separately.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Part<'a> {
     pub class: Class,
@@ -136,7 +136,7 @@ pub(crate) struct Part<'a> {
     pub removed: bool,
 }
 
-/// All that a change touches. A file is in every class that fits it, and in `text` where none does.
+/// Returns all parts of a change. A file belongs to every class that matches it, or to `text` if none does.
 pub(crate) fn parts<'a>(change: &Proposed<'a>) -> Vec<Part<'a>> {
     let mut parts = Vec::new();
     for file in change.files {
@@ -177,8 +177,8 @@ fn is_eval(path: &SkillPath) -> bool {
     path.top_folder().is_some_and(|folder| folder.eq_ignore_ascii_case("evals"))
 }
 
-/// Which rights the frontmatter states otherwise than before; both where one of the two cannot be read
-/// and the text that is meant to be frontmatter differs.
+/// Returns the classes of rights in the frontmatter that a change modifies. If one of the two frontmatters cannot be
+/// parsed, both classes are returned when their text differs.
 fn rights(before: &Bundle, after: &Bundle) -> Vec<Class> {
     let (before, after) = (before.skill_md().unwrap_or(EMPTY), after.skill_md().unwrap_or(EMPTY));
     let differs = |is_wanted: &dyn Fn(&str) -> bool| {
@@ -198,10 +198,10 @@ fn rights(before: &Bundle, after: &Bundle) -> Vec<Class> {
     changed
 }
 
-/// A `SKILL.md` that asks for nothing.
+/// A `SKILL.md` without any rights.
 const EMPTY: &str = "---\n---\n";
 
-/// The text that a reader could take for frontmatter: all of it where its end cannot be found.
+/// Returns the text that a reader could take for frontmatter, which is the whole file if its end cannot be found.
 fn head(text: &str) -> &str {
     frontmatter::split(text).map_or(text, |split| split.yaml)
 }

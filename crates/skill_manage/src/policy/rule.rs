@@ -1,4 +1,4 @@
-//! [`Rule`]: one line of a person's own policy.
+//! [`Rule`]: one rule of a user's own policy.
 
 use library::{Action, Actor, ActorKind};
 use scan::Verdict;
@@ -10,107 +10,107 @@ use super::{
     part::{Class, Part, Proposed},
 };
 
-/// A rule as the tables `[[rules]]` of a policy file have it. What is left out fits everything, but
-/// people: a rule is about them only where it says so.
+/// Rule of a policy, in the form of the `[[rules]]` tables of a policy file. An omitted field matches everything,
+/// except that a rule applies to people only if it names them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// What becomes of a change that fits.
+    /// Ruling on a matching change.
     pub decision: Ruling,
-    /// Who: `agent` (all who are no person), `optimizer`, `person`, or one of a kind by its id, `agent:ci-*`.
+    /// Actors: `agent` (everyone except people), `optimizer`, `person`, or a kind with an id pattern, `agent:ci-*`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actor: Option<Who>,
-    /// Doing what. What brings or takes a whole skill is only meant where it is named.
+    /// Actions. Those that bring or remove a whole skill match only if they are named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub actions: Vec<Doing>,
-    /// To what kind of thing.
+    /// Classes of changed content.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Class>,
-    /// In skills from where.
+    /// Origin of the skill.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<OriginKind>,
-    /// In which skills: a name, where `*` stands for any characters.
+    /// Name pattern of the skill, where `*` matches any characters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skill: Option<String>,
-    /// From which verdict on new findings on.
+    /// Lowest verdict on new findings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verdict: Option<Verdict>,
-    /// Why, for whoever is held or refused.
+    /// Reason, shown to the actor whose change is held or refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// Who a rule is about.
+/// Actors that a rule applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Who {
     kind: ActorKind,
     id: Option<String>,
 }
 
-/// What a rule is about doing. Several edits of one request are each judged by what they are.
+/// Action that a rule applies to. Several edits of one request are each judged by their own action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Doing {
-    /// A new skill.
+    /// Creation of a skill.
     Create,
-    /// The whole `SKILL.md`.
+    /// Replacement of the whole `SKILL.md`.
     Edit,
-    /// A piece of a file.
+    /// Replacement of text in a file.
     Patch,
-    /// A whole file.
+    /// Creation or replacement of a file.
     WriteFile,
-    /// A file away.
+    /// Removal of one file.
     RemoveFile,
-    /// The skill away.
+    /// Deletion of the skill.
     Delete,
-    /// An earlier revision back.
+    /// Return to an earlier revision.
     Rollback,
-    /// A skill from a registry or another source, that is not here yet.
+    /// Installation of a new skill from a registry or another source.
     Install,
-    /// Another release over an installed one.
+    /// Replacement of an installed skill by another release.
     Update,
-    /// A folder taken over as a skill.
+    /// Adoption of a folder as a skill.
     Adopt,
-    /// An installed skill away.
+    /// Removal of an installed skill.
     Uninstall,
 }
 
-/// Where a skill comes from.
+/// Kind of a skill's origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OriginKind {
-    /// Written or adopted here.
+    /// Written or adopted in this library.
     Authored,
-    /// A release, or another source, that may have evolved here.
+    /// Installed from a release or another source, and possibly evolved since.
     Installed,
 }
 
-/// Why a rule cannot be one.
+/// Reason for which a rule is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RuleError {
-    /// Whoever acts says so, and anybody may say so.
+    /// The rule applies changes by an actor that anybody can claim to be.
     #[error(
         "a rule that applies changes cannot be for {0:?}: anybody may claim that with --actor; \
          such a rule can hold or deny"
     )]
     Claimed(String),
-    /// What is blocked never comes before a policy.
+    /// The rule names the verdict `block`, which never reaches a policy.
     #[error("`verdict` is allow or warn; what the scanner blocks is refused whatever a policy says")]
     Blocked,
 }
 
 impl Who {
-    /// All agents.
+    /// Returns the selector of all agents.
     pub(super) fn agents() -> Self {
         Self { kind: ActorKind::Agent, id: None }
     }
 }
 
 impl Rule {
-    /// Refuses what could not mean what it says.
+    /// Checks that the rule can have its stated effect.
     ///
     /// # Errors
-    /// [`RuleError`]
+    /// [`RuleError`] for a rule that trusts a claimed actor or can never match.
     pub fn check(&self) -> Result<(), RuleError> {
         let claimed = self.actor.as_ref().filter(|who| who.id.is_some() || who.kind == ActorKind::Optimizer);
         match claimed {
@@ -120,12 +120,12 @@ impl Rule {
         }
     }
 
-    /// Whether it names an action.
+    /// Returns whether the rule names an action.
     pub(super) fn names(&self, action: Action) -> bool {
         self.actions.iter().any(|doing| doing.is(action))
     }
 
-    /// Whether it is about a part of a change that an actor wants by an action.
+    /// Returns whether the rule applies to a part of a change, given its actor and action.
     pub(super) fn fits(&self, actor: &Actor, action: Action, part: &Part<'_>, change: &Proposed<'_>) -> bool {
         let is_person = actor.kind == ActorKind::Person;
         self.actor.as_ref().map_or(!is_person, |who| who.is(actor))
@@ -196,12 +196,12 @@ impl Doing {
     }
 }
 
-/// Whether an action brings a skill from elsewhere or takes such a one away.
+/// Returns whether an action brings a skill from elsewhere or removes such a skill.
 pub(super) fn is_of_a_whole_skill(action: Action) -> bool {
     matches!(action, Action::Install | Action::Update | Action::Adopt | Action::Uninstall)
 }
 
-/// Whether a text is as a pattern says, in which `*` stands for any characters.
+/// Returns whether a text matches a pattern, in which `*` stands for any characters.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(first) else { return false };

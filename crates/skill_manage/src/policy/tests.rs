@@ -1,4 +1,4 @@
-//! Every preset, actor, kind of change and verdict; rules and layers.
+//! Tests of every preset, actor, class of change and verdict, and of rules and layers.
 
 use library::{Actor, Origin};
 use skill::{Bundle, File, Limits, SkillName, SkillPath, diff};
@@ -14,7 +14,7 @@ fn bundle(files: &[(&str, &str, bool)]) -> Bundle {
     Bundle::from_files(files, &Limits::default()).unwrap()
 }
 
-/// A change that is to be decided about, patched by an agent where nothing else is said.
+/// Change to be decided, by default a patch by an agent.
 struct Case<'a> {
     actor: Actor,
     actions: &'a [Action],
@@ -54,7 +54,7 @@ impl Case<'_> {
     }
 }
 
-/// A change of each class, from a skill with one script, one executable and evals.
+/// Returns a change of each class, based on a skill with one script, one executable and evals.
 fn changes() -> Vec<(&'static str, Case<'static>)> {
     let base = [
         ("SKILL.md", MD, false),
@@ -153,7 +153,7 @@ fn a_tool_schema_cannot_change_unseen() {
     assert!(!waits("license: MIT\ntool_schema: {steps: [a]}\n", "license: ISC\ntool_schema: {steps: [a]}\n"));
 }
 
-/// A policy of one layer with these rules, as a file has them.
+/// Returns a policy with one layer and these rules, in the form of a policy file.
 fn policy(preset: Preset, rules: serde_json::Value) -> Policy {
     Policy::new(layer(Some(preset), rules), Vec::new())
 }

@@ -1,4 +1,4 @@
-//! [`accept`]: a proposal becomes a revision, on the head as it is now and by the rules of today.
+//! [`accept`]: a proposal becomes a revision, on the current head and under the current rules.
 
 use library::{
     Action, Event, EventStatus, Library, Origin, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState,
@@ -23,24 +23,23 @@ use crate::{
     reviewer::Reviewer,
 };
 
-/// What is asked of [`accept`].
+/// Request to [`accept`] a proposal.
 #[derive(Debug, Clone)]
 pub struct Accept {
-    /// The proposal, and the revision of it that was looked at, which has to be named of one that was
-    /// amended.
+    /// Proposal and the revision that was reviewed. The revision is required if the proposal was amended.
     pub target: ProposalRef,
-    /// Why.
+    /// Reason for the decision.
     pub reason: Option<String>,
-    /// Gives it to a share of the runs only, on these terms, until outcomes tell whether it is worse.
+    /// Terms of a trial. If set, only a share of the runs gets the change until the outcomes show if it is worse.
     pub trial: Option<TrialTerms>,
 }
 
-/// Makes a proposal the skill's newest revision, by the one who proposed it. The head may have moved
-/// since, if both changes go together.
+/// Makes a proposal the newest revision of the skill, with the proposer as its author. The head may have moved if both
+/// changes merge cleanly.
 ///
 /// # Errors
-/// [`ManageError`]; the skill is as it was then. A proposal that does not fit any more is noted as
-/// stale, one that the scanner blocks as quarantined.
+/// [`ManageError`], in which case the skill is unchanged. A proposal that no longer applies is recorded as stale, and
+/// one that the scanner blocks as quarantined.
 pub fn accept(
     library: &mut Library,
     accept: &Accept,
@@ -53,7 +52,7 @@ pub fn accept(
     match &result {
         Err(error) => note_refused(library, &accept.target.id, &stamp, error.code(), &error.to_string()),
         Ok(report) if report.status == Status::Applied => {
-            // What is left waiting can be decided about as before.
+            // Proposals that remain open can be decided as before.
             let _unclosed = close_contained(library, &accept.target.id, report, &stamp);
         }
         Ok(_) => {}
@@ -61,7 +60,7 @@ pub fn accept(
     result
 }
 
-/// Ends other proposals for the skill of which it holds all since this one was accepted.
+/// Closes other proposals for the skill whose content it fully contains since this acceptance.
 fn close_contained(
     library: &mut Library,
     accepted: &ProposalId,
@@ -88,7 +87,7 @@ fn close_contained(
     Ok(())
 }
 
-/// Notes in the event log who tried in vain to accept a proposal, and why it was refused.
+/// Records a refused acceptance in the event log, with the actor and the reason.
 pub fn note_refused(library: &Library, id: &ProposalId, stamp: &Stamp, code: &str, message: &str) {
     let Ok(Some(entry)) = library.proposal(id) else { return };
     let skill = match &entry {
@@ -96,7 +95,7 @@ pub fn note_refused(library: &Library, id: &ProposalId, stamp: &Stamp, code: &st
         ProposalEntry::Damaged(damaged) => damaged.skill.as_ref(),
     };
     let event = Event::refused(stamp, skill.map_or("", SkillName::as_str), "accept", code, message);
-    // The refusal itself is the answer; a log that cannot be written must not hide it.
+    // The caller gets the refusal itself. A failure to write the log must not hide it.
     let _unlogged = library.record(&Event { proposal: Some(id.to_string()), ..event });
 }
 
@@ -185,8 +184,8 @@ fn attempt(
     }
 }
 
-/// Refuses a decision about another head than the one that was reviewed: without a name the one that the proposal was
-/// made on. What the skill holds already, and what does not fit it any more, is told as that.
+/// Checks that the head is the one that was reviewed, which defaults to the base of the proposal. Content that the
+/// skill already has, and a proposal that no longer applies, are reported as such by the caller.
 fn check_head(
     target: &ProposalRef,
     proposal: &Proposal,
@@ -206,7 +205,7 @@ fn check_head(
     })
 }
 
-/// The release that brought back content derives from, which a proposal does not hold.
+/// Returns the origin of content that a proposal restores, since a proposal does not store it.
 fn origin_of(library: &Library, proposal: &Proposal) -> Result<Option<Origin>, ManageError> {
     let mut revisions = library.revisions(&proposal.skill, usize::MAX)?.into_iter();
     let restored = revisions.find(|revision| !revision.tombstone && revision.digest == proposal.digest);
@@ -222,7 +221,7 @@ fn way_past_the_scan(proposal: &Proposal) -> String {
     )
 }
 
-/// Who proposed it and why, at the moment of the acceptance.
+/// Returns the proposer and reason, at the time of the acceptance.
 fn original_stamp(proposal: &Proposal, stamp: &Stamp) -> Stamp {
     Stamp {
         actor: proposal.actor.clone(),
@@ -233,7 +232,7 @@ fn original_stamp(proposal: &Proposal, stamp: &Stamp) -> Stamp {
     }
 }
 
-/// Notes why a proposal cannot become a revision now; it goes on waiting.
+/// Records the reason for which a proposal cannot become a revision now. It stays pending.
 fn put_aside(
     library: &mut Library,
     proposal: Proposal,
@@ -250,7 +249,7 @@ fn put_aside(
     Ok(())
 }
 
-/// Ends a proposal that the skill holds already.
+/// Closes a proposal whose content the skill already has.
 fn superseded(
     library: &mut Library,
     proposal: Proposal,

@@ -1,4 +1,4 @@
-//! [`reject`]: the end of a proposal without a revision, and finding one that may be decided about.
+//! [`reject`]: the end of a proposal without a revision, and the lookup of proposals that can be decided.
 
 use jiff::Timestamp;
 use library::{
@@ -9,39 +9,39 @@ use library::{
 use super::{ProposalRef, ReviewError, get};
 use crate::{error::ManageError, manage::retry_stale, request::note, reviewer::Reviewer};
 
-/// Who rejects.
+/// Actor that rejects a proposal, with its rights.
 #[derive(Debug, Clone, Copy)]
 pub enum Decider<'a> {
-    /// A person, any proposal.
+    /// Person, who may reject any proposal.
     Person(&'a Reviewer),
-    /// An actor, what it proposed itself.
+    /// Actor, which may reject only its own proposals.
     Actor(&'a Actor),
 }
 
-/// What is asked of [`reject`].
+/// Request to [`reject`] a proposal.
 #[derive(Debug, Clone)]
 pub struct Reject {
-    /// The proposal; where its revision is named, it must be at that.
+    /// Proposal to reject. If a revision is given, the proposal must be at it.
     pub target: ProposalRef,
-    /// Why.
+    /// Reason for the decision.
     pub reason: Option<String>,
 }
 
-/// A proposal that was turned down.
+/// Proposal that was rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
-    /// Its id.
+    /// Id of the proposal.
     pub id: ProposalId,
-    /// The skill; a damaged one may not say it.
+    /// Name of the skill, which may be missing in a damaged proposal.
     pub skill: Option<String>,
-    /// Who did it.
+    /// Actor that rejected it.
     pub by: Actor,
 }
 
-/// Turns a proposal down, also one that is stale, expired or damaged. It is kept with its reason.
+/// Rejects a proposal, even if it is stale, expired or damaged. It is kept with the reason.
 ///
 /// # Errors
-/// [`ManageError`]; nothing has changed then.
+/// [`ManageError`], in which case nothing has changed.
 pub fn reject(
     library: &mut Library,
     reject: &Reject,
@@ -73,7 +73,8 @@ pub fn reject(
     })
 }
 
-/// Anybody but a person may only take back what is theirs; whose a damaged one is, nobody knows.
+/// Checks that an actor other than a person rejects only its own proposal. The author of a damaged proposal is unknown,
+/// so only a person may reject it.
 fn check_right(entry: &ProposalEntry, decider: Decider<'_>) -> Result<(), ReviewError> {
     let Decider::Actor(actor) = decider else { return Ok(()) };
     match entry {
@@ -82,7 +83,7 @@ fn check_right(entry: &ProposalEntry, decider: Decider<'_>) -> Result<(), Review
     }
 }
 
-/// Refuses one that is decided. One that expired may still be rejected, if nobody did.
+/// Refuses a proposal that is decided. An expired one may still be rejected if nobody did.
 fn check_open(entry: &ProposalEntry) -> Result<(), ReviewError> {
     let (state, decided) = match entry {
         ProposalEntry::Whole(proposal) => (proposal.state, proposal.decided.as_ref()),
@@ -112,14 +113,13 @@ fn cleared_away(mut damaged: DamagedProposal, stamp: &Stamp) -> ProposalChange {
     ProposalChange { entry: ProposalEntry::Damaged(Box::new(damaged)), event }
 }
 
-/// A proposal that is found to have waited too long.
+/// Closes a proposal whose time has run out.
 pub(super) fn expire(proposal: Proposal, stamp: &Stamp) -> ProposalChange {
     let stamp = Stamp { reason: None, ..stamp.clone() };
     ProposalChange::noted(proposal.closed(ProposalState::Expired, &stamp), EventStatus::Expired, &stamp)
 }
 
-/// The proposal that is meant, if it waits, is whole and is at the revision that was looked at. One
-/// that waited too long is noted as expired.
+/// Finds a proposal that is open, undamaged and at the reviewed revision. An overdue proposal is recorded as expired.
 pub(super) fn find_open(library: &mut Library, target: &ProposalRef, stamp: &Stamp) -> Result<Proposal, ManageError> {
     let entry = get(library, &target.id)?;
     if let ProposalEntry::Whole(proposal) = &entry
@@ -130,7 +130,7 @@ pub(super) fn find_open(library: &mut Library, target: &ProposalRef, stamp: &Sta
     check_waits(entry, target, stamp.time)
 }
 
-/// A proposal that waits, is whole and is at the revision that was looked at.
+/// Checks that a proposal is open, undamaged and at the reviewed revision.
 pub(super) fn check_waits(entry: ProposalEntry, target: &ProposalRef, now: Timestamp) -> Result<Proposal, ManageError> {
     check_open(&entry)?;
     let proposal = super::whole(entry)?;
@@ -141,7 +141,7 @@ pub(super) fn check_waits(entry: ProposalEntry, target: &ProposalRef, now: Times
     Ok(proposal)
 }
 
-/// Whether an actor is the one who proposed.
+/// Returns whether an actor made the proposal.
 fn is_own(proposal: &Proposal, actor: &Actor) -> bool {
     proposal.actor == *actor
 }

@@ -1,4 +1,4 @@
-//! [`edit`]: a person changes what is proposed, before deciding.
+//! [`edit`]: the editing of a proposal by a person before the decision.
 
 use jiff::Timestamp;
 use library::{
@@ -27,35 +27,34 @@ use crate::{
     reviewer::Reviewer,
 };
 
-/// What is asked of [`edit`].
+/// Request to [`edit`] a proposal.
 #[derive(Debug, Clone)]
 pub struct EditProposal {
-    /// The proposal, and the revision of it that was looked at.
+    /// Proposal and the revision that was reviewed.
     pub target: ProposalRef,
-    /// The files.
+    /// New contents of files.
     pub replacements: Vec<Replacement>,
-    /// Files that are not to be executable.
+    /// Files that lose the executable bit.
     pub not_executable: Vec<SkillPath>,
-    /// What they were made from, if that is an [`Editable`]; what the skill has changed since then is
-    /// kept. Without it they count as made from the revision that the proposal is on.
+    /// Text that the replacements are based on, from an [`Editable`]. Later changes of the skill are preserved. Without
+    /// it, the replacements are based on the files of the proposal's base.
     pub shown: Option<Bundle>,
-    /// Why.
+    /// Reason for the edit.
     pub reason: Option<String>,
 }
 
-/// A proposal as it is on the head, to be edited.
+/// Proposal rebased onto the head, for editing.
 #[derive(Debug)]
 pub struct Editable {
-    /// The whole skill: the head with the proposal's changes where they fit.
+    /// Whole skill: the head with the proposal's changes that apply.
     pub shown: Bundle,
-    /// The files that the proposal changes, as the skill shown has them; one that the head has not any
-    /// more, as it is proposed.
+    /// Files that the proposal changes, as in `shown`. A file that the head no longer has appears as proposed.
     pub files: Vec<(SkillPath, File)>,
-    /// Where the head and the proposal disagree. The files have the head's text there.
+    /// Conflicts between the head and the proposal. The files have the text of the head there.
     pub conflicts: Vec<Conflict>,
 }
 
-/// A proposal brought onto the head as it is, for an editor.
+/// Rebases a proposal onto the current head for an editor.
 ///
 /// # Errors
 /// The proposal is damaged, or the library cannot be read.
@@ -75,12 +74,13 @@ pub fn editable(library: &Library, proposal: &Proposal) -> Result<Editable, Mana
     Ok(Editable { shown, files, conflicts })
 }
 
-/// Makes a proposal's next revision by a person, on the head as it is now. Files that both changed in
-/// the same place have to be among the replacements: they settle what stands there, and what the skill
-/// has changed in other places stays.
+/// Creates the next revision of a proposal on the current head, edited by a person.
+///
+/// Files with conflicts must be among the replacements, which resolve them. Changes of the skill in other positions are
+/// preserved.
 ///
 /// # Errors
-/// [`ManageError`]; the proposal is then as it was.
+/// [`ManageError`], in which case the proposal is unchanged.
 pub fn edit(
     library: &mut Library,
     request: &EditProposal,
@@ -156,7 +156,7 @@ fn attempt(
     Ok(report)
 }
 
-/// The proposal's next revision, by whoever edited it.
+/// Builds the next revision of the proposal, attributed to its editor.
 fn amended(
     proposal: &Proposal,
     change: &Change<'_>,
@@ -180,7 +180,7 @@ fn amended(
     edited
 }
 
-/// A bundle in which these files are not executable.
+/// Clears the executable bit of the given files.
 fn without_bits(
     library: &Library,
     skill: &SkillName,
@@ -201,7 +201,7 @@ fn too_large(error: BundleError) -> ManageError {
     ManageError::TooLarge(error.to_string())
 }
 
-/// The states of a skill that an edit brings together.
+/// States of a skill that an edit combines.
 struct Files<'a> {
     base: Bundle,
     candidate: &'a Bundle,
@@ -210,8 +210,8 @@ struct Files<'a> {
 }
 
 impl Files<'_> {
-    /// The merged skill with the files replaced, each with what the skill has changed in other places
-    /// than the replacement; and the places in which the replacement stands against the skill.
+    /// Returns the merged skill with the files replaced, and the conflicts between the replacements and the skill.
+    /// Changes of the skill elsewhere in a replaced file are preserved.
     fn with(
         &self,
         library: &Library,
@@ -239,7 +239,7 @@ impl Files<'_> {
         Ok((edited, both.conflicts.into_iter().filter(|conflict| is_given(&conflict.path)).collect()))
     }
 
-    /// A bundle with files replaced; one keeps the executable bit that it has.
+    /// Replaces files of a bundle. Each keeps its executable bit.
     fn replace(&self, library: &Library, bundle: &Bundle, with: &[Replacement]) -> Result<Bundle, ManageError> {
         with.iter().try_fold(bundle.clone(), |bundle, Replacement { path, bytes }| match bytes {
             None => Ok(bundle.without_file(path)),

@@ -1,4 +1,4 @@
-//! [`ReviewError`]: why a held change cannot be decided about as asked.
+//! [`ReviewError`]: the reasons for which a decision on a held change is not possible.
 
 use jiff::Timestamp;
 use library::{ProposalId, ProposalState};
@@ -11,90 +11,90 @@ use thiserror::Error;
 
 use super::ProposalRef;
 
-/// Why a proposal cannot be decided about as asked.
+/// Reason for which a decision on a proposal is not possible.
 #[derive(Debug, Error)]
 pub enum ReviewError {
     /// The library has no such proposal.
     #[error("there is no proposal {0}")]
     NotFound(ProposalId),
-    /// Somebody was faster.
+    /// The proposal has already been decided.
     #[error("the proposal {id} is {} already{}", state.as_str(), by.as_ref().map(|by| format!(", by {by}")).unwrap_or_default())]
     AlreadyDecided {
-        /// The proposal.
+        /// Id of the proposal.
         id: ProposalId,
-        /// What it is.
+        /// Current state of the proposal.
         state: ProposalState,
-        /// Who decided.
+        /// Actor that decided, if recorded.
         by: Option<String>,
     },
-    /// It waited too long.
+    /// The proposal has expired.
     #[error("the proposal {id} expired on {expires:.0}")]
     Expired {
-        /// The proposal.
+        /// Id of the proposal.
         id: ProposalId,
-        /// When.
+        /// Time of expiry.
         expires: Timestamp,
     },
-    /// It is at another revision than the one that was looked at.
+    /// The proposal is at another revision than the reviewed one.
     #[error("the proposal {id} is at revision {is}, not at {asked}")]
     Amended {
-        /// The proposal.
+        /// Id of the proposal.
         id: ProposalId,
-        /// The revision that was asked for.
+        /// Revision that was requested.
         asked: u64,
-        /// The one that it is at.
+        /// Current revision of the proposal.
         is: u64,
     },
-    /// The skill is at another head than the one that was reviewed.
+    /// The skill is at another head than the reviewed one.
     #[error("{skill} has changed since the review: the proposal {} would now change revision {head}", now.id)]
     HeadMoved {
-        /// The skill.
+        /// Name of the skill.
         skill: SkillName,
-        /// The head now.
+        /// Current head of the skill.
         head: String,
-        /// The reference to what would be accepted now.
+        /// Reference to the change that an acceptance would make now.
         now: Box<ProposalRef>,
-        /// What accepting it would change now.
+        /// Diff of the change that an acceptance would make now.
         diff: String,
     },
-    /// It was amended, and which of its revisions is accepted was not said.
+    /// The proposal was amended, and the request does not name a revision.
     #[error("the proposal {id} was amended and is at revision {is}; say which revision you accept")]
     Unnamed {
-        /// The proposal.
+        /// Id of the proposal.
         id: ProposalId,
-        /// The one that it is at.
+        /// Current revision of the proposal.
         is: u64,
     },
-    /// Its file cannot be understood.
+    /// The proposal's file cannot be parsed.
     #[error("the proposal {id} is damaged: {why}")]
     Damaged {
-        /// The proposal.
+        /// Id of the proposal.
         id: ProposalId,
-        /// What is wrong.
+        /// Description of the damage.
         why: String,
     },
-    /// It merges a release in, and in some files both sides stand.
+    /// The proposal merges a release, and some files still contain both sides.
     #[error("in the proposal {id} both sides still stand in {}", listed(paths))]
     Unresolved {
-        /// The proposal.
+        /// Id of the proposal.
         id: ProposalId,
-        /// The skill.
+        /// Name of the skill.
         skill: SkillName,
-        /// The files.
+        /// Files with unresolved conflicts.
         paths: Vec<SkillPath>,
     },
-    /// An edit that leaves it as it is.
+    /// The edit does not change the proposal.
     #[error("the proposal {0} is like that already; nothing was edited")]
     NotEdited(ProposalId),
-    /// An edit that takes out every file, of a proposal that is no deletion.
+    /// The edit would remove every file of a proposal that is not a deletion.
     #[error("the edit would leave no file of what {0} proposes; nothing was edited")]
     NothingLeft(ProposalId),
-    /// Somebody else proposed it.
+    /// The proposal belongs to another actor.
     #[error("the proposal {id} is not one of {actor}, and rejecting that of another is for people")]
     NotYours {
-        /// The proposal.
+        /// Id of the proposal.
         id: ProposalId,
-        /// Who asked.
+        /// Actor that made the request.
         actor: String,
     },
 }

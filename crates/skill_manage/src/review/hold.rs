@@ -1,11 +1,10 @@
-//! [`hold`]: a change that a person must decide about becomes a proposal, or amends one.
+//! [`hold`]: a change that needs a person's decision becomes a proposal, or amends one.
 //!
-//! An actor has one proposal a skill that waits and still fits; what it sends next joins it. The actor
-//! sees the live skill, not its candidate, so an edit is worked out on the live skill and both changes
-//! are merged. Where they touch the same place, the edit is worked out on the candidate instead: there a
-//! patch finds its text or fails, and a file that is written anew replaces what the actor wrote before.
-//! An edit that only makes sense on the candidate, such as a patch of a skill that is itself only
-//! proposed, is worked out there as well.
+//! An actor has at most one pending, applicable proposal per skill, and its further changes join that one. The actor
+//! sees the live skill, not its candidate, so an edit is applied to the live skill, and both changes are merged. If
+//! they conflict, the edit is applied to the candidate instead: there a patch finds its text or fails, and a file
+//! written in full replaces the actor's earlier version. An edit that only makes sense on the candidate, such as a
+//! patch of a skill that is itself only proposed, is applied there as well.
 
 use library::{
     Action, EventStatus, Evidence, HeldChange, Library, Proposal, ProposalChange, ProposalEntry, ProposalId,
@@ -27,7 +26,7 @@ use crate::{
     report::{Report, Status},
 };
 
-/// Makes a proposal of a judged change, or amends the one that its actor has waiting.
+/// Makes a proposal of a judged change, or amends the pending proposal of its actor.
 pub(crate) fn hold(
     library: &mut Library,
     change: Change<'_>,
@@ -61,7 +60,7 @@ pub(crate) fn hold(
     }
 }
 
-/// The proposal of this actor for this skill that waits and that nothing is known against.
+/// Returns the pending proposal of this actor for this skill, unless it is stale or merges a release.
 fn own_proposal(library: &Library, skill: &SkillName, stamp: &Stamp) -> Result<Option<Proposal>, ManageError> {
     let is_own = |proposal: &Proposal| {
         proposal.skill == *skill
@@ -73,8 +72,8 @@ fn own_proposal(library: &Library, skill: &SkillName, stamp: &Stamp) -> Result<O
     Ok(library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole).find(is_own))
 }
 
-/// A request's edits on what its actor has proposed already; `None` where there is no such proposal or
-/// they do not fit there either.
+/// Applies a request's edits to the pending proposal of its actor. Returns `None` if there is no such proposal or the
+/// edits do not apply to it either.
 pub(crate) fn apply_on_own(
     library: &Library,
     skill: &SkillName,
@@ -91,8 +90,8 @@ fn apply(library: &Library, edits: &[Edit], bundle: &Bundle) -> Result<Bundle, e
     edits.iter().try_fold(bundle.clone(), |bundle, edit| Ok(edit::apply(edit, &bundle, library.limits())?.bundle))
 }
 
-/// What waits and the new edit together. A deletion takes away what was only proposed as well, and an edit
-/// of a skill goes together with no deletion of it, whichever files the two touch.
+/// Combines the pending proposal with the new edit. A deletion also removes proposed content, and an edit of a skill
+/// always conflicts with its deletion, regardless of the files.
 fn join(library: &Library, change: &Change<'_>, own: &Proposal, on_head: &Bundle) -> Result<Bundle, ManageError> {
     if change.candidate.is_empty() {
         return Ok(Bundle::default());
@@ -102,7 +101,7 @@ fn join(library: &Library, change: &Change<'_>, own: &Proposal, on_head: &Bundle
     if merged.is_clean() && !deletes {
         return Ok(merged.bundle);
     }
-    // A rollback or a hand edit has no edits that could be repeated on what waits.
+    // A rollback or a hand edit has no edits to repeat on the proposal.
     let joined = if change.edits.is_empty() { None } else { apply(library, change.edits, on_head).ok() };
     joined.ok_or_else(|| ManageError::MergeConflict {
         message: format!("the edit of {} does not go together with what {} proposes already", change.skill, own.id),
@@ -187,7 +186,7 @@ fn amend(
     Ok(held(judged.report, &amended, &message))
 }
 
-/// Ends the proposal of an actor whose newest edit takes back all of it.
+/// Closes the proposal of an actor whose latest edit reverts all of it.
 pub(crate) fn take_back(
     library: &mut Library,
     change: &Change<'_>,
@@ -209,9 +208,9 @@ pub(crate) fn take_back(
     Ok(report)
 }
 
-/// The proposals of the same actor for the same skill that do not fit any more: those that are known not to, and the
-/// one that was found not to just now. The new one takes the place of those of which it changes all files; the
-/// others stay, for what they hold is nowhere else.
+/// Closes or marks the stale proposals of the same actor for the same skill: those known to be stale, and the one just
+/// found to be. A proposal is superseded if the new one changes all of its files. Any other stays open, since its
+/// content exists nowhere else.
 fn set_aside(
     library: &Library,
     new: &Proposal,
@@ -249,7 +248,7 @@ fn set_aside(
     Ok(changes)
 }
 
-/// The proposals of the library that waited too long, as such.
+/// Returns the changes that close the overdue proposals of the library.
 fn expired(library: &Library, stamp: &Stamp) -> Result<Vec<ProposalChange>, ManageError> {
     let open = library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole);
     Ok(open.filter(|proposal| proposal.is_expired(stamp.time)).map(|proposal| expire(proposal, stamp)).collect())
@@ -270,7 +269,7 @@ fn held(mut report: Report, proposal: &Proposal, message: &str) -> Report {
     report
 }
 
-/// What an amended proposal does as a whole.
+/// Returns the action of an amended proposal as a whole.
 fn action_of(change: &Change<'_>, before: Action) -> Action {
     match (change.candidate.is_empty(), change.snapshot.exists()) {
         (true, _) => Action::Delete,
@@ -280,7 +279,7 @@ fn action_of(change: &Change<'_>, before: Action) -> Action {
     }
 }
 
-/// The reasons of both edits, where they fit.
+/// Joins the reasons of both edits if they fit the limit.
 fn both_reasons(before: Option<&str>, now: Option<&str>, limit_chars: usize) -> Option<String> {
     match (before, now) {
         (Some(before), Some(now)) if before != now => {

@@ -1,8 +1,7 @@
-//! [`rebase`]: a proposal's candidate brought onto the head as it is now.
+//! [`rebase`]: moves a proposal's candidate onto the current head.
 //!
-//! Only the merge of whole skills moves a candidate. Looking for the place of a single patch by its
-//! text would find more, but could not show that it is the place that was meant: where the merge is in
-//! doubt, the proposal is stale.
+//! Only a merge of whole skills moves a candidate. Searching for the text of a single patch would find more matches,
+//! but could not prove that the match is the intended one. If the merge is in doubt, the proposal is stale.
 
 use library::{Library, Proposal, Snapshot};
 use skill::{
@@ -13,15 +12,15 @@ use skill::{
 use super::ReviewError;
 use crate::error::ManageError;
 
-/// What a proposal comes to on the head.
+/// Result of moving a proposal onto the head.
 pub(super) enum Rebased {
-    /// This candidate.
+    /// Candidate without conflicts.
     Clean(Bundle),
-    /// Nothing that is certain: why, and in which places.
+    /// Conflicting or impossible, with the reason and the conflicts.
     Stale(String, Vec<Conflict>),
 }
 
-/// The files of a proposal's base, and its candidate.
+/// Returns the files of a proposal's base, and its candidate.
 pub(crate) fn contents(library: &Library, proposal: &Proposal) -> Result<(Bundle, Bundle), ManageError> {
     let base = match &proposal.base {
         Some(base) => library.bundle(base)?,
@@ -32,7 +31,7 @@ pub(crate) fn contents(library: &Library, proposal: &Proposal) -> Result<(Bundle
     Ok((base, candidate))
 }
 
-/// Both changes of `base` together; `ours` where they conflict.
+/// Merges two changes of `base`. Conflicts keep `ours`.
 pub(super) fn merge(library: &Library, base: &Bundle, ours: &Bundle, theirs: &Bundle) -> Result<Merge, ManageError> {
     if base == ours {
         return Ok(Merge { bundle: theirs.clone(), conflicts: Vec::new() });
@@ -40,7 +39,7 @@ pub(super) fn merge(library: &Library, base: &Bundle, ours: &Bundle, theirs: &Bu
     merge::merge(base, ours, theirs, library.limits()).map_err(|error| ManageError::TooLarge(error.to_string()))
 }
 
-/// Brings a proposal onto the skill as it stands.
+/// Rebases a proposal onto the current skill.
 pub(super) fn rebase(library: &Library, proposal: &Proposal, now: &Snapshot) -> Result<Rebased, ManageError> {
     let (base, candidate) = contents(library, proposal)?;
     if candidate == now.bundle {

@@ -1,5 +1,5 @@
-//! Proposals that merge a newer release in: what is still open about one, and the release that the skill's
-//! next revision takes in.
+//! Proposals that merge a newer release: their unresolved files, and the release that the next revision of the skill
+//! includes.
 
 use library::{Library, Proposal, ProposedRelease, Snapshot, Upstream, changed_files};
 use skill::{Bundle, File, SkillPath};
@@ -7,16 +7,16 @@ use skill::{Bundle, File, SkillPath};
 use super::ReviewError;
 use crate::error::ManageError;
 
-/// The new content of one file.
+/// New content of one file.
 #[derive(Debug, Clone)]
 pub struct Replacement {
-    /// The file.
+    /// Path of the file.
     pub path: SkillPath,
-    /// What it is to be; `None` takes it out of the candidate.
+    /// New content. `None` removes the file from the candidate.
     pub bytes: Option<Vec<u8>>,
 }
 
-/// Refuses a proposal in which a person has still to choose between both sides.
+/// Refuses a proposal with conflicts that a person still has to resolve.
 pub(super) fn check_resolved(proposal: &Proposal) -> Result<(), ReviewError> {
     match &proposal.release {
         Some(release) if !release.unresolved.is_empty() => Err(ReviewError::Unresolved {
@@ -28,7 +28,7 @@ pub(super) fn check_resolved(proposal: &Proposal) -> Result<(), ReviewError> {
     }
 }
 
-/// The release that a proposal on `base` merges in, looked at by the scanner of today.
+/// Returns the release that a proposal on `base` merges in, scanned with the current rules.
 pub(super) fn upstream(
     library: &Library,
     proposal: &Proposal,
@@ -47,9 +47,8 @@ pub(super) fn upstream(
     }
 }
 
-/// What is open about a proposal's release once a person has replaced files: a file counts as settled when
-/// it was replaced by one without markers. `base` is what the proposal was made on and `now` what it is on
-/// from then on.
+/// Updates a proposal's release after an edit by a person. A file counts as resolved once its replacement has no
+/// conflict markers. `base` and `now` are the proposal's base before and after the edit.
 pub(super) fn after_edit(
     library: &Library,
     proposal: &Proposal,

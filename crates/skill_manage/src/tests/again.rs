@@ -1,4 +1,4 @@
-//! A request that is sent again changes nothing, and a patch that fails is not taken for such a one.
+//! Tests of repeated requests, which change nothing, and of failing patches, which are not mistaken for repeated ones.
 
 use super::*;
 

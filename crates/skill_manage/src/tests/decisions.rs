@@ -1,4 +1,4 @@
-//! Decisions of people that go together: waivers with acceptances, edits of modes, refused attempts.
+//! Tests of combined decisions by people: waivers with acceptances, edits of modes, refused attempts.
 
 use library::{ProposalState, StoredWaiver};
 
@@ -12,7 +12,7 @@ use crate::{
     unwaive, waive, waivers_for,
 };
 
-/// A waiver of the finding that blocks a script, as it is proposed.
+/// Creates a waiver of the finding that blocks a proposed script.
 fn waive_script(place: &Place, script: &str) -> StoredWaiver {
     let bundle = bundle(&[("SKILL.md", &skill_md("s", "# S\n")), ("scripts/new.sh", script)]);
     let report = scan::scan(&bundle);
@@ -48,7 +48,7 @@ fn a_waiver_lets_a_quarantined_proposal_through_and_only_as_it_was_seen() {
     assert_eq!(place.read("scripts/new.sh"), script);
 }
 
-/// The waivers under which a skill with this script passes.
+/// Returns the waivers under which a skill with this script passes.
 fn accept(script: &str, reason: &str) -> Result<Vec<StoredWaiver>, crate::WaiveError> {
     let files = bundle(&[("SKILL.md", &skill_md("s", "# S\n")), ("scripts/new.sh", script)]);
     let blocked = scan::clear(files, scan::Baseline::None).unwrap_err();
@@ -82,7 +82,7 @@ fn unfinished_scan_cannot_be_accepted() {
     assert!(matches!(accept(&script_with(Verdict::Block), " ").unwrap_err(), crate::WaiveError::Reason(_)));
 }
 
-/// An edit of the modes that a proposal gives.
+/// Edits a proposal to clear executable bits.
 fn take_bits(place: &mut Place, target: &str, files: &[&str]) -> Result<Report, ManageError> {
     let not_executable = files.iter().map(|file| path(file)).collect();
     let (target, replacements) = (target.parse().unwrap(), Vec::new());

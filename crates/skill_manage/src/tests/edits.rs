@@ -1,4 +1,4 @@
-//! What the actions do to a skill, and which of them are refused.
+//! Tests of the effect of each action on a skill, and of refused actions.
 
 use super::*;
 
@@ -107,7 +107,7 @@ fn a_patch_keeps_the_mode_and_the_rest_of_the_file() {
     assert_eq!((report.files[0].added, report.files[0].removed), (1, 1));
 }
 
-/// A peer's patch tool changed the first of many matches without a word.
+/// Another tool silently changed the first of several matches.
 #[test]
 fn many_matches_without_a_count_change_nothing_and_are_listed() {
     let mut place = Place::with_skill();

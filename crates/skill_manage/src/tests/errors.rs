@@ -1,4 +1,4 @@
-//! Every error has a code of the contract; those that a caller can do something about have a hint.
+//! Tests that every error has a stable code, and that errors which the caller can fix have a hint.
 
 use library::{
     CommitError, FindError, HandEditFault, LibraryError, LockError, PlaceError, SnapshotError, StorageError,

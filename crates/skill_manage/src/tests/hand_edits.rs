@@ -1,4 +1,4 @@
-//! What was done to a skill's folder behind the tool's back.
+//! Tests of hand edits to a skill's folder.
 
 use super::*;
 
@@ -68,7 +68,7 @@ fn line_ends_alone_are_no_hand_edit() {
     assert_eq!(place.actions(), ["patch", "operations"]);
 }
 
-/// The two ways in which a hand edit is blocked, each with the field that tells why.
+/// Makes a hand edit that is blocked, in one of two ways, and returns the field with the reason.
 fn spoil(place: &Place, how: &str) {
     match how {
         "findings" => place.write("scripts/run.sh", &script_with(Verdict::Block)),

@@ -1,4 +1,4 @@
-//! Changes that are held: joined with what waits, foreseen by a dry run, taken back.
+//! Tests of held changes: joined with pending ones, predicted by dry runs, taken back.
 
 use std::slice;
 
@@ -103,7 +103,7 @@ fn a_dry_run_comes_to_what_the_request_would_come_to() {
     assert_eq!(place.applied(patch("Second.", "2.")).decision, Some(Ruling::Apply));
 }
 
-/// The policy `open` with a rule that holds deletions.
+/// Returns the policy `open` with a rule that holds deletions.
 fn deletions_wait() -> Policy {
     with_rule(Preset::Open, json!({"decision": "hold", "actions": ["delete"]}))
 }

@@ -1,4 +1,4 @@
-//! Who may change what.
+//! Tests of the rights of each actor.
 
 use super::*;
 

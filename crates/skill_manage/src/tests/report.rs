@@ -1,4 +1,4 @@
-//! The report and the revision: what a caller and the history are told.
+//! Tests of the report for the caller and of the recorded revision.
 
 use super::*;
 

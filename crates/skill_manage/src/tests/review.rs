@@ -1,4 +1,4 @@
-//! Held changes: proposed, amended, accepted on a head that moved, and never applied unseen.
+//! Tests of held changes: proposed, amended, accepted on a moved head, and never applied without review.
 
 use library::{Action, Proposal, ProposalEntry, ProposalId, ProposalState};
 
@@ -11,7 +11,7 @@ use crate::{
     },
 };
 
-/// A policy that holds everything, and who decides.
+/// Returns a library with a policy that holds everything.
 pub(super) fn strict() -> Place {
     let mut place = Place::with_skill();
     place.policy = Preset::Strict;
@@ -31,7 +31,7 @@ impl Place {
         let context =
             Context { actor: self.actor.clone(), time, policy: self.policy.into(), elsewhere: &self.elsewhere.clone() };
         let mut target: ProposalRef = target.parse().unwrap();
-        // Reviewed as it is now, unless the test names a head.
+        // Reviewed at the current head, unless the test names one.
         let entry = get(&self.library, &target.id).ok();
         if let (None, Some(proposal)) = (&target.head, entry.and_then(ProposalEntry::into_whole)) {
             let head = self.library.head(&proposal.skill).unwrap();
@@ -69,7 +69,7 @@ impl Place {
         edit(&mut self.library, &request, &ann(), &context)
     }
 
-    /// The id of a held request.
+    /// Sends a request that is held, and returns the id of its proposal.
     pub(super) fn proposed(&mut self, request: Value) -> String {
         self.held(request).proposal.unwrap()
     }
@@ -78,13 +78,13 @@ impl Place {
         get(&self.library, &ProposalId::parse(id).unwrap()).unwrap().into_whole().unwrap()
     }
 
-    /// How the last two events ended, the newest first.
+    /// Returns the status of the last two events, newest first.
     pub(super) fn last_statuses(&self) -> [EventStatus; 2] {
         let events = self.library.events().unwrap().0;
         [1, 2].map(|back| events[events.len() - back].status)
     }
 
-    /// A change by a person, which is applied.
+    /// Makes a change as a person, which is applied.
     pub(super) fn by_person(&mut self, request: Value) {
         let actor = std::mem::replace(&mut self.actor, Actor::new(ActorKind::Person, "ben"));
         self.applied(request);
@@ -377,7 +377,7 @@ fn a_hand_edit_that_is_found_on_the_way_is_recorded_and_merged_and_a_bad_one_ref
 fn an_accepted_candidate_is_scanned_by_the_rules_of_today() {
     let mut place = strict();
     let id = place.proposed(write("scripts/new.sh", "#!/bin/sh\necho\n"));
-    // What a proposal holds that was made when the rules let it pass.
+    // Simulate a proposal that was made when the rules let its content pass.
     let mut proposal = place.proposal(&id);
     let base = place.library.bundle(&place.head().id).unwrap();
     let hostile = File { bytes: script_with(Verdict::Block).into_bytes().into(), executable: false };

@@ -1,4 +1,4 @@
-//! Many proposals against a base that moves: each accounted for, none at a wrong place.
+//! Tests of many proposals against a moving base. Each must be accounted for, and none applied in a wrong position.
 
 use std::{collections::BTreeMap, slice};
 
@@ -7,13 +7,13 @@ use library::ProposalState;
 use super::*;
 use crate::review::list;
 
-/// Proposals of the default run; the variable below sets another number.
+/// Number of proposals in an ordinary run, which this environment variable overrides.
 const PROPOSALS: usize = 36;
 const VARIABLE: &str = "SKILLHUB_TEST_PROPOSALS";
-/// Proposals that wait at the same time.
+/// Number of proposals pending at the same time.
 const ROUND: usize = 12;
 
-/// Numbers that look drawn, the same in every run.
+/// Deterministic pseudorandom numbers.
 struct Draw(u64);
 
 impl Draw {
@@ -31,7 +31,8 @@ fn section(number: usize) -> String {
     )
 }
 
-/// What a proposal changes: a line of a section, both, a line more, or a file of its own.
+/// Returns a request for one kind of proposal: a changed line of a section, two lines, an added line, or a separate
+/// file.
 fn request(kind: usize, number: usize, place: usize) -> Value {
     let line = format!("Then note the result of step {place} on its sheet.");
     match kind {
@@ -43,7 +44,7 @@ fn request(kind: usize, number: usize, place: usize) -> Value {
     }
 }
 
-/// The marks of a text by the section that they stand in.
+/// Returns the marks in a text by the section that contains them.
 fn marks(text: &str) -> BTreeMap<usize, usize> {
     let mut found = BTreeMap::new();
     let mut place = usize::MAX;
@@ -66,7 +67,7 @@ fn proposals_on_a_moving_base_land_where_they_were_meant_or_nowhere() {
     place.applied(json!({"action": "create", "name": "s", "content": skill_md("s", &body)}));
     place.policy = Preset::Strict;
     let (mut meant, mut ends) = (BTreeMap::new(), BTreeMap::new());
-    // Every proposal has a section of its own, and people change the others meanwhile.
+    // Every proposal has its own section, and people change the others in the meantime.
     let own = |number: usize| number * 2 % sections;
     for round in (0..all).step_by(ROUND) {
         let mut waiting = Vec::new();

@@ -1,8 +1,8 @@
-//! Bringing earlier revisions back.
+//! Tests of rollbacks to earlier revisions.
 
 use super::*;
 
-/// A peer's deletion kept the text of SKILL.md alone.
+/// Another tool's deletion kept only the text of SKILL.md.
 #[test]
 fn every_file_of_a_deleted_skill_comes_back_with_its_mode() {
     let mut place = Place::with_skill();
@@ -15,7 +15,7 @@ fn every_file_of_a_deleted_skill_comes_back_with_its_mode() {
     assert!(place.tree()["s/scripts/run.sh"].1);
 }
 
-/// A peer held the text of a support file to the rules of SKILL.md when it was rolled back.
+/// Another tool validated a support file by the rules of SKILL.md in a rollback.
 #[test]
 fn a_change_of_a_support_file_alone_is_rolled_back_as_a_whole_skill() {
     let mut place = Place::with_skill();

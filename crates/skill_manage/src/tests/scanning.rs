@@ -1,4 +1,4 @@
-//! The scanner's part: what blocks, what is old, and that the whole skill is looked at.
+//! Tests of the scanner in the pipeline: blocked content, old findings, and the scan of the whole skill.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn a_blocked_change_writes_nothing_tells_its_findings_and_is_noted() {
     assert_eq!(place.refused(bad).code(), "scan_blocked", "neither policy nor person is asked");
 }
 
-/// A peer scanned only SKILL.md, and only what an edit wrote as a whole.
+/// Another tool scanned only SKILL.md, and only whole-file writes.
 #[test]
 fn a_patch_is_scanned_as_the_file_that_it_makes() {
     let hostile = script_with(Verdict::Block);
@@ -72,7 +72,7 @@ fn a_fault_that_was_there_before_does_not_block_and_is_told_as_old() {
 
 #[test]
 fn a_rollback_is_scanned_by_the_rules_of_today() {
-    // A revision that was cleared by older rules: here its script stood in a base that vouched for it.
+    // Simulate a revision that passed under older rules, with its script in a base that vouched for it.
     let hostile = script_with(Verdict::Block);
     let files = [("SKILL.md", skill_md("s", "# S\n")), ("scripts/run.sh", hostile)];
     let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();

@@ -1,4 +1,4 @@
-//! A change that is tried out: in the history, served to a share of the runs, and nowhere else.
+//! Tests of changes on trial: in the history, served to a share of the runs, and nowhere else.
 
 use library::{Ended, StoredSetBack, TrialTerms};
 
@@ -24,7 +24,7 @@ fn terms(share: u32) -> TrialTerms {
     }
 }
 
-/// A skill with a held change of its script, accepted on trial.
+/// Returns a skill with a held change of its script, accepted on trial.
 fn on_trial() -> (Place, Report) {
     let mut place = super::review::strict();
     let report = place.held(json!({"action": "patch", "name": "s", "find": "First.", "replace": "Changed."}));
