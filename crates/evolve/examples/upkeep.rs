@@ -1,5 +1,5 @@
-//! Measures the curator: `upkeep [COUNT] [PER COMMIT]` makes a library of so many skills (5,000) with histories in a
-//! temporary folder, and prints what gathering and planning take the first time and after that.
+//! Benchmark of the curator: `upkeep [COUNT] [PER COMMIT]` creates a library of COUNT skills (5,000) with histories in
+//! a temporary folder, and prints the time to gather facts and plan, on the first run and later ones.
 #![expect(clippy::unwrap_used, reason = "an example for the desk, not for users")]
 
 use std::{fmt::Write as _, time::Instant};
@@ -10,12 +10,12 @@ use library::{
 };
 use skill::{Bundle, File, SkillName, SkillPath};
 
-/// Words of an instruction.
+/// Number of words in the instructions of a skill.
 const WORDS: u64 = 400;
-/// Words that there are.
+/// Number of distinct words.
 const VOCABULARY: u64 = 20_000;
 
-/// Numbers that follow from a seed.
+/// Pseudorandom numbers from a seed.
 struct Numbers(u64);
 
 impl Numbers {
@@ -33,7 +33,7 @@ impl Numbers {
     }
 }
 
-/// A skill; every twentieth is nearly the one before it.
+/// Returns the text of a skill. Every twentieth is a near copy of the previous one.
 fn text(number: usize, numbers: &mut Numbers, last: &mut String) -> String {
     if number % 20 != 1 {
         *last = numbers.words(WORDS);

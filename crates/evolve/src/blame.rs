@@ -1,12 +1,11 @@
-//! [`Blame`]: who wrote each line of a file, in which revision and why.
+//! [`Blame`]: the author, revision and reason of each line of a file.
 //!
-//! The file is followed from the oldest revision to the one that is asked for. A line that stays keeps where it
-//! came from; a rollback gives lines back to those who wrote them; of a merge the lines that the release brought
-//! are told from those of the skill's own side. Of a file that was renamed the older name is followed, where both
-//! are alike enough.
+//! The file is followed from the oldest revision to the requested one. An unchanged line keeps its source. A rollback
+//! returns lines to their earlier sources. In a merge, the lines of the release are distinguished from those of the
+//! skill's own side. A renamed file is followed under its older name if both are similar enough.
 //!
-//! The time grows with the bytes of the history: the shortest difference between versions is searched up to a number
-//! of lines, and the lines that stand once in two versions are followed beyond it.
+//! The running time is linear in the bytes of the history. Versions are compared by shortest differences up to a budget
+//! of lines, and beyond it by the lines that occur exactly once in two versions.
 
 mod lines;
 #[cfg(test)]
@@ -23,75 +22,75 @@ use thiserror::Error;
 
 use lines::{Follower, Source, Version, mark_of};
 
-/// The most revisions that are looked at; what is older counts as written in the oldest of them.
+/// Largest number of revisions to examine. Older lines are attributed to the oldest of them.
 pub const REVISIONS: usize = 10_000;
 
-/// Of a hundred lines, how many a file has to have of another one of the parent to be that one renamed.
+/// Lowest percentage of common lines for which a file counts as renamed from a file of the parent.
 const ALIKE_PERCENT: usize = 50;
 
-/// A file of a revision with where each line is from.
+/// File of a revision with the source of each line.
 #[derive(Debug, Clone)]
 pub struct Blame {
-    /// The skill.
+    /// Name of the skill.
     pub skill: SkillName,
-    /// The file.
+    /// Path of the file.
     pub path: SkillPath,
-    /// The revision that was looked at.
+    /// Revision that was examined.
     pub of: Revision,
-    /// The revisions that lines are from, by their number.
+    /// Source revisions of the lines, by number.
     pub revisions: BTreeMap<u64, Revision>,
-    /// Where lines are from, each once.
+    /// Distinct sources of the lines.
     pub sources: Vec<LineSource>,
-    /// Whether there are older revisions that were not looked at.
+    /// True if older revisions were not examined.
     pub is_cut: bool,
     text: String,
-    /// Of each line the place of its source. A file may have a million lines.
+    /// For each line, the index of its source. This stays small for files with a million lines.
     places: Vec<usize>,
 }
 
-/// Where lines are from.
+/// Source of one or more lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineSource {
-    /// The number of the revision that brought them.
+    /// Number of the revision that introduced the lines.
     pub revision: u64,
-    /// The release that they came with, where they came with one.
+    /// Release that introduced the lines, if any.
     pub release: Option<String>,
-    /// What the file was called then, where that is another path.
+    /// Path of the file at that time, if it was different.
     pub path: Option<SkillPath>,
 }
 
 impl Blame {
-    /// The lines, first to last, without their ends, and the places of their sources.
+    /// Yields the lines in order, without line endings, with the indices of their sources.
     pub fn lines(&self) -> impl Iterator<Item = (&str, usize)> {
         self.text.lines().zip(self.places.iter().copied())
     }
 }
 
-/// Why nothing can be said of a file's lines.
+/// Reason for which the lines of a file cannot be attributed.
 #[derive(Debug, Error)]
 pub enum BlameError {
-    /// The text names no revision.
+    /// The specification of the revision is invalid.
     #[error(transparent)]
     Spec(#[from] RevisionSpecError),
-    /// There is no such skill or revision.
+    /// The skill or revision does not exist.
     #[error(transparent)]
     Find(#[from] FindError),
-    /// The revision has no such file.
+    /// The file does not exist in the revision.
     #[error("{skill} has no {path} in revision {number}")]
     NoFile {
-        /// The skill.
+        /// Name of the skill.
         skill: SkillName,
-        /// The file.
+        /// Path of the file.
         path: SkillPath,
-        /// The revision's number.
+        /// Number of the revision.
         number: u64,
     },
-    /// It has no lines.
+    /// The file is binary, so it has no lines.
     #[error("{path} of {skill} is no text")]
     Binary {
-        /// The skill.
+        /// Name of the skill.
         skill: SkillName,
-        /// The file.
+        /// Path of the file.
         path: SkillPath,
     },
     /// The history cannot be read.
@@ -113,10 +112,10 @@ impl Fails for BlameError {
     }
 }
 
-/// Says of each line of a file where it is from, in the revision that `spec` names.
+/// Attributes each line of a file in the revision `spec` to its source.
 ///
 /// # Errors
-/// [`BlameError`]
+/// [`BlameError`] if the revision or a text file of this path does not exist, or the history cannot be read.
 pub fn blame(library: &Library, skill: &SkillName, path: &SkillPath, spec: &str) -> Result<Blame, BlameError> {
     let of = library.find(skill, &spec.parse()?, spec)?;
     let mut revisions = library.revisions(skill, usize::MAX)?;
@@ -147,7 +146,7 @@ pub fn blame(library: &Library, skill: &SkillName, path: &SkillPath, spec: &str)
         });
     }
     let told = |source: &Source| {
-        // Oldest first again.
+        // Convert to an index in newest-first order.
         let place = revisions.len() - 1 - source.version;
         let (revision, state) = (revisions.get(place)?, states.get(place)?);
         let release = revision.origin.as_ref().filter(|_| source.is_released).map(library::Origin::release);
@@ -165,7 +164,7 @@ pub fn blame(library: &Library, skill: &SkillName, path: &SkillPath, spec: &str)
     Ok(Blame { skill: skill.clone(), path: path.clone(), of, revisions: named, sources, is_cut, text, places })
 }
 
-/// What a file was called in a revision, and what tells its content from others; `None` where there was none.
+/// Path of a file in a revision, with a hash that identifies its content. The hash is `None` if the file did not exist.
 struct State {
     path: SkillPath,
     mark: Option<u64>,
@@ -181,8 +180,8 @@ fn read(library: &Library, revision: &RevisionId, path: &SkillPath) -> Result<Op
     library.file_history(revision, path).next().transpose().map(Option::flatten)
 }
 
-/// What the file was in each revision, newest first as these are. The files are read again one by one: together they
-/// may be many times what fits into memory.
+/// Returns the state of the file in each revision, newest first. Contents are not kept but read again one by one, since
+/// together they can exceed memory.
 fn states(library: &Library, revisions: &[Revision], path: &SkillPath) -> Result<Vec<State>, StorageError> {
     let mut states: Vec<State> = Vec::with_capacity(revisions.len());
     let mut path = path.clone();
@@ -202,7 +201,7 @@ fn states(library: &Library, revisions: &[Revision], path: &SkillPath) -> Result
     Ok(states)
 }
 
-/// The file of the state before that went away when this one came, if one is alike enough.
+/// Returns the removed file of the previous state that is similar enough to count as the older name.
 fn older_name(before: &Bundle, after: &Bundle, path: &SkillPath) -> Option<SkillPath> {
     let new = after.get(path)?;
     let gone = before.files().filter(|(path, _)| after.get(path).is_none());
@@ -211,7 +210,7 @@ fn older_name(before: &Bundle, after: &Bundle, path: &SkillPath) -> Option<Skill
     best.filter(|(percent, _)| *percent >= ALIKE_PERCENT).map(|(_, path)| path.clone())
 }
 
-/// The file as the release has it that a revision merged in.
+/// Returns the file in the release that a revision merged in.
 fn release_file(library: &Library, revision: &Revision, state: &State) -> Result<Option<File>, StorageError> {
     let Some(upstream) = &revision.upstream else { return Ok(None) };
     read(library, upstream, &state.path)

@@ -1,31 +1,31 @@
-//! [`compare`]: whether a candidate does worse or better than its base, by paired runs of the same cases.
+//! [`compare`]: a comparison of a candidate with its base, by paired runs of the same cases.
 //!
-//! Base and candidate are run in turns. A pair is one run of each on one case, and its sign says which of the two
-//! held more assertions. If both do equally well, either sign is as likely as the other whatever the case, so that the
-//! number of pairs for the candidate among those that differ is binomial with one half: the exact sign test, which for
-//! one assertion a case is McNemar's. It is made over all pairs and, with Holm's correction, over those of each case,
-//! so that a case that got worse is not hidden by others that got better. Assertions that differ between runs of the
-//! base alone are flaky and left out before; those runs are not used again.
+//! Base and candidate run alternately. A pair is one run of each on one case, and its sign shows which of the two
+//! satisfied more assertions. If both perform equally, either sign is equally likely for every case, so the number of
+//! candidate wins among the pairs that differ is binomial with probability one half. This gives the exact sign test,
+//! which for one assertion per case is McNemar's. It is applied to all pairs and, with Holm's correction, to the pairs
+//! of each case, so that improvements elsewhere do not hide one case that got worse. Assertions that differ between
+//! runs of the base alone are flaky and excluded beforehand. Those runs are not used again.
 //!
-//! What is guaranteed: where candidate and base do equally well on every case, `worse` comes with a probability of at
-//! most `alpha`, `better` of at most `promote_alpha`, for runs that do not hang together. Nothing is said of cases that
-//! are not in the set.
+//! Guarantee: if candidate and base perform equally on every case and the runs are independent, `worse` has a
+//! probability of at most `alpha`, and `better` of at most `promote_alpha`. Nothing is guaranteed about cases outside
+//! the set.
 
 use serde::{Deserialize, Serialize};
 
 use crate::evals::is_held_out;
 
-/// The share of `alpha` that the test over all pairs has; the tests of single cases have the rest together.
+/// Share of `alpha` for the test over all pairs. The tests of single cases share the rest.
 const SHARE_OF_ALL: f64 = 0.8;
 
-/// How a comparison decides.
+/// Error rates and hold-out share of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Rules {
-    /// How often `worse` may be wrong.
+    /// Largest probability of a false `worse`.
     pub alpha: f64,
-    /// How often `better` may be wrong.
+    /// Largest probability of a false `better`.
     pub promote_alpha: f64,
-    /// How many cases of a hundred are held out.
+    /// Percentage of cases that are held out.
     pub held_out_percent: u8,
 }
 
@@ -35,34 +35,34 @@ impl Default for Rules {
     }
 }
 
-/// What became of the assertions in one run, in their order; `None` for those that nobody decided.
+/// Results of the assertions in one run, in order. `None` for undecided ones.
 pub type Marks = Vec<Option<bool>>;
 
-/// All runs of a case.
+/// All runs of one case.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CaseRuns {
-    /// The case.
+    /// Id of the case.
     pub id: String,
-    /// Runs of the base to find what is flaky.
+    /// Runs of the base for the detection of flaky assertions.
     pub trial: Vec<Marks>,
-    /// Runs of base and candidate, made in turns.
+    /// Alternating runs of base and candidate.
     pub pairs: Vec<(Marks, Marks)>,
 }
 
-/// What a comparison says of a candidate.
+/// Result of a comparison for the candidate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// It does better.
+    /// The candidate is significantly better.
     Better,
-    /// Nothing shows that it does otherwise.
+    /// No significant difference was found.
     NoDifference,
-    /// It does worse.
+    /// The candidate is significantly worse.
     Worse,
 }
 
 impl Decision {
-    /// In words.
+    /// Returns the decision in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -73,18 +73,18 @@ impl Decision {
     }
 }
 
-/// Pairs by who did better in them, and what that says.
+/// Counts of pairs by winner, with their significance.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Tally {
-    /// Pairs in which the candidate held more.
+    /// Pairs in which the candidate satisfied more assertions.
     pub wins: usize,
-    /// Pairs in which the base held more.
+    /// Pairs in which the base satisfied more assertions.
     pub losses: usize,
-    /// Pairs that do not differ.
+    /// Pairs without a difference.
     pub ties: usize,
-    /// How likely so few wins are if both do equally well.
+    /// Probability of so few wins if both perform equally.
     pub p_worse: f64,
-    /// How likely so many wins are then.
+    /// Probability of so many wins if both perform equally.
     pub p_better: f64,
 }
 
@@ -103,47 +103,47 @@ impl Tally {
     }
 }
 
-/// What a comparison says of one case.
+/// Result of a comparison for one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseCompared {
-    /// The case.
+    /// Id of the case.
     pub id: String,
-    /// Whether it is held out.
+    /// True if the case is held out.
     pub held_out: bool,
-    /// Its pairs.
+    /// Counts of its pairs.
     pub tally: Tally,
-    /// Whether it alone makes the candidate worse.
+    /// True if this case alone makes the candidate worse.
     pub worse: bool,
-    /// The share of assertions that the base held.
+    /// Share of assertions that the base satisfied.
     pub base_rate: Option<f64>,
-    /// The share that the candidate held.
+    /// Share of assertions that the candidate satisfied.
     pub candidate_rate: Option<f64>,
-    /// Assertions, from 0, that differ between runs of the base and were left out.
+    /// Indices, from 0, of assertions that differ between runs of the base. They are excluded.
     pub flaky: Vec<usize>,
-    /// Assertions that held in every run of both, and so tell nothing.
+    /// Indices of assertions that held in every run of both, and are therefore uninformative.
     pub telling_nothing: Vec<usize>,
-    /// Assertions that nobody decided.
+    /// Indices of assertions that were never decided.
     pub undecided: Vec<usize>,
 }
 
-/// What a comparison says.
+/// Result of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// The word.
+    /// Overall decision on the candidate.
     pub decision: Decision,
-    /// Why, in sentences.
+    /// Reasons, as sentences.
     pub reasons: Vec<String>,
-    /// By which rules.
+    /// Rules that were applied.
     pub rules: Rules,
-    /// All pairs.
+    /// Counts over all pairs.
     pub overall: Tally,
-    /// The pairs of cases that are held out.
+    /// Counts over the pairs of held-out cases.
     pub held_out: Tally,
-    /// The cases, in their order.
+    /// Results per case, in order.
     pub cases: Vec<CaseCompared>,
 }
 
-/// Decides about a candidate.
+/// Compares a candidate with its base.
 #[must_use]
 pub fn compare(cases: &[CaseRuns], rules: Rules) -> Comparison {
     let mut compared: Vec<CaseCompared> = cases.iter().map(|case| look(case, rules)).collect();
@@ -225,8 +225,8 @@ fn look(case: &CaseRuns, rules: Rules) -> CaseCompared {
     }
 }
 
-/// For each pair who held more of what is not flaky: 1 the candidate, -1 the base. What one side left undecided
-/// counts for neither.
+/// Returns the sign of each pair over the assertions that are not flaky: 1 if the candidate satisfied more, -1 if the
+/// base did. An assertion that is undecided on either side is skipped.
 fn signs(case: &CaseRuns, flaky: &[usize]) -> Vec<i8> {
     let sign = |(base, candidate): &(Marks, Marks)| {
         let both = base.iter().zip(candidate).enumerate().filter(|(index, _)| !flaky.contains(index));
@@ -237,7 +237,7 @@ fn signs(case: &CaseRuns, flaky: &[usize]) -> Vec<i8> {
     case.pairs.iter().map(sign).collect()
 }
 
-/// Holm's step-down over the cases, with `alpha` for all of them.
+/// Applies Holm's step-down procedure to the cases, with `alpha` for all of them.
 fn mark_worse(cases: &mut [CaseCompared], alpha: f64) {
     let mut order: Vec<usize> = (0..cases.len()).filter(|index| cases[*index].tally.losses > 0).collect();
     order.sort_by(|a, b| cases[*a].tally.p_worse.total_cmp(&cases[*b].tally.p_worse));
@@ -251,12 +251,12 @@ fn mark_worse(cases: &mut [CaseCompared], alpha: f64) {
     }
 }
 
-/// The probability that at least `least` of `count` fair coins fall one way.
+/// Returns the probability that at least `least` of `count` fair coins fall the same given way.
 fn upper_tail(count: usize, least: usize) -> f64 {
     if least == 0 {
         return 1.0;
     }
-    // Terms as logarithms, so that thousands of pairs neither overflow nor vanish.
+    // Terms are logarithms, so that thousands of pairs neither overflow nor underflow.
     let mut log_term = -(count as f64) * std::f64::consts::LN_2;
     let mut sum = 0.0;
     for k in 0..=count {

@@ -1,12 +1,12 @@
-//! [`Plan`]: what upkeep a library needs, and what of it may be done.
+//! [`Plan`]: the upkeep that a library needs, and the part of it that may be done automatically.
 //!
-//! [`gather`] reads what there is to know, [`plan`] decides from that alone, [`apply`] does exactly what a plan
-//! says, each skill only if the same decision would be taken now. The one thing that is done is to archive: the
-//! skill leaves the catalogue, its files and history stay, and `restore` or `undo` brings it back. All else is
-//! told, and left to people.
+//! [`gather`] reads the facts, [`plan`] is a pure function of them, and [`apply`] executes exactly the plan. It skips a
+//! skill for which the current decision would be different. The only action is to archive: the skill leaves the
+//! catalogue, its files and history stay, and `restore` or `undo` brings it back. Everything else is reported and left
+//! to people.
 //!
-//! That nothing is heard of a skill is no reason by itself: where no use is recorded, or the record does not
-//! reach back far enough, nothing is archived.
+//! The absence of recorded uses is not sufficient. Where no use is recorded, or the record is too short, nothing is
+//! archived.
 
 mod apply;
 mod facts;
@@ -28,15 +28,15 @@ pub use report::{Drift, DriftKind, Duplicates, Grown, Pair, Report};
 pub use stale::{Judgement, Kept, judge};
 pub use store::{keep, latest, stored};
 
-/// The format's version.
+/// Version of the plan format.
 const FORMAT: u32 = 1;
 
-/// By what a plan is made.
+/// Terms on which a plan is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Terms {
     /// Days without a use or a change after which a skill is stale.
     pub stale_days: u32,
-    /// Days without any record in the library after which nothing is believed to be recorded any more.
+    /// Days without any recorded use in the library after which recording is assumed to have stopped.
     pub silent_days: u32,
 }
 
@@ -46,15 +46,15 @@ impl Default for Terms {
     }
 }
 
-/// What is recorded of uses in a library.
+/// Extent of the recorded uses in a library.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// How many uses.
+    /// Number of recorded uses.
     pub uses: u64,
-    /// The first that is kept, RFC 3339 in UTC.
+    /// Earliest recorded use, RFC 3339 in UTC.
     #[serde(with = "crate::when::optional")]
     pub since: Option<Timestamp>,
-    /// The last.
+    /// Latest recorded use, RFC 3339 in UTC.
     #[serde(with = "crate::when::optional")]
     pub until: Option<Timestamp>,
 }
@@ -70,58 +70,58 @@ impl Record {
 /// One skill to be archived.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// The skill.
+    /// Name of the skill.
     pub skill: String,
-    /// The head that was looked at.
+    /// Head that was examined.
     pub revision: RevisionId,
-    /// Its number.
+    /// Number of that head.
     pub number: u64,
-    /// The last use that is recorded.
+    /// Latest recorded use, if any.
     #[serde(with = "crate::when::optional")]
     pub last_used: Option<Timestamp>,
-    /// When it was changed last.
+    /// Time of the last change.
     #[serde(with = "crate::when")]
     pub last_changed: Timestamp,
-    /// Why.
+    /// Reason for archiving it.
     pub reason: String,
 }
 
-/// What upkeep a library needs.
+/// Upkeep that a library needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// The format's version.
+    /// Version of the plan format.
     pub v: u32,
-    /// What the plan is called: it follows from all that stands in it.
+    /// Id of the plan, derived from its content.
     pub id: String,
-    /// When it was made.
+    /// Time at which it was made.
     #[serde(with = "crate::when")]
     pub time: Timestamp,
-    /// By what.
+    /// Terms on which it was made.
     pub terms: Terms,
-    /// How many skills were looked at.
+    /// Number of skills examined.
     pub skills: usize,
-    /// What is recorded of their uses.
+    /// Extent of the recorded uses.
     pub record: Record,
-    /// Why nothing can be called stale, where it cannot.
+    /// Reason for which no skill can be called stale, if so.
     pub silence: Option<String>,
-    /// The skills to be archived.
+    /// Skills to be archived, with reasons.
     pub archive: Vec<Step>,
-    /// Skills that would be stale and stay all the same, with why.
+    /// Skills that are exempt although unused, with reasons.
     pub kept: Vec<KeptSkill>,
-    /// What people may want to look at.
+    /// Findings for people to look at.
     pub report: Report,
 }
 
-/// A skill that nobody used for long and that stays.
+/// Unused skill that is exempt from archiving.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptSkill {
-    /// The skill.
+    /// Name of the skill.
     pub skill: String,
-    /// Why it stays.
+    /// Reason for the exemption.
     pub why: String,
 }
 
-/// Makes the plan for what was gathered, at a moment.
+/// Makes the plan for gathered facts at a given time.
 #[must_use]
 pub fn plan(facts: &Facts, terms: Terms, now: Timestamp) -> Plan {
     let silence = stale::silence(&facts.record, terms, now);

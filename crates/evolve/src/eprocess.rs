@@ -1,22 +1,22 @@
-//! [`EProcess`]: evidence that grows with every run and may be looked at after each.
+//! [`EProcess`]: sequential evidence that may be inspected after every run.
 //!
-//! It is the wealth of one who bets against "this is no worse" with fair odds. Where that is true, wealth does
-//! not grow in the mean, and so it ever comes to `1/alpha` in at most the share `alpha` of all cases, however
-//! often and whenever somebody looks (`docs/GATE.md` has the reasons). Several bettors, each with a stake of
-//! their own, share the money at the start; the wealth is what they have together. Only sums and products are
-//! used, so that every machine comes to the same bits.
+//! It is the wealth of a bettor against the null hypothesis "this is not worse", at fair odds. Under the null
+//! hypothesis the expected wealth does not grow, so the probability that it ever reaches `1/alpha` is at most `alpha`,
+//! however often it is inspected (`docs/GATE.md` gives the proof). Several bettors with different stakes share the
+//! initial money, and the wealth is their total. Only sums and products are used, so that every machine computes the
+//! same bits.
 
-/// A bettor: which part of the success rate it bets to be gone, and its share of the money at the start.
+/// Bettor, with the relative drop of the success rate that it bets on and its share of the initial money.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bettor {
-    /// `0.25` bets on three quarters of the rate, between 0 and 1.
+    /// Drop between 0 and 1: `0.25` bets on a fall to three quarters of the rate.
     pub drop: f64,
-    /// All shares together are 1.
+    /// Share of the initial money. All shares add up to 1.
     pub share: f64,
 }
 
-/// The bettors of every test. They were chosen for losses of a tenth to two thirds of a success rate, before
-/// the gate suite was measured with other seeds.
+/// Bettors of every test. They were chosen for losses of a tenth to two thirds of a success rate, before the gate suite
+/// was measured with other seeds.
 pub const BETTORS: [Bettor; 4] = [
     Bettor { drop: 0.10, share: 0.1 },
     Bettor { drop: 0.25, share: 0.4 },
@@ -24,7 +24,7 @@ pub const BETTORS: [Bettor; 4] = [
     Bettor { drop: 0.70, share: 0.1 },
 ];
 
-/// The wealth of all bettors.
+/// Wealth of all bettors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EProcess {
     wealth: [f64; 4],
@@ -39,8 +39,8 @@ impl Default for EProcess {
 }
 
 impl EProcess {
-    /// One more observation: `gain` is what a stake of 1 wins, at least -1, and in the mean not above 0 where
-    /// nothing is worse.
+    /// Adds an observation. `gain` is the profit of a stake of 1: at least -1, and on average not above 0 under the
+    /// null hypothesis.
     pub fn observe(&mut self, gain: f64) {
         for (wealth, bettor) in self.wealth.iter_mut().zip(BETTORS) {
             *wealth *= 1.0 + bettor.drop * gain;
@@ -49,35 +49,36 @@ impl EProcess {
         self.highest = self.highest.max(self.value());
     }
 
-    /// The evidence now.
+    /// Returns the current evidence.
     #[must_use]
     pub fn value(&self) -> f64 {
         self.wealth.iter().sum()
     }
 
-    /// The most that it ever was: what decides, so that nobody has to look at the right moment.
+    /// Returns the highest evidence so far. Decisions use it, so that the time of inspection does not matter.
     #[must_use]
     pub fn highest(&self) -> f64 {
         self.highest
     }
 
-    /// How many observations it has.
+    /// Returns the number of observations.
     #[must_use]
     pub fn observed(&self) -> u32 {
         self.observed
     }
 }
 
-/// What a success or failure wins against a success rate that is known. A rate of all or nothing cannot be
-/// bet against; it is taken for one run in a thousand less or more.
+/// Returns the gain of a success or failure against a known success rate. The rate is clamped to [0.001, 0.999], since
+/// no bet is possible against 0 or 1.
 #[must_use]
 pub fn against_rate(rate: f64, success: bool) -> f64 {
     let rate = rate.clamp(0.001, 0.999);
     if success { -1.0 } else { rate / (1.0 - rate) }
 }
 
-/// What a pair of runs at one time wins, of which `theirs` ought to be the better one: nothing where both go
-/// alike. Whatever the rate is, and however it changes, two runs of one rate win nothing in the mean.
+/// Returns the gain of a pair of simultaneous runs, where `theirs` should be the better one. It is 0 if both have the
+/// same result. If both runs have the same success rate, the expected gain is 0, whatever the rate is and however it
+/// changes.
 #[must_use]
 pub fn of_pair(theirs: bool, ours: bool) -> f64 {
     match (theirs, ours) {
@@ -87,23 +88,23 @@ pub fn of_pair(theirs: bool, ours: bool) -> f64 {
     }
 }
 
-/// What a pair wins against "theirs is better by the margin": more than nothing where both go alike, so that
-/// enough of them show that it is not.
+/// Returns the gain of a pair against the hypothesis "theirs is better by the margin". It is positive if both have the
+/// same result, so that enough such pairs refute the hypothesis.
 #[must_use]
 pub fn of_pair_with_margin(theirs: bool, ours: bool, margin: f64) -> f64 {
     let difference = f64::from(u8::from(ours)) - f64::from(u8::from(theirs));
     (difference + margin) / (1.0 - margin)
 }
 
-/// What a run wins against "the rate is lower than the known one by the margin".
+/// Returns the gain of a run against the hypothesis "the rate is lower than the known one by the margin".
 #[must_use]
 pub fn above_rate(rate: f64, margin: f64, success: bool) -> f64 {
     let floor = (rate - margin).clamp(0.001, 0.999);
     if success { (1.0 - floor) / floor } else { -1.0 }
 }
 
-/// Watches for a change that may come at any time: the wealth of bettors one of whom begins with every run.
-/// While nothing changes, the mean number of runs to an alarm at `level` is at least `level`.
+/// Detector of a change at an unknown time: the total wealth of bettors, with new ones starting at every run. Without a
+/// change, the mean number of runs to an alarm at `level` is at least `level`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Detector {
     wealth: [f64; 4],
@@ -111,7 +112,7 @@ pub struct Detector {
 }
 
 impl Detector {
-    /// One more observation, as [`EProcess::observe`].
+    /// Adds an observation, as in [`EProcess::observe`].
     pub fn observe(&mut self, gain: f64) {
         for (wealth, bettor) in self.wealth.iter_mut().zip(BETTORS) {
             *wealth = (*wealth + bettor.share) * (1.0 + bettor.drop * gain);
@@ -119,20 +120,21 @@ impl Detector {
         self.observed += 1;
     }
 
-    /// The evidence now.
+    /// Returns the current evidence.
     #[must_use]
     pub fn value(&self) -> f64 {
         self.wealth.iter().sum()
     }
 
-    /// How many observations it has.
+    /// Returns the number of observations.
     #[must_use]
     pub fn observed(&self) -> u32 {
         self.observed
     }
 }
 
-/// The Wilson interval of a success rate, for people to look at: it holds for one look, not for many.
+/// Returns the 95 % Wilson interval of a success rate, for display. It is valid for a single inspection, not for
+/// repeated ones.
 #[must_use]
 pub fn wilson(successes: u32, runs: u32) -> (f64, f64) {
     if runs == 0 {
@@ -171,7 +173,7 @@ mod tests {
 
     #[test]
     fn the_exact_chance_of_a_false_alarm_stays_below_alpha() {
-        // All 2^16 courses of 16 runs at a rate of one half: those on which 20 was ever reached, counted.
+        // Of all 2^16 courses of 16 runs at a rate of one half, count those that ever reach 20.
         let mut reached = 0;
         for course in 0_u32..1 << 16 {
             let mut evidence = EProcess::default();

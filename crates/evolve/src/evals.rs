@@ -1,8 +1,8 @@
-//! [`EvalSet`]: the cases by which a skill is tried, from its `evals/evals.json`.
+//! [`EvalSet`]: the test cases of a skill, from its `evals/evals.json`.
 //!
-//! The format is that of the standard's guide, with `assertions`, and of skill-creator, with `expectations`. Beside
-//! sentences, which a person or a judge has to decide, there may be checks that a machine decides ([`Check`]).
-//! [`read()`] tells every problem with its line, [`grade()`] holds a run to a case. Running is not done here.
+//! The format is that of the standard's guide, with `assertions`, and of skill-creator, with `expectations`. Sentences
+//! are decided by a person or a judge, and machine-checkable assertions by [`Check`]s. [`read()`] reports every problem
+//! with its line, and [`grade()`] evaluates a run of a case. This module does not execute runs.
 
 mod assertion;
 mod grade;
@@ -19,26 +19,26 @@ pub use grade::{Ended, Graded, Judgement, Observed, Witness, grade};
 pub use read::{Reading, read};
 pub use results::{Grading, Metrics, RunResult, Side, Summary, Timing, benchmark};
 
-/// Where a skill keeps its cases.
+/// Path of the file with a skill's cases.
 pub const EVALS_FILE: &str = "evals/evals.json";
 
-/// The folder of a skill that says how it is judged.
+/// Folder with everything that determines how a skill is judged.
 pub const EVALS_FOLDER: &str = "evals";
 
-/// What is read of evals at most.
+/// Limits on the content of evals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EvalLimits {
-    /// Cases of a skill.
+    /// Number of cases of a skill.
     pub cases: usize,
-    /// Assertions of a case.
+    /// Number of assertions of a case.
     pub assertions_per_case: usize,
-    /// Characters of a prompt, of what is expected, and of an assertion.
+    /// Length in characters of a prompt, an expected output, or an assertion.
     pub text_chars: usize,
-    /// Characters of an id.
+    /// Length of an id in characters.
     pub id_chars: usize,
-    /// Bytes of a regular expression.
+    /// Length of a regular expression in bytes.
     pub pattern_bytes: usize,
-    /// Characters of a file that are told as evidence.
+    /// Length of quoted evidence in characters.
     pub evidence_chars: usize,
 }
 
@@ -55,36 +55,36 @@ impl Default for EvalLimits {
     }
 }
 
-/// The cases of a skill.
+/// Cases of a skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EvalSet {
-    /// The skill that the file names, if it names one.
+    /// Name of the skill in the file, if given.
     pub skill_name: Option<String>,
-    /// The cases, at least one.
+    /// Cases, at least one.
     pub cases: Vec<Case>,
 }
 
-/// One case: what a user says, and what has to hold afterwards.
+/// Test case: a user's prompt and the assertions on the result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Case {
-    /// Its id as text.
+    /// Id of the case as text.
     pub id: String,
-    /// Its id as the file has it, a number or a text.
+    /// Id as written in the file, a number or a text.
     pub written_id: Value,
-    /// A name for people.
+    /// Display name for people.
     pub name: Option<String>,
-    /// What the user says.
+    /// Prompt of the user.
     pub prompt: String,
-    /// What should come out, in words.
+    /// Expected output in words.
     pub expected_output: Option<String>,
     /// Files of the skill that the case starts with.
     pub files: Vec<SkillPath>,
-    /// What has to hold.
+    /// Assertions on the result.
     pub assertions: Vec<Assertion>,
 }
 
 impl Case {
-    /// The name of the folder for its results.
+    /// Returns the name of the folder for its results.
     #[must_use]
     pub fn folder(&self) -> String {
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
@@ -98,8 +98,7 @@ impl Case {
         }
     }
 
-    /// Where an input file stands in the folder in which the case is tried: without the folders that only say
-    /// that it belongs to the evals.
+    /// Returns the path of an input file in the working folder of a case, without the leading evals folders.
     #[must_use]
     pub fn place_of(path: &SkillPath) -> &str {
         let text = path.as_str();
@@ -107,29 +106,29 @@ impl Case {
     }
 }
 
-/// A skill as it is tried: without its evals, which would tell what is looked for.
+/// Returns a skill without its evals, for running cases, so that a run cannot see the assertions.
 #[must_use]
 pub fn without_evals(skill: &Bundle) -> Bundle {
     let evals: Vec<SkillPath> = skill.paths().filter(|path| is_eval(path)).cloned().collect();
     evals.iter().fold(skill.clone(), |skill, path| skill.without_file(path))
 }
 
-/// Whether a file says how its skill is judged.
+/// Returns whether a file belongs to the evals.
 #[must_use]
 pub fn is_eval(path: &SkillPath) -> bool {
     let folded = path.folded();
     folded == EVALS_FOLDER || folded.starts_with("evals/")
 }
 
-/// The digest of all that says how a skill is judged.
+/// Returns the digest of all evals of a skill.
 #[must_use]
 pub fn evals_digest(skill: &Bundle) -> Digest {
     let others: Vec<SkillPath> = skill.paths().filter(|path| !is_eval(path)).cloned().collect();
     others.iter().fold(skill.clone(), |skill, path| skill.without_file(path)).digest()
 }
 
-/// Whether a case is held out: it is never shown to what proposes changes, and has a word of its own in a
-/// comparison. The id alone decides, so that a case stays on its side when others come and go.
+/// Returns whether a case is held out. Such a case is never shown to an optimiser, and is reported separately in
+/// comparisons. The decision depends on the id alone, so that a case keeps its side when others are added or removed.
 #[must_use]
 pub fn is_held_out(id: &str, percent: u8) -> bool {
     let sum = Digest::of_bytes(format!("skillhub-hold-out-v1\0{id}").as_bytes());

@@ -1,8 +1,8 @@
-//! [`evaluate`]: what the gate knows of a skill, what it decides by that, and doing it.
+//! [`evaluate`]: the gate's view of a skill, its decision, and the execution of it.
 //!
-//! Nothing runs by itself: whoever records an outcome or asks how things stand has the gate look. A decision
-//! is noted in the event log with its numbers and with all that it was made by besides the outcomes, so that
-//! [`replay`] comes to it again.
+//! The gate does not run in the background. It is called whenever an outcome is recorded or the status is requested. A
+//! decision is recorded in the event log with its numbers and all inputs except the outcomes, so that [`replay`] can
+//! reproduce it.
 
 use jiff::{SignedDuration, Timestamp};
 use library::{
@@ -17,46 +17,46 @@ use skill_manage::{Context, ManageError, Notes, Rollback, gate_actor, roll_back}
 
 use crate::gate::{Case, Decision, RULES, Standing, Verdict, decide};
 
-/// Revisions that are looked at for the files of one that is judged.
+/// Revisions to search for others with the same files.
 const REVISIONS: usize = 1000;
 
-/// What the gate thinks of a skill.
+/// The gate's view of a skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// The skill.
+    /// Name of the skill.
     pub skill: SkillName,
-    /// The trial, where one is on or was ended just now.
+    /// Trial, if one is running or has just ended.
     pub trial: Option<StoredTrial>,
-    /// The revision that is judged.
+    /// Revision that is judged.
     pub revision: Revision,
-    /// What was decided.
+    /// Decision on the revision.
     pub decision: Decision,
-    /// Whether it was carried out just now.
+    /// True if the decision has just been executed.
     pub acted: bool,
 }
 
-/// A decision as the event log has it.
+/// Decision in the event log, with its inputs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Noted {
-    /// What was decided.
+    /// Decision that was made.
     pub decision: Decision,
-    /// The trial; none where the head was judged.
+    /// Trial. `None` if the head was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<StoredTrial>,
-    /// By which terms.
+    /// Terms of the decision.
     pub terms: TrialTerms,
-    /// How the history stood.
+    /// State of the history.
     pub standing: Standing,
-    /// How many of the outcomes were known.
+    /// Number of outcomes known at the time.
     pub outcomes: usize,
-    /// When.
+    /// Time of the decision.
     pub now: String,
-    /// Who forced it, where a person did.
+    /// Person who forced the decision, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forced_by: Option<String>,
 }
 
-/// Looks at a skill and does what follows; `None` where nothing is to be judged.
+/// Evaluates a skill and executes the decision. Returns `None` if there is nothing to judge.
 ///
 /// # Errors
 /// The library cannot be read or written.
@@ -74,7 +74,7 @@ pub fn evaluate(
     Ok(Some(found))
 }
 
-/// Looks at a skill, and does nothing.
+/// Evaluates a skill without executing the decision. Returns `None` if there is nothing to judge.
 ///
 /// # Errors
 /// The library cannot be read.
@@ -114,13 +114,13 @@ pub fn look(
     Ok(Some((Evaluation { skill: skill.clone(), trial, revision, decision, acted: false }, noted)))
 }
 
-/// Whether runs may have had other files than the head's.
+/// Returns whether runs may have had other files than those of the head.
 fn is_edited(library: &Library, skill: &SkillName, head: &Revision) -> Result<bool, ManageError> {
     Ok(library.revision_in_folder(skill)?.is_none_or(|shown| shown.digest != head.digest))
 }
 
-/// Which revisions are compared: those of the trial, else the head with the last one that had other files. A
-/// head that brings earlier files back is judged by nothing, unless it was promoted.
+/// Determines the revisions to compare: those of the trial, or else the head and the last revision with other files. A
+/// head that restores earlier files is not judged unless it was promoted.
 fn standing(
     library: &Library,
     skill: &SkillName,
@@ -155,13 +155,14 @@ fn standing(
     })
 }
 
-/// The runs and conversations in which revisions with these files were made.
+/// Returns the runs and conversations that created revisions with these files.
 fn authors(revisions: &[Revision], digest: &str) -> Vec<String> {
     let made = revisions.iter().filter(|revision| revision.digest.to_string() == digest);
     made.flat_map(|revision| [revision.stamp.run.clone(), revision.stamp.thread.clone()]).flatten().collect()
 }
 
-/// Whether the head brings back the files of a revision since its trial went well: those are new, and watched on.
+/// Returns whether the head restores the files of a revision because its trial succeeded. Such files are new and remain
+/// monitored.
 fn was_promoted(library: &Library, skill: &SkillName, head: &Revision) -> Result<bool, ManageError> {
     let second = |time: &str| time.parse().map(Timestamp::as_second).ok();
     let at = Some(head.stamp.time.as_second());
@@ -173,8 +174,8 @@ fn was_promoted(library: &Library, skill: &SkillName, head: &Revision) -> Result
     Ok(of_head.any(|event| event.revision.as_ref().and_then(digest) == Some(head.digest)))
 }
 
-/// Why going back from a revision is for people: it would cross what a person, a release or a repair of
-/// something dangerous brought.
+/// Returns the reason for which only a person may roll back a revision: it would revert a change by a person, a
+/// release, or a security fix.
 fn guard(
     library: &Library,
     skill: &SkillName,
@@ -209,7 +210,7 @@ fn guard(
     Ok(None)
 }
 
-/// A finding from medium on that an earlier state has and a later one does not.
+/// Returns a finding of at least medium severity that the earlier state has and the later one does not.
 fn brought_back(scanner: Scanner, before: &Bundle, after: &Bundle) -> Option<String> {
     let (before, after) = (scanner.scan(before).findings, scanner.scan(after).findings);
     let is_known = |rule: &str, path: &str| after.iter().any(|found| found.rule == rule && found.path == path);
@@ -217,7 +218,7 @@ fn brought_back(scanner: Scanner, before: &Bundle, after: &Bundle) -> Option<Str
     gone.find(|found| !is_known(&found.rule, &found.path)).map(|found| format!("{} in {}", found.rule, found.path))
 }
 
-/// Does what was decided; whether anything came of it that was not there before.
+/// Executes a decision. Returns whether it had an effect.
 fn carry_out(
     library: &mut Library,
     found: &Evaluation,
@@ -244,14 +245,14 @@ fn carry_out(
     }
 }
 
-/// What the gate wanted and was not let.
+/// Converts a decision that was refused into an alarm.
 fn refused(noted: &Noted, error: &ManageError) -> Noted {
     let why = format!("{}; but that was refused: {error}", noted.decision.why);
     let decision = Decision { verdict: Verdict::Alarm, why, ..noted.decision.clone() };
     Noted { decision, ..noted.clone() }
 }
 
-/// Makes the files of a revision those of the head, by the way of every change.
+/// Restores the files of a revision as the head, through the regular rollback.
 fn bring(library: &mut Library, found: &Evaluation, to: &RevisionId, context: &Context<'_>) -> Result<(), ManageError> {
     let head = library.head(&found.skill)?.map(|head| head.id.to_string());
     let rollback = Rollback {
@@ -265,7 +266,7 @@ fn bring(library: &mut Library, found: &Evaluation, to: &RevisionId, context: &C
     roll_back(library, &rollback, &gate).map(drop)
 }
 
-/// Ends the trial; whether it was still on.
+/// Ends the trial. Returns whether it was still running.
 fn end(
     library: &Library,
     found: &Evaluation,
@@ -279,7 +280,7 @@ fn end(
     Ok(library.end_trial(&found.skill, &trial.id, stamp, Ended { status, decision, set_back })?)
 }
 
-/// Notes that the head was rolled back, and that its files are not taken again at once.
+/// Records that the head was rolled back, and blocks its files for the cooldown.
 fn set_back(library: &Library, found: &Evaluation, noted: &Noted, stamp: &Stamp) -> Result<bool, ManageError> {
     let digest = found.revision.digest.to_string();
     let block = block(&digest, noted, stamp.time);
@@ -297,7 +298,7 @@ fn block(digest: &str, noted: &Noted, now: Timestamp) -> StoredSetBack {
     }
 }
 
-/// Notes an alarm, once for a revision and reason.
+/// Records an alarm, once per revision.
 fn alarm(library: &Library, found: &Evaluation, noted: &Noted, stamp: &Stamp) -> Result<bool, ManageError> {
     let is_known = |event: &Event| {
         event.status == EventStatus::Alarmed
@@ -323,10 +324,10 @@ fn note(
     Ok(library.record(&event)?)
 }
 
-/// Does what a person wants, whatever the evidence says, and notes that it was wanted.
+/// Executes a verdict requested by a person, regardless of the evidence, and records the request.
 ///
 /// # Errors
-/// Nothing is on trial and the head is judged by nothing, or the change was refused.
+/// There is neither a trial nor a judged head, or the change was refused.
 pub fn force(
     library: &mut Library,
     skill: &SkillName,
@@ -363,16 +364,16 @@ pub fn force(
 /// One decision of the log, made again.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Replayed {
-    /// When it was made.
+    /// Time of the original decision.
     pub time: String,
-    /// What the log says.
+    /// Decision in the log.
     pub noted: Noted,
-    /// What the rules of today say by the same outcomes; `None` where they are others.
+    /// Decision of the current rules on the same outcomes. `None` if the rules have changed since.
     pub again: Option<Decision>,
 }
 
 impl Replayed {
-    /// Whether the log's decision is what its outcomes lead to.
+    /// Returns whether the recorded decision follows from its outcomes.
     #[must_use]
     pub fn holds(&self) -> bool {
         match &self.again {
@@ -382,15 +383,15 @@ impl Replayed {
     }
 }
 
-/// What was refused when it was carried out differs in that alone.
+/// A decision that was refused on execution differs only in its verdict and reason.
 fn same(again: &Decision, noted: &Decision) -> bool {
     let is_refusal = noted.verdict == Verdict::Alarm && noted.why.starts_with(&again.why);
     let alike = Decision { verdict: noted.verdict, why: noted.why.clone(), ..again.clone() };
     alike == *noted && (again.verdict == noted.verdict && again.why == noted.why || is_refusal)
 }
 
-/// Makes every decision of a skill's log again, from the outcomes that were known then. What cannot be read
-/// as a decision is an error of the log, and counted.
+/// Repeats every decision in a skill's log from the outcomes known at the time. Also returns the number of entries that
+/// cannot be parsed as a decision.
 #[must_use]
 pub fn replay(events: &[Event], outcomes: &[Outcome], skill: &SkillName) -> (Vec<Replayed>, usize) {
     let mut unreadable = 0;

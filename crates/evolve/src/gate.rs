@@ -1,8 +1,8 @@
-//! [`decide`]: what becomes of a revision, by the outcomes of its runs.
+//! [`decide`]: the decision on a revision, from the outcomes of its runs.
 //!
-//! A pure function of what is known: the outcomes in the order in which they were recorded, the trial and its
-//! terms, how the history stands, and the time. So every decision in the log can be made again from the log
-//! (`replay`). `docs/GATE.md` says what each test guarantees and what it does not.
+//! It is a pure function of the outcomes in recorded order, the trial and its terms, the state of the history, and the
+//! time. Every decision in the log can therefore be reproduced from the log (`replay`). `docs/GATE.md` states the
+//! guarantees of each test and their limits.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,84 +15,84 @@ use crate::{
     runs::{Known, Result, Run, once_a_day, runs},
 };
 
-/// The version of the rules that decide. It goes up when the same log would be decided otherwise.
+/// Version of the decision rules. It is incremented whenever the same log would lead to another decision.
 pub const RULES: u32 = 2;
 
-/// Parts of a whole in [`TrialTerms`].
+/// Denominator of the fractions in [`TrialTerms`].
 pub const WHOLE: u32 = 10_000;
 
-/// Runs of one agent that count in a day.
+/// Number of runs of one agent that count per day.
 pub const RUNS_A_DAY: u32 = 20;
 
-/// Runs of the revision before from which its rate is estimated at least.
+/// Fewest runs of the previous revision for an estimate of its rate.
 pub const KNOWN_RUNS: u32 = 30;
 
-/// Runs of a revision from which its own rate is estimated, before drift is looked for.
+/// Runs of a revision from which its own rate is estimated, before drift detection starts.
 pub const SETTLED_RUNS: u32 = 100;
 
-/// The mean number of runs between two alarms of drift where nothing changes, at least.
+/// Lower bound on the mean number of runs between two false alarms of drift.
 pub const DRIFT_LEVEL: f64 = 1000.0;
 
-/// How the history stands, as far as it bears on a decision.
+/// State of the history, as far as it affects a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
-    /// The digest of the head's files.
+    /// Digest of the head's files.
     pub head: String,
-    /// The revisions with the files that stood before the one that is judged.
+    /// Revisions with the files that preceded the judged ones.
     pub base: Vec<RevisionId>,
-    /// The revisions with the files that are judged.
+    /// Revisions with the judged files.
     pub candidate: Vec<RevisionId>,
-    /// Why the gate may not go back from the judged revision by itself, where it may not.
+    /// Reason for which the gate may not roll back the judged revision by itself, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guarded: Option<String>,
-    /// Lines of the log that cannot be read.
+    /// Number of unreadable lines of the log.
     #[serde(default)]
     pub unreadable: usize,
-    /// The runs and conversations in which the judged revision was made.
+    /// Runs and conversations that created the judged revision.
     #[serde(default)]
     pub authors: Vec<String>,
 }
 
-/// What is judged.
+/// Subject of a decision.
 #[derive(Debug, Clone, Copy)]
 pub enum Case<'a> {
-    /// A revision that a share of the runs gets.
+    /// Revision on trial with a share of the runs.
     Trial(&'a StoredTrial),
-    /// The head, against the revision before it.
+    /// Head, compared with the previous revision.
     Head(&'a TrialTerms),
 }
 
-/// What is decided.
+/// Verdict of the gate on a revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Nothing yet.
+    /// No decision yet.
     Wait,
     /// The revision on trial becomes the head.
     Promote,
-    /// What stood before stays, or comes back.
+    /// The previous files stay, or are restored.
     RollBack,
-    /// The trial ends and what stood before stays.
+    /// The trial ends, and the previous files stay.
     Inconclusive,
     /// A person has to look.
     Alarm,
 }
 
-/// The runs with one of the revisions.
+/// Counts of the runs with one of the revisions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Count {
-    /// All that have ended or are taken for ended.
+    /// Runs that have ended or are assumed to have ended.
     pub runs: u32,
-    /// Successes.
+    /// Number of successful runs.
     pub successes: u32,
-    /// Failures.
+    /// Number of failed runs.
     pub failures: u32,
-    /// Those of which nobody knows.
+    /// Number of runs with an unknown result.
     pub unknown: u32,
 }
 
 impl Count {
-    /// Runs of which it is known how they went.
+    /// Returns the number of runs with a known result.
     #[must_use]
     pub fn known(&self) -> u32 {
         self.successes + self.failures
@@ -109,19 +109,19 @@ impl Count {
     }
 }
 
-/// Ended runs that do not count.
+/// Ended runs that are excluded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Uncounted {
-    /// Runs whose reports alone say that they happened: skillhub served them no skill before they ended.
+    /// Runs known only from their own reports: skillhub served them no skill before they ended.
     pub unseen: u32,
-    /// Runs of the author of the judged revision.
+    /// Runs by the author of the judged revision.
     pub authored: u32,
     /// Runs beyond [`RUNS_A_DAY`].
     pub beyond_limit: u32,
 }
 
 impl Uncounted {
-    /// What does not count and why, as a sentence; `None` where all runs count.
+    /// Describes the excluded runs in a sentence. `None` if all runs count.
     #[must_use]
     pub fn sentence(&self) -> Option<String> {
         let parts = [
@@ -141,11 +141,11 @@ impl Uncounted {
 /// Evidence of one test.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// Observations: runs, or pairs of runs.
+    /// Number of observations: runs, or pairs of runs.
     pub n: u32,
-    /// The e-value; of the test for rolling back the highest so far.
+    /// Current e-value. For the rollback test, the highest so far.
     pub e_value: f64,
-    /// From which e-value on it decides.
+    /// Lowest e-value that decides the test.
     pub threshold: f64,
 }
 
@@ -155,32 +155,32 @@ impl Evidence {
     }
 }
 
-/// A decision with its numbers.
+/// Decision with its numbers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Decision {
-    /// The version of the rules.
+    /// Version of the rules.
     pub rules: u32,
-    /// What is decided.
+    /// Verdict on the revision.
     pub verdict: Verdict,
-    /// Why, or what is awaited.
+    /// Reason, or the missing evidence.
     pub why: String,
-    /// Runs with what stood before.
+    /// Runs with the previous files.
     pub base: Count,
-    /// Runs with what is judged.
+    /// Runs with the judged files.
     pub candidate: Count,
-    /// Runs with either that do not count.
+    /// Excluded runs with either.
     #[serde(default)]
     pub uncounted: Uncounted,
-    /// The rate that it was held to, where that was known.
+    /// Reference rate, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
-    /// That it is worse.
+    /// Evidence that the revision is worse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worse: Option<Evidence>,
-    /// That it is not worse by the margin.
+    /// Evidence that it is not worse by the margin.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub good: Option<Evidence>,
-    /// That something changed since it became the head.
+    /// Evidence of a change since it became the head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drift: Option<Evidence>,
 }
@@ -200,7 +200,7 @@ pub fn decide(case: Case<'_>, outcomes: &[Outcome], standing: &Standing, now: Ti
     .guarded(standing)
 }
 
-/// The runs that count, in the order in which they ended.
+/// Runs that count, in the order in which they ended.
 struct Seen {
     runs: Vec<(Arm, Result)>,
     base: Count,
@@ -230,7 +230,7 @@ impl Seen {
         seen
     }
 
-    /// Successes and failures with one of the revisions.
+    /// Yields the known results of one arm, true for a success.
     fn known(&self, of: Arm) -> impl Iterator<Item = bool> {
         self.runs.iter().filter(move |(arm, _)| *arm == of).filter_map(|(_, result)| known(*result))
     }
@@ -242,8 +242,10 @@ impl Seen {
     }
 }
 
-/// Leaves out the ended runs that an agent could invent: those that are not known to have happened, those of the
-/// author of what is judged, with whatever revision, and those of one agent beyond [`RUNS_A_DAY`].
+/// Excludes ended runs that an agent could have fabricated.
+///
+/// These are unconfirmed runs, runs by the author of the judged revision with any revision, and runs of one agent
+/// beyond [`RUNS_A_DAY`].
 fn leave_out(runs: &mut Vec<Run<'_>>, standing: &Standing) -> Uncounted {
     let mut uncounted = Uncounted::default();
     let limits = limits(runs);
@@ -262,13 +264,13 @@ fn leave_out(runs: &mut Vec<Run<'_>>, standing: &Standing) -> Uncounted {
     uncounted
 }
 
-/// Who read, and on which day.
+/// Returns the reader and the day of a run.
 fn day_of<'a>(run: &Run<'a>, read: Timestamp) -> (Option<&'a str>, Date) {
     (run.reader, read.to_zoned(TimeZone::UTC).date())
 }
 
-/// The time of the last reading that counts, for each agent and day with more than [`RUNS_A_DAY`] of them. Readings
-/// count, not ends, so that an agent cannot choose among many runs those that count.
+/// Returns the time of the last reading that counts, for each agent and day with more than [`RUNS_A_DAY`] readings.
+/// Readings are limited, not ends, so that an agent cannot select the runs that count.
 fn limits<'a>(runs: &[Run<'a>]) -> HashMap<(Option<&'a str>, Date), Timestamp> {
     let mut readings: HashMap<_, Vec<Timestamp>> = HashMap::new();
     for run in runs {
@@ -296,7 +298,8 @@ fn known(result: Result) -> Option<bool> {
     }
 }
 
-/// What a run of unknown end is taken for where a revision has to show that it is good.
+/// Returns the result of a run for the test that a revision is good. An unknown result of the candidate counts as a
+/// failure.
 fn proven(arm: Arm, result: Result) -> Option<bool> {
     match (arm, result) {
         (Arm::Candidate, Result::Unknown) => Some(false),
@@ -304,12 +307,13 @@ fn proven(arm: Arm, result: Result) -> Option<bool> {
     }
 }
 
-/// Runs with what stood before that wait for a partner; older ones are left out.
+/// Largest number of unpaired base runs. The oldest are dropped.
 const WAITING: usize = 200;
 
-/// Puts each run with the judged revision beside the oldest runs with the other one that wait, at most so many, and
-/// gives what the bets on them win in the mean. Who is put beside whom follows from which revision each had, and
-/// from nothing else. A run waits for its partner.
+/// Pairs each run of the judged revision with the oldest unpaired runs of the other one, up to `beside_one` of them,
+/// and returns the mean gain of the bets on each pairing.
+///
+/// The pairing depends only on the order of the runs and their revisions. A run without a partner waits.
 #[must_use]
 pub fn pairs(runs: impl Iterator<Item = (Arm, bool)>, beside_one: usize, gain: impl Fn(bool, bool) -> f64) -> Vec<f64> {
     let (mut base, mut candidate) = (VecDeque::new(), VecDeque::new());
@@ -334,7 +338,7 @@ pub fn pairs(runs: impl Iterator<Item = (Arm, bool)>, beside_one: usize, gain: i
     gains
 }
 
-/// How many runs of the former revision come on one with that on trial.
+/// Returns the number of base runs per run of the candidate, from the share of the trial.
 fn beside_one(share: u32) -> usize {
     let share = share.clamp(1, WHOLE);
     ((WHOLE - share + share / 2) / share).clamp(1, 20) as usize
@@ -344,7 +348,7 @@ fn part(parts: u32) -> f64 {
     f64::from(parts) / f64::from(WHOLE)
 }
 
-/// From which e-value on a test of this error rate decides.
+/// Returns the e-value at which a test with this error rate decides.
 pub(crate) fn threshold(alpha: u32) -> f64 {
     f64::from(WHOLE) / f64::from(alpha.max(1))
 }
@@ -393,7 +397,7 @@ fn of_trial(trial: &StoredTrial, seen: &Seen, standing: &Standing, now: Timestam
     decision(Verdict::Wait, why)
 }
 
-/// That the revision on trial is worse, and that it is good enough.
+/// Returns the evidence that the revision on trial is worse, and that it is good enough.
 fn trial_evidence(terms: &TrialTerms, seen: &Seen) -> (Evidence, Evidence) {
     let margin = part(terms.margin).clamp(0.0, 0.9);
     let (mut worse, mut good) = (EProcess::default(), EProcess::default());
@@ -420,7 +424,7 @@ fn trial_evidence(terms: &TrialTerms, seen: &Seen) -> (Evidence, Evidence) {
     )
 }
 
-/// The head against the rate of what stood before, and then against its own.
+/// Judges the head against the rate of the previous revision, and then against its own.
 fn of_head(terms: &TrialTerms, seen: &Seen) -> Decision {
     let rate = match terms.known_rate {
         Some(rate) => Some(part(rate)),
@@ -435,7 +439,7 @@ fn of_head(terms: &TrialTerms, seen: &Seen) -> Decision {
     let mut evidence = EProcess::default();
     let first = seen.known(Arm::Candidate).take(terms.max_runs as usize);
     first.for_each(|success| evidence.observe(eprocess::against_rate(rate, success)));
-    // Where the rate is estimated, half of the errors are left for the estimate.
+    // If the rate is estimated, half of the error rate is reserved for the estimate.
     let share = if terms.known_rate.is_some() { 1.0 } else { 2.0 };
     let threshold = threshold(terms.rollback_alpha) * share;
     let worse = Evidence { n: evidence.observed(), e_value: evidence.highest(), threshold };
@@ -459,7 +463,7 @@ fn of_head(terms: &TrialTerms, seen: &Seen) -> Decision {
     )
 }
 
-/// Whether the runs after the first hundred go as those did.
+/// Returns the evidence that runs after the first [`SETTLED_RUNS`] have another rate than those.
 fn drift(seen: &Seen) -> Option<Evidence> {
     let results: Vec<bool> = seen.known(Arm::Candidate).collect();
     let (first, later) = results.split_at_checked(SETTLED_RUNS as usize)?;
@@ -473,7 +477,7 @@ fn drift(seen: &Seen) -> Option<Evidence> {
     Some(Evidence { n: detector.observed(), e_value: highest, threshold: DRIFT_LEVEL })
 }
 
-/// A rate that the true one is hardly ever below: the lower end of an interval of 99 %.
+/// Returns a lower confidence bound of a rate: the lower end of the 99 % interval.
 fn cautious(successes: u32, runs: u32) -> f64 {
     let (n, z) = (f64::from(runs), 2.575_829);
     let rate = f64::from(successes) / n;
@@ -482,7 +486,7 @@ fn cautious(successes: u32, runs: u32) -> f64 {
 }
 
 impl Decision {
-    /// What the gate may not do by itself is for a person.
+    /// Turns a rollback that the gate may not make by itself into an alarm.
     fn guarded(self, standing: &Standing) -> Self {
         match &standing.guarded {
             Some(guard) if self.verdict == Verdict::RollBack => {

@@ -1,14 +1,15 @@
-//! [`Transcripts`]: which skills a host's own records of its conversations show in use.
+//! [`Transcripts`]: uses of skills in a host's own conversation records.
 //!
-//! Claude Code keeps a conversation as one file of JSON lines: `{"type","sessionId","timestamp","message":{"content":[…],
-//! "usage":{…}}}`, where a use of a skill is a block `{"type":"tool_use","id","name":"Skill","input":{"skill"}}` and its answer
-//! a block `{"type":"tool_result","tool_use_id","is_error"}`. OpenCode keeps each part of a message as a file
-//! `{"type":"tool","tool":"skill","sessionID","state":{"status","input":{"name"},"time":{"start","end"}}}`, and exports a
-//! conversation as one document with `messages`, each with such `parts`. These are the formats as their users
-//! describe them; a line of another form is passed over and counted.
+//! Claude Code stores a conversation as one file of JSON lines:
+//! `{"type","sessionId","timestamp","message":{"content":[…], "usage":{…}}}`. A use of a skill is a block
+//! `{"type":"tool_use","id","name":"Skill","input":{"skill"}}`, and its answer a block
+//! `{"type":"tool_result","tool_use_id","is_error"}`. OpenCode stores each part of a message as a file
+//! `{"type":"tool","tool":"skill","sessionID","state":{"status","input":{"name"},"time":{"start","end"}}}`, and exports
+//! a conversation as one document with `messages`, each with such `parts`. These formats follow descriptions by their
+//! users. A line of another form is skipped and counted.
 //!
-//! A transcript shows that a skill was read, and that reading it or the conversation broke off. It never shows that
-//! what was to be done was done: without another word such a run stays unknown.
+//! A transcript shows that a skill was read, and that reading it or the conversation was interrupted. It never shows
+//! that the task was completed. Without other evidence, such a run remains unknown.
 
 use std::collections::HashMap;
 
@@ -19,17 +20,17 @@ use skill::objects_and_commas;
 
 use crate::record::Request;
 
-/// A host whose transcripts are understood.
+/// Host with a supported transcript format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Host {
-    /// Claude Code.
+    /// Claude Code, with JSON lines per conversation.
     ClaudeCode,
-    /// OpenCode.
+    /// OpenCode, with one JSON file per message part.
     OpenCode,
 }
 
 impl Host {
-    /// Its id.
+    /// Returns its id.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -38,41 +39,41 @@ impl Host {
         }
     }
 
-    /// The host of an id.
+    /// Returns the host with an id.
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::ClaudeCode, Self::OpenCode].into_iter().find(|host| host.as_str() == word)
     }
 }
 
-/// Bytes of an id of a conversation or a name of a skill; each is kept with every use.
+/// Largest size in bytes of a conversation id or skill name, since each is stored with every use.
 const NAME_BYTES: usize = 500;
 
-/// Values of one line, or of one document, that is read: more than a conversation of 64 MiB has.
+/// Largest number of JSON values in a line or document, more than a conversation of 64 MiB has.
 const VALUES: usize = 500_000;
 
-/// What transcripts say of skills.
+/// Uses of skills found in transcripts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transcripts {
-    /// The outcomes, one after the other.
+    /// Outcomes, in order.
     pub requests: Vec<Request>,
-    /// Lines and documents that are none of the host's, or cannot be read.
+    /// Number of lines and documents that are malformed or not of the host's format.
     pub skipped: usize,
-    /// Lines and documents that were understood.
+    /// Number of lines and documents that were parsed.
     pub read: usize,
 }
 
-/// The uses of skills in one file, by their places among the requests.
+/// Uses of skills in one file, as indices of the requests.
 #[derive(Default)]
 struct Uses {
-    /// By the id of the call; the first of one id counts.
+    /// Uses by call id. The first call with an id counts.
     by_call: HashMap<String, usize>,
-    /// Of each conversation, those since it broke off last.
+    /// Uses of each conversation since its last interruption.
     of_session: HashMap<String, Vec<usize>>,
 }
 
 impl Transcripts {
-    /// Adds what one file of a host says.
+    /// Adds the uses in one file of a host.
     pub fn add(&mut self, host: Host, bytes: &[u8]) {
         match host {
             Host::ClaudeCode => self.add_lines(bytes),
@@ -167,7 +168,7 @@ impl Transcripts {
 
     fn request(&self, host: Host, skill: &str, session: &str, time: Option<Timestamp>) -> Request {
         Request {
-            // A plugin's skills are called `plugin:skill`.
+            // Skills of a plugin are called `plugin:skill`.
             skill: skill.rsplit(':').next().unwrap_or(skill).trim_start_matches('/').to_owned(),
             event: "activated".to_owned(),
             run: Some(run(host, session)),
@@ -179,13 +180,13 @@ impl Transcripts {
     }
 }
 
-/// Reads a line or document, unless it has so many values that they would take many times its bytes.
+/// Parses a line or document, unless it has so many values that they would take many times its size in memory.
 fn parse(json: &[u8]) -> Option<Value> {
     let (_, values) = objects_and_commas(json);
     (values <= VALUES).then(|| serde_json::from_slice(json).ok()).flatten()
 }
 
-/// A run of a host is a conversation.
+/// Returns the run id of a conversation, since each conversation is one run.
 fn run(host: Host, session: &str) -> String {
     format!("{}:{session}", host.as_str())
 }
@@ -241,7 +242,7 @@ mod tests {
         assert_eq!(events(&found), [("b", "activated")]);
     }
 
-    /// Written by us after the format as it is described, not taken from a conversation.
+    /// Written for this test from the description of the format, not taken from a conversation.
     #[test]
     fn a_transcript_of_claude_code_shows_reads_errors_and_what_is_odd() {
         let text = r#"{"type":"summary","summary":"x"}
@@ -263,7 +264,7 @@ mod tests {
         assert_eq!(found.requests[2].ts.as_deref(), Some("2026-01-02T03:04:08Z"));
     }
 
-    /// Written by us after the format as it is described, not taken from a conversation.
+    /// Written for this test from the description of the format, not taken from a conversation.
     #[test]
     fn parts_and_exports_of_opencode_show_the_same() {
         let part = r#"{"id":"p1","sessionID":"s2","messageID":"m","type":"tool","tool":"skill","callID":"c",

@@ -1,19 +1,19 @@
-//! How revisions of skills do, and what follows from it.
+//! Performance of skill revisions, and the decisions based on it.
 //!
-//! Nothing here renders, reads a clock or decides in secret: what is said of a skill is a function of its
-//! history, its log, the policy and the moment that is passed in. The principal functions are [`record`], by which
-//! outcomes of runs come in, and [`evaluate`], which has the gate decide by them; [`replay`] makes every decision of
-//! the log again.
+//! This crate does not render or read a clock, and it makes no hidden decisions: every statement about a skill is a
+//! function of its history, its log, the policy and the given time. The principal functions are [`record`], which
+//! stores outcomes of runs, and [`evaluate`], with which the gate decides on them. [`replay`] repeats every decision in
+//! the log.
 //!
 //! ```text
-//! record, import ──► outcomes ──► runs ──► stats      what people look at
+//! record, import ──► outcomes ──► runs ──► stats      for people
 //!                                  │
-//!                                  ├─────► eprocess   evidence that may be looked at after every run
+//!                                  ├─────► eprocess   evidence that may be inspected after every run
 //!                                  ▼
 //!        trial, history ──────► gate ──► evaluate ──► skill_manage: promote, roll back
 //!                                  ▲         │
-//!                                  └ replay ─┴──► events.jsonl: what was decided, with its numbers
-//! evals/evals.json ──► evals ──► compare  whether a candidate does worse or better than its base
+//!                                  └ replay ─┴──► events.jsonl: decisions with their numbers
+//! evals/evals.json ──► evals ──► compare  candidate against base: worse, better or no difference
 //! ```
 
 pub mod blame;

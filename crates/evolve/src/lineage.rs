@@ -1,8 +1,8 @@
-//! [`Lineage`]: what a skill was made from, what it took in, and what took it in.
+//! [`Lineage`]: the sources of a skill, the releases it merged, and the skill that absorbed it.
 //!
-//! It is read from the trailers of the revisions: the release that one derives from, those that were merged in,
-//! and the skill that took another one's content in. What a release was itself made from only its registry knows;
-//! whoever asks adds that with [`Lineage::forked_from`].
+//! It is read from the trailers of the revisions: the release from which a revision derives, merged releases, and the
+//! skill that absorbed the content. The source of a release itself is known only to its registry, and callers add it
+//! with [`Lineage::forked_from`].
 
 mod dot;
 
@@ -13,25 +13,25 @@ use serde::Serialize;
 use skill::SkillName;
 use skill_manage::{ManageError, documents};
 
-/// How many skills are followed through one another.
+/// Largest number of skills to follow.
 const SKILLS: usize = 200;
 
-/// How one thing comes from another.
+/// Relation of a skill or release to its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Relation {
-    /// The skill is the release, or was changed from it.
+    /// The skill is the release, or was derived from it.
     DerivedFrom,
-    /// The release was merged into what the skill was.
+    /// The release was merged into the skill.
     MergedFrom,
     /// The skill was deleted, and the other one has its content.
     AbsorbedInto,
-    /// The release was made from another one and published under another owner.
+    /// The release was derived from another one and published under another owner.
     ForkedFrom,
 }
 
 impl Relation {
-    /// The relation's word.
+    /// Returns the name of the relation in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -43,16 +43,16 @@ impl Relation {
     }
 }
 
-/// A release somewhere.
+/// Release from any source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Release {
-    /// The registry, git URL or path; unknown of what only a registry names.
+    /// Registry, git URL or path. `None` if only a registry's entry names the release.
     pub registry: Option<String>,
-    /// `owner/name`, or the bare name from other sources.
+    /// Name as `owner/name`, or the bare name from other sources.
     pub name: String,
-    /// Its version, or the commit.
+    /// Version, or the commit of other sources.
     pub version: Option<String>,
-    /// The digest of its files.
+    /// Digest of its files.
     pub digest: String,
 }
 
@@ -66,7 +66,7 @@ impl Release {
         }
     }
 
-    /// The release as people call it.
+    /// Returns the release as displayed to people.
     #[must_use]
     pub fn title(&self) -> String {
         let short = |text: &str| text.trim_start_matches("sha256:").chars().take(12).collect::<String>();
@@ -82,49 +82,49 @@ impl Release {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Node {
-    /// A skill of the library.
+    /// Skill of the library.
     Skill(String),
-    /// A release.
+    /// Release from any source.
     Release(Release),
 }
 
-/// That one thing comes from another.
+/// Derivation of one skill or release from another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Link {
-    /// How.
+    /// Kind of derivation.
     pub relation: Relation,
-    /// What came of it: of an absorbed skill, that skill.
+    /// Derived end. For an absorbed skill, that skill.
     pub from: Node,
-    /// What it came from: of an absorbed skill, the one that took it in.
+    /// Source. For an absorbed skill, the one that absorbed it.
     pub to: Node,
-    /// The number of the revision that says so.
+    /// Number of the revision with the trailer.
     pub number: Option<u64>,
-    /// The revision.
+    /// Revision with the trailer.
     pub revision: Option<RevisionId>,
-    /// When, RFC 3339 in UTC.
+    /// Time of that revision, RFC 3339 in UTC.
     pub time: Option<String>,
-    /// Who, `kind:id`.
+    /// Actor of that revision, as `kind:id`.
     pub actor: Option<String>,
 }
 
-/// Where a skill comes from.
+/// Lineage of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Lineage {
     ok: bool,
-    /// The skill.
+    /// Name of the skill.
     pub name: String,
-    /// Whether it was deleted or uninstalled.
+    /// True if it was deleted or uninstalled.
     pub deleted: bool,
-    /// The number of its newest revision.
+    /// Number of its newest revision.
     pub number: u64,
-    /// What it comes from, oldest first; of the skills that it absorbed as well.
+    /// Links to sources, oldest first, including those of absorbed skills.
     pub links: Vec<Link>,
 }
 
-/// Where a skill of a library comes from.
+/// Returns the lineage of a skill of a library.
 ///
 /// # Errors
-/// The library never had the skill, or cannot be read.
+/// The library has never had the skill, or cannot be read.
 pub fn lineage(library: &Library, name: &SkillName) -> Result<Lineage, ManageError> {
     let head = library.head(name)?.ok_or_else(|| FindError::NoSkill(name.clone()))?;
     let absorbed = absorbed(library)?;
@@ -140,7 +140,7 @@ pub fn lineage(library: &Library, name: &SkillName) -> Result<Lineage, ManageErr
     Ok(Lineage { ok: true, name: name.to_string(), deleted: head.tombstone, number: head.number, links })
 }
 
-/// What a skill's revisions say, these newest first.
+/// Extracts the links from a skill's revisions, which are newest first.
 fn links_of(skill: &SkillName, revisions: &[Revision]) -> Vec<Link> {
     let mut links = Vec::new();
     let mut before: Option<&Origin> = None;
@@ -168,7 +168,7 @@ fn links_of(skill: &SkillName, revisions: &[Revision]) -> Vec<Link> {
     links
 }
 
-/// The skills that were deleted because others took their content in, with these.
+/// Returns the skills that were deleted because others absorbed them, as (absorbed, absorbing).
 fn absorbed(library: &Library) -> Result<Vec<(SkillName, SkillName)>, ManageError> {
     let (events, _) = library.events()?;
     let deleted: BTreeSet<&str> =
@@ -182,7 +182,7 @@ fn absorbed(library: &Library) -> Result<Vec<(SkillName, SkillName)>, ManageErro
 }
 
 impl Lineage {
-    /// The releases that are named, each once.
+    /// Returns the releases in the links, without duplicates.
     #[must_use]
     pub fn releases(&self) -> Vec<Release> {
         let ends = self.links.iter().flat_map(|link| [&link.from, &link.to]);
@@ -193,7 +193,7 @@ impl Lineage {
         releases.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// Adds what a registry says that a release was made from.
+    /// Adds the source of a release, as given by its registry.
     pub fn forked_from(&mut self, release: Release, source: Release) {
         let (from, to) = (Node::Release(release), Node::Release(source));
         if self.links.iter().any(|link| link.from == from && link.to == to) {
@@ -210,7 +210,7 @@ impl Lineage {
         });
     }
 
-    /// The lineage as a graph in the language of Graphviz.
+    /// Returns the lineage as a Graphviz graph.
     #[must_use]
     pub fn dot(&self) -> String {
         dot::graph(self)

@@ -1,11 +1,11 @@
-//! [`OptimiserRequest`] and [`read_answer`]: what a program that improves skills is given, and what is taken of it.
+//! [`OptimiserRequest`] and [`read_answer`]: the input for an external optimiser, and the validation of its answer.
 //!
-//! The program is a stranger. It gets the files of a skill without its evals, and the training cases alone; it answers
-//! with edits that are held to the same rules as those of any agent, and to some more: nothing below `evals/`, no
-//! skill made or deleted, and its reasons are text for a person, cut and without what could steer a terminal. What
-//! comes of it is a [`Request`] for `skill_manage`, to be made under a policy that holds everything.
+//! The program is not trusted. It gets the files of a skill without its evals, and only the training cases. Its edits
+//! are subject to the same rules as those of any agent, and to more: no change below `evals/`, no creation or deletion
+//! of skills. Its rationale is text for a person, truncated and stripped of terminal control characters. The result is
+//! a [`Request`] for `skill_manage`, to be made under a policy that holds everything.
 //!
-//! The documents are described by [`REQUEST_SCHEMA`] and [`ANSWER_SCHEMA`].
+//! [`REQUEST_SCHEMA`] and [`ANSWER_SCHEMA`] describe the documents.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -21,24 +21,24 @@ use crate::{
     schema,
 };
 
-/// The JSON Schema of what an optimiser reads.
+/// JSON Schema of the optimiser's input.
 pub const REQUEST_SCHEMA: &str = include_str!("../schemas/optimiser-request.json");
 
-/// The JSON Schema of what it answers.
+/// JSON Schema of the optimiser's answer.
 pub const ANSWER_SCHEMA: &str = include_str!("../schemas/optimiser-answer.json");
 
-/// What an optimiser is held to.
+/// Limits on an optimiser and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct OptimiserLimits {
-    /// How long it may take, in seconds.
+    /// Largest running time in seconds.
     pub seconds: u64,
-    /// How many bytes it may print, as output and as errors each.
+    /// Largest size in bytes of each of standard output and standard error.
     pub output_bytes: usize,
-    /// How many edits it may propose at once.
+    /// Largest number of edits in one answer.
     pub patches: usize,
-    /// How many characters of its reasons are kept.
+    /// Number of characters of the rationale to keep.
     pub rationale_chars: usize,
-    /// How much memory each of its processes may fill, in MiB, where the system holds it to that.
+    /// Largest memory of each of its processes in MiB, on systems that enforce it.
     pub memory_mib: u64,
 }
 
@@ -48,40 +48,40 @@ impl Default for OptimiserLimits {
     }
 }
 
-/// One assertion that did not hold.
+/// Assertion that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KnownFailure {
-    /// The case.
+    /// Id of the case.
     pub case: String,
-    /// The assertion.
+    /// Text of the assertion.
     pub text: String,
-    /// By what that is seen.
+    /// Evidence of the failure.
     pub evidence: String,
 }
 
-/// What an optimiser is asked.
+/// Input for an optimiser.
 #[derive(Debug)]
 pub struct OptimiserRequest<'a> {
-    /// The skill.
+    /// Name of the skill.
     pub skill: &'a SkillName,
-    /// Its revision.
+    /// Revision of the skill.
     pub revision: &'a str,
-    /// Its files, evals and all.
+    /// Files of the skill, including evals.
     pub bundle: &'a Bundle,
-    /// Its cases, if it has any.
+    /// Cases of the skill, if any.
     pub evals: Option<&'a EvalSet>,
-    /// What did not hold when it was run last.
+    /// Failures of the last run.
     pub failures: &'a [KnownFailure],
-    /// How its uses went.
+    /// Outcomes of its uses.
     pub outcomes: Option<Value>,
-    /// What the optimiser is held to.
+    /// Limits on the optimiser.
     pub limits: OptimiserLimits,
-    /// How many cases of a hundred are held out.
+    /// Percentage of cases that are held out.
     pub held_out_percent: u8,
 }
 
 impl OptimiserRequest<'_> {
-    /// The document; `base64` spells bytes that are no text.
+    /// Builds the JSON document. `base64` encodes files that are not text.
     #[must_use]
     pub fn document(&self, base64: impl Fn(&[u8]) -> String) -> Value {
         let bundle = without_evals(self.bundle);
@@ -121,36 +121,36 @@ impl OptimiserRequest<'_> {
     }
 }
 
-/// What is taken of an optimiser's answer.
+/// Accepted part of an optimiser's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Improvement {
-    /// The change to propose; `None` when the optimiser has none.
+    /// Change to propose. `None` if the optimiser proposes none.
     pub request: Option<Request>,
-    /// Its reasons, tamed.
+    /// Rationale, made safe for display.
     pub rationale: String,
 }
 
-/// Why an answer is refused as a whole.
+/// Reason for which an answer is refused as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AnswerError {
-    /// It is not one JSON document.
+    /// The answer is not a single JSON document.
     #[error("the optimiser's answer is no JSON: {0}")]
     NoJson(String),
-    /// It does not fit the schema.
+    /// The answer does not conform to the schema.
     #[error("the optimiser's answer is not of the documented form: {0}")]
     Form(String),
-    /// There are more edits than are taken.
+    /// The answer has too many edits.
     #[error("the optimiser proposes {count} edits; at most {limit} are taken")]
     TooMany {
-        /// How many.
+        /// Number of edits found.
         count: usize,
-        /// How many may be.
+        /// Number of edits allowed.
         limit: usize,
     },
-    /// It would change by what the skill is judged.
+    /// An edit would change the evals.
     #[error("the optimiser would change {0}, and what says how a skill is judged is not for it to change")]
     Evals(String),
-    /// An edit is none.
+    /// An edit is invalid.
     #[error("the optimiser's edits cannot be used: {0}")]
     Edits(#[from] RequestError),
 }
@@ -174,10 +174,10 @@ impl Fails for AnswerError {
     }
 }
 
-/// Reads an answer to a request about a skill at a revision.
+/// Parses and validates an answer to a request about a skill at a revision.
 ///
 /// # Errors
-/// [`AnswerError`]; nothing of it is used then.
+/// [`AnswerError`], in which case nothing of the answer is used.
 pub fn read_answer(
     answer: &[u8],
     skill: &SkillName,
@@ -202,7 +202,7 @@ pub fn read_answer(
     let request = json!({
         "name": skill.as_str(), "operations": patches, "reason": rationale, "expected_revision": revision,
     });
-    // What an answer may have of bytes was seen to already; the request's own bound is for agents that speak.
+    // The size of the answer was already checked. The regular limit on requests is meant for agents.
     let wide = Limits { request_bytes: u64::MAX, ..Limits::default() };
     let request = Request::from_json(request.to_string().as_bytes(), &wide)?;
     match request.edits.iter().find_map(touched_eval) {
@@ -211,7 +211,7 @@ pub fn read_answer(
     }
 }
 
-/// The path of an edit that changes how a skill is judged.
+/// Returns the path of an edit that changes the evals.
 fn touched_eval(edit: &Edit) -> Option<String> {
     let path = match edit {
         Edit::Patch(patch) => &patch.path,
@@ -221,8 +221,8 @@ fn touched_eval(edit: &Edit) -> Option<String> {
     is_eval(path).then(|| path.to_string())
 }
 
-/// A stranger's text for people: one paragraph of at most so many characters, without control characters, and without
-/// those that are not seen or turn the direction of what is.
+/// Makes an untrusted text safe for display. The result is a single paragraph of at most `chars` characters, without
+/// control, invisible and bidirectional characters.
 #[must_use]
 pub fn tame(text: &str, chars: usize) -> String {
     let is_unseen = |c: char| {

@@ -1,4 +1,4 @@
-//! [`GateConfig`]: what the configuration says of trials.
+//! [`GateConfig`]: the configuration of trials.
 
 use library::TrialTerms;
 use serde::Deserialize;
@@ -7,26 +7,25 @@ use toml::Table;
 
 use crate::gate::{RULES, WHOLE};
 
-/// The share of revisions that are no worse and are rolled back all the same, at most, where the rate before is
-/// known.
+/// Largest probability that a revision which is not worse is rolled back, if the previous rate is known.
 pub const KNOWN_RATE_ALPHA: f64 = 0.01;
 
-/// The same where both revisions run side by side.
+/// Largest probability that a revision which is not worse is rolled back, if both revisions run side by side.
 pub const UNKNOWN_RATE_ALPHA: f64 = 0.025;
 
-/// `[gate]` of the user's configuration.
+/// Table `[gate]` of the user's configuration.
 ///
 /// ```toml
 /// [gate]
-/// share = 0.2             # of the runs get what is on trial
-/// rollback_alpha = 0.025  # how often what is no worse may be rolled back; 0.01 with a known rate
-/// promote_alpha = 0.05    # how often what is worse by the margin may be promoted
-/// margin = 0.1            # by how much a success rate may be lower before that matters
-/// min_runs = 50           # with the revision on trial before it may be promoted
-/// max_runs = 400          # after which a trial that showed nothing ends
-/// max_days = 30           # likewise
-/// cooldown_days = 14      # for which what was rolled back is not taken again
-/// known_rate = 0.9        # the success rate before, where you know it
+/// share = 0.2             # share of the runs that get the revision on trial
+/// rollback_alpha = 0.025  # largest probability of a false rollback; 0.01 with a known rate
+/// promote_alpha = 0.05    # largest probability of promoting a revision that is worse by the margin
+/// margin = 0.1            # tolerated drop of the success rate
+/// min_runs = 50           # runs of the revision on trial before it may be promoted
+/// max_runs = 400          # runs after which an inconclusive trial ends
+/// max_days = 30           # days after which an inconclusive trial ends
+/// cooldown_days = 14      # days for which rolled-back content is refused
+/// known_rate = 0.9        # previous success rate, if known
 /// ```
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -58,16 +57,16 @@ impl Default for GateConfig {
     }
 }
 
-/// The table cannot be used.
+/// Error in the `[gate]` table.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("[gate] cannot be used: {0}")]
 pub struct GateConfigError(pub String);
 
 impl GateConfig {
-    /// Reads the table.
+    /// Parses the table.
     ///
     /// # Errors
-    /// Something in it is not known, or out of its range.
+    /// A key is unknown, or a value is out of range.
     pub fn of(table: &Table) -> Result<Self, GateConfigError> {
         let config: Self =
             table.clone().try_into().map_err(|error: toml::de::Error| GateConfigError(error.message().to_owned()))?;
@@ -91,10 +90,10 @@ impl GateConfig {
         Ok(config)
     }
 
-    /// The terms of a trial, with another share where one is named.
+    /// Returns the terms of a trial, optionally with another share.
     ///
     /// # Errors
-    /// The share is none.
+    /// The share is not between 0 and 1.
     pub fn terms(&self, share: Option<f64>) -> Result<TrialTerms, GateConfigError> {
         let share = share.unwrap_or(self.share);
         if !(0.0..=1.0).contains(&share) {
@@ -116,7 +115,7 @@ impl GateConfig {
     }
 }
 
-/// A number from 0 to 1 in parts of [`WHOLE`].
+/// Converts a number from 0 to 1 to parts of [`WHOLE`].
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is between 0 and 10,000")]
 fn parts(share: f64) -> u32 {
     (share.clamp(0.0, 1.0) * f64::from(WHOLE)).round() as u32

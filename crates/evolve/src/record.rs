@@ -1,4 +1,4 @@
-//! [`Request`]: an outcome as somebody tells it, and the way into the log.
+//! [`Request`]: a reported outcome, and its validation and storage in the log.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -14,88 +14,88 @@ use skill::{
 };
 use thiserror::Error;
 
-/// Requests of one call.
+/// Largest number of outcomes in one call.
 pub const REQUESTS: usize = 100_000;
 
-/// Bytes of one call.
+/// Largest size of one call in bytes.
 pub const BYTES: u64 = 64 << 20;
 
-/// Minutes that a clock may be ahead of ours.
+/// Minutes that the reporter's clock may be ahead.
 const AHEAD_MINUTES: i64 = 5;
 
-/// An outcome as it is told; what is left out is filled in.
+/// Outcome as reported. Missing fields get defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Request {
-    /// The format's version, 1.
+    /// Version of the format, 1.
     pub v: Option<u32>,
-    /// When; now without it.
+    /// Time of the event, by default the current time.
     pub ts: Option<String>,
-    /// The skill.
+    /// Name of the skill.
     #[serde(alias = "name")]
     pub skill: String,
-    /// The revision that the run had; without it the one that the run was given, else the head.
+    /// Revision of the run. Defaults to the one first recorded for the run, or else the head.
     pub revision: Option<String>,
-    /// `activated`, `completed`, `failed`, `aborted` or `corrected`.
+    /// One of `activated`, `completed`, `failed`, `aborted` and `corrected`.
     pub event: String,
-    /// The run; without it one of its own.
+    /// Id of the run. A new one by default.
     pub run: Option<String>,
-    /// Milliseconds.
+    /// Duration in milliseconds.
     pub latency_ms: Option<u64>,
-    /// Tokens read.
+    /// Number of tokens read.
     pub tokens_in: Option<u64>,
-    /// Tokens written.
+    /// Number of tokens written.
     pub tokens_out: Option<u64>,
-    /// What was to be done.
+    /// Task of the run.
     pub task: Option<String>,
-    /// Who tells it.
+    /// Name of the reporting program.
     pub source: Option<String>,
-    /// The conversation of the run.
+    /// Conversation of the run.
     #[serde(alias = "thread_id")]
     pub thread: Option<String>,
-    /// How the program knows of it; no request can say.
+    /// Basis of the program's knowledge. A request cannot set it.
     #[serde(skip)]
     pub basis: Basis,
-    /// The connection over which it is reported changed the skill before.
+    /// True if the reporting connection changed the skill before.
     #[serde(skip)]
     pub by_author: bool,
-    /// Its place among those that were told together, from 1; 0 where they were made otherwise.
+    /// Position among the outcomes of one call, from 1. 0 if it was built in code.
     #[serde(skip)]
     pub place: usize,
 }
 
-/// Why nothing was recorded.
+/// Reason for which nothing was recorded.
 #[derive(Debug, Error)]
 pub enum RecordError {
-    /// It cannot be read.
+    /// The request cannot be parsed.
     #[error("the request cannot be read: {0}")]
     Malformed(String),
-    /// Too many at once.
+    /// The call exceeds a limit on outcomes or bytes.
     #[error("a call may have {REQUESTS} outcomes and {BYTES} bytes")]
     TooMany,
-    /// One of them is none.
+    /// An outcome is invalid.
     #[error("outcome {place}: {fault}")]
     Fault {
-        /// Which, from 1.
+        /// Position of the outcome, from 1.
         place: usize,
-        /// What is wrong.
+        /// Fault in the outcome.
         fault: OutcomeFault,
     },
-    /// One happens later than now.
+    /// The time of an outcome is in the future.
     #[error("outcome {place}: its ts is in the future")]
     Future {
-        /// Which, from 1.
+        /// Position of the outcome, from 1.
         place: usize,
     },
-    /// The skill or revision is not there.
+    /// The skill or revision does not exist.
     #[error("outcome {place}: {source}")]
     Find {
-        /// Which, from 1.
+        /// Position of the outcome, from 1.
         place: usize,
-        /// What is not there.
+        /// Failed lookup of the skill or revision.
         source: FindError,
     },
-    /// The log.
+    /// The log cannot be read or written.
     #[error(transparent)]
     Library(#[from] LibraryError),
 }
@@ -123,34 +123,34 @@ impl Fails for RecordError {
     }
 }
 
-/// What is filled in where a request does not say it.
+/// Defaults for fields that a request omits.
 #[derive(Debug, Clone, Copy)]
 pub struct Defaults<'a> {
-    /// The actor that reports, as `kind:id`.
+    /// Actor that reports, as `kind:id`.
     pub actor: &'a str,
-    /// The run.
+    /// Id of the run.
     pub run: &'a str,
-    /// When.
+    /// Current time.
     pub now: Timestamp,
 }
 
-/// What a call recorded.
+/// Result of a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Told {
-    /// Outcomes that the log has since.
+    /// Number of outcomes added to the log.
     pub recorded: usize,
-    /// Outcomes that it had already.
+    /// Number of outcomes that the log already had.
     pub doubles: usize,
-    /// Outcomes of runs with an edit that no revision holds: they count for none.
+    /// Number of outcomes of runs with an unrecorded edit, which count for no revision.
     pub unrecorded: usize,
-    /// The skills that they are about.
+    /// Skills that the outcomes refer to.
     pub skills: Vec<SkillName>,
 }
 
-/// Reads requests: one JSON document, or one after the other.
+/// Parses requests: one or several consecutive JSON documents.
 ///
 /// # Errors
-/// One cannot be read, or there are too many.
+/// A request cannot be parsed, there are too many, or there is none.
 pub fn requests(bytes: &[u8]) -> Result<Vec<Request>, RecordError> {
     if bytes.len() as u64 > BYTES {
         return Err(RecordError::TooMany);
@@ -169,10 +169,10 @@ pub fn requests(bytes: &[u8]) -> Result<Vec<Request>, RecordError> {
     }
 }
 
-/// Records outcomes: all of them are looked at before the first is written.
+/// Records outcomes after validating all of them.
 ///
 /// # Errors
-/// [`RecordError`]; nothing was recorded then, but where the system refused in the middle.
+/// [`RecordError`]. Nothing was recorded then, except if the system failed midway.
 pub fn record(library: &Library, requests: Vec<Request>, defaults: Defaults<'_>) -> Result<Told, RecordError> {
     let mut known: HashMap<SkillName, Known> = HashMap::new();
     let mut outcomes: BTreeMap<SkillName, Vec<Outcome>> = BTreeMap::new();
@@ -202,12 +202,12 @@ pub fn record(library: &Library, requests: Vec<Request>, defaults: Defaults<'_>)
     Ok(told)
 }
 
-/// What is known of a skill while requests about it are looked at.
+/// Cached facts about a skill while requests are validated.
 struct Known {
-    /// The revision that the folder holds; `None` for an edit that is not recorded.
+    /// Revision in the folder. `None` for an unrecorded edit.
     shown: Option<RevisionId>,
     revisions: HashSet<RevisionId>,
-    /// The revision of each run that was told of.
+    /// Revision first recorded for each run.
     given: HashMap<String, RevisionId>,
 }
 
@@ -216,7 +216,7 @@ impl Known {
         library.head(skill)?.ok_or_else(|| FindError::NoSkill(skill.clone()))?;
         let shown = library.revision_in_folder(skill).map_err(storage)?.map(|revision| revision.id);
         let revisions = library.revisions(skill, usize::MAX)?.into_iter().map(|revision| revision.id).collect();
-        // Of a log that cannot be read, the recording itself tells.
+        // If the log cannot be read, recording reports the error.
         let outcomes = library.outcomes(skill).unwrap_or_default().outcomes;
         let mut given = HashMap::new();
         for outcome in outcomes {
@@ -226,7 +226,7 @@ impl Known {
     }
 }
 
-/// An error of the library as one of the search for a skill.
+/// Converts an error of the library into one of the lookup.
 fn storage(error: LibraryError) -> FindError {
     match error {
         LibraryError::Storage(error) => error.into(),
@@ -234,7 +234,7 @@ fn storage(error: LibraryError) -> FindError {
     }
 }
 
-/// `None` for a run with an edit that no revision holds.
+/// Builds the outcome of a request. Returns `None` for a run with an unrecorded edit.
 fn outcome(
     library: &Library,
     skill: &SkillName,

@@ -1,35 +1,35 @@
-//! [`Run`]: what a log of outcomes says of one run with one revision.
+//! [`Run`]: a summary of the outcomes of one run with one revision.
 
 use std::collections::{HashMap, HashSet};
 
 use jiff::{SignedDuration, Timestamp, tz::TimeZone};
 use library::{Basis, Outcome, OutcomeKind, RevisionId};
 
-/// Hours after which a run that nobody said the end of counts as unknown.
+/// Hours after which a run without a reported end counts as unknown.
 pub const OPEN_HOURS: i64 = 24;
 
-/// How a run went.
+/// Result of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Result {
-    /// It was completed, and nobody had to put anything right.
+    /// The run was completed, and nobody had to correct anything.
     Success,
-    /// It failed, or was corrected.
+    /// The run failed or was corrected.
     Failure,
-    /// It was aborted, or nobody ever said its end. That is never a success.
+    /// The run was aborted, or its end was never reported. It never counts as a success.
     Unknown,
-    /// It may still be going on.
+    /// The run may still be in progress.
     Open,
 }
 
-/// Why it is believed that a run happened.
+/// Confirmation that a run happened.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Known {
-    /// An agent's report is all there is.
+    /// Only an agent's report.
     #[default]
     No,
-    /// The program served the skill, or a transcript shows it, at this time, before the run's end was reported.
+    /// Serving of the skill by this program, or a transcript, at this time, before the end of the run was reported.
     Since(Timestamp),
-    /// A person reported it, or an earlier build, which did not keep who reports.
+    /// Report by a person, or by an earlier build that did not record the reporter.
     Taken,
 }
 
@@ -46,35 +46,35 @@ impl Known {
 /// One run with one revision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Run<'a> {
-    /// Its revision.
+    /// Revision of the run.
     pub revision: &'a RevisionId,
-    /// How it went.
+    /// Result of the run.
     pub result: Result,
-    /// When it began or, where that is not known, ended.
+    /// Start of the run or, if unknown, its end.
     pub time: Timestamp,
-    /// What was to be done.
+    /// Task of the run.
     pub task: Option<&'a str>,
-    /// Milliseconds that it took.
+    /// Duration in milliseconds.
     pub latency_ms: Option<u64>,
-    /// Tokens that it read.
+    /// Number of tokens read.
     pub tokens_in: Option<u64>,
-    /// Tokens that it wrote.
+    /// Number of tokens written.
     pub tokens_out: Option<u64>,
-    /// The run's id.
+    /// Id of the run.
     pub id: &'a str,
-    /// Its conversation.
+    /// Conversation of the run.
     pub thread: Option<&'a str>,
-    /// The actor that read the skill in it.
+    /// Actor that read the skill in the run.
     pub reader: Option<&'a str>,
-    /// Why it is believed that the run happened.
+    /// Confirmation that the run happened.
     pub known: Known,
-    /// The connection that reported it had changed the skill.
+    /// True if the reporting connection had changed the skill.
     pub by_author: bool,
-    /// The place of the line in the log by which its end became known, else of its first.
+    /// Line of the log that reported its end, or else its first line.
     place: usize,
 }
 
-/// The runs of a log at a moment, in the order in which their ends became known.
+/// Returns the runs in a log at a given time, in the order in which their ends were reported.
 #[must_use]
 pub fn runs(outcomes: &[Outcome], now: Timestamp) -> Vec<Run<'_>> {
     let mut at: HashMap<(&str, &RevisionId), usize> = HashMap::new();
@@ -129,7 +129,7 @@ pub fn runs(outcomes: &[Outcome], now: Timestamp) -> Vec<Run<'_>> {
     runs
 }
 
-/// Which events a run has.
+/// Events seen of a run.
 #[derive(Default)]
 struct Seen {
     completed: bool,
@@ -142,7 +142,7 @@ impl Seen {
         self.completed || self.failed || self.aborted
     }
 
-    /// Whether this is the first that tells an end.
+    /// Adds an event. Returns whether it is the first to report an end.
     fn note(&mut self, event: OutcomeKind) -> bool {
         let is_first = !self.has_ended() && event != OutcomeKind::Activated;
         match event {
@@ -165,8 +165,7 @@ impl Seen {
     }
 }
 
-/// Leaves of the runs with one task and revision the first of each day: a task that is tried again and again
-/// tells nothing new.
+/// Keeps only the first run per day for each task and revision, since repeated attempts at one task add no information.
 #[must_use]
 pub fn once_a_day<'a, K: std::hash::Hash + Eq>(runs: Vec<Run<'a>>, kind: impl Fn(&Run<'a>) -> K) -> Vec<Run<'a>> {
     let mut known = HashSet::new();

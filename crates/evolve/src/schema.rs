@@ -1,12 +1,12 @@
-//! [`compile`]: JSON Schemas of strangers, read so that they reach nothing and take no time that grows.
+//! [`compile`]: untrusted JSON Schemas, without external references and with linear-time matching.
 
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-/// A schema ready to be used. References lead inside the schema only, and expressions match in linear time.
+/// Compiles a schema. References resolve only within it, and regular expressions match in linear time.
 ///
 /// # Errors
-/// Why it is none.
+/// The reason for which the schema is invalid.
 pub fn compile(schema: &Value) -> Result<Validator, String> {
     jsonschema::options()
         .with_pattern_options(PatternOptions::regex())
@@ -14,7 +14,7 @@ pub fn compile(schema: &Value) -> Result<Validator, String> {
         .map_err(|error| format!("this is no JSON Schema: {error}"))
 }
 
-/// What in a document does not fit, at most five sentences.
+/// Returns the first five violations in a document, one sentence each.
 #[must_use]
 pub fn faults(validator: &Validator, document: &Value) -> Vec<String> {
     let told = |error: jsonschema::ValidationError<'_>| match error.instance_path().to_string() {

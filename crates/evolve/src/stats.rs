@@ -1,4 +1,4 @@
-//! [`Stats`]: how the revisions of a skill did, for people to look at.
+//! [`Stats`]: statistics on the revisions of a skill, for display.
 
 use jiff::{Timestamp, tz::TimeZone};
 use library::{Library, LibraryError, Revision};
@@ -11,55 +11,55 @@ use crate::{
     runs::{Result as RunResult, Run, runs},
 };
 
-/// Days of the small chart.
+/// Number of days in the small chart.
 pub const DAYS: usize = 14;
 
-/// Revisions that are looked at.
+/// Largest number of revisions to examine.
 const REVISIONS: usize = 100_000;
 
-/// How the runs with one revision went.
+/// Statistics on the runs with one revision.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RevisionStats {
-    /// The revision.
+    /// Revision that the runs had.
     pub revision: Revision,
-    /// Its runs.
+    /// Counts of its runs.
     pub count: Count,
-    /// Runs that may still be going on.
+    /// Number of runs that may still be in progress.
     pub open: u32,
-    /// The middle one of the times that runs took, in milliseconds.
+    /// Median duration of its runs, in milliseconds.
     pub latency_ms: Option<u64>,
-    /// The middle one of the tokens read.
+    /// Median number of tokens read.
     pub tokens_in: Option<u64>,
-    /// The middle one of the tokens written.
+    /// Median number of tokens written.
     pub tokens_out: Option<u64>,
-    /// When a run with it was told of last.
+    /// Time of its latest run.
     pub last: Option<Timestamp>,
 }
 
 /// Successes and failures of one day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Day {
-    /// Successes.
+    /// Number of successful runs.
     pub successes: u32,
-    /// Failures.
+    /// Number of failed runs.
     pub failures: u32,
 }
 
-/// How all revisions of a skill did.
+/// Statistics on all revisions of a skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stats {
-    /// The skill.
+    /// Name of the skill.
     pub skill: SkillName,
-    /// The revisions with runs, the newest first.
+    /// Revisions with runs, newest first.
     pub revisions: Vec<RevisionStats>,
-    /// The days up to today, the oldest first.
+    /// Days up to today, oldest first.
     pub days: [Day; DAYS],
-    /// Lines of the log that cannot be read.
+    /// Number of unreadable lines of the log.
     pub unreadable: usize,
 }
 
 impl Count {
-    /// As a document: counts, the rate and its interval, and no run.
+    /// Returns the counts, the rate and its interval as JSON, without individual runs.
     #[must_use]
     pub fn document(&self) -> Value {
         let (known, (low, high)) = (self.known(), wilson(self.successes, self.known()));
@@ -72,20 +72,20 @@ impl Count {
 }
 
 impl RevisionStats {
-    /// Successes among the runs of which it is known how they went.
+    /// Returns the share of successes among the runs with a known result.
     #[must_use]
     pub fn rate(&self) -> Option<f64> {
         let known = self.count.known();
         (known > 0).then(|| f64::from(self.count.successes) / f64::from(known))
     }
 
-    /// Wilson's interval of 95 % around it: it holds for one look, and decides nothing.
+    /// Returns the 95 % Wilson interval of the rate. It is valid for a single inspection, and no decision uses it.
     #[must_use]
     pub fn interval(&self) -> (f64, f64) {
         wilson(self.count.successes, self.count.known())
     }
 
-    /// In one sentence.
+    /// Describes the statistics in one sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         let Count { runs, successes, failures, unknown } = self.count;
@@ -103,7 +103,7 @@ impl RevisionStats {
         }
     }
 
-    /// As a document.
+    /// Returns the statistics as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
         let (low, high) = self.interval();
@@ -118,7 +118,7 @@ impl RevisionStats {
 }
 
 impl Stats {
-    /// Those of a skill.
+    /// Computes the statistics of a skill.
     ///
     /// # Errors
     /// The library cannot be read.
@@ -150,7 +150,7 @@ impl Stats {
         Ok(stats)
     }
 
-    /// As a document.
+    /// Returns the statistics as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
         let revisions: Vec<Value> = self.revisions.iter().map(RevisionStats::document).collect();
@@ -174,7 +174,7 @@ fn of_runs(revision: Revision, runs: &[&Run<'_>]) -> RevisionStats {
     }
 }
 
-/// The middle one; of two the lower.
+/// Returns the median, which is the lower of the two middle values for an even count.
 fn median(numbers: impl Iterator<Item = u64>) -> Option<u64> {
     let mut numbers: Vec<u64> = numbers.collect();
     numbers.sort_unstable();

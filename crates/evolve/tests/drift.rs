@@ -1,4 +1,4 @@
-//! What is watched for after a promotion: a stable revision goes on, one that degrades later is told of.
+//! Tests of monitoring after a promotion: a stable revision raises no alarm, a degrading one does.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
@@ -7,9 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use library::{Outcome, OutcomeKind, RevisionId, TrialTerms};
 use testkit::Random;
 
-/// Courses that are looked at.
+/// Number of simulated courses.
 const COURSES: u64 = 120;
-/// Runs with the revision before, of which a tenth failed.
+/// Runs with the previous revision, a tenth of which failed.
 const BEFORE: usize = 60;
 
 fn id(digit: char) -> RevisionId {
@@ -30,7 +30,7 @@ fn time(run: usize) -> Timestamp {
     start + SignedDuration::from_mins(i64::try_from(run).unwrap())
 }
 
-/// The log of runs before and after; `rate` says how likely a run with the new revision succeeds.
+/// Returns the log of runs before and after. `rate` gives the success probability of each run with the new revision.
 fn log(runs: usize, seed: u64, rate: impl Fn(usize) -> f64) -> Vec<Outcome> {
     let mut random = Random::new(seed);
     let outcome = |run: usize, revision: RevisionId, succeeds: bool| Outcome {
@@ -56,7 +56,7 @@ fn log(runs: usize, seed: u64, rate: impl Fn(usize) -> f64) -> Vec<Outcome> {
     all
 }
 
-/// What is decided after so many runs with the new revision.
+/// Returns the decision after `runs` runs with the new revision.
 fn after(log: &[Outcome], runs: usize) -> Decision {
     decide(Case::Head(&terms()), &log[..BEFORE + runs], &standing(), time(BEFORE + runs))
 }
@@ -66,7 +66,7 @@ fn a_stable_revision_raises_nearly_nothing_in_six_hundred_runs() {
     for rate in [0.95, 0.9, 0.8] {
         let fired = (0..COURSES).filter(|seed| {
             let decision = after(&log(600, *seed, |_| rate), 600);
-            // One that is .8 where .9 stood before is worse, and to be rolled back; drift is another thing.
+            // A rate of .8 after .9 is worse and must be rolled back. Drift is a separate test.
             decision.drift.is_some_and(|drift| drift.e_value >= drift.threshold)
         });
         let fired = fired.count();

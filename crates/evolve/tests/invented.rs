@@ -1,4 +1,4 @@
-//! [`Inventor`]: trials of a revision that is worse, while an agent invents successes for it.
+//! [`Inventor`]: simulated trials of a worse revision, with an agent that fabricates successes for it.
 //!
 //! `cargo test -p skillhub-evolve --test invented -- --nocapture` prints the table of `docs/GATE.md`.
 
@@ -11,22 +11,22 @@ use testkit::Random;
 
 const COURSES: u64 = 60;
 const DAYS: i64 = 14;
-/// Runs a day of an honest agent.
+/// Runs per day of an honest agent.
 const HONEST: usize = 20;
-/// Rates of success before and with the revision on trial.
+/// Success rates before the trial and with the revision on trial.
 const RATES: (f64, f64) = (0.9, 0.5);
 
-/// What the agent that invents runs does.
+/// Strategy of the fabricating agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Inventor {
-    /// Nothing.
+    /// Fabricates nothing.
     Absent,
-    /// It reports runs in which it read nothing.
+    /// Reports runs in which it read nothing.
     Reports,
-    /// It reads the skill in each run, under one name, and reports that each run with the revision on trial went well
-    /// and each other one failed.
+    /// Reads the skill in each run, under one name. It reports a success for each run with the revision on trial, and a
+    /// failure for each other one.
     Reads,
-    /// It does so over the connection that made the revision.
+    /// Acts as in `Reads`, over the connection that created the revision.
     Author,
 }
 
@@ -54,7 +54,7 @@ fn time(day: i64, minute: usize) -> Timestamp {
     start + SignedDuration::from_hours(24 * day) + SignedDuration::from_mins(i64::try_from(minute).unwrap())
 }
 
-/// A run's lines: that it read the skill, where it did, and its end.
+/// Returns the log lines of a run: its reading of the skill, if any, and its end.
 fn lines(run: String, revision: RevisionId, at: Timestamp, succeeds: bool, actor: &str, reads: bool) -> Vec<Outcome> {
     let end = Outcome {
         v: 1,
@@ -77,7 +77,7 @@ fn lines(run: String, revision: RevisionId, at: Timestamp, succeeds: bool, actor
     if reads { vec![read, end] } else { vec![end] }
 }
 
-/// One day of both agents.
+/// Returns the log of one day of both agents.
 fn day(trial: &StoredTrial, day: i64, inventor: Inventor, invented: usize, random: &mut Random) -> Vec<Outcome> {
     let mut log = Vec::new();
     for run in 0..HONEST {
@@ -102,8 +102,8 @@ fn day(trial: &StoredTrial, day: i64, inventor: Inventor, invented: usize, rando
     log
 }
 
-/// How many trials of a hundred promote the worse revision; `trusted` makes each line one of a person, as if the rules
-/// were not there.
+/// Returns the percentage of trials that promote the worse revision. With `trusted`, every line is attributed to a
+/// person, which disables the rules.
 fn promoted(inventor: Inventor, invented: usize, trusted: bool) -> f64 {
     let promotes = |seed: &u64| {
         let (trial, mut random, mut log) = (trial(*seed), Random::new(*seed), Vec::new());

@@ -1,4 +1,4 @@
-//! Many processes that tell of outcomes at once: every one is there, once.
+//! Test of many processes that record outcomes concurrently. Each outcome must be stored exactly once.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by it")]
 
@@ -13,14 +13,14 @@ use library::{
 };
 use skill::{Bundle, File, Limits, SkillName, SkillPath};
 
-/// Set for the processes that write: the folder, and which of them one is.
+/// Environment variables of the writing processes: the folder, and the number of the process.
 const PLACE: &str = "EVOLVE_TEST_PLACE";
 const NUMBER: &str = "EVOLVE_TEST_NUMBER";
 
 const PROCESSES: usize = 16;
 const EVENTS: usize = 10_000;
 
-/// Outcomes that are written in one go.
+/// Number of outcomes written in one call.
 const AT_ONCE: usize = 500;
 
 fn open(place: &str) -> Library {
@@ -52,7 +52,7 @@ fn outcome(revision: &RevisionId, run: String) -> Outcome {
     }
 }
 
-/// What each of the processes does: outcomes of its own, and among them those that all others tell as well.
+/// Body of each process: it writes its own outcomes, and some that all other processes write as well.
 #[test]
 fn writer() {
     let (Ok(place), Ok(number)) = (std::env::var(PLACE), std::env::var(NUMBER)) else { return };

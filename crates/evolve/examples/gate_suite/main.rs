@@ -1,4 +1,5 @@
-//! [`main`]: prints how the gate and four others do on simulated courses, as tables for `docs/GATE.md`.
+//! [`main`]: prints the performance of the gate and four alternatives on simulated courses, as tables for
+//! `docs/GATE.md`.
 //!
 //! `cargo run -p skillhub-evolve --example gate_suite [COURSES [SEED]]`
 

@@ -1,4 +1,4 @@
-//! [`Follower`]: the lines of a text through all its versions.
+//! [`Follower`]: tracks the lines of a text through all its versions.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -8,55 +8,55 @@ use std::{
 
 use skill::{File, diff::shared_lines};
 
-/// Lines of all pairs of versions that are searched for the shortest difference. What comes after these is compared
-/// by the lines that stand once in both.
+/// Lines over all pairs of versions that are searched for the shortest difference. Later pairs are compared by the
+/// lines that occur exactly once in both.
 const SEARCHED_LINES: usize = 1_000_000;
-/// Lines of older versions of which it is held where they are from, should a rollback bring them back; one is then
-/// followed as any other change.
+/// Number of lines of older versions for which the source is remembered in case a rollback restores them. Beyond it, a
+/// rollback is treated as any other change.
 const KNOWN_LINES: usize = 4_000_000;
 
-/// A text at one point of its history.
+/// Text at one point of its history.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Version<'a> {
-    /// The text; `None` where there is no such file, or it is no text.
+    /// Text of the version. `None` if the file does not exist or is not text.
     pub text: Option<&'a str>,
-    /// Whether an older version was brought back.
+    /// True if this version restored an older one.
     pub is_rollback: bool,
-    /// The file as the release has it that came in here; `Some(None)` where that one has no such file.
+    /// File in the release that was merged here. `Some(None)` if the release does not have the file.
     pub release: Option<Option<&'a str>>,
 }
 
-/// Where a line is from.
+/// Source of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Source {
-    /// The place of the version, from 0.
+    /// Index of the version, from 0.
     pub version: usize,
-    /// Whether the release of that version has it.
+    /// True if the release merged in that version has the line.
     pub is_released: bool,
 }
 
-/// Follows the lines of a text from its oldest version on. It holds one version, and of those that a later one brings
-/// back where their lines are from.
+/// Tracks the lines of a text from its oldest version on. It stores one version, and the line sources of those that a
+/// later version restores.
 pub(super) struct Follower {
     text: String,
     sources: Vec<Source>,
     known: HashMap<u64, Option<Vec<Source>>>,
     next: usize,
-    /// Lines that may still be searched.
+    /// Remaining lines that may be searched.
     pub left: usize,
-    /// Lines that may still be known.
+    /// Remaining lines whose source may be remembered.
     pub left_known: usize,
 }
 
 impl Follower {
-    /// One that is to meet texts again, each named by its [`mark_of`].
+    /// Creates a follower that remembers the texts with these hashes ([`mark_of`]), since they will recur.
     pub fn with_returning(marks: impl IntoIterator<Item = u64>) -> Self {
         let known = marks.into_iter().map(|mark| (mark, None)).collect();
         let (text, sources) = (String::new(), Vec::new());
         Self { text, sources, known, next: 0, left: SEARCHED_LINES, left_known: KNOWN_LINES }
     }
 
-    /// Goes on to the next version.
+    /// Advances to the next version.
     pub fn follow(&mut self, version: &Version<'_>) {
         let place = self.next;
         self.next += 1;
@@ -80,19 +80,19 @@ impl Follower {
         }
     }
 
-    /// The last version, and where each of its lines is from.
+    /// Returns the last version and the source of each line.
     pub fn into_lines(self) -> (String, Vec<Source>) {
         (self.text, self.sources)
     }
 }
 
-/// What tells a text from others of one history.
+/// Hashes a text, to distinguish it from others of one history.
 pub(super) fn mark_of(bytes: &[u8]) -> u64 {
     static KEYS: LazyLock<RandomState> = LazyLock::new(RandomState::new);
     KEYS.hash_one(bytes)
 }
 
-/// Where the lines of a text are from that came after another one.
+/// Returns the sources of the lines of a text that follows another one.
 fn carried(
     (before, sources): (&str, &[Source]),
     now: &str,
@@ -114,7 +114,7 @@ fn carried(
     found
 }
 
-/// Of a hundred lines of the longer of two files, how many both have; a hundred for the same bytes.
+/// Returns the percentage of lines of the longer file that both have. 100 for identical bytes.
 pub(super) fn alike_percent(one: &File, other: &File) -> usize {
     if one.bytes == other.bytes {
         return 100;

@@ -1,4 +1,4 @@
-//! [`Follower`] against histories of which it is known who wrote what.
+//! Tests of [`Follower`] on histories with known sources.
 
 use super::lines::{Follower, Source, Version, mark_of};
 
@@ -13,7 +13,7 @@ fn follow(versions: &[Version<'_>]) -> Follower {
     follower
 }
 
-/// The version of each line, and whether its release has it.
+/// Returns the version of each line, and whether its release has it.
 fn sources(versions: &[Version<'_>]) -> Vec<(usize, bool)> {
     let (_, found) = follow(versions).into_lines();
     found.into_iter().map(|Source { version, is_released }| (version, is_released)).collect()
@@ -56,7 +56,7 @@ fn the_same_line_twice_is_followed_each_by_itself() {
 #[test]
 fn shuffled_versions_are_searched_up_to_a_bound() {
     let lines: Vec<String> = (0..4_000).map(|number| format!("{number}\n")).collect();
-    // 7 has no factor in common with their number.
+    // 7 is coprime to the number of lines.
     let shuffled = |by: usize| -> String { (0..lines.len()).map(|at| &*lines[at * by % lines.len()]).collect() };
     let texts: Vec<String> = (0..20).map(|power| shuffled(7_usize.pow(power % 5))).collect();
     let mut follower = Follower::with_returning([]);

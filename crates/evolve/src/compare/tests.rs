@@ -1,4 +1,4 @@
-//! That comparisons decide as their rules say, and how often they are wrong.
+//! Tests that comparisons follow their rules and keep their error rates.
 
 use testkit::Random;
 

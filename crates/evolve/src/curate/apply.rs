@@ -1,4 +1,4 @@
-//! [`apply`], [`archived`], [`restore`]: skills out of the catalogue and back, with everything kept.
+//! [`apply`], [`archived`], [`restore`]: removal of skills from the catalogue and their return, with all data kept.
 
 use std::collections::BTreeMap;
 
@@ -14,27 +14,27 @@ use thiserror::Error;
 
 use super::{Facts, Judgement, Kept, Plan, Step, judge};
 
-/// What is noted of a skill that was archived.
+/// Event action for an archived skill.
 const ARCHIVE: &str = "archive";
-/// What is noted of one that was brought back.
+/// Event action for a restored skill.
 const RESTORE: &str = "restore";
 
-/// Why nothing of a plan is done, or a skill is not brought back.
+/// Reason for which a plan is not applied or a skill is not restored.
 #[derive(Debug, Error)]
 pub enum CurateError {
-    /// There is no such plan.
+    /// The library has no such plan.
     #[error("there is no plan {0} for this library")]
     NoPlan(String),
-    /// No plan was made.
+    /// No plan has been made for the library.
     #[error("no plan was made for this library")]
     NoPlans,
-    /// Agents may change nothing by themselves.
+    /// The policy does not allow agents to archive skills.
     #[error("the policy {0} lets no agent archive skills by itself")]
     Denied(&'static str),
-    /// Nothing is archived under that name or id.
+    /// No archived skill has that name or id.
     #[error("{0:?} names no skill that is archived here")]
     NotArchived(String),
-    /// The library.
+    /// The library cannot be read or written.
     #[error(transparent)]
     Library(#[from] LibraryError),
 }
@@ -54,30 +54,30 @@ impl Fails for CurateError {
     }
 }
 
-/// What became of a step of a plan.
+/// Result of one step of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AppliedSkill {
-    /// The skill.
+    /// Name of the skill.
     pub skill: String,
-    /// `archived`, `refused`, or `dry_run` where it would be archived.
+    /// One of `archived`, `refused`, or `dry_run` if it would be archived.
     pub status: &'static str,
-    /// Why it was archived or refused.
+    /// Reason for archiving or refusing.
     pub why: String,
 }
 
-/// What became of a plan.
+/// Result of applying a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Applied {
-    /// The plan.
+    /// Id of the plan.
     pub plan: String,
-    /// Its steps.
+    /// Results of its steps, in order.
     pub skills: Vec<AppliedSkill>,
 }
 
-/// Does what a plan says, step by step, each only if it would be decided the same way now from `facts`.
+/// Applies a plan step by step. A step is executed only if the current `facts` lead to the same decision.
 ///
 /// # Errors
-/// [`CurateError::Denied`] for agents where the policy holds all that they change; the library cannot be written.
+/// [`CurateError::Denied`] for agents if the policy holds all their changes. Also if the library cannot be written.
 pub fn apply(
     library: &Library,
     plan: &Plan,
@@ -123,7 +123,7 @@ fn archive(
     let stamp = Stamp { reason: Some(format!("{} (plan {})", step.reason, plan.id)), ..stamp.clone() };
     let mut is_done = false;
     library.set_state(&name, &stamp, ARCHIVE, |state| {
-        // Whoever pinned it since, or took it out of sight, is not overruled.
+        // A pin or a disabling since then takes precedence.
         is_done = !state.pinned && state.enabled;
         if is_done {
             state.set_enabled(false, &stamp.actor);
@@ -139,7 +139,7 @@ fn archive(
     }
 }
 
-/// The skill of a step, if the same would be decided about it now; else what has changed.
+/// Returns the skill of a step if the current decision would be the same. Otherwise returns the change as an error.
 fn still_stale(step: &Step, plan: &Plan, facts: &Facts, now: Timestamp) -> Result<SkillName, String> {
     let skill = facts.skills.iter().find(|skill| skill.name.as_str() == step.skill);
     let skill = skill.ok_or_else(|| "there is no such skill any more".to_owned())?;
@@ -159,22 +159,22 @@ fn note_refused(library: &Library, step: &Step, stamp: &Stamp, code: &str, why: 
     library.record(&Event::refused(stamp, &step.skill, ARCHIVE, code, why))
 }
 
-/// A skill that is out of the catalogue because the curator took it out.
+/// Skill that the curator removed from the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Archived {
-    /// What `restore` takes as well as the name.
+    /// Id that `restore` accepts in place of the name.
     pub id: String,
-    /// The skill.
+    /// Name of the skill.
     pub name: String,
-    /// When, RFC 3339 in UTC.
+    /// Time of archiving, RFC 3339 in UTC.
     pub time: String,
-    /// By whom.
+    /// Actor that archived it.
     pub actor: String,
-    /// Why.
+    /// Reason for archiving it, if recorded.
     pub reason: Option<String>,
 }
 
-/// The skills that are archived, the newest first.
+/// Returns the archived skills, newest first.
 ///
 /// # Errors
 /// The library cannot be read.
@@ -211,7 +211,7 @@ fn id(event: &Event) -> String {
     Digest::of_bytes(text.as_bytes()).hex().get(..8).unwrap_or_default().to_owned()
 }
 
-/// Brings archived skills back, by name or id: all, or none where one is not archived.
+/// Restores archived skills by name or id. If one of them is not archived, none is restored.
 ///
 /// # Errors
 /// [`CurateError::NotArchived`], or the library cannot be written.

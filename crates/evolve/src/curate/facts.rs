@@ -1,4 +1,4 @@
-//! [`Facts`]: all that the curator knows of a library, read once.
+//! [`Facts`]: all inputs of the curator from a library, read once.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -14,112 +14,112 @@ use skill::{
 
 use super::{Record, near};
 
-/// Which skills others need, by the name of the needed one; with who needs it.
+/// Skills that others need. Maps the needed name to the names that need it.
 pub type References = BTreeMap<String, Vec<String>>;
 
-/// What stands on one line of a skill and leads nowhere.
+/// Broken reference on a line of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeadLink {
-    /// The line of SKILL.md, from 1.
+    /// Line of SKILL.md, from 1.
     pub line: Option<usize>,
-    /// What is said of it.
+    /// Description of the broken reference.
     pub message: String,
 }
 
-/// What a skill was when it came, or came anew from its release.
+/// State of a skill when it was created, or last replaced by a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Base {
-    /// When.
+    /// Time of that state.
     pub time: Timestamp,
-    /// How many revisions came since.
+    /// Number of revisions since then.
     pub edits: usize,
-    /// Bytes of its SKILL.md.
+    /// Size of its SKILL.md in bytes.
     pub bytes: usize,
-    /// The tools of its `allowed-tools`.
+    /// Tools of its `allowed-tools`.
     pub tools: Option<Vec<String>>,
-    /// The release that it was, if it was one.
+    /// Release that it came from, if any.
     pub release: Option<String>,
 }
 
-/// How a skill's folder departs from its history.
+/// Deviation of a skill's folder from its history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// Changed by hand, and no revision has that.
+    /// The folder has an edit that no revision records.
     Unrecorded,
-    /// Changed by hand, or damaged, in a way that agents do not see: why.
+    /// The folder has an edit or damage that is hidden from agents, with the reason.
     Blocked(String),
-    /// There is no folder.
+    /// The folder does not exist.
     Missing,
 }
 
-/// What a skill's files say.
+/// Facts extracted from a skill's files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Spoken {
-    /// Bytes of SKILL.md.
+    /// Size of SKILL.md in bytes.
     pub bytes: usize,
-    /// The stretches of words in its instructions.
+    /// Hashed word sequences of its instructions.
     pub stretches: Vec<u64>,
-    /// Skills that its instructions name.
+    /// Possible names of other skills in its instructions.
     pub names: Vec<String>,
     /// Skills that it requires.
     pub requires: Vec<String>,
-    /// What it refers to and does not have.
+    /// References to files that it does not have.
     pub dead_links: Vec<DeadLink>,
 }
 
-/// What is known of one skill.
+/// Facts about one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillFacts {
-    /// The skill.
+    /// Name of the skill.
     pub name: SkillName,
-    /// Its head.
+    /// Current head.
     pub revision: RevisionId,
-    /// The head's number.
+    /// Number of the head.
     pub number: u64,
-    /// What it says that it does.
+    /// Description from the frontmatter.
     pub description: String,
-    /// The tools of its `allowed-tools`.
+    /// Tools of its `allowed-tools`.
     pub tools: Option<Vec<String>>,
-    /// Whether agents see it.
+    /// True if agents see it.
     pub enabled: bool,
-    /// Whether it is pinned.
+    /// True if it is pinned.
     pub pinned: bool,
-    /// In how many agents' folders it stands.
+    /// Number of agents' folders that contain it.
     pub placed: usize,
-    /// How its folder departs from its history.
+    /// Deviation of its folder from its history.
     pub fault: Option<Fault>,
-    /// Who needs it.
+    /// Names of the skills and files that need it.
     pub needed_by: Vec<String>,
-    /// When it was changed last.
+    /// Time of the last change.
     pub changed: Timestamp,
-    /// The last use that is recorded.
+    /// Latest recorded use, if any.
     pub used: Option<Timestamp>,
-    /// What it was when it came; `None` where it is that still, or the log does not say.
+    /// Original state. `None` if it has not changed, or the log does not contain it.
     pub base: Option<Base>,
-    /// What its files say.
+    /// Facts extracted from its files.
     pub spoken: Spoken,
 }
 
-/// All that the curator knows of a library.
+/// All inputs of the curator from a library.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// The skills with a history, sorted by name.
+    /// Skills with a history, sorted by name.
     pub skills: Vec<SkillFacts>,
-    /// What is recorded of their uses.
+    /// Extent of the recorded uses.
     pub record: Record,
 }
 
-/// What the log says of a skill since it came.
+/// Log of a skill since its creation.
 #[derive(Default)]
 struct Past<'a> {
-    /// When it came, and what it was then.
+    /// Time and revision of its creation or replacement.
     base: Option<(Timestamp, &'a RevisionId)>,
-    /// How many revisions came since.
+    /// Number of revisions since then.
     edits: usize,
     changed: Option<Timestamp>,
 }
 
-/// Reads what there is to know. `needed` says which skills others need, besides what their files say.
+/// Gathers the facts about a library. `needed` lists references to skills in addition to those in the skills' files.
 ///
 /// # Errors
 /// The library cannot be read.
@@ -164,7 +164,7 @@ pub fn gather(library: &Library, needed: &References) -> Result<Facts, LibraryEr
     Ok(Facts { skills, record })
 }
 
-/// What the log says of each skill since it came. A skill that was gone and came back came anew.
+/// Summarises the log of each skill since its creation. A skill that was deleted and created again starts anew.
 fn pasts(events: &[Event]) -> HashMap<&str, Past<'_>> {
     let mut pasts: HashMap<&str, Past<'_>> = HashMap::new();
     for event in events.iter().filter(|event| event.status == EventStatus::Applied) {
@@ -208,8 +208,8 @@ fn fault(standing: Standing) -> Option<Fault> {
     }
 }
 
-/// What is recorded of uses, and the last of each skill. To be found by a search is no use of a skill, but shows
-/// that uses are recorded.
+/// Returns the extent of the recorded uses, and the latest use of each skill. A search hit is not a use of the skill,
+/// but it proves that uses are recorded.
 fn uses(library: &Library) -> Result<(Record, HashMap<String, Timestamp>), LibraryError> {
     let (mut record, mut last) = (Record::default(), HashMap::new());
     for found in library.uses()? {
@@ -223,7 +223,7 @@ fn uses(library: &Library) -> Result<(Record, HashMap<String, Timestamp>), Libra
     Ok((record, last))
 }
 
-/// Adds what is recorded of how runs with a skill went: each is a use.
+/// Adds the recorded outcomes of a skill's runs, each of which is a use.
 fn add_outcomes(
     library: &Library,
     name: &SkillName,
@@ -251,8 +251,8 @@ fn spoken(name: &SkillName, files: &Bundle, limits: &Limits) -> Spoken {
     Spoken { bytes: text.len(), stretches: near::stretches(body), names: named(body), requires, dead_links }
 }
 
-/// What may be the names of other skills in a text: whole words in backticks, and folders beside the skill's own
-/// that a link leads to.
+/// Extracts possible names of other skills from a text: single words in backticks, and sibling folders that a link
+/// targets.
 fn named(body: &str) -> Vec<String> {
     let code = body.split('`').skip(1).step_by(2);
     let links = body.split("](../").skip(1).filter_map(|rest| rest.split(['/', ')']).next());
@@ -263,7 +263,7 @@ fn named(body: &str) -> Vec<String> {
     names
 }
 
-/// Adds who names or requires whom.
+/// Adds references between skills, by name or requirement.
 fn add_mentions(skills: &mut [SkillFacts]) {
     let places: HashMap<String, usize> =
         skills.iter().enumerate().map(|(place, skill)| (skill.name.to_string(), place)).collect();

@@ -1,31 +1,31 @@
-//! [`near_duplicates`] and [`alike`]: which skills say nearly the same, in their instructions or of themselves.
+//! [`near_duplicates`] and [`alike`]: detection of skills with similar instructions or descriptions.
 //!
-//! Instructions are compared by the stretches of five words in them. Two sets of which at least seven tenths are
-//! common must share one of the rarest three tenths of each, so only skills that do are compared, and none is
-//! missed. Copies are all that this finds; that two skills are for the same thing their names and descriptions
-//! tell, which are ranked by the words that few others have.
+//! Instructions are compared by their sequences of five words. Two sets that share at least seven tenths must have in
+//! common one of the rarest three tenths of each. It therefore suffices to compare skills that do, without missing a
+//! pair. This finds only copies. Skills with the same purpose are found by their names and descriptions, ranked by rare
+//! words.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
     hash::{BuildHasherDefault, Hasher},
 };
 
-/// Words of a stretch.
+/// Words per sequence.
 const STRETCH: usize = 5;
-/// Words of a text that are looked at.
+/// Words of a text to examine.
 const WORDS: usize = 50_000;
-/// Stretches that a text must have, so that what is common says something.
+/// Fewest sequences for which an overlap is meaningful.
 const FEWEST: usize = 12;
-/// Of a hundred stretches of both, how many must be common.
+/// Lowest overlap, in percent of all sequences of both, for a near duplicate.
 pub const NEAR_PERCENT: usize = 70;
-/// How alike names and descriptions must be to be told, of a hundred.
+/// Lowest similarity of names and descriptions to report, in percent.
 pub const ALIKE_PERCENT: u32 = 60;
-/// Steps that comparing may take.
+/// Budget of comparison steps.
 const STEPS: usize = 400_000_000;
-/// Skills with one word that are compared because of it.
+/// Largest number of skills to compare because of one common word.
 const SHARERS: usize = 60;
 
-/// Hashes are spread already.
+/// Identity hasher, since the keys are already well distributed.
 #[derive(Default)]
 struct AsItIs(u64);
 
@@ -48,7 +48,7 @@ fn mixed(number: u64) -> u64 {
     number ^ (number >> 29)
 }
 
-/// The words of a text in lower case: letters and digits, whatever stands between them.
+/// Yields the words of a text in lower case: runs of letters and digits.
 fn words(text: &str) -> impl Iterator<Item = String> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase)
 }
@@ -57,7 +57,7 @@ fn hash(word: &str) -> u64 {
     word.bytes().fold(0xCBF2_9CE4_8422_2325, |sum, byte| mixed(sum ^ u64::from(byte)))
 }
 
-/// The stretches of words in a text, each as one number, sorted and each once.
+/// Returns the hashes of a text's word sequences, sorted and without duplicates.
 #[must_use]
 pub fn stretches(text: &str) -> Vec<u64> {
     let mut hashes = Vec::new();
@@ -72,17 +72,16 @@ pub fn stretches(text: &str) -> Vec<u64> {
     found
 }
 
-/// Texts that are nearly the same.
+/// Group of nearly identical texts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Near {
-    /// Their places, lowest first.
+    /// Indices of the texts, lowest first.
     pub places: Vec<usize>,
-    /// What the two of them that are least alike among those compared have in common, of a hundred.
+    /// Overlap of the least similar pair among those compared, in percent.
     pub percent: usize,
 }
 
-/// The groups of texts of which each is nearly the same as another one, by their [`stretches`]; and whether all
-/// were compared.
+/// Groups nearly identical texts by their [`stretches`]. Returns the groups, and whether all texts were compared.
 #[must_use]
 pub fn near_duplicates(sets: &[&[u64]]) -> (Vec<Near>, bool) {
     let mut same: HashMap<&[u64], Vec<usize>> = HashMap::new();
@@ -99,7 +98,7 @@ pub fn near_duplicates(sets: &[&[u64]]) -> (Vec<Near>, bool) {
     (groups.of_several(), is_whole)
 }
 
-/// The pairs of different sets that are nearly the same; `firsts` are their places, small sets first.
+/// Returns the pairs of different, nearly identical sets. `firsts` are their indices, small sets first.
 fn pairs(sets: &[&[u64]], firsts: &[usize]) -> (Vec<(usize, usize, usize)>, bool) {
     let set = |place: usize| sets.get(place).copied().unwrap_or_default();
     let mut counts: Counts<u32> = Counts::default();
@@ -131,7 +130,7 @@ fn pairs(sets: &[&[u64]], firsts: &[usize]) -> (Vec<(usize, usize, usize)>, bool
     (pairs, true)
 }
 
-/// Of a hundred numbers of both sets, how many are in both.
+/// Returns the size of the intersection in percent of the union of two sorted sets.
 fn common_percent(one: &[u64], other: &[u64]) -> usize {
     let (mut i, mut j, mut common) = (0, 0, 0);
     while let (Some(a), Some(b)) = (one.get(i), other.get(j)) {
@@ -141,7 +140,7 @@ fn common_percent(one: &[u64], other: &[u64]) -> usize {
     common * 100 / (one.len() + other.len() - common).max(1)
 }
 
-/// Which places belong together.
+/// Disjoint sets of indices (union-find).
 struct Groups {
     parent: Vec<usize>,
     percent: BTreeMap<usize, usize>,
@@ -182,11 +181,11 @@ impl Groups {
     }
 }
 
-/// Two texts that are alike, by their places, and how much of a hundred.
+/// Pair of similar texts, as two indices and the similarity in percent.
 pub type Alike = (usize, usize, u32);
 
-/// The pairs of short texts, such as names with descriptions, that share the most of what they say; the most
-/// alike first. A word counts the more the fewer texts have it.
+/// Returns the pairs of short texts, such as names with descriptions, that share the most content, best first. The
+/// rarer a word, the more it counts.
 #[must_use]
 pub fn alike(texts: &[&str], most: usize) -> Vec<Alike> {
     let mut numbers: HashMap<String, usize> = HashMap::new();
@@ -235,7 +234,7 @@ pub fn alike(texts: &[&str], most: usize) -> Vec<Alike> {
     found
 }
 
-/// The groups of texts that say the same in the same words.
+/// Groups texts with the same words in the same order.
 #[must_use]
 pub fn equal(texts: &[&str]) -> Vec<Vec<usize>> {
     let mut groups: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
@@ -256,7 +255,7 @@ mod tests {
         (from..to).map(|word| format!("word{word} ")).collect()
     }
 
-    /// Every pair, compared in full.
+    /// Compares every pair in full, as an oracle.
     fn all_pairs(sets: &[&[u64]]) -> Vec<(usize, usize)> {
         let pairs = (0..sets.len()).flat_map(|one| (one + 1..sets.len()).map(move |other| (one, other)));
         pairs

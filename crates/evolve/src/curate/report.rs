@@ -1,4 +1,4 @@
-//! [`Report`]: what people may want to look at: copies, growth, drift, and what all descriptions cost.
+//! [`Report`]: findings of the curator for people: copies, growth, drift, and the cost of all descriptions.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -8,72 +8,72 @@ use super::{
     near::{self, Near},
 };
 
-/// Bytes that count as one token.
+/// Estimated bytes per token.
 const BYTES_PER_TOKEN: usize = 4;
-/// Pairs that are told.
+/// Largest number of pairs to report.
 const PAIRS: usize = 50;
-/// Grown skills that are told.
+/// Largest number of grown skills to report.
 const GROWN: usize = 20;
-/// Tokens that a skill must have grown by to be told.
+/// Smallest growth to report, in tokens.
 const GROWTH_TOKENS: usize = 100;
-/// The shortest time over which growth is worked out, in days.
+/// Shortest period for growth rates, in days.
 const SHORTEST_DAYS: f64 = 1.0;
-/// Days of a month.
+/// Days in a month, for growth rates.
 const MONTH_DAYS: f64 = 30.0;
 
-/// Skills whose instructions are nearly the same.
+/// Skills with nearly identical instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Duplicates {
-    /// The skills.
+    /// Names of the skills.
     pub skills: Vec<String>,
-    /// What those of them that are least alike have in common, of a hundred stretches of five words.
+    /// Overlap of the least similar pair, in percent of the sequences of five words.
     pub percent: usize,
 }
 
-/// Two skills that say nearly the same of themselves.
+/// Two skills with similar names and descriptions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pair {
-    /// The two.
+    /// Names of the two skills.
     pub skills: [String; 2],
-    /// How alike, of a hundred.
+    /// Similarity in percent.
     pub percent: u32,
 }
 
-/// A skill that has grown since it came.
+/// Skill that has grown since its creation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grown {
-    /// The skill.
+    /// Name of the skill.
     pub skill: String,
-    /// Tokens of its SKILL.md when it came.
+    /// Original size of its SKILL.md, in tokens.
     pub from_tokens: usize,
-    /// Its tokens now.
+    /// Current size in tokens.
     pub tokens: usize,
-    /// How many edits it had.
+    /// Number of edits since then.
     pub edits: usize,
-    /// Tokens for each edit, rounded.
+    /// Tokens per edit, rounded.
     pub per_edit: i64,
-    /// Tokens for each month, rounded.
+    /// Tokens per month, rounded.
     pub per_month: i64,
 }
 
-/// What departs from what it was or says.
+/// Deviation of a skill from its original state or its description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DriftKind {
-    /// It refers to a file that it does not have.
+    /// It refers to a file that does not exist.
     DeadLink,
-    /// It allows itself tools that it did not when it came.
+    /// It allows tools that it did not allow originally.
     WidenedTools,
-    /// Its folder was changed by hand, and no revision has that.
+    /// Its folder has an edit that no revision records.
     UnrecordedEdit,
-    /// Its folder was changed by hand in a way that agents do not see.
+    /// Its folder has an edit that is hidden from agents.
     BlockedEdit,
-    /// Its folder is gone.
+    /// Its folder does not exist.
     MissingFolder,
 }
 
 impl DriftKind {
-    /// The kind's word.
+    /// Returns the name of the kind in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -86,41 +86,41 @@ impl DriftKind {
     }
 }
 
-/// One such thing.
+/// Drift of one skill, of one kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drift {
-    /// The skill.
+    /// Name of the skill.
     pub skill: String,
-    /// What it is.
+    /// Kind of drift.
     pub kind: DriftKind,
-    /// In which line of SKILL.md.
+    /// Line of SKILL.md, if known.
     pub line: Option<usize>,
-    /// What is to be said of it.
+    /// Description for people.
     pub message: String,
 }
 
-/// What people may want to look at.
+/// Findings for people to look at.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// Tokens of the names and descriptions that agents are shown, by an estimate of four bytes each.
+    /// Tokens of the names and descriptions shown to agents, estimated at four bytes each.
     pub description_tokens: usize,
     /// Tokens of all instructions.
     pub instruction_tokens: usize,
-    /// Skills with nearly the same instructions.
+    /// Groups of skills with nearly identical instructions.
     pub duplicates: Vec<Duplicates>,
-    /// Whether all instructions were compared.
+    /// True if all instructions were compared.
     pub compared_all: bool,
-    /// Skills with the same description in the same words.
+    /// Groups of skills with identical descriptions.
     pub collisions: Vec<Vec<String>>,
-    /// Skills that say nearly the same of themselves, the most alike first.
+    /// Pairs of skills with similar names and descriptions, most similar first.
     pub alike: Vec<Pair>,
-    /// Skills that have grown, the fastest first.
+    /// Skills that have grown, fastest first.
     pub growth: Vec<Grown>,
-    /// What departs from what it was or says.
+    /// Deviations of skills from their original state or their description.
     pub drift: Vec<Drift>,
 }
 
-/// The report of what was gathered; skills that agents do not see are left out.
+/// Builds the report from gathered facts. Skills hidden from agents are excluded.
 pub(super) fn report(facts: &Facts, now: Timestamp) -> Report {
     let skills: Vec<&SkillFacts> = facts.skills.iter().filter(|skill| skill.enabled).collect();
     let name = |place: usize| skills.get(place).map(|skill| skill.name.to_string()).unwrap_or_default();
@@ -182,7 +182,7 @@ fn drift(skill: &SkillFacts) -> Vec<Drift> {
     found
 }
 
-/// The tools that a skill allows itself now and did not when it came. Without the field all are allowed.
+/// Describes the tools that a skill allows now but did not allow originally. Without the field, every tool is allowed.
 fn widened(skill: &SkillFacts) -> Option<String> {
     let base = skill.base.as_ref()?;
     let before = base.tools.as_ref()?;

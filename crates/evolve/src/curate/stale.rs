@@ -1,29 +1,29 @@
-//! [`judge`]: whether a skill is stale, from what is known of it alone.
+//! [`judge`]: the decision that a skill is stale, from the facts about it alone.
 
 use jiff::{SignedDuration, Timestamp};
 use skill_manage::documents;
 
 use super::{Fault, Record, SkillFacts, Step, Terms};
 
-/// What is decided about one skill.
+/// Decision about one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
-    /// Nobody used or changed it for long.
+    /// The skill has not been used or changed for a long time.
     Stale(Box<Step>),
-    /// It stays.
+    /// The skill stays, for this reason.
     Kept(Kept),
 }
 
-/// Why a skill stays.
+/// Reason for which a skill stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kept {
-    /// It was used or changed lately.
+    /// It was used or changed recently.
     InUse,
-    /// Agents do not see it anyway.
+    /// It is already hidden from agents.
     OutOfSight,
-    /// Too little is recorded to say anything.
+    /// The record of uses is insufficient.
     Silence,
-    /// It would be stale: why it stays all the same.
+    /// It is unused, but exempt for the given reason.
     Exempt(String),
 }
 
@@ -35,7 +35,7 @@ fn day(time: Timestamp) -> String {
     documents::time(time).get(..10).unwrap_or_default().to_owned()
 }
 
-/// Why nothing can be called stale, where too little is recorded.
+/// Returns the reason for which no skill can be called stale, if the record of uses is insufficient.
 pub(super) fn silence(record: &Record, terms: Terms, now: Timestamp) -> Option<String> {
     let (Some(since), Some(until)) = (record.since, record.until) else {
         return Some("no use of any skill is recorded here, so that none can be told to be unused".to_owned());
@@ -53,7 +53,7 @@ pub(super) fn silence(record: &Record, terms: Terms, now: Timestamp) -> Option<S
     None
 }
 
-/// Decides about one skill.
+/// Decides if one skill is stale.
 #[must_use]
 pub fn judge(skill: &SkillFacts, record: &Record, terms: Terms, now: Timestamp) -> Judgement {
     if !skill.enabled {
@@ -83,7 +83,7 @@ pub fn judge(skill: &SkillFacts, record: &Record, terms: Terms, now: Timestamp) 
     }))
 }
 
-/// Why a skill stays that nobody used.
+/// Returns the reason for which an unused skill is exempt.
 fn exempt(skill: &SkillFacts) -> Option<String> {
     if skill.pinned {
         return Some("it is pinned".to_owned());

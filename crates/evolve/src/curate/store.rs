@@ -1,7 +1,7 @@
-//! [`keep`], [`stored`]: plans as they wait to be applied.
+//! [`keep`], [`stored`]: storage of plans until they are applied.
 //!
-//! `curate/<id>.json` in the library's folder of the home. A plan is data: nothing is done because it stands in
-//! one, only what would be decided again now.
+//! Plans are stored as `curate/<id>.json` in the library's folder of the home. A stored plan has no authority: a step
+//! is executed only if the current decision would be the same.
 
 use std::io;
 
@@ -10,9 +10,9 @@ use library::{Durability, Library, LibraryError, open_dir, read_bounded, write_a
 use super::{FORMAT, Plan};
 
 const FOLDER: &str = "curate";
-/// Plans that are kept.
+/// Number of plans to keep.
 const PLANS: usize = 20;
-/// Bytes of a plan.
+/// Largest size of a plan in bytes.
 const PLAN_BYTES: u64 = 32 << 20;
 
 fn place(library: &Library) -> std::path::PathBuf {
@@ -24,10 +24,10 @@ fn io_at(library: &Library) -> impl Fn(io::Error) -> LibraryError {
     move |source| LibraryError::Io { path: path.clone(), source }
 }
 
-/// Keeps a plan, and drops the oldest ones.
+/// Stores a plan and removes the oldest ones.
 ///
 /// # Errors
-/// The system refused.
+/// The system refused to read or write a file.
 pub fn keep(library: &Library, plan: &Plan) -> Result<(), LibraryError> {
     let io = io_at(library);
     let dir = library::ensure_dir(&place(library))?;
@@ -39,25 +39,25 @@ pub fn keep(library: &Library, plan: &Plan) -> Result<(), LibraryError> {
     plans.iter().take(old).try_for_each(|plan| dir.remove_file(format!("{}.json", plan.id))).map_err(io)
 }
 
-/// The plan of an id, or of its first digits.
+/// Returns the plan with an id, or with a unique prefix of at least four digits.
 ///
 /// # Errors
-/// The system refused.
+/// The system refused to read a file.
 pub fn stored(library: &Library, id: &str) -> Result<Option<Plan>, LibraryError> {
     let mut found = all(library)?.into_iter().filter(|plan| id.len() >= 4 && plan.id.starts_with(id));
     let first = found.next();
     Ok(first.filter(|_| found.next().is_none()))
 }
 
-/// The plan that was made last.
+/// Returns the newest plan.
 ///
 /// # Errors
-/// The system refused.
+/// The system refused to read a file.
 pub fn latest(library: &Library) -> Result<Option<Plan>, LibraryError> {
     Ok(all(library)?.into_iter().max_by_key(|plan| plan.time))
 }
 
-/// All plans that are kept. What is none is passed over.
+/// Returns all stored plans. Files that are not plans are skipped.
 fn all(library: &Library) -> Result<Vec<Plan>, LibraryError> {
     let io = io_at(library);
     let Some(dir) = open_dir(&place(library))? else { return Ok(Vec::new()) };

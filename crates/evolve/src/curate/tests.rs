@@ -1,4 +1,4 @@
-//! The curator's decisions, as functions of what is known and the moment.
+//! Tests of the curator's decisions, as functions of the facts and the time.
 
 use jiff::{SignedDuration, Timestamp};
 use library::RevisionId;
@@ -14,7 +14,7 @@ fn days_ago(days: i64) -> Timestamp {
     now().checked_sub(SignedDuration::from_hours(24 * days)).unwrap()
 }
 
-/// A skill that came 200 days ago and that nobody used since.
+/// Returns a skill created 200 days ago and never used.
 fn unused(name: &str) -> SkillFacts {
     SkillFacts {
         name: SkillName::parse(name).unwrap(),

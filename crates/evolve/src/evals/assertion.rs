@@ -1,82 +1,82 @@
-//! [`Assertion`]: what has to hold after a case was tried.
+//! [`Assertion`]: a condition on the result of a case.
 
 use serde_json::{Value, json};
 use skill::SkillPath;
 
-/// One thing that has to hold.
+/// One condition on the result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assertion {
-    /// In words.
+    /// Condition in words.
     pub text: String,
-    /// How it is decided.
+    /// Method by which it is decided.
     pub check: Check,
 }
 
-/// How an assertion is decided.
+/// Method by which an assertion is decided.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Check {
-    /// By a person or a judge, who read the text.
+    /// By a person or a judge that reads the text.
     Judged,
-    /// The runner's exit code is this one.
+    /// By the runner's exit code, which must be this one.
     ExitCode(i32),
-    /// The file is there, or is not.
+    /// By the existence of a file.
     File {
-        /// Which, in the folder in which the case was tried.
+        /// Path in the working folder of the case.
         path: SkillPath,
-        /// Whether it has to be there.
+        /// True if the file must exist, false if it must not.
         there: bool,
     },
-    /// A regular expression matches somewhere, or nowhere.
+    /// By a regular expression.
     Regex {
-        /// The expression.
+        /// Regular expression to search for.
         pattern: String,
-        /// In what.
+        /// Text to search in.
         target: Target,
-        /// Whether it has to match.
+        /// True if it must match, false if it must not.
         matches: bool,
     },
-    /// A value inside a JSON document is this one, or is there at all.
+    /// By a value inside a JSON document.
     JsonPath {
-        /// In what.
+        /// Document to search in.
         target: Target,
-        /// Where: `$.items[0].name`, or `/items/0/name`.
+        /// Path of the value: `$.items[0].name`, or `/items/0/name`.
         at: String,
-        /// The value; `None` when it only has to be there.
+        /// Expected value. `None` if it only has to exist.
         equals: Option<Value>,
     },
-    /// A JSON document fits a JSON Schema.
+    /// By validation of a JSON document against a JSON Schema.
     JsonSchema {
-        /// What.
+        /// Document to validate.
         target: Target,
-        /// The schema.
+        /// JSON Schema of the document.
         schema: Value,
     },
-    /// A script of the evals ends well.
+    /// By a script of the evals, which must succeed.
     Script(SkillPath),
-    /// There are that many bytes.
+    /// By a size in bytes.
     Size {
-        /// Of what.
+        /// Output or file to measure.
         target: Target,
-        /// At least.
+        /// Smallest size allowed.
         at_least: u64,
-        /// At most.
+        /// Largest size allowed, if limited.
         at_most: Option<u64>,
     },
 }
 
-/// What a check looks at.
+/// Output or file that a check examines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Target {
-    /// What the runner printed.
+    /// Standard output of the runner.
     Stdout,
-    /// What it printed as errors.
+    /// Standard error of the runner.
     Stderr,
-    /// A file in the folder in which the case was tried.
+    /// File in the working folder of the case.
     File(SkillPath),
 }
 
 impl Target {
-    /// In words.
+    /// Returns the target in words.
     #[must_use]
     pub fn words(&self) -> &str {
         match self {
@@ -86,7 +86,7 @@ impl Target {
         }
     }
 
-    /// The fields of a check, and where it looks.
+    /// Adds the target to the JSON fields of a check.
     fn with(&self, mut fields: Value) -> Value {
         match self {
             Self::Stdout => {}
@@ -98,7 +98,7 @@ impl Target {
 }
 
 impl Check {
-    /// Its name in `evals.json`.
+    /// Returns its name in `evals.json`.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -115,7 +115,7 @@ impl Check {
         }
     }
 
-    /// What it says, for an assertion that has no words of its own.
+    /// Describes the check, for an assertion without its own text.
     #[must_use]
     pub fn words(&self) -> String {
         match self {
@@ -142,8 +142,8 @@ impl Check {
 }
 
 impl Assertion {
-    /// The check as `evals.json` spells it, with its words; `None` for what no machine decides by itself: sentences, and
-    /// scripts, which are files of the evals.
+    /// Returns the check as in `evals.json`, with its text. `None` for checks that need a person, a judge or a script
+    /// of the evals.
     #[must_use]
     pub fn document(&self) -> Option<Value> {
         let mut fields = match &self.check {

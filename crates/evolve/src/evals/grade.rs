@@ -1,4 +1,4 @@
-//! [`grade()`]: one run of a case, held to what the case asserts.
+//! [`grade()`]: the evaluation of one run against the assertions of its case.
 
 use regex::bytes::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
@@ -7,23 +7,23 @@ use skill::SkillPath;
 
 use super::{Assertion, Case, Check, EvalLimits, Target, json_path};
 
-/// Memory that a compiled expression of a skill may take, in bytes.
+/// Largest memory of a compiled regular expression, in bytes.
 const PATTERN_MEMORY_BYTES: usize = 4 << 20;
 
-/// How a process came to its end.
+/// Way in which a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
-    /// By itself.
+    /// The process exited, or was ended by a signal.
     Exited,
-    /// It took too long and was killed.
+    /// The process exceeded the time limit and was killed.
     TimedOut,
-    /// It printed too much and was killed.
+    /// The process exceeded the output limit and was killed.
     TooMuchOutput,
 }
 
 impl Ended {
-    /// What it means, in words.
+    /// Returns a sentence about the end, for people.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -34,52 +34,52 @@ impl Ended {
     }
 }
 
-/// What was seen of a run.
+/// Observable result of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observed {
-    /// Its exit code; `None` when a signal ended it.
+    /// Exit code. `None` if a signal ended it.
     pub exit: Option<i32>,
-    /// How it ended.
+    /// Way in which it ended.
     pub ended: Ended,
-    /// What it printed.
+    /// Standard output of the run.
     pub stdout: String,
-    /// What it printed as errors.
+    /// Standard error of the run.
     pub stderr: String,
 }
 
-/// What somebody says of an assertion.
+/// Result of an assertion with its evidence.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Judgement {
-    /// Whether it holds; `None` where that could not be found out.
+    /// True if the assertion holds. `None` if it could not be decided.
     pub passed: Option<bool>,
-    /// Why.
+    /// Reason for the result.
     pub evidence: String,
 }
 
-/// What only the place knows in which a run was made.
+/// Access to the environment of a run.
 pub trait Witness {
-    /// The bytes of a regular file that the run left; `None` where there is none that can be read.
+    /// Returns the content of a regular file that the run left. `None` if it does not exist or cannot be read.
     fn file(&self, path: &SkillPath) -> Option<Vec<u8>>;
 
-    /// How a script of the evals ended.
+    /// Runs a script of the evals and returns its result.
     fn script(&self, path: &SkillPath) -> Judgement;
 
-    /// What the judge says of each sentence, in their order.
+    /// Returns the judgement of each sentence, in order.
     fn judge(&self, case: &Case, sentences: &[&str], observed: &Observed) -> Vec<Judgement>;
 }
 
-/// One assertion, decided or not.
+/// Assertion with its result, decided or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Graded {
-    /// The assertion.
+    /// Text of the assertion.
     pub text: String,
-    /// Whether it holds; `None` where nobody decided.
+    /// True if it holds. `None` if it is undecided.
     pub passed: Option<bool>,
-    /// By what that is seen.
+    /// Evidence for the result.
     pub evidence: String,
 }
 
-/// Decides every assertion of a case, in their order.
+/// Evaluates every assertion of a case, in order.
 #[must_use]
 pub fn grade(case: &Case, observed: &Observed, witness: &dyn Witness, limits: &EvalLimits) -> Vec<Graded> {
     let is_whole = observed.ended == Ended::Exited;
@@ -189,7 +189,7 @@ fn match_pattern(pattern: &str, bytes: &[u8], wanted: bool, limits: &EvalLimits)
     }
 }
 
-/// An expression of a skill, compiled within bounds; matching takes time linear in the text.
+/// Compiles a regular expression of a skill with a memory limit. Matching takes time linear in the text.
 pub(super) fn pattern_of(pattern: &str) -> Result<Regex, String> {
     RegexBuilder::new(pattern)
         .size_limit(PATTERN_MEMORY_BYTES)

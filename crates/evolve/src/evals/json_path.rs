@@ -1,11 +1,11 @@
-//! [`find`]: values inside a JSON document by a path.
+//! [`find`]: lookup of values inside a JSON document by a path.
 //!
-//! A path is a JSON Pointer (`/items/0/name`), or the part of JSONPath that names places: `$`, `.name`, `['name']`,
-//! `[0]`, and `[*]` or `.*` for all. Filters and searches are not known.
+//! A path is a JSON Pointer (`/items/0/name`), or the subset of JSONPath without filters and searches: `$`, `.name`,
+//! `['name']`, `[0]`, and `[*]` or `.*` for all elements.
 
 use serde_json::Value;
 
-/// One step into a document.
+/// One step of a path.
 #[derive(Debug, PartialEq, Eq)]
 enum Step {
     Name(String),
@@ -13,10 +13,10 @@ enum Step {
     All,
 }
 
-/// All values at a path.
+/// Returns all values at a path.
 ///
 /// # Errors
-/// Why the path cannot be read.
+/// The reason for which the path is invalid.
 pub fn find<'v>(document: &'v Value, path: &str) -> Result<Vec<&'v Value>, String> {
     if path.is_empty() || path.starts_with('/') {
         return Ok(document.pointer(path).into_iter().collect());
@@ -28,10 +28,10 @@ pub fn find<'v>(document: &'v Value, path: &str) -> Result<Vec<&'v Value>, Strin
     Ok(found)
 }
 
-/// Whether a path can be read.
+/// Checks that a path is valid.
 ///
 /// # Errors
-/// Why it cannot.
+/// The reason for which it is not.
 pub fn check(path: &str) -> Result<(), String> {
     find(&Value::Null, path).map(|_| ())
 }

@@ -1,17 +1,17 @@
-//! [`Places`]: on which line each value of a JSON document stands.
+//! [`Places`]: the line of each value of a JSON document.
 
 use std::collections::BTreeMap;
 
-/// Lines by JSON Pointer, and keys that an object has twice.
+/// Lines by JSON Pointer, and duplicate keys.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Places {
     lines: BTreeMap<String, usize>,
-    /// (line, key) of each key that its object had before.
+    /// Duplicate keys of objects, as (line, key).
     pub doubled: Vec<(usize, String)>,
 }
 
 impl Places {
-    /// Of a document that was found to be JSON.
+    /// Indexes a document that is known to be valid JSON.
     #[must_use]
     pub fn of(text: &str) -> Self {
         let mut walk = Walk { text, at: 0, line: 1, places: Self::default() };
@@ -19,7 +19,7 @@ impl Places {
         walk.places
     }
 
-    /// The line of a value, else of what it would stand in.
+    /// Returns the line of a value, or of its closest existing parent.
     #[must_use]
     pub fn line(&self, pointer: &str) -> Option<usize> {
         let mut pointer = pointer;

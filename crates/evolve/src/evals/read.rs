@@ -1,4 +1,4 @@
-//! [`read()`]: the cases of a skill out of its files, and every problem with its line.
+//! [`read()`]: parses the cases of a skill, and reports every problem with its line.
 
 use serde_json::{Map, Value};
 use skill::{Bundle, Problem, Severity, SkillPath};
@@ -8,16 +8,16 @@ use super::{
     lines::Places,
 };
 
-/// What a skill says of how it is tried.
+/// Result of reading a skill's evals.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
-    /// The cases; `None` where there are none, or where a problem is an error.
+    /// Cases. `None` if there are none, or if a problem is an error.
     pub set: Option<EvalSet>,
-    /// Everything that is wrong, in the order of the file.
+    /// All problems, in the order of the file.
     pub problems: Vec<Problem>,
 }
 
-/// Fields of a case that are known, ours and those of others; the rest is told, since it may be a slip.
+/// Known fields of a case, including those of other tools. Any other field is reported, since it may be a misspelling.
 const CASE_FIELDS: [&str; 13] = [
     "id",
     "name",
@@ -34,7 +34,7 @@ const CASE_FIELDS: [&str; 13] = [
     "description",
 ];
 
-/// Reads `evals/evals.json` of a skill.
+/// Reads the `evals/evals.json` of a skill.
 #[must_use]
 pub fn read(skill: &Bundle, limits: &EvalLimits) -> Reading {
     let mut reader = Reader { skill, limits, places: Places::default(), problems: Vec::new() };
@@ -236,7 +236,7 @@ impl Reader<'_> {
                 }
                 continue;
             };
-            // skill-creator names them from the skill's folder, some from that of the evals.
+            // skill-creator uses paths from the skill's folder, other tools from the evals folder.
             let inner = SkillPath::parse(&format!("evals/{path}")).ok();
             match [Some(path.clone()), inner].into_iter().flatten().find(|path| self.skill.get(path).is_some()) {
                 Some(path) if files.iter().any(|known| Case::place_of(known) == Case::place_of(&path)) => {
@@ -372,7 +372,7 @@ fn parse(text: &str) -> Result<SkillPath, String> {
     SkillPath::parse(text.strip_prefix("./").unwrap_or(text)).map_err(|fault| fault.to_string())
 }
 
-/// What a check looks at: `path` is a file, else `of` says `stdout` or `stderr`, else it is the answer.
+/// Returns the target of a check: the file in `path`, or `stdout` or `stderr` from `of`, or `stdout` by default.
 fn target(map: &Map<String, Value>) -> Result<Target, String> {
     match (map.get("path").and_then(Value::as_str), map.get("of").and_then(Value::as_str)) {
         (Some(path), None) => Ok(Target::File(parse(path)?)),

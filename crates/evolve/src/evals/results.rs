@@ -1,4 +1,5 @@
-//! [`RunResult`], [`Grading`], [`Timing`], [`benchmark`]: what is written of runs, as skill-creator's viewer reads it.
+//! [`RunResult`], [`Grading`], [`Timing`], [`benchmark`]: documents about runs, in the format of skill-creator's
+//! viewer.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +8,18 @@ use serde_json::{Value, json};
 
 use super::{Case, Graded};
 
-/// Which of two ways of running a case a run was. The names are those that viewers know.
+/// Side of a run in a comparison. The names are those that viewers expect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// With the skill; in a comparison, with the candidate.
+    /// Run with the skill, or with the candidate in a comparison.
     WithSkill,
-    /// Without it; in a comparison, with the base.
+    /// Run without the skill, or with the base in a comparison.
     WithoutSkill,
 }
 
 impl Side {
-    /// Its name in files and folders.
+    /// Returns its name in files and folders.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -28,85 +29,85 @@ impl Side {
     }
 }
 
-/// `grading.json`: what became of the assertions of one run.
+/// Content of `grading.json`: the assertion results of one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Grading {
-    /// Those that were decided.
+    /// Decided assertions with their results.
     pub expectations: Vec<Graded>,
-    /// Those that nobody decided; they count nowhere.
+    /// Undecided assertions, which are excluded from the counts.
     #[serde(default)]
     pub ungraded: Vec<Graded>,
-    /// The counts.
+    /// Counts of the decided assertions.
     pub summary: Summary,
-    /// What the runner told of itself.
+    /// Metrics reported by the runner.
     pub execution_metrics: Metrics,
-    /// How long it took.
+    /// Duration of the run.
     pub timing: Timing,
 }
 
 /// Counts of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// Assertions that hold.
+    /// Number of assertions that hold.
     pub passed: usize,
-    /// Those that do not.
+    /// Number of assertions that do not hold.
     pub failed: usize,
-    /// Both.
+    /// Number of decided assertions.
     pub total: usize,
-    /// The share that holds, from 0 to 1; 0 where nothing was decided.
+    /// Share that holds, from 0 to 1. 0 if nothing was decided.
     pub pass_rate: f64,
 }
 
-/// What a runner may write into the file that `SKILLHUB_EVAL_METRICS` names; unknown fields are left out.
+/// Metrics that a runner may write to the file named by `SKILLHUB_EVAL_METRICS`. Unknown fields are ignored.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Metrics {
-    /// Calls of each tool.
+    /// Number of calls per tool.
     pub tool_calls: BTreeMap<String, u64>,
-    /// All of them.
+    /// Total number of tool calls.
     pub total_tool_calls: u64,
-    /// Tokens used.
+    /// Number of tokens used.
     pub total_tokens: u64,
-    /// Steps made.
+    /// Number of steps made.
     pub total_steps: u64,
-    /// Errors met.
+    /// Number of errors encountered.
     pub errors_encountered: u64,
-    /// Characters that the run printed.
+    /// Number of characters printed by the run.
     pub output_chars: u64,
 }
 
-/// `timing.json`: how long one run took.
+/// Content of `timing.json`: the duration of one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Timing {
-    /// Tokens used, where the runner told.
+    /// Tokens used, if the runner reported them.
     pub total_tokens: u64,
-    /// The run, in milliseconds.
+    /// Duration of the run, in milliseconds.
     pub duration_ms: u64,
-    /// The run and its grading, in seconds.
+    /// Duration of the run and its grading, in seconds.
     pub total_duration_seconds: f64,
-    /// The run, in seconds.
+    /// Duration of the run, in seconds.
     pub executor_duration_seconds: f64,
-    /// Its grading, in seconds.
+    /// Duration of its grading, in seconds.
     pub grader_duration_seconds: f64,
 }
 
 /// One run of one case.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunResult {
-    /// The case's id as its file has it.
+    /// Id of the case as written in its file.
     pub case: Value,
-    /// The case's name for people.
+    /// Display name of the case.
     pub name: String,
-    /// Which way it was run.
+    /// Side of the comparison.
     pub side: Side,
-    /// Counted from 1, for each case and way.
+    /// Number of the run, from 1, per case and side.
     pub number: usize,
-    /// What became of it.
+    /// Result of the run.
     pub grading: Grading,
 }
 
 impl Grading {
-    /// The document of a run.
+    /// Builds the document of a run from its graded assertions.
     #[must_use]
     pub fn new(graded: Vec<Graded>, execution_metrics: Metrics, timing: Timing) -> Self {
         let (expectations, ungraded): (Vec<_>, Vec<_>) = graded.into_iter().partition(|graded| graded.passed.is_some());
@@ -119,7 +120,7 @@ impl Grading {
 }
 
 impl RunResult {
-    /// The name of a case for people: its own, else its id.
+    /// Returns the display name of a case: its own name, or else its id.
     #[must_use]
     pub fn name_of(case: &Case) -> String {
         case.name.clone().unwrap_or_else(|| case.id.clone())
@@ -141,7 +142,7 @@ impl RunResult {
     }
 }
 
-/// `benchmark.json`: all runs, and what they come to for each way of running.
+/// Builds the content of `benchmark.json`: all runs, and a summary for each side.
 #[must_use]
 pub fn benchmark(skill: &str, metadata: Value, runs: &[RunResult], notes: &[String]) -> Value {
     let mut ids: Vec<&Value> = Vec::new();

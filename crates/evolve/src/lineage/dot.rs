@@ -1,8 +1,8 @@
-//! [`graph`]: a [`Lineage`] as Graphviz reads it.
+//! [`graph`]: a [`Lineage`] in the DOT language of Graphviz.
 
 use super::{Lineage, Link, Node, Relation};
 
-/// The graph; an arrow points from what came of something to what it came from.
+/// Returns the graph. An arrow points from a derived node to its source.
 pub(super) fn graph(lineage: &Lineage) -> String {
     let mut nodes: Vec<&Node> = Vec::new();
     for node in lineage.links.iter().flat_map(|link| [&link.from, &link.to]) {
@@ -45,7 +45,7 @@ fn title(node: &Node) -> String {
     }
 }
 
-/// A text in quotation marks, so that nothing in it ends them or is a command of the language.
+/// Quotes a text for DOT, so that its content cannot end the string or act as a command.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for c in text.chars() {
