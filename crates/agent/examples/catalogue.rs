@@ -1,6 +1,6 @@
-//! Measures the catalogue of many skills: `catalogue [COUNT]` makes a library of so many (10,000) in a
-//! temporary folder, and prints what a first answer, one from what is kept, and one after a change of
-//! another program take, with the memory that the process has then.
+//! Benchmark of the catalogue: `catalogue [COUNT]` creates a library of COUNT skills (10,000) in a temporary folder,
+//! and prints the time of a first answer, a cached one, and one after a change by another program, with the memory of
+//! the process.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "an example for the desk, not for users")]
 
 use std::{fs, path::Path, time::Instant};
@@ -20,7 +20,7 @@ fn make(library: &Path, count: usize) {
     }
 }
 
-/// Milliseconds and bytes of one answer.
+/// Returns the time in milliseconds and the size in bytes of one answer.
 fn answer(live: &Live) -> (f64, usize) {
     let began = Instant::now();
     let look = Look::of(Form::XML);

@@ -1,23 +1,23 @@
-//! [`Builtin`]: a skill inside the program, or of a registry that is read only.
+//! [`Builtin`]: a read-only skill, from the program or a registry.
 
 use skill::{Bundle, Limits, QualifiedName, SkillName, validate::load};
 
-/// A skill inside the program, or of a registry. It cannot be changed, and any other of its name goes before it.
+/// Read-only skill from the program or a registry. Any other skill of its name takes precedence.
 #[derive(Debug, Clone)]
 pub struct Builtin {
-    /// Its name.
+    /// Name of the skill.
     pub name: SkillName,
-    /// Its files.
+    /// All files of the skill.
     pub files: Bundle,
-    /// Its name in the registry that it is of.
+    /// Full name in its registry. `None` for a skill of the program.
     pub qualified: Option<QualifiedName>,
 }
 
 impl Builtin {
-    /// The skill of these files.
+    /// Builds a skill from its files.
     ///
     /// # Errors
-    /// What is wrong with them.
+    /// A description of the faults in the files.
     pub fn of(files: Bundle) -> Result<Self, String> {
         let text = files.skill_md().unwrap_or_default();
         let loaded = load(text.as_bytes(), "", &Limits::default()).map_err(|problems| format!("{problems:?}"))?;

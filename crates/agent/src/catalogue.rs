@@ -1,4 +1,4 @@
-//! [`Catalogue`]: the skills that are visible from somewhere.
+//! [`Catalogue`]: the skills that are visible from a location.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -25,44 +25,44 @@ use crate::{
     storage::{LocalStorage, ReadOnlyStorage, SkillStorage},
 };
 
-/// Names that an error proposes in place of one that is not there.
+/// Largest number of similar names in a "not found" error.
 const SIMILAR: usize = 3;
 
-/// All visible skills by precedence. One whose name is taken already is left out, and a note says so.
+/// All visible skills by precedence. A skill with the name of an earlier one is excluded, with a note.
 #[derive(Default)]
 pub struct Catalogue {
-    /// Skills by precedence.
+    /// Skills, highest precedence first.
     pub skills: Vec<Listed>,
-    /// Sentences about what is left out and why.
+    /// Notes on excluded skills, one sentence each.
     pub notes: Vec<String>,
-    /// Names with the folders of the skill that has it and of the one that is left out.
+    /// Shadowed skills: the name, the folder of the skill that takes precedence, and the folder of the excluded one.
     pub shadowed: Vec<(SkillName, Option<PathBuf>, Option<PathBuf>)>,
     places: HashMap<SkillName, usize>,
     libraries: Vec<Library>,
-    /// The marks of the libraries before they were looked at.
+    /// Change marks of the libraries, taken before they were read.
     marks: Vec<u64>,
-    /// The policy by which edits of folders were judged, where there are such.
+    /// Fingerprint of the policy by which folder edits were judged, if there are any.
     edit_policy: Option<String>,
 }
 
 impl Catalogue {
-    /// Collects them; built-in ones last.
+    /// Collects all skills. Built-in ones come last.
     ///
     /// # Errors
-    /// A library cannot be read. Of an agents' folder that cannot, a note tells.
+    /// A library cannot be read. An unreadable agents' folder only causes a note.
     pub fn collect(places: &Places, builtin: Vec<Builtin>) -> Result<Self, AgentError> {
         Self::collect_by(places, builtin, Access::Open)
     }
 
-    /// As [`Catalogue::collect`], but nothing is written: operations that a killed process left are not applied.
+    /// Collects all skills without writing: operations left behind by a killed process are not applied.
     ///
     /// # Errors
-    /// As [`Catalogue::collect`].
+    /// As for [`Catalogue::collect`].
     pub fn inspect(places: &Places) -> Result<Self, AgentError> {
         Self::collect_by(places, Vec::new(), Access::Inspect)
     }
 
-    /// The skills of these folders alone, each with the root below which it was found, its folder and its files.
+    /// Builds a catalogue of given folders. Each has the root under which it was found, its path and its files.
     #[must_use]
     pub fn of_folders(folders: Vec<(PathBuf, PathBuf, Bundle)>, scanner: Scanner) -> Self {
         let mut catalogue = Self::default();
@@ -100,13 +100,13 @@ impl Catalogue {
         Ok(catalogue)
     }
 
-    /// Adds the skills of a folder, and those of the folders below it that hold skills.
+    /// Adds the skills of a folder, and of its subfolders that contain skills.
     fn add_root(&mut self, places: &Places, access: Access, root: Root) -> Result<(), LibraryError> {
         let Root { library, is_own } = root;
         let top = library.path().to_owned();
         let (mark, place) = (library.mark(), self.libraries.len());
         let mut skills = LocalStorage { library: &library, access, place, is_own }.load()?;
-        // A folder that cannot be loaded as a skill may hold skills.
+        // A folder that cannot be loaded as a skill may contain skills.
         let loadable = skills.iter().filter(|skill| skill.head.is_some() || skill.fault.is_none());
         let names: HashSet<&str> = loadable.map(|skill| skill.name.as_str()).collect();
         let nested = places.nested((&library, access), |name| names.contains(name), &mut self.notes)?;
@@ -148,7 +148,7 @@ impl Catalogue {
         }
     }
 
-    /// The same without the skills that the configuration hides from an agent, and without what is noted of them.
+    /// Removes the skills that the configuration hides from an agent, and the notes about them.
     #[must_use]
     pub fn without_hidden(mut self, settings: &Settings, agent: &str) -> Self {
         let is_hidden =
@@ -161,18 +161,18 @@ impl Catalogue {
         self
     }
 
-    /// Sentences about skills that load although they depart from the standard.
+    /// Yields sentences about skills that load in spite of deviations from the standard.
     pub fn warnings(&self) -> impl Iterator<Item = String> {
         self.visible().flat_map(|skill| skill.warnings.iter().map(move |warning| format!("{}: {warning}", skill.name)))
     }
 
-    /// Whether a skill of this name is in it.
+    /// Returns whether it contains a skill of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         SkillName::parse(name).is_ok_and(|name| self.places.contains_key(&name))
     }
 
-    /// The library that a skill stands in; a built-in one stands in none.
+    /// Returns the library that contains a skill. `None` for a built-in skill.
     #[must_use]
     pub fn library_of(&self, listed: &Listed) -> Option<&Library> {
         match &listed.source {
@@ -181,33 +181,33 @@ impl Catalogue {
         }
     }
 
-    /// The library in whose state a skill is switched on and off: its own, or for a built-in one the library
-    /// that is written to.
+    /// Returns the library whose state stores a skill's enabled flag: its own, or the writable library for a built-in
+    /// skill.
     #[must_use]
     pub fn state_library(&self, listed: &Listed) -> Option<&Library> {
         self.library_of(listed).or(self.libraries.first())
     }
 
-    /// The libraries in which skills were looked for, the one that is written to first.
+    /// Returns the libraries that were searched, the writable one first.
     #[must_use]
     pub fn libraries(&self) -> &[Library] {
         &self.libraries
     }
 
-    /// Whether no skillhub has committed or set anything in one of the libraries since, and the policy by which edits
-    /// of folders were judged is the same.
+    /// Returns whether the catalogue is current: no skillhub process has committed or set anything in a library since,
+    /// and the policy on folder edits is unchanged.
     pub(crate) fn is_as_marked(&self) -> bool {
         let is_judged_alike = self.edit_policy.is_none() || self.edit_policy == self.policy_of_edits();
         is_judged_alike && self.libraries.iter().map(Library::mark).eq(self.marks.iter().copied())
     }
 
-    /// The policy, where there are edits that it bears on.
+    /// Returns the policy's fingerprint, if there are folder edits to judge.
     fn policy_of_edits(&self) -> Option<String> {
         let has_edits = self.skills.iter().any(|listed| listed.edit.is_some());
         self.libraries.first().filter(|_| has_edits).map(Library::edit_policy_fingerprint)
     }
 
-    /// A number that changes with what clients are told of the skills.
+    /// Returns a hash of everything that clients see of the skills.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for listed in &self.skills {
@@ -219,8 +219,8 @@ impl Catalogue {
         hasher.finish()
     }
 
-    /// A skill's files as our own readers see them: those of the head, or those of the folder where that was edited or
-    /// has no history and the scanner let them pass.
+    /// Returns a skill's files for our own readers: those of the head, or those of the folder if it was edited or has
+    /// no history and passed the scanner.
     ///
     /// # Errors
     /// The library cannot be read, or the scanner blocks the folder.
@@ -253,7 +253,7 @@ impl Catalogue {
         }
     }
 
-    /// The skill of a name, whoever may see it.
+    /// Returns the skill of a name, regardless of visibility.
     ///
     /// # Errors
     /// No skill has that name.
@@ -262,10 +262,10 @@ impl Catalogue {
         found.ok_or_else(|| self.missing(name.as_str(), &self.skills.iter().collect::<Vec<_>>()))
     }
 
-    /// The one skill among those that are `seen` whose `SKILL.md` gives this name, where no folder has it.
+    /// Finds a skill by the name in its `SKILL.md`, among those that satisfy `seen`, if no folder has that name.
     ///
     /// # Errors
-    /// Several give it.
+    /// Several skills have the name.
     pub fn called(&self, text: &str, seen: impl Fn(&Listed) -> bool) -> Result<Option<SkillName>, AgentError> {
         if self.has(text) {
             return Ok(None);
@@ -279,24 +279,24 @@ impl Catalogue {
         }
     }
 
-    /// The skill of which this is the folder or the `SKILL.md`, whoever may see it.
+    /// Finds a skill by the path of its folder or `SKILL.md`, regardless of visibility.
     #[must_use]
     pub fn at(&self, path: &Path) -> Option<&Listed> {
         self.skills.iter().find(|listed| listed.path.as_deref() == Some(folder_of(path)))
     }
 
-    /// That no skill has a name, with those among `known` that are like it.
+    /// Returns the "not found" error for a name, with similar names among `known`.
     pub(crate) fn missing(&self, name: &str, known: &[&Listed]) -> AgentError {
         let similar = search(known, name, SIMILAR).iter().map(|hit| hit.listed.name.to_string()).collect();
         AgentError::NoSkill { name: name.to_owned(), similar }
     }
 
-    /// The skills that agents may see, whichever they are.
+    /// Yields the skills that agents in general may see.
     pub fn visible(&self) -> impl Iterator<Item = &Listed> {
         self.skills.iter().filter(|listed| listed.enabled && listed.fault.is_none())
     }
 
-    /// The skills that one agent sees.
+    /// Returns the skills that one agent sees.
     #[must_use]
     pub fn seen(&self, settings: &Settings, agent: &str) -> Vec<&Listed> {
         let is_seen = |listed: &&Listed| matches!(listed.sight(settings, agent), Sight::Seen | Sight::Asked);
@@ -304,7 +304,7 @@ impl Catalogue {
     }
 }
 
-/// The folder of a skill that is named by it or by its `SKILL.md`.
+/// Returns the folder of a skill, given the folder or its `SKILL.md`.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.file_name() {
         Some(name) if name == SkillPath::SKILL_MD => path.parent().unwrap_or(path),
@@ -312,7 +312,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// Tests for a skill with the content of the one that takes precedence over it.
+/// Returns whether a hidden skill has the same content as the one that takes precedence over it.
 fn is_equal_copy(catalogue: &Catalogue, known: &Listed, hidden: &Listed) -> bool {
     let digest = |listed: &Listed| listed.head.as_ref().filter(|_| !listed.modified).map(|head| head.digest.clone());
     if digest(known).is_some() && digest(known) == digest(hidden) {

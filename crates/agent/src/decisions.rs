@@ -1,10 +1,10 @@
-//! [`Operation`] and [`answer`]: the decision table. What each tool, command and route answers, by the state of the
-//! skill that it is about, the channel and who acts.
+//! [`Operation`] and [`answer`]: the decision table, with the answer of each tool, command and route by the state of
+//! the skill, the channel and the actor.
 //!
-//! [`TOOLS`], [`COMMANDS`] and [`ROUTES`] name every operation, its [`Act`], and the fields in which it names skills.
-//! An operation without a row does not run. Each channel asks [`Operation::admit`] before it begins; pins, the policy,
-//! the scanner and content that a person took back are judged with the change itself, below. The documentation of the
-//! table is generated from here.
+//! [`TOOLS`], [`COMMANDS`] and [`ROUTES`] list every operation with its [`Act`] and the fields that name skills. An
+//! operation without a row does not run. Each channel calls [`Operation::admit`] before an operation starts. Pins, the
+//! policy, the scanner and content that a person took back are checked together with the change itself, in lower
+//! layers. The documentation of the table is generated from here.
 
 mod operations;
 mod table;
@@ -19,27 +19,27 @@ use crate::{error::AgentError, sight::Sight};
 /// One tool, command or route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
-    /// The name of a tool, the words of a command, or method and path of a route.
+    /// Name of a tool, words of a command, or method and path of a route.
     pub name: &'static str,
-    /// What it does with skills.
+    /// Kind of access to skills.
     pub act: Act,
-    /// The fields in which it names skills.
+    /// Fields that contain skill names.
     pub skills: &'static [&'static str],
-    /// The fields in which it names proposals, which are about skills.
+    /// Fields that contain proposal ids, since each proposal is about a skill.
     pub proposals: &'static [&'static str],
 }
 
-/// The way on for an operation that names a skill.
+/// Next step of an admitted operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Admission {
-    /// It begins.
+    /// The operation starts.
     Go,
-    /// A person is asked first; where nobody can be asked it is refused.
+    /// A person is asked first. Where nobody can be asked, the operation is refused.
     Ask,
 }
 
 impl Operation {
-    /// The row of an operation; `None` for one without a row, which does not run.
+    /// Returns the row of an operation. One without a row does not run.
     #[must_use]
     pub fn find(channel: Channel, name: &str) -> Option<&'static Self> {
         let rows = match channel {
@@ -50,10 +50,10 @@ impl Operation {
         rows.iter().find(|row| row.name == name)
     }
 
-    /// Whether an agent may begin the operation on a skill that it sees like this.
+    /// Checks that an agent may start the operation on a skill with the given visibility.
     ///
     /// # Errors
-    /// [`AgentError::Missing`], which is the answer of the operation for a skill that does not exist.
+    /// [`AgentError::Missing`], the same answer as for a skill that does not exist.
     pub fn admit(&self, channel: Channel, name: &SkillName, sight: &Sight) -> Result<Admission, AgentError> {
         let state = match sight {
             Sight::Denied | Sight::NotOnList => SkillState::Denied,
@@ -61,7 +61,7 @@ impl Operation {
             Sight::Seen | Sight::Disabled | Sight::Unusable(_) => SkillState::Normal,
         };
         match (state, answer(self.act, state, channel)) {
-            // Lists leave out what is hidden.
+            // Lists exclude hidden skills themselves.
             _ if self.act == Act::Lists => Ok(Admission::Go),
             (_, Answer::Hidden) => Err(self.missing(name)),
             (SkillState::Asked, Answer::Asks | Answer::Refused) => Ok(Admission::Ask),
@@ -69,7 +69,7 @@ impl Operation {
         }
     }
 
-    /// The answer of the operation for a skill that does not exist.
+    /// Returns the operation's answer for a skill that does not exist.
     fn missing(&self, name: &SkillName) -> AgentError {
         let of_library = "`skillhub list` shows the skills of this library";
         let (message, hint) = match self.name {
@@ -98,7 +98,7 @@ impl Operation {
         AgentError::Missing { message, hint: hint.to_owned() }
     }
 
-    /// Whether a refusal of it is noted in the event log.
+    /// Returns whether refusals are recorded in the event log.
     #[must_use]
     pub fn is_decision(&self) -> bool {
         !matches!(self.act, Act::Lists | Act::Reads | Act::Inspects | Act::Nothing)

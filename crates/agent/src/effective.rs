@@ -2,7 +2,7 @@
 //!
 //! A view has two halves. [`Sight`] is the decision of our own readers (`read`, `prompt`, MCP), from the skill's state
 //! and the configuration. [`Reads`] is the content that the agent's host finds in its folders, compared with the
-//! content that `read` serves. No other module decides either of them.
+//! content served by `read`. No other module decides either of them.
 
 mod folders;
 
@@ -25,57 +25,57 @@ use crate::{
     sight::Sight,
 };
 
-/// Revisions, newest first, among which the content of a folder is looked for.
+/// Newest revisions to compare with the content of a folder.
 const REVISIONS: usize = 1000;
 
-/// The content that a host finds under a skill's name.
+/// Content that a host finds under a skill's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reads {
-    /// The content that `read` serves.
+    /// Same content as served by `read`.
     Served,
-    /// The content of an earlier revision.
+    /// Content of an earlier revision.
     Older {
-        /// The revision's number.
+        /// Number of that revision.
         number: u64,
     },
     /// Content that no revision of the skill has.
     Other,
     /// Content of the skill's own folder that our own readers refuse.
     Blocked,
-    /// The host has no such skill.
+    /// The host does not find the skill.
     Nothing,
 }
 
-/// The view that an agent has of a skill.
+/// View that an agent has of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentView {
-    /// The decision of our own readers.
+    /// Decision of our own readers.
     pub sight: Sight,
-    /// The content that the host finds.
+    /// Content found by the host.
     pub reads: Reads,
-    /// The place below one of the host's folders where it finds that; it may be a link.
+    /// Path of that content in one of the host's folders, which may be a link.
     pub path: Option<PathBuf>,
-    /// Whose folder that is.
+    /// Scope of that folder.
     pub scope: Option<Scope>,
 }
 
 impl AgentView {
-    /// Tests for content other than our own readers show to the agent. A skill that they refuse for its content or its
-    /// missing folder counts if the host finds it elsewhere.
+    /// Returns whether the host's content differs from that shown by our own readers. A skill that they refuse, for its
+    /// content or a missing folder, counts if the host finds it in another folder.
     #[must_use]
     pub fn differs(&self) -> bool {
         let is_meant = matches!(self.sight, Sight::Seen | Sight::Asked | Sight::Unusable(_));
         is_meant && matches!(self.reads, Reads::Older { .. } | Reads::Other | Reads::Blocked)
     }
 
-    /// Tests for a skill that our own readers hide and the host reads.
+    /// Returns whether the host reads a skill that our own readers hide.
     #[must_use]
     pub fn is_hidden_but_read(&self) -> bool {
         let is_hidden = matches!(self.sight, Sight::Disabled | Sight::Denied | Sight::NotOnList);
         is_hidden && self.reads != Reads::Nothing
     }
 
-    /// Tests for a skill that the agent may see and its host does not find.
+    /// Returns whether the host does not find a skill that the agent may see.
     #[must_use]
     pub fn lacks(&self) -> bool {
         self.sight == Sight::Seen && self.reads == Reads::Nothing
@@ -83,7 +83,7 @@ impl AgentView {
 }
 
 impl Reads {
-    /// A stable word for documents.
+    /// Returns a stable word for documents.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ impl Reads {
     }
 }
 
-/// The views that agents have of a catalogue's skills. What was seen of the disk is kept until it is dropped.
+/// Views of agents on the skills of a catalogue. Folder listings are cached for its lifetime.
 pub struct Views<'a> {
     catalogue: &'a Catalogue,
     settings: &'a Settings,
@@ -105,14 +105,16 @@ pub struct Views<'a> {
 }
 
 impl<'a> Views<'a> {
-    /// Views of a catalogue under some settings.
+    /// Creates the views of a catalogue under some settings.
     #[must_use]
     pub fn new(catalogue: &'a Catalogue, settings: &'a Settings) -> Self {
         Self { catalogue, settings, folders: Folders::default(), compared: RefCell::default() }
     }
 
-    /// The view that the agent of a host has of a skill. Links and the skill's own folder cost a look at the disk;
-    /// a folder in their place is read. A folder that cannot be read as a skill counts as other content.
+    /// Determines the view of a host's agent on a skill.
+    ///
+    /// Links and the skill's own folder cost one metadata access. Any other folder in their place is read. A folder
+    /// that cannot be read as a skill counts as other content.
     #[must_use]
     pub fn effective(&self, host: &Host, listed: &Listed) -> AgentView {
         let sight = listed.sight(self.settings, host.id);
@@ -123,8 +125,8 @@ impl<'a> Views<'a> {
         }
     }
 
-    /// The content that a host finds, at the nearest of its levels that has the name. Among the folders of one
-    /// level content that differs counts: the host may take either.
+    /// Finds the content at the nearest of the host's levels that has the name. Within one level, differing content
+    /// takes precedence, since the host may read either.
     fn found(&self, host: &Host, listed: &Listed, own: &Path) -> Option<(Reads, PathBuf, Scope)> {
         for level in &host.levels {
             let mut served = None;
@@ -143,8 +145,8 @@ impl<'a> Views<'a> {
         None
     }
 
-    /// The resolved path of the skill that a host finds in one of its folders. A skill in a folder below counts,
-    /// as in `skills/group/name`.
+    /// Returns the resolved path of the skill that a host finds in one of its folders. Skills in subfolders count, as
+    /// in `skills/group/name`.
     fn real(&self, host: &Host, listed: &Listed, own: &Path, folder: &Path) -> Option<PathBuf> {
         let found = self.folders.find(folder, listed.name.as_str(), own, host.follows_links);
         found.or_else(|| own.starts_with(folder).then(|| own.to_owned()))
@@ -186,7 +188,7 @@ impl<'a> Views<'a> {
     }
 }
 
-/// The content of a skill's own folder that our own readers refuse. Hosts read a folder with a `SKILL.md`.
+/// Classifies a skill's own folder that our own readers refuse. Hosts read it if it has a `SKILL.md`.
 fn refused(own: &Path) -> Reads {
     let opened = Dir::open_ambient_dir(own, ambient_authority());
     if opened.is_ok_and(|dir| dir.is_file("SKILL.md")) { Reads::Blocked } else { Reads::Nothing }

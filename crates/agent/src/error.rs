@@ -1,4 +1,4 @@
-//! [`AgentError`]: why an agent does not get what it asked for.
+//! [`AgentError`]: the reasons for which an agent's request fails.
 
 use std::path::PathBuf;
 
@@ -10,85 +10,85 @@ use skill::{
 };
 use thiserror::Error;
 
-/// Why an agent does not get what it asked for.
+/// Reason for which an agent's request fails.
 #[derive(Debug, Error)]
 pub enum AgentError {
-    /// There is no skill of that name, or none that the agent may see.
+    /// No skill of that name exists, or the agent may not see it.
     #[error("there is no skill {name} here")]
     NoSkill {
-        /// The name.
+        /// Name as requested.
         name: String,
-        /// Names of skills that are like it.
+        /// Similar names, best match first.
         similar: Vec<String>,
     },
-    /// Several skills give this name in their `SKILL.md`, and no folder has it.
+    /// Several skills have this name in their `SKILL.md`, and no folder has it.
     #[error("{} call themselves {name:?}", all(skills))]
     Ambiguous {
-        /// The name.
+        /// Name as requested.
         name: String,
-        /// The skills, by their folders.
+        /// Names of the skills' folders.
         skills: Vec<SkillName>,
     },
-    /// No such skill for the agent, in the words of the operation.
+    /// The skill does not exist for the agent. The message is specific to the operation.
     #[error("{message}")]
     Missing {
-        /// The operation's message.
+        /// Message of the operation.
         message: String,
-        /// The way on.
+        /// Next step for the user.
         hint: String,
     },
-    /// No skill stands at that path.
+    /// There is no visible skill at that path.
     #[error("no skill that is visible here stands at {}", .0.display())]
     NoSkillAt(PathBuf),
-    /// Name and path are of two skills.
+    /// Name and path refer to different skills.
     #[error("the skill {name} does not stand at {}", path.display())]
     Disagree {
-        /// The name.
+        /// Name as requested.
         name: SkillName,
-        /// The path.
+        /// Path as requested.
         path: PathBuf,
     },
     /// Neither a name nor a path was given.
     #[error("neither the name nor the path of a skill was given")]
     Nothing,
-    /// The skill is switched off.
+    /// The skill is disabled.
     #[error("{0} is disabled")]
     Disabled(SkillName),
-    /// A person has to be asked first.
+    /// A person has to give consent first.
     #[error("{0} may be used only after a person agreed")]
     Asked(SkillName),
-    /// The skill is there, but what it holds is not shown to agents.
+    /// The skill exists, but its content is not shown to agents.
     #[error("{name} cannot be used: {fault}")]
     Unusable {
-        /// The skill.
+        /// Name of the skill.
         name: SkillName,
-        /// Why.
+        /// Reason for hiding the content.
         fault: String,
     },
-    /// The skill has no such file.
+    /// The file does not exist in the skill.
     #[error("{name} has no file {path:?}")]
     NoFile {
-        /// The skill.
+        /// Name of the skill.
         name: SkillName,
-        /// The path as given.
+        /// Path as requested.
         path: String,
-        /// The files that it has.
+        /// Files of the skill.
         files: Vec<SkillPath>,
     },
-    /// The file's path is none that a skill can have.
+    /// The path is not valid inside a skill.
     #[error("{path:?} is no path in a skill: {why}")]
     InvalidPath {
-        /// The path as given.
+        /// Path as requested.
         path: String,
-        /// Why.
+        /// Rule that the path breaks.
         why: String,
     },
-    /// Its `SKILL.md` cannot be read.
+    /// The `SKILL.md` cannot be read.
     #[error("{name} is not a valid skill: {}", first(problems))]
     Invalid {
-        /// The skill.
+        /// Name of the skill.
         name: SkillName,
-        /// What is wrong.
+        /// Problems of the `SKILL.md`.
         problems: Vec<Problem>,
     },
     /// A library cannot be read.
@@ -99,7 +99,7 @@ pub enum AgentError {
     Storage(#[from] StorageError),
 }
 
-/// The ways in which a person lets an agent use a skill that has to be asked about.
+/// Returns the ways in which a person can give consent to the use of a skill.
 #[must_use]
 pub fn ask_hint(name: &SkillName) -> String {
     format!(

@@ -1,36 +1,35 @@
-//! [`Fit`]: which skills are told of when not all of them fit.
+//! [`Fit`]: the selection of skills for a prompt if not all of them fit.
 
 use std::{cmp::Reverse, collections::HashMap};
 
 use crate::{listed::Listed, search::search};
 
-/// Bytes that count as one token: an estimate that needs no model's vocabulary.
+/// Estimated bytes per token, independent of any model's vocabulary.
 const BYTES_PER_TOKEN: usize = 4;
 
-/// What decides which skills are told of, and in which order.
+/// Criteria for the selection and order of skills.
 #[derive(Debug, Clone, Default)]
 pub struct Fit<'a> {
-    /// The most tokens that the list may have, by an estimate of four bytes each.
+    /// Largest size of the list in tokens, estimated at four bytes each.
     pub budget: Option<usize>,
-    /// What is to be done.
+    /// Task for which skills are selected.
     pub task: Option<&'a str>,
-    /// How often each skill was read lately, by name.
+    /// Number of recent uses of each skill, by name.
     pub uses: HashMap<String, u64>,
 }
 
-/// Skills that are told of, and the others.
+/// Result of the selection.
 #[derive(Debug, Clone, Default)]
 pub struct Fitted<'a> {
-    /// Those that are told of, in order.
+    /// Selected skills, in order.
     pub skills: Vec<&'a Listed>,
-    /// Those for which there is no room.
+    /// Skills that exceed the budget.
     pub left_out: Vec<&'a Listed>,
 }
 
 impl Fit<'_> {
-    /// Puts the skills that fit the task first and then, where there is not room for all, those that are
-    /// used most; without a task and with room for all they keep their order. `bytes` says how long the
-    /// list of some skills is.
+    /// Selects skills by relevance to the task and then by use, up to the budget. Without a task and a budget, they
+    /// keep their order. `bytes` returns the length of the list of given skills.
     pub fn choose<'a>(&self, mut skills: Vec<&'a Listed>, bytes: impl Fn(&[&'a Listed]) -> usize) -> Fitted<'a> {
         let used = |listed: &Listed| self.uses.get(listed.name.as_str()).copied().unwrap_or_default();
         if let Some(task) = self.task {
@@ -43,7 +42,7 @@ impl Fit<'_> {
             skills.sort_by_key(|listed| Reverse(used(listed)));
         }
         let Some(budget) = self.budget else { return Fitted { skills, left_out: Vec::new() } };
-        // What stands around the skills; without any, a list may say something else.
+        // Text around the skills, computed from lists that are not empty, since an empty list may have another text.
         let frame = skills.first().map_or(0, |one| (2 * bytes(&[*one])).saturating_sub(bytes(&[*one, *one])));
         let mut total = frame;
         let fits = |listed: &&&'a Listed| {

@@ -1,4 +1,4 @@
-//! [`Given`]: the files that a reader gets of one skill, as its folder is at that moment.
+//! [`Given`]: the files that a reader gets of one skill, from the current state of its folder.
 
 use std::path::PathBuf;
 
@@ -7,30 +7,30 @@ use skill::Bundle;
 
 use crate::{catalogue::Catalogue, error::AgentError, listed::Listed};
 
-/// What one run is given of a skill.
+/// Content of a skill for one run.
 #[derive(Debug)]
 pub struct Given {
-    /// The files.
+    /// All files of the skill.
     pub files: Bundle,
-    /// The revision; `None` for an edit that is not recorded and for a skill without history.
+    /// Revision of the files. `None` for an unrecorded edit and for a skill without history.
     pub head: Option<Head>,
-    /// Whether the files are an edit of the folder that is not recorded.
+    /// True if the files are an unrecorded edit of the folder.
     pub edited: bool,
-    /// Why an edit of the folder waits for a person.
+    /// Reason for which an edit of the folder is held for a person.
     pub held: Option<String>,
-    /// The folder with the files, where there is one.
+    /// Folder with the files, if there is one.
     pub path: Option<PathBuf>,
 }
 
 impl Catalogue {
-    /// What a run is given of a skill: a revision that is on trial where the run has a part in that, else what
-    /// everybody gets.
+    /// Returns the content of a skill for a run: a revision on trial if the run takes part in it, or else the regular
+    /// content.
     ///
     /// # Errors
-    /// As [`Catalogue::files`].
+    /// As for [`Catalogue::files`].
     pub fn given(&self, listed: &Listed, run: Option<&str>) -> Result<Given, AgentError> {
         let given = self.chosen(listed, run)?;
-        // A waiver may have ended since the catalogue was collected.
+        // A waiver may have expired since the catalogue was collected.
         let lapsed = self.library_of(listed).map(|library| library.lapsed(&listed.name, &given.files)).transpose()?;
         match lapsed.flatten() {
             Some(blocked) => Err(AgentError::Unusable { name: listed.name.clone(), fault: blocked.to_string() }),
@@ -52,8 +52,8 @@ impl Catalogue {
         Ok(Given { edited: head.is_none(), files, head, held, path })
     }
 
-    /// What readers get of a skill with a history as its folder is at this moment, which may have changed since the
-    /// catalogue was collected. Only content that nobody judged is scanned.
+    /// Returns the content of a skill with a history from the current folder, which may have changed since the
+    /// catalogue was collected. Only content that was never judged is scanned.
     fn now(library: &Library, listed: &Listed, head: &Head) -> Result<FolderFiles, AgentError> {
         let found = library.files_in_folder(&listed.name)?;
         let is_head = found.as_ref().is_some_and(|found| found.digest().to_string() == head.digest);
@@ -64,7 +64,7 @@ impl Catalogue {
         }
     }
 
-    /// The files for an edit that was judged, if the folder still holds it.
+    /// Returns the files for an edit that was judged, if the folder still contains it.
     pub(crate) fn edited(library: &Library, listed: &Listed, edit: &FolderEdit) -> Result<FolderFiles, AgentError> {
         let head = edit.at.as_ref().filter(|_| edit.held.is_none());
         let head = if edit.held.is_some() { listed.head.as_ref() } else { head };

@@ -5,38 +5,38 @@ use std::path::{Path, PathBuf};
 use cap_std::{ambient_authority, fs::Dir};
 use library::{Agent, Scope, agents};
 
-/// The folder that many agents share. It says nothing of which of them are in use.
+/// Folder shared by many agents. It does not indicate which of them are in use.
 const SHARED_FOLDER: &str = ".agents";
 
-/// Agents whose host prefers a skill of the user to one of the project with the same name, by the host's own
+/// Agents whose host prefers the user's skill over the project's skill of the same name, according to its
 /// documentation. All others prefer the project's.
 const USER_FIRST: [&str; 1] = ["claude-code"];
 
-/// The place where a host is started. Its folders follow from it.
+/// Location in which a host is started. It determines the host's folders.
 #[derive(Clone, Copy)]
 pub struct Surroundings<'a> {
-    /// The project's root; `None` outside of projects.
+    /// Root of the project. `None` outside projects.
     pub project: Option<&'a Path>,
-    /// The current folder, in the project or elsewhere.
+    /// Current folder, in the project or elsewhere.
     pub cwd: &'a Path,
-    /// The user's home.
+    /// Home folder of the user.
     pub user_home: &'a Path,
-    /// Looks up the environment.
+    /// Lookup of environment variables.
     pub variable: &'a dyn Fn(&str) -> Option<PathBuf>,
 }
 
-/// A host that was started somewhere, with the folders that it reads there.
+/// Host started in a location, with the folders that it reads there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Host {
-    /// The agent's id, as `--agent` takes it.
+    /// Id of the agent, as accepted by `--agent`.
     pub id: &'static str,
-    /// The agent's name for people.
+    /// Display name of the agent.
     pub name: &'static str,
     pub(super) follows_links: bool,
     pub(super) levels: Vec<Level>,
 }
 
-/// Folders among which a host has no documented precedence.
+/// Folders without a documented precedence among them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Level {
     pub scope: Scope,
@@ -44,8 +44,8 @@ pub(super) struct Level {
 }
 
 impl Host {
-    /// The host of an agent: in a project it reads the folders of every level from the current folder up to the
-    /// root, the nearest first, and everywhere those of the user.
+    /// Returns the host of an agent. In a project, it reads the folders of every level from the current folder up to
+    /// the root, the nearest first. It always reads those of the user.
     #[must_use]
     pub fn of(agent: &'static Agent, around: &Surroundings<'_>) -> Self {
         let of_user = Level {
@@ -62,13 +62,13 @@ impl Host {
         Self { id: agent.id, name: agent.name, follows_links: agent.follows_links, levels }
     }
 
-    /// The folders that it reads, by precedence.
+    /// Yields the folders that it reads, by precedence.
     pub fn folders(&self) -> impl Iterator<Item = (&Path, Scope)> {
         self.levels.iter().flat_map(|level| level.folders.iter().map(|folder| (folder.as_path(), level.scope)))
     }
 
-    /// Tests for a path in one of the agent's own folders where skills are placed for it: that at the project's root,
-    /// or that of the user.
+    /// Returns whether a path is in one of the agent's own folders in which skills are placed for it: the one at the project's
+    /// root, or that of the user.
     #[must_use]
     pub fn owns(&self, path: &Path) -> bool {
         let root = self.levels.iter().rfind(|level| level.scope == Scope::Project);
@@ -76,7 +76,7 @@ impl Host {
         root.into_iter().chain(user).any(|level| level.folders.first().map(PathBuf::as_path) == path.parent())
     }
 
-    /// The hosts that have a folder of their own in the project, in the order of the agents' table.
+    /// Returns the hosts with their own folder in the project, in the order of the agents' table.
     #[must_use]
     pub fn of_project(around: &Surroundings<'_>) -> Vec<Self> {
         let Some(root) = around.project else { return Vec::new() };
@@ -84,7 +84,7 @@ impl Host {
         agents().iter().filter(has_own).map(|agent| Self::of(agent, around)).collect()
     }
 
-    /// The hosts that have a folder of their own in the user's home.
+    /// Returns the hosts with their own folder in the user's home.
     #[must_use]
     pub fn of_user(around: &Surroundings<'_>) -> Vec<Self> {
         let has_own = |agent: &&Agent| {
@@ -97,14 +97,14 @@ impl Host {
     }
 }
 
-/// The current folder and those above it, up to the root; only the root where the folder lies elsewhere.
+/// Returns the current folder and its ancestors up to the root, or only the root if the folder is outside it.
 fn levels<'a>(root: &'a Path, cwd: &'a Path) -> Vec<&'a Path> {
     let levels: Vec<&Path> = cwd.ancestors().take_while(|level| level.starts_with(root)).collect();
     if levels.is_empty() { vec![root] } else { levels }
 }
 
-/// The hidden folders in a project that show that an agent is in use: that of its skills folder, and those of
-/// others that it reads and that belong to no other agent.
+/// Yields the hidden folders of a project that indicate that an agent is in use: that of its skills folder, and others
+/// that it reads and that belong to no other agent.
 fn own_folders(agent: &Agent) -> impl Iterator<Item = PathBuf> {
     let first = |folder: &Path| folder.components().next().map(|part| PathBuf::from(part.as_os_str()));
     let is_hidden = |folder: &PathBuf| folder.to_string_lossy().starts_with('.') && *folder != Path::new(SHARED_FOLDER);

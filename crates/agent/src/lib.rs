@@ -1,13 +1,13 @@
-//! What an agent sees of skills: which there are, what it is told of them, and what it reads.
+//! View of agents on skills: which exist, how they are listed for a model, and which content is read.
 //!
-//! The principal type is [`Catalogue`], the skills of all [`Places`] by precedence. [`Settings`] say which
-//! of them an agent may see ([`Permissions`]), [`Views::effective`] determines what one agent sees of one skill,
-//! [`prompt`](prompt()) tells a model what there is, [`open`]
-//! gives one skill's instructions, [`search()`] finds some, and [`ToolPolicy`] says which tools the skills in
-//! use leave. [`Live`] keeps a catalogue for a server that answers many requests.
+//! The principal type is [`Catalogue`], the skills of all [`Places`] by precedence. [`Settings`] and [`Permissions`]
+//! determine which of them an agent may see, [`Views::effective`] determines an agent's view of one skill,
+//! [`prompt`](prompt()) lists skills for a model, [`open`] returns the instructions of one skill, [`search()`] finds
+//! skills, and [`ToolPolicy`] determines the tools that the skills in use allow. [`Live`] caches a catalogue for a
+//! server that answers many requests.
 //!
-//! Every text for a model is made here, and nothing that a skill says leaves its place in it. What is for
-//! terminals is not.
+//! Every text for a model is built here, and no content of a skill can break out of its element. Texts for terminals
+//! are built elsewhere.
 
 mod builtin;
 mod catalogue;

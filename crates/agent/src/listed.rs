@@ -1,4 +1,4 @@
-//! [`Listed`]: a skill as it is listed.
+//! [`Listed`]: a skill as an entry of the catalogue.
 
 use std::path::PathBuf;
 
@@ -7,64 +7,65 @@ use skill::{Bundle, Limits, QualifiedName, SkillName};
 
 use crate::{builtin::Builtin, tool_policy::Declared};
 
-/// A skill of a library, or one inside the program.
+/// Skill of a library, or from the program.
 #[derive(Debug)]
 pub struct Listed {
-    /// Its name.
+    /// Name of the skill.
     pub name: SkillName,
-    /// Whose it is.
+    /// Scope that contains the skill.
     pub scope: Scope,
-    /// Its folder, absolute; a built-in skill has none.
+    /// Absolute path of its folder. `None` for a built-in skill.
     pub path: Option<PathBuf>,
-    /// Its title in any script, by `metadata.title`.
+    /// Title in any script, from `metadata.title`.
     pub title: Option<String>,
-    /// What it does and when to use it; empty where that cannot be read.
+    /// Description of its purpose and when to use it. Empty if it cannot be read.
     pub description: String,
-    /// The name in its `SKILL.md`, where that is not the folder's.
+    /// Name in its `SKILL.md`, if it differs from the folder's.
     pub called: Option<String>,
-    /// Departures of its `SKILL.md` from the standard with which it loads all the same.
+    /// Tolerated deviations of its `SKILL.md` from the standard.
     pub warnings: Vec<String>,
-    /// The tools that it declares; `None` where it says nothing of tools.
+    /// Tools that it declares. `None` if it does not declare any.
     pub tools: Option<Vec<String>>,
-    /// Its newest revision; `None` for a folder without history and for a built-in skill.
+    /// Newest revision. `None` for a folder without history and for a built-in skill.
     pub head: Option<Head>,
-    /// The content of its folder where that is not the head's and passes the scanner.
+    /// Content of its folder, if it differs from the head and passes the scanner.
     pub edit: Option<FolderEdit>,
-    /// The author's version, or that of the release.
+    /// Version given by the author or the release.
     pub version: Option<String>,
-    /// Whether agents see it.
+    /// True if it is enabled for agents.
     pub enabled: bool,
-    /// Whether it differs from the release that was installed, or its folder from its head.
+    /// True if it differs from the installed release, or its folder from its head.
     pub modified: bool,
-    /// Findings that would block it by the rules of today, where earlier ones let it pass; a person decides.
+    /// Number of findings that block under the current rules, although earlier rules let the content pass. A person
+    /// decides about them.
     pub undecided: usize,
-    /// Whether it has a history but no folder.
+    /// True if it has a history but no folder.
     pub missing: bool,
-    /// Why agents do not see it although it is enabled.
+    /// Reason for which agents do not see it although it is enabled.
     pub fault: Option<String>,
-    /// Whether that is damage of its history.
+    /// True if the reason is damage to its history.
     pub damaged: bool,
-    /// Whether its folder has content that readers refuse.
+    /// True if its folder has content that readers refuse.
     pub blocked: bool,
-    /// The folder of several skills below its library that it stands in, with `/` between the parts.
+    /// Group folder below its library, with `/` as separator.
     pub group: Option<String>,
-    /// Whether it stands in a folder of agents rather than in a library of the user or project.
+    /// True if it is in a folder of agents, not in a library of the user or project.
     pub found_elsewhere: bool,
     pub(crate) registry_name: Option<QualifiedName>,
     pub(crate) source: Source,
 }
 
-/// Where a skill's files are.
+/// Location of a skill's files.
 #[derive(Debug)]
 pub(crate) enum Source {
-    /// In the library of this place in the catalogue.
+    /// Library, by its index in the catalogue.
     Library(usize),
-    /// Inside the program.
+    /// Files inside the program.
     Program(Box<Bundle>),
 }
 
 impl Listed {
-    /// `owner/name`, for a skill that was installed from a registry.
+    /// Returns `owner/name`, if it was installed from a registry.
     #[must_use]
     pub fn qualified(&self) -> Option<String> {
         if let Some(name) = &self.registry_name {
@@ -74,44 +75,45 @@ impl Listed {
         origin.name.parse::<QualifiedName>().ok().map(|name| name.to_string())
     }
 
-    /// The edit of its folder that readers get in place of the head.
+    /// Returns the edit of its folder that readers get in place of the head.
     #[must_use]
     pub fn served_edit(&self) -> Option<&FolderEdit> {
         self.edit.as_ref().filter(|edit| edit.held.is_none())
     }
 
-    /// Whether readers get an edit of its folder that is not recorded.
+    /// Returns whether readers get an unrecorded edit of its folder.
     #[must_use]
     pub fn is_edited(&self) -> bool {
         self.served_edit().is_some_and(|edit| edit.at.is_none())
     }
 
-    /// Why an edit of its folder waits for a person.
+    /// Returns the reason for which an edit of its folder is held for a person.
     #[must_use]
     pub fn held(&self) -> Option<&str> {
         self.edit.as_ref()?.held.as_deref()
     }
 
-    /// The revision that readers get: the head, or the earlier one that its folder is at.
+    /// Returns the revision that readers get: the head, or the earlier revision in its folder.
     #[must_use]
     pub fn served(&self) -> Option<&Head> {
         self.served_edit().and_then(|edit| edit.at.as_ref()).or(self.head.as_ref())
     }
 
-    /// The digest of what readers get; `None` for a folder without history and for a built-in skill.
+    /// Returns the digest of the content that readers get. `None` for a folder without history and for a built-in
+    /// skill.
     #[must_use]
     pub fn digest(&self) -> Option<&str> {
         let edit = self.served_edit().map(|edit| edit.digest.as_str());
         edit.or_else(|| self.head.as_ref().map(|head| head.digest.as_str()))
     }
 
-    /// What it says of tools.
+    /// Returns its declaration of tools.
     #[must_use]
     pub fn declared(&self) -> Declared {
         Declared { skill: self.name.clone(), tools: self.tools.clone() }
     }
 
-    /// Its `SKILL.md`, absolute; empty for a built-in skill.
+    /// Returns the absolute path of its `SKILL.md`. Empty for a built-in skill.
     #[must_use]
     pub fn location(&self) -> String {
         let file = self.path.as_ref().map(|path| path.join("SKILL.md").into_os_string().into_string());
@@ -139,7 +141,7 @@ impl Listed {
     }
 }
 
-/// A skill of a library.
+/// Builds the entry of a library's skill.
 pub(crate) fn listed(library: &Library, place: usize, glance: Glance) -> Listed {
     let Glance { name, head, front, standing, edit, undecided, .. } = glance;
     let Front { title, description, version, tools, called, warnings, fault: unreadable } = front;

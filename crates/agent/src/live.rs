@@ -1,4 +1,4 @@
-//! [`Live`]: a catalogue that stays in memory and follows what is changed.
+//! [`Live`]: a cached catalogue that follows changes.
 
 use std::{
     collections::VecDeque,
@@ -15,16 +15,17 @@ use crate::{
     settings::Settings,
 };
 
-/// Prompts that are kept, one for each agent and form.
+/// Number of cached prompts, one per agent and form.
 const PROMPTS: usize = 16;
 
-/// Milliseconds after which a change that another program made to a skill's files is seen by the next
-/// request. What skillhub changes, in whichever process, is seen by the next request at once.
+/// Milliseconds after which a request sees a change of a skill's files by another program. Changes by any skillhub
+/// process are visible to the next request.
 pub const RECHECK_MILLIS: u64 = 2000;
 
-/// A catalogue for a server that answers many requests. As long as the files that every commit and setting
-/// of skillhub writes to are as they were, and it was looked at a moment ago, it is given as it is, for the
-/// price of a few `stat`s. Who calls [`Live::refresh`] more often than that keeps requests from looking.
+/// Cached catalogue for a server that answers many requests.
+///
+/// It is reused while it is recent and the files written by every commit and setting of skillhub are unchanged, which
+/// costs a few `stat` calls. Calling [`Live::refresh`] at shorter intervals keeps requests from reading the disk.
 pub struct Live {
     places: Places,
     builtin: Mutex<Vec<Builtin>>,
@@ -32,7 +33,7 @@ pub struct Live {
     prompts: Mutex<VecDeque<(Signature, Arc<str>)>>,
 }
 
-/// Everything that decides about the text of a prompt.
+/// All inputs that determine the text of a prompt.
 #[derive(PartialEq)]
 struct Signature {
     skills: u64,
@@ -46,9 +47,9 @@ struct Signature {
 #[derive(Default)]
 struct State {
     kept: Option<Kept>,
-    /// When what was kept was forgotten: looks that began before do not count.
+    /// Time at which the cache was cleared. Reads that began earlier are discarded.
     forgotten: Option<Instant>,
-    /// The fingerprint of what was there when somebody was last told of changes.
+    /// Fingerprint at the last notification of changes.
     told: Option<u64>,
 }
 
@@ -59,30 +60,30 @@ struct Kept {
 }
 
 impl Live {
-    /// One of these places. Nothing is looked at yet.
+    /// Creates an empty cache for the given locations. Nothing is read yet.
     #[must_use]
     pub fn new(places: Places, builtin: Vec<Builtin>) -> Self {
         Self { places, builtin: Mutex::new(builtin), kept: Mutex::default(), prompts: Mutex::default() }
     }
 
-    /// Where it looks.
+    /// Returns the locations that it reads.
     #[must_use]
     pub fn places(&self) -> &Places {
         &self.places
     }
 
-    /// Answers from the catalogue as it is now.
+    /// Answers from the current catalogue.
     ///
     /// # Errors
-    /// A library cannot be read; what was kept is forgotten then.
+    /// A library cannot be read, in which case the cache is cleared.
     pub fn with<T>(&self, answer: impl FnOnce(&Catalogue) -> T) -> Result<T, AgentError> {
         self.with_kept(|kept| answer(&kept.catalogue))
     }
 
-    /// The list of the skills that an agent sees, which is written again when one of them or a setting is another.
+    /// Returns the list of the skills that an agent sees. It is rebuilt only if a skill or a setting has changed.
     ///
     /// # Errors
-    /// As [`Live::with`].
+    /// As for [`Live::with`].
     pub fn prompt(&self, settings: &Settings, agent: &str, look: Look<'_>) -> Result<Arc<str>, AgentError> {
         let signature = |skills| Signature {
             skills,
@@ -121,8 +122,8 @@ impl Live {
         Ok(answer(state.kept.insert(kept)))
     }
 
-    /// Looks at everything, while requests are answered from what is kept, and says whether anything that is
-    /// told of skills is another than when this was asked before, or than in the first answer.
+    /// Reads everything while requests are answered from the cache. Returns whether the visible skills have changed
+    /// since the previous call, or else since the first answer.
     ///
     /// # Errors
     /// A library cannot be read.
@@ -131,7 +132,7 @@ impl Live {
         let fingerprint = kept.fingerprint;
         let mut state = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let changed = state.told.replace(fingerprint).is_some_and(|told| told != fingerprint);
-        // A request may have looked meanwhile, and later.
+        // A request may have read a newer state in the meantime.
         let is_late = state.forgotten.is_some_and(|forgotten| kept.looked < forgotten);
         if !is_late && state.kept.as_ref().is_none_or(|known| known.looked <= kept.looked) {
             state.kept = Some(kept);
@@ -147,20 +148,20 @@ impl Live {
         Ok(Kept { catalogue, looked, fingerprint })
     }
 
-    /// The time from one [`Live::refresh`] to the next, so that requests find what they need in memory: for many skills
-    /// in times of how long a look took, so that no more than a twentieth of one core is used.
+    /// Returns the interval between two calls of [`Live::refresh`], short enough that requests find a recent catalogue.
+    /// With many skills it grows with the duration of a read, which limits the load to a twentieth of one core.
     #[must_use]
     pub fn pause_after(look: Duration) -> Duration {
         Duration::from_millis(RECHECK_MILLIS / 2).max(look * 20)
     }
 
-    /// Takes these for the skills that are read only, and forgets what is kept.
+    /// Replaces the read-only skills and clears the cache.
     pub fn reload_with(&self, builtin: Vec<Builtin>) {
         *self.builtin.lock().unwrap_or_else(PoisonError::into_inner) = builtin;
         self.reload();
     }
 
-    /// Forgets what is kept: the next answer looks at everything.
+    /// Clears the cache, so that the next answer reads everything.
     pub fn reload(&self) {
         let mut state = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         (state.kept, state.forgotten) = (None, Some(Instant::now()));

@@ -1,12 +1,12 @@
-//! [`Permissions`]: which agent may see and use which skill.
+//! [`Permissions`]: the rules on the visibility and use of skills by agents.
 
 use serde::{Deserialize, Serialize};
 
-/// What holds for a skill or a tool; a later one is stricter.
+/// Decision on a skill or tool, from the mildest to the strictest.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// The agent uses it.
+    /// The agent may use it.
     #[default]
     Allow,
     /// The agent sees it, and a person is asked before each use.
@@ -15,43 +15,43 @@ pub enum Decision {
     Deny,
 }
 
-/// What a permission is about.
+/// Subject of a permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// Skills whose names match, bare or after their owners'.
+    /// Skills with matching names, bare or as `owner/name`.
     Skill(String),
-    /// Tools of skillhub whose names match.
+    /// Tools of skillhub with matching names.
     Tool(String),
 }
 
-/// One rule.
+/// One rule on a subject.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Permission {
-    /// The agents that it is for, a pattern.
+    /// Pattern of the agents that it applies to.
     pub agent: String,
-    /// What it is about, a pattern.
+    /// Subject, by a name pattern.
     pub subject: Subject,
-    /// What holds then.
+    /// Decision on matching requests.
     pub decision: Decision,
 }
 
-/// Rules of which the last that matches holds. Where none does, skills are allowed.
+/// Ordered rules, of which the last match applies. By default, skills are allowed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Permissions {
     rules: Vec<Permission>,
 }
 
-/// What holds for a tool that no rule names: what brings something new from outside is asked about.
+/// Tools that need consent unless a rule names them, since they bring in external content.
 const ASKED: [&str; 1] = ["install_skill"];
 
 impl Permissions {
-    /// Those of these rules.
+    /// Creates permissions from rules in order.
     #[must_use]
     pub fn new(rules: Vec<Permission>) -> Self {
         Self { rules }
     }
 
-    /// What holds for a skill, by its bare name and, where it was installed, `owner/name`.
+    /// Returns the decision on a skill, by its bare name and, if it was installed, `owner/name`.
     #[must_use]
     pub fn skill(&self, agent: &str, name: &str, qualified: Option<&str>) -> Decision {
         let is_meant = |subject: &Subject| match subject {
@@ -61,13 +61,13 @@ impl Permissions {
         self.last(agent, is_meant).unwrap_or_default()
     }
 
-    /// Tests for a rule about skills.
+    /// Returns whether any rule is about skills.
     #[must_use]
     pub fn name_skills(&self) -> bool {
         self.rules.iter().any(|rule| matches!(rule.subject, Subject::Skill(_)))
     }
 
-    /// What holds for a tool of skillhub.
+    /// Returns the decision on a tool of skillhub.
     #[must_use]
     pub fn tool(&self, agent: &str, tool: &str) -> Decision {
         let is_meant = |subject: &Subject| matches!(subject, Subject::Tool(pattern) if matches(pattern, tool));
@@ -80,12 +80,12 @@ impl Permissions {
     }
 }
 
-/// Whether a text is what a pattern says, in which `*` stands for any characters and `?` for one.
+/// Returns whether a text matches a pattern, in which `*` stands for any characters and `?` for one.
 #[must_use]
 pub fn matches(pattern: &str, text: &str) -> bool {
     let (pattern, text): (Vec<char>, Vec<char>) = (pattern.chars().collect(), text.chars().collect());
     let (mut at, mut from) = (0, 0);
-    // Where to go on when what follows the last star does not match.
+    // Position for backtracking to the last star.
     let mut star: Option<(usize, usize)> = None;
     while from < text.len() {
         match pattern.get(at) {

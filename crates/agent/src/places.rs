@@ -1,4 +1,4 @@
-//! [`Places`]: where an agent's skills are looked for.
+//! [`Places`]: the locations in which an agent's skills are looked up.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,17 +10,17 @@ use skill::SkillName;
 
 use crate::host::{Host, Surroundings};
 
-/// How deep below one of the folders a skill may stand.
+/// Largest depth of a skill below one of the folders.
 pub const DEPTH: usize = 6;
 
-/// Folders below one folder of skills that may hold skills as well; more are told of and left out.
+/// Largest number of group folders below one folder of skills. The rest is skipped with a note.
 pub const GROUPS: usize = 1000;
 
-/// Below a folder between the current one and the repository's root, where agents that are in use in many projects
-/// look for skills: for a reader that is not one agent of the table.
+/// Skills folders of widely used agents, searched from the current folder up to the repository's root. They apply to a
+/// reader that is not in the agents' table.
 const PROJECT_FOLDERS: [&str; 4] = [".agents/skills", ".opencode/skill", ".opencode/skills", ".claude/skills"];
 
-/// The same below the user's home.
+/// Skills folders of widely used agents in the user's home.
 const USER_FOLDERS: [&str; 6] = [
     ".agents/skills",
     ".config/opencode/skill",
@@ -30,10 +30,10 @@ const USER_FOLDERS: [&str; 6] = [
     ".claude/skills",
 ];
 
-/// How libraries are looked at.
+/// Mode of access to libraries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Operations that a killed process left are applied, and findings are remembered.
+    /// Operations left behind by a killed process are applied, and findings are cached.
     Open,
     /// Nothing is written.
     Inspect,
@@ -47,7 +47,7 @@ impl Access {
         }
     }
 
-    /// The skills of a library, by the signatures of their folders.
+    /// Returns the summaries of a library's skills, validated by the signatures of their folders.
     pub fn glances(self, library: &Library) -> Result<Vec<Glance>, LibraryError> {
         match self {
             Self::Open => library.glances(Closeness::Signatures),
@@ -56,42 +56,42 @@ impl Access {
     }
 }
 
-/// Where an agent's skills are looked for, by precedence.
+/// Locations in which an agent's skills are looked up, by precedence.
 #[derive(Debug, Clone)]
 pub struct Places {
-    /// skillhub's own folder.
+    /// Home of skillhub's own files.
     pub home: Home,
-    /// How libraries keep their history.
+    /// Kind of history storage of the libraries.
     pub storage: String,
-    /// The libraries. The first is the one that is written to, and it is searched before `folders`; the
-    /// others are searched after those of a project.
+    /// Libraries. The first is the writable one, and it is searched before `folders`. The others are searched after
+    /// those of a project.
     pub libraries: Vec<(PathBuf, Scope)>,
-    /// Other folders of skills, such as those of agents.
+    /// Further folders of skills, such as those of agents.
     pub folders: Vec<(PathBuf, Scope)>,
-    /// The project's root. What a link in the project leads out of it is passed over.
+    /// Root of the project. Links in the project that lead out of it are skipped.
     pub project: Option<PathBuf>,
-    /// Lists a `SKILL.md` inside a skill as a skill of its own, which cannot be changed there.
+    /// True to list a `SKILL.md` inside a skill as a separate, read-only skill.
     pub inner: bool,
 }
 
-/// A folder of skills that was opened.
+/// Opened folder of skills.
 pub(crate) struct Root {
     pub library: Library,
-    /// It is one of the libraries rather than a folder of agents.
+    /// True for a library, false for a folder of agents.
     pub is_own: bool,
 }
 
-/// What stands below a folder of skills that holds skills as well.
+/// Subfolders of a folder of skills that contain skills as well.
 #[derive(Default)]
 pub(crate) struct Nested {
-    /// Folders of groups; those inside of skills with the folders in them that are skills of their own.
+    /// Group folders. For a group inside a skill, with the folders in it that are separate skills.
     pub libraries: Vec<(Library, Option<BTreeSet<PathBuf>>)>,
     pub groups: BTreeSet<String>,
 }
 
 impl Places {
-    /// The folders that an agent's host reads, by its precedence. For an id that the agents' table does not have
-    /// they are those of agents that are in use in many projects: in the project, the nearest first, and of the user.
+    /// Returns the folders that an agent's host reads, by its precedence. An id outside the agents' table gets the
+    /// folders of widely used agents: in the project, the nearest first, and those of the user.
     #[must_use]
     pub fn folders_of(agent: &str, around: &Surroundings<'_>) -> Vec<(PathBuf, Scope)> {
         if let Some(agent) = find_agent(agent) {
@@ -105,8 +105,8 @@ impl Places {
         in_project.chain(USER_FOLDERS.map(|folder| (around.user_home.join(folder), Scope::User))).collect()
     }
 
-    /// Opens them by precedence: the first library, the others and the folders of the project, those of the
-    /// user. Of a library that cannot be opened the reason is an error, of any other folder it is a note.
+    /// Opens the locations by precedence: the first library, the other libraries and folders of the project, and those
+    /// of the user. A library that cannot be opened is an error, any other folder only a note.
     pub(crate) fn open(&self, access: Access, notes: &mut Vec<String>) -> Result<Vec<Root>, LibraryError> {
         let mut wanted: Vec<(&PathBuf, Scope, bool)> =
             self.libraries.iter().map(|(path, scope)| (path, *scope, true)).collect();
@@ -129,7 +129,7 @@ impl Places {
         Ok(roots)
     }
 
-    /// The folder with links resolved, unless a link in the project leads it out of that.
+    /// Returns the folder with links resolved, unless a link in the project leads out of it.
     fn inside(&self, path: &Path, notes: &mut Vec<String>) -> Option<PathBuf> {
         let real = resolve(path).ok()?;
         let project = self.project.as_ref().filter(|project| path.starts_with(project));
@@ -143,8 +143,8 @@ impl Places {
         }
     }
 
-    /// The folders below one of skills whose children are skills too, as in `skills/group/name`, and the
-    /// names of those right below it that lead there. Which names are skills themselves is known.
+    /// Finds the subfolders whose children are skills, as in `skills/group/name`, and the names of the direct
+    /// subfolders that lead there. `is_skill` identifies direct subfolders that are skills themselves.
     pub(crate) fn nested(
         &self,
         (root, access): (&Library, Access),
@@ -186,7 +186,7 @@ impl Places {
     }
 }
 
-/// The folders inside a skill that have a `SKILL.md`, but for those of its evals.
+/// Returns the folders inside a skill that have a `SKILL.md`, except in its evals.
 fn inside(skill: &Path) -> Vec<PathBuf> {
     let entries = folder::open_at(skill).ok().and_then(|dir| dir.entries().ok()).into_iter().flatten().flatten();
     let folders = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
@@ -196,7 +196,7 @@ fn inside(skill: &Path) -> Vec<PathBuf> {
     names.filter(is_wanted).flat_map(find).filter(|found| is_shown(skill, found)).collect()
 }
 
-/// The folder of a group below a library in which a skill stands.
+/// Returns the group folder below a library that contains a skill.
 #[must_use]
 pub fn group_of(library: &Path, skill: &SkillName) -> Option<PathBuf> {
     let found = folder::find_skills(library, DEPTH, &folder::SKIPPED).unwrap_or_default();
@@ -205,7 +205,7 @@ pub fn group_of(library: &Path, skill: &SkillName) -> Option<PathBuf> {
     (group != library).then(|| group.to_owned())
 }
 
-/// Whether nothing on the way from `root` to a folder below it is hidden.
+/// Returns whether no part of the path from `root` to a folder is hidden.
 fn is_shown(root: &Path, folder: &Path) -> bool {
     let below = folder.strip_prefix(root).unwrap_or(Path::new(""));
     below.components().all(|part| !part.as_os_str().to_string_lossy().starts_with('.'))

@@ -1,4 +1,4 @@
-//! [`prompt`]: what a model is told of the skills that there are.
+//! [`prompt`]: the list of skills for a model.
 
 mod deerflow;
 mod forms;
@@ -12,26 +12,26 @@ pub(crate) use tree::Tree;
 
 use crate::{listed::Listed, safe_text::one_line, settings::Settings};
 
-/// Every form of the list. Those of other systems are a module each, and hang on what is here by their line alone.
+/// All forms of the list. The form of another system is a separate module, connected only by its entry here.
 pub const FORMS: &[Form] = &[Form::XML, spring::MARKDOWN, deerflow::DEERFLOW, opencode::OPENCODE, Form::NAMES];
 
-/// A form of the list.
+/// Form of the list.
 #[derive(Debug, Clone, Copy)]
 pub struct Form {
-    /// Its name in requests.
+    /// Name in requests.
     pub name: &'static str,
-    /// What people who choose one are told of it.
+    /// Description for people who choose a form.
     pub about: &'static str,
-    /// Whether an agent that may change skills is told when to.
+    /// True if an agent that may change skills gets advice on when to do so.
     pub tells_of_evolution: bool,
-    /// Where skills stand for an agent in a container, if it tells that.
+    /// Layout of skills in a container, if the form shows it.
     tree: Option<Tree>,
-    /// Writes the skills in it, with those in mind that have no room.
+    /// Formats the skills, given those that did not fit.
     write: fn(&[&Listed], &[&Listed], Look<'_>) -> String,
 }
 
 impl Form {
-    /// `<available_skills>` as the standard has it.
+    /// `<available_skills>` as in the standard.
     pub const XML: Self = Self {
         name: "xml",
         about: "`<available_skills>` as the standard has it",
@@ -40,16 +40,16 @@ impl Form {
         write: forms::xml,
     };
 
-    /// Names only, and how to find out more.
+    /// Names only, with advice on finding out more.
     const NAMES: Self = Self { name: "names", about: "Names only", write: forms::names, ..Self::XML };
 
-    /// The form of a name, as requests have it.
+    /// Returns the form with a name from a request.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         FORMS.iter().find(|form| form.name == name).copied()
     }
 
-    /// The names of all, with a word such as "or" before the last.
+    /// Lists the names of all forms, with a word such as "or" before the last.
     #[must_use]
     pub fn all_names(word: &str) -> String {
         let names: Vec<&str> = FORMS.iter().map(|form| form.name).collect();
@@ -58,13 +58,13 @@ impl Form {
     }
 }
 
-/// The trees of skills that forms tell of.
+/// Yields the container layouts of all forms.
 pub(crate) fn trees() -> impl Iterator<Item = Tree> {
     FORMS.iter().filter_map(|form| form.tree)
 }
 
 impl<'a> Look<'a> {
-    /// The form as an agent gets it, in some with the advice to change skills where it may.
+    /// Returns the form for an agent, with advice on changing skills if the form has it and the agent may.
     #[must_use]
     pub fn for_agent(form: Form, settings: &'a Settings, agent: &str) -> Self {
         let evolution = form.tells_of_evolution && settings.tells_of_evolution(agent);
@@ -72,27 +72,27 @@ impl<'a> Look<'a> {
     }
 }
 
-/// How a list is written.
+/// Options for formatting a list.
 #[derive(Debug, Clone, Copy)]
 pub struct Look<'a> {
-    /// Its form.
+    /// Form of the list.
     pub form: Form,
-    /// Where skills stand for an agent in a container, for forms that tell it.
+    /// Root of the skills for an agent in a container, for forms that show it.
     pub container_path: Option<&'a str>,
-    /// The folder with the files of the built-in skills; without it they are named by their resources.
+    /// Folder with the files of the built-in skills. Without it, they are referred to by resource URIs.
     pub builtin: Option<&'a Path>,
-    /// Whether the agent is told when to change skills.
+    /// True to include the advice on changing skills.
     pub evolution: bool,
 }
 
 impl<'a> Look<'a> {
-    /// A form with nothing else said.
+    /// Returns the default options for a form.
     #[must_use]
     pub fn of(form: Form) -> Self {
         Self { form, container_path: None, builtin: None, evolution: false }
     }
 
-    /// The folder that a skill can be read from, absolute; the resource of a built-in one that has none.
+    /// Returns the absolute path of a skill's folder, or the resource URI of a built-in skill without one.
     fn folder(&self, listed: &Listed) -> String {
         let name = listed.name.as_str();
         match (&listed.path, self.builtin) {
@@ -102,14 +102,14 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// The `SKILL.md` in that folder.
+    /// Returns the location of the `SKILL.md` in that folder.
     #[must_use]
     pub fn location(&self, listed: &Listed) -> String {
         self.folder(listed) + "/SKILL.md"
     }
 }
 
-/// The list of `skills`, of which `left_out` more have no room.
+/// Formats the list of `skills`. `left_out` are those that did not fit.
 #[must_use]
 pub fn prompt(skills: &[&Listed], left_out: &[&Listed], look: Look<'_>) -> String {
     let mut text = (look.form.write)(skills, left_out, look);
@@ -120,7 +120,7 @@ pub fn prompt(skills: &[&Listed], left_out: &[&Listed], look: Look<'_>) -> Strin
     text
 }
 
-/// The sentence about the skills that did not fit.
+/// Returns the sentence about the skills that did not fit.
 fn rest(left_out: &[&Listed]) -> String {
     if left_out.is_empty() {
         return String::new();
@@ -133,7 +133,7 @@ fn rest(left_out: &[&Listed]) -> String {
     )
 }
 
-/// When an agent should change skills, and how.
+/// Returns the advice on when and how an agent should change skills.
 #[must_use]
 pub fn evolution_advice() -> &'static str {
     "

@@ -1,4 +1,4 @@
-//! [`open`]: a skill's instructions as an agent reads them, and its other files.
+//! [`open`]: the instructions of a skill for an agent, and its other files.
 
 use std::path::{Path, PathBuf};
 
@@ -16,68 +16,68 @@ use crate::{
     tool_policy::Declared,
 };
 
-/// Files named below the instructions.
+/// Largest number of files listed below the instructions.
 pub const FILES_LISTED: usize = 50;
 
-/// Bytes of one answer to a model; the rest is asked for apart.
+/// Largest answer to a model, in bytes. The rest is read by further requests.
 pub const OUTPUT_BYTES: usize = 64 << 10;
 
-/// What is opened: by its name, by its path, or by both, which then must agree.
+/// Selector of a skill by name, path or both. If both are given, they must agree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Which {
-    /// The bare name, or `owner/name`.
+    /// Bare name without the owner. `None` if the skill is selected by path.
     pub name: Option<SkillName>,
-    /// The absolute path of its folder or of its `SKILL.md`.
+    /// Absolute path of its folder or `SKILL.md`.
     pub path: Option<PathBuf>,
 }
 
-/// A skill that was opened.
+/// Opened skill with its instructions.
 #[derive(Debug, Clone)]
 pub struct Instructions {
-    /// Its name.
+    /// Name of the skill.
     pub name: SkillName,
-    /// Whose it is.
+    /// Scope that contains the skill.
     pub scope: Scope,
-    /// Its folder, absolute; a built-in skill has none.
+    /// Absolute path of its folder. `None` for a built-in skill.
     pub path: Option<PathBuf>,
-    /// Its revision: the newest, the earlier one that its folder is at, or the one that the run was given; `None`
-    /// without a history and for an edit that is not recorded.
+    /// Revision: the newest one, the earlier one in its folder, or the one on trial in the run. `None` without a
+    /// history and for an unrecorded edit.
     pub head: Option<Head>,
-    /// Whether it is an edit of the folder that is not recorded.
+    /// True if it is an unrecorded edit of the folder.
     pub edited: bool,
-    /// The digest of its files, `sha256:…`.
+    /// Digest of its files, `sha256:…`.
     pub digest: String,
-    /// Why an edit of the folder waits for a person; this is the newest revision then.
+    /// Reason for which an edit of the folder is held for a person. The content is that of the newest revision then.
     pub held: Option<String>,
-    /// `SKILL.md` without the frontmatter.
+    /// Content of `SKILL.md` without the frontmatter.
     pub body: String,
-    /// Departures from the standard.
+    /// Tolerated deviations from the standard.
     pub warnings: Vec<String>,
-    /// Its other files.
+    /// Files other than `SKILL.md`.
     pub files: Vec<SkillPath>,
-    /// What it says of tools.
+    /// Declaration of tools.
     pub declared: Declared,
-    /// Whether a person has to be asked before it is used.
+    /// True if a person has to give consent before it is used.
     pub asked: bool,
 }
 
-/// A file of a skill.
+/// Content of one file of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileText {
-    /// Its path.
+    /// Path of the file in the skill.
     pub path: SkillPath,
-    /// All its bytes.
+    /// Complete content in bytes.
     pub bytes: Vec<u8>,
-    /// Whether it may be run.
+    /// Executable bit of the file.
     pub executable: bool,
-    /// Whether a person has to be asked before the agent reads it.
+    /// True if a person has to give consent before the agent reads it.
     pub asked: bool,
 }
 
-/// Opens a skill for an agent. One that the agent may not see is not there.
+/// Opens a skill for an agent. A skill that the agent may not see does not exist for it.
 ///
 /// # Errors
-/// [`AgentError`]
+/// [`AgentError`], for example for a hidden or invalid skill.
 pub fn open(
     catalogue: &Catalogue,
     settings: &Settings,
@@ -87,10 +87,10 @@ pub fn open(
     open_in_run(catalogue, settings, agent, which, None)
 }
 
-/// Opens a skill for an agent in a run of it, which may have been given a revision that is on trial.
+/// Opens a skill for an agent in a run, which may get a revision on trial.
 ///
 /// # Errors
-/// [`AgentError`]
+/// [`AgentError`], as for [`open`].
 pub fn open_in_run(
     catalogue: &Catalogue,
     settings: &Settings,
@@ -121,10 +121,10 @@ pub fn open_in_run(
     })
 }
 
-/// What a skill that an agent has read says of tools.
+/// Returns the declaration of tools of a skill that an agent has read.
 ///
 /// # Errors
-/// The agent may not see it.
+/// The agent may not see the skill.
 pub fn declared(
     catalogue: &Catalogue,
     settings: &Settings,
@@ -138,7 +138,7 @@ pub fn declared(
 /// Reads one file of a skill for an agent.
 ///
 /// # Errors
-/// [`AgentError`]
+/// [`AgentError`], for example for a hidden skill or a missing file.
 pub fn read_file(
     catalogue: &Catalogue,
     settings: &Settings,
@@ -149,10 +149,10 @@ pub fn read_file(
     read_file_in_run(catalogue, settings, agent, (name, path), None)
 }
 
-/// Reads one file of a skill for an agent in a run of it.
+/// Reads one file of a skill for an agent in a run.
 ///
 /// # Errors
-/// [`AgentError`]
+/// [`AgentError`], as for [`read_file`].
 pub fn read_file_in_run(
     catalogue: &Catalogue,
     settings: &Settings,
@@ -176,7 +176,7 @@ pub fn read_file_in_run(
     }
 }
 
-/// The skill that is meant.
+/// Finds the selected skill.
 fn pick<'a>(
     catalogue: &'a Catalogue,
     settings: &Settings,
@@ -207,7 +207,7 @@ fn pick<'a>(
     }
 }
 
-/// Whether a person has to be asked before the agent uses the skill.
+/// Checks that the agent may use the skill. Returns whether a person has to give consent first.
 fn check(catalogue: &Catalogue, settings: &Settings, agent: &str, listed: &Listed) -> Result<bool, AgentError> {
     match listed.sight(settings, agent) {
         Sight::Seen => Ok(false),
@@ -221,8 +221,8 @@ fn check(catalogue: &Catalogue, settings: &Settings, agent: &str, listed: &Liste
 }
 
 impl Instructions {
-    /// The instructions as a model gets them: in `<skill_content>`, with the skill's folder and its files,
-    /// at most so many bytes of instructions.
+    /// Formats the instructions for a model: in `<skill_content>`, with the skill's folder and files, and at most
+    /// `limit` bytes of instructions.
     #[must_use]
     pub fn skill_content(&self, limit: usize) -> String {
         let body = contained(&self.body);
@@ -257,7 +257,8 @@ impl Instructions {
 }
 
 impl FileText {
-    /// The text from a byte on, at most so many bytes, and how many follow; `None` when it is no text.
+    /// Returns up to `limit` bytes of the text from the byte `from` on, and the number of bytes after them. `None` if
+    /// the file is not text.
     #[must_use]
     pub fn text(&self, from: usize, limit: usize) -> Option<(&str, usize)> {
         let text = std::str::from_utf8(&self.bytes).ok()?;
@@ -266,7 +267,7 @@ impl FileText {
     }
 }
 
-/// The beginning of a text, at most so many bytes, and how many bytes follow it.
+/// Returns up to `limit` bytes from the start of a text, and the number of bytes after them.
 fn cut(text: &str, limit: usize) -> (&str, usize) {
     let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
     let (shown, rest) = text.split_at(end);

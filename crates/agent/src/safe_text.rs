@@ -1,14 +1,14 @@
-//! [`escape`]: text of a skill as a part of a text for a model.
+//! [`escape`]: sanitisers for text of a skill inside a text for a model.
 
 use std::borrow::Cow;
 
-/// A value as the text of an XML element, so that no description closes its own element. Characters that
-/// nobody sees, by which a text can say something else to a model than to people, are left out: controls,
-/// directions, tags, and those of no width that no script needs.
+/// Escapes a value as the text of an XML element, so that no description can close its own element. It also removes
+/// invisible characters, which could give a model another text than people see: controls, directional marks, tags, and
+/// zero-width characters that no script needs.
 #[must_use]
 pub fn escape(value: &str) -> Cow<'_, str> {
     let is_plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'&' | b'<' | b'>' | b'"' | b'\'');
-    // Without a way out early, so that the compiler makes wide steps of it.
+    // No early exit, so that the compiler can vectorise the loop.
     if value.bytes().fold(true, |plain, byte| plain & is_plain(byte)) {
         return value.into();
     }
@@ -27,25 +27,25 @@ pub fn escape(value: &str) -> Cow<'_, str> {
     text.into()
 }
 
-/// The same in one line, for a list.
+/// Escapes a value and joins it into one line, for a list.
 pub(crate) fn one_line(value: &str) -> String {
     escape(value).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What a skill says of itself as one line for a list that is no XML: without what nobody sees, and unable to
-/// begin an element that frames a conversation.
+/// Joins text of a skill into one line, for a list that is not XML. It removes invisible characters, and no element
+/// that frames a conversation can start in it.
 #[must_use]
 pub fn told(value: &str) -> String {
     contained(value).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Whether a text has characters that nobody sees, or begins an element that frames a conversation.
+/// Returns whether a text has invisible characters, or starts an element that frames a conversation.
 #[must_use]
 pub fn is_misleading(value: &str) -> bool {
     value.chars().any(is_hidden) || value.match_indices('<').any(|(at, _)| begins_frame(value.get(at..).unwrap_or("")))
 }
 
-/// Instructions of a skill, unable to close or to open an element that only skillhub or a host writes.
+/// Sanitises the instructions of a skill, so that they cannot open or close an element reserved for skillhub or a host.
 pub(crate) fn contained(body: &str) -> String {
     let mut text = String::with_capacity(body.len());
     let mut rest = body;
@@ -60,8 +60,8 @@ pub(crate) fn contained(body: &str) -> String {
     text
 }
 
-/// Elements in which skillhub tells of skills, and those in which hosts tell a model of calls, of their results
-/// and of themselves; what begins with one of these names is one as well.
+/// Name prefixes of elements in which skillhub presents skills, and in which hosts present calls, results and
+/// themselves to a model.
 const FRAMES: [&str; 15] = [
     "skill_content",
     "skill_file",
@@ -80,14 +80,14 @@ const FRAMES: [&str; 15] = [
     "system_reminder",
 ];
 
-/// Elements by these very names, which longer names of other use begin with.
+/// Exact names of further elements. They are not prefixes, since longer names have other uses.
 const TURNS: [&str; 5] = ["system", "assistant", "user", "human", "skill"];
 
-/// The longest name of a frame, with a prefix before a colon.
+/// Longest name of a frame in characters, with a prefix before a colon.
 const NAME_CHARS: usize = 48;
 
-/// Whether a text begins with a tag of an element that frames a conversation, in any case, or with a token by
-/// which models are told whose turn it is, as in `<|im_start|>`.
+/// Returns whether a text starts with a tag of an element that frames a conversation, in any case, or with a turn token
+/// of a model such as `<|im_start|>`.
 #[must_use]
 pub fn begins_frame(tag: &str) -> bool {
     let Some(inside) = tag.strip_prefix('<') else { return false };
@@ -103,7 +103,7 @@ pub fn begins_frame(tag: &str) -> bool {
     TURNS.contains(&name) || FRAMES.iter().any(|frame| name.starts_with(frame))
 }
 
-/// Characters that are not seen. The joiners of Persian, Indic scripts and emoji stay.
+/// Returns whether a character is invisible. The joiners of Persian, Indic scripts and emoji are kept.
 fn is_hidden(c: char) -> bool {
     match c {
         '\n' | '\t' => false,

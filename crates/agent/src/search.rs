@@ -1,34 +1,34 @@
-//! [`search()`]: skills by what they say of themselves.
+//! [`search()`]: full-text search over the names, descriptions and paths of skills.
 
 use std::borrow::Cow;
 
 use crate::{listed::Listed, words::words};
 
-/// A skill that was found.
+/// Skill that was found.
 #[derive(Debug, Clone, Copy)]
 pub struct Hit<'a> {
-    /// The skill.
+    /// Entry of the skill.
     pub listed: &'a Listed,
-    /// How well it fits; only to be compared with others of the same search.
+    /// Relevance score, comparable only within one search.
     pub score: f64,
 }
 
-/// Words of a query that are looked for, in the order of the alphabet: more than any description has.
+/// Largest number of query words, taken in alphabetical order. It is more than any description has.
 const WORDS: usize = 1000;
 
-/// What a word found in the name, the description and the path counts.
+/// Weights of a match in the name, the description and the path.
 const FIELDS: [f64; 3] = [4.0, 1.0, 0.5];
 
-/// The part of a word's weight that counts where a longer word begins with it.
+/// Factor for a word of which the query has only a prefix.
 const PREFIX: f64 = 0.6;
 
-/// What a skill gets that is called as the query says.
+/// Bonus for a skill whose name equals the query.
 const SAME_NAME: f64 = 100.0;
 
-/// The skills among `skills` of which name, description or path have words of the query, the best
-/// first; an empty query finds nothing. A rare word counts more than a common one.
+/// Returns the skills whose name, description or path contain words of the query, best first. An empty query finds
+/// nothing. Rare words count more than common ones.
 ///
-/// Each text is gone through once and nothing is kept of it, so that there is no index to grow old.
+/// Each text is scanned once per search. There is no index that could become stale.
 #[must_use]
 pub fn search<'a>(skills: &[&'a Listed], query: &str, limit: usize) -> Vec<Hit<'a>> {
     let wanted = Wanted::of(query);
@@ -55,7 +55,7 @@ pub fn search<'a>(skills: &[&'a Listed], query: &str, limit: usize) -> Vec<Hit<'
         .collect();
     let order = |a: &Hit<'a>, b: &Hit<'a>| b.score.total_cmp(&a.score).then_with(|| a.listed.name.cmp(&b.listed.name));
     if limit < hits.len() {
-        // Of many that fit only the best have to stand in order.
+        // Only the best hits have to be sorted.
         hits.select_nth_unstable_by(limit, order);
         hits.truncate(limit);
     }
@@ -63,20 +63,20 @@ pub fn search<'a>(skills: &[&'a Listed], query: &str, limit: usize) -> Vec<Hit<'
     hits
 }
 
-/// How rare a word is among all skills, from 1.
+/// Returns the weight of a word by its rarity among all skills, at least 1.
 fn weight(skills: usize, having: usize) -> f64 {
     1.0 + (skills as f64 / (having as f64 + 1.0)).max(1.0).ln()
 }
 
-/// A word of the query in a field of a skill.
+/// Match of a query word in a field of a skill.
 struct Match {
     word: usize,
     field: usize,
-    /// 1 for the word itself, [`PREFIX`] where a longer one begins with it.
+    /// 1 for the exact word, [`PREFIX`] for a longer word that starts with it.
     share: f64,
 }
 
-/// The words that stand in a skill as they are, each once.
+/// Returns the query words that occur as whole words in a skill, without duplicates.
 fn whole_words(matches: &[Match]) -> impl Iterator<Item = usize> {
     let mut words: Vec<usize> = matches.iter().filter(|at| at.share == 1.0).map(|at| at.word).collect();
     words.sort_unstable();
@@ -84,13 +84,13 @@ fn whole_words(matches: &[Match]) -> impl Iterator<Item = usize> {
     words.into_iter()
 }
 
-/// What a query asks for: its words, and which of them begin with a byte.
+/// Parsed query: its words, and an index of them by first byte.
 struct Wanted {
     words: Vec<String>,
     by_first: Vec<Vec<usize>>,
 }
 
-/// Which bytes are parts of words.
+/// Table of the bytes that are part of words.
 const IN_WORD: [bool; 256] = {
     let (mut table, mut byte) = ([false; 256], 0_u8);
     while byte < 128 {
@@ -144,7 +144,7 @@ impl Wanted {
         }
     }
 
-    /// Compares the words of a text with those that begin as they do.
+    /// Compares each word of a text with the query words that start with the same byte.
     fn compare_all(&self, text: &[u8], note: &mut impl FnMut(usize, f64)) {
         let mut at = 0;
         while let Some(first) = text.get(at) {
@@ -172,7 +172,7 @@ impl Wanted {
         }
     }
 
-    /// Looks for words without spaces around them: two characters that stand together, or one.
+    /// Searches words of scripts without spaces: pairs of adjacent characters, or single ones.
     fn look_inside(&self, word: &str, note: &mut impl FnMut(usize, f64)) {
         for (at, wanted) in self.words.iter().enumerate().filter(|(_, wanted)| !wanted.is_ascii()) {
             if word.contains(wanted.as_str()) {

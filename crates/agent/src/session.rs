@@ -1,17 +1,17 @@
-//! [`Session`]: what a conversation has taken up so far.
+//! [`Session`]: the skills that a conversation has read so far.
 
 use skill::SkillName;
 
 use crate::tool_policy::{Declared, ToolPolicy};
 
-/// The skills that were read in one conversation, and so the tools that they bring and leave.
+/// Skills read in one conversation, which determine the tools that are offered and allowed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Session {
     read: Vec<Declared>,
 }
 
 impl Session {
-    /// Notes that a skill was read; whether that changes which tools there are.
+    /// Records that a skill was read. Returns whether this changes the set of tools.
     pub fn note(&mut self, declared: Declared) -> bool {
         let known = self.read.iter_mut().find(|known| known.skill == declared.skill);
         match known {
@@ -24,20 +24,21 @@ impl Session {
         }
     }
 
-    /// The skills that were read, in order.
+    /// Yields the skills that were read, in order.
     pub fn skills(&self) -> impl Iterator<Item = &SkillName> {
         self.read.iter().map(|declared| &declared.skill)
     }
 
-    /// Which tools the skills that were read leave.
+    /// Returns the tool policy of the skills that were read.
     #[must_use]
     pub fn policy(&self, always_on: &[String]) -> ToolPolicy {
         ToolPolicy::of(&self.read, always_on)
     }
 
-    /// The tools to be offered next: those that always are, then of all `others` those that the skills read
-    /// so far declare or that are grouped under the name of one of them. None comes twice, and one that
-    /// was offered stays.
+    /// Returns the tools to offer next, without duplicates.
+    ///
+    /// These are the tools in `always`, then those of `others` that the skills read so far declare or that are grouped
+    /// under the name of one of them. A tool that was offered remains offered.
     #[must_use]
     pub fn offered<'a>(&self, always: &[&'a str], others: &[(&'a str, Option<&str>)]) -> Vec<&'a str> {
         let mut offered = always.to_vec();

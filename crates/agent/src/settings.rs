@@ -1,4 +1,4 @@
-//! [`Settings`]: what the configuration says of what agents see.
+//! [`Settings`]: the configuration of the skills that agents see.
 
 use std::collections::BTreeMap;
 
@@ -9,65 +9,65 @@ use toml::Table;
 
 use crate::permission::{Decision, Permission, Permissions, Subject, matches};
 
-/// The parts of the user's configuration that are about agents.
+/// Parts of the user's configuration that concern agents.
 ///
 /// ```toml
 /// [agent]                         # for all agents
-/// container_path = "/mnt/skills"  # where skills stand for agents in a container
-/// always_on = ["Read"]            # tools that no skill's allowed-tools takes away
-/// use_log = true                  # whether it is kept which skill was read
+/// container_path = "/mnt/skills"  # root of the skills for agents in a container
+/// always_on = ["Read"]            # tools that are allowed regardless of allowed-tools
+/// use_log = true                  # record which skill was read
 ///
 /// [skill_evolution]
-/// enabled = true                  # whether agents are told when to change skills, and may
+/// enabled = true                  # agents may change skills, and get advice on when to do so
 ///
 /// [agents.codex]                  # for one agent, by its id
-/// skills = ["pdf-*", "tables"]    # the skills that it sees, all without this
+/// skills = ["pdf-*", "tables"]    # skills that it sees; all by default
 /// skill_evolution = false
-/// skill_tool = true               # whether it gets the tool `skill` in place of `read_skill`; OpenCode does
+/// skill_tool = true               # offer the tool `skill` in place of `read_skill`, as for OpenCode
 ///
-/// [agents.codex.capabilities]     # the composed tools and tools of servers that it may use, all without this
-/// allow = ["skill_report", "web_search"]  # a composed tool is granted with what its steps call
+/// [agents.codex.capabilities]     # composed tools and tools of servers that it may use; all by default
+/// allow = ["skill_report", "web_search"]  # a composed tool includes the tools called by its steps
 ///
-/// [[permissions]]                 # the last that matches holds
-/// agent = "codex"                 # every agent without this
+/// [[permissions]]                 # the last match applies
+/// agent = "codex"                 # every agent by default
 /// skill = "internal-*"            # or: tool = "install_skill"
 /// decision = "deny"               # allow, ask or deny
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// Who may see and use what.
+    /// Rules on the visibility and use of skills and tools.
     pub permissions: Permissions,
-    /// Where skills stand for agents in a container.
+    /// Root of the skills for agents in a container.
     pub container_path: Option<String>,
-    /// Tools that are allowed whatever skills say.
+    /// Tools that are allowed regardless of the skills' declarations.
     pub always_on: Vec<String>,
-    /// Whether the log of uses is written.
+    /// True if the usage log is written.
     pub use_log: bool,
     evolution: bool,
     agents: BTreeMap<String, AgentSettings>,
 }
 
-/// The tables as they stand in the file.
+/// Tables as written in the file.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tables {
-    /// `[agent]`
+    /// Table `[agent]`, for all agents.
     pub agent: Table,
-    /// `[skill_evolution]`
+    /// Table `[skill_evolution]`, for all agents.
     pub skill_evolution: Table,
-    /// `[agents.ID]`
+    /// Tables `[agents.ID]` by agent id.
     pub agents: BTreeMap<String, Table>,
-    /// `[[permissions]]`
+    /// Tables `[[permissions]]`, in the order of the file.
     pub permissions: Vec<Table>,
 }
 
-/// A table that cannot be used.
+/// Error in a table of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{table} cannot be used: {message}")]
 pub struct SettingsError {
-    /// Which one.
+    /// Name of the table.
     pub table: String,
-    /// What is wrong with it.
+    /// Description of the error.
     pub message: String,
 }
 
@@ -140,10 +140,10 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads the tables.
+    /// Parses the tables.
     ///
     /// # Errors
-    /// The first that cannot be used.
+    /// The first table with an error.
     pub fn of(tables: &Tables) -> Result<Self, SettingsError> {
         let all: AllAgents = read("[agent]", &tables.agent)?;
         let evolution: Evolution = read("[skill_evolution]", &tables.skill_evolution)?;
@@ -159,32 +159,33 @@ impl Settings {
         })
     }
 
-    /// Lets an agent change skills, and tells it when to.
+    /// Returns whether an agent may change skills and gets advice on when to do so.
     #[must_use]
     pub fn tells_of_evolution(&self, agent: &str) -> bool {
         self.agents.get(agent).and_then(|agent| agent.skill_evolution).unwrap_or(self.evolution)
     }
 
-    /// Offers an agent the tool `skill` in place of `read_skill`, or does not, where that is said.
+    /// Returns the setting that offers an agent the tool `skill` in place of `read_skill`. `None` if it is not set.
     #[must_use]
     pub fn has_skill_tool(&self, agent: &str) -> Option<bool> {
         self.agents.get(agent)?.skill_tool
     }
 
-    /// Tests an agent's list of capabilities for a tool; `None` for an agent without such a list.
+    /// Returns whether an agent's list of capabilities has a tool. `None` for an agent without a list.
     #[must_use]
     pub fn capability(&self, agent: &str, tool: &str) -> Option<bool> {
         let allowed = &self.agents.get(agent)?.capabilities.as_ref()?.allow;
         Some(allowed.iter().any(|pattern| matches(pattern, tool)))
     }
 
-    /// Tests for a setting that hides any skill from an agent, or has a person asked about one.
+    /// Returns whether any setting hides a skill from an agent or requires a person's consent.
     #[must_use]
     pub fn restricts_skills(&self) -> bool {
         self.permissions.name_skills() || self.agents.values().any(|agent| agent.skills.is_some())
     }
 
-    /// Whether the agent's list, if it has one, has a skill, by its bare name or `owner/name`.
+    /// Returns whether the agent's list contains a skill, by its bare name or `owner/name`. True for an agent without a
+    /// list.
     pub(crate) fn is_on_list(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {
         let list = self.agents.get(agent).and_then(|agent| agent.skills.as_ref());
         let is_meant =

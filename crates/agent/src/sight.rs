@@ -1,28 +1,28 @@
-//! [`Sight`]: whether our own readers show a skill to an agent.
+//! [`Sight`]: the decision of our own readers to show a skill to an agent.
 
 use library::Scope;
 
 use crate::{listed::Listed, permission::Decision, settings::Settings};
 
-/// The decision of our own readers about a skill and an agent.
+/// Decision of our own readers about a skill and an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Sight {
-    /// They show it.
+    /// The skill is shown.
     Seen,
-    /// They show it after a person was asked.
+    /// The skill is shown with a person's consent.
     Asked,
     /// A person or an agent disabled it.
     Disabled,
     /// A permission denies it.
     Denied,
-    /// The agent has a list of skills, and it is not on it.
+    /// The agent has a list of skills that does not contain it.
     NotOnList,
-    /// Its content is not shown to agents: why.
+    /// Its content is hidden from agents, for the given reason.
     Unusable(String),
 }
 
 impl Listed {
-    /// The decision of our own readers for an agent. Reasons that hold for every agent come first.
+    /// Returns the decision of our own readers for an agent. Reasons that apply to every agent take precedence.
     #[must_use]
     pub fn sight(&self, settings: &Settings, agent: &str) -> Sight {
         if !self.enabled {
@@ -38,25 +38,25 @@ impl Listed {
     }
 }
 
-/// The built-in skill by which agents change skills.
+/// Name of the built-in skill with which agents change skills.
 const EVOLVING: &str = "skillhub-evolving-skills";
 
 impl Settings {
-    /// The configuration's part of what an agent sees of a skill, by its bare name and, where it was installed,
+    /// Returns the decision by the configuration alone, from the skill's bare name and, if it was installed,
     /// `owner/name`.
     #[must_use]
     pub fn sight(&self, agent: &str, name: &str, qualified: Option<&str>) -> Sight {
         permitted(self, agent, name, qualified)
     }
 
-    /// Tests the configuration for an agent and a skill, by its bare name and, where it was installed, `owner/name`.
+    /// Returns whether the configuration lets an agent see a skill, by its bare name and, if it was installed, `owner/name`.
     #[must_use]
     pub fn lets_see(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {
         !matches!(permitted(self, agent, name, qualified), Sight::Denied | Sight::NotOnList)
     }
 }
 
-/// The configuration's part of [`Sight`].
+/// Returns the part of [`Sight`] that depends on the configuration.
 fn permitted(settings: &Settings, agent: &str, name: &str, qualified: Option<&str>) -> Sight {
     match settings.permissions.skill(agent, name, qualified) {
         Decision::Deny => Sight::Denied,

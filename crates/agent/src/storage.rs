@@ -1,4 +1,4 @@
-//! [`SkillStorage`]: a place that skills come from, and the steps by which it is listed.
+//! [`SkillStorage`]: a source of skills, and the steps for listing it.
 
 use library::{Library, LibraryError, State};
 
@@ -8,12 +8,12 @@ use crate::{
     places::Access,
 };
 
-/// A place that skills come from.
+/// Source of skills, such as a folder.
 pub(crate) trait SkillStorage {
     /// Finds the skills and parses them. A folder without a valid name or path is not a skill.
     fn find(&self) -> Result<Vec<Listed>, LibraryError>;
 
-    /// The enabled states, which are kept apart from the files.
+    /// Returns the enabled states, which are stored separately from the files.
     fn states(&self) -> Result<State, LibraryError>;
 
     /// Finds the skills, and merges their enabled states.
@@ -24,13 +24,13 @@ pub(crate) trait SkillStorage {
     }
 }
 
-/// A folder of skills.
+/// Folder of skills with an optional history.
 pub(crate) struct LocalStorage<'a> {
     pub library: &'a Library,
     pub access: Access,
-    /// Its place among the libraries of the catalogue.
+    /// Index among the libraries of the catalogue.
     pub place: usize,
-    /// It is one of the libraries rather than a folder of agents.
+    /// True for a library, false for a folder of agents.
     pub is_own: bool,
 }
 
@@ -47,10 +47,10 @@ impl SkillStorage for LocalStorage<'_> {
     }
 }
 
-/// Skills that are read only: those inside the program, and those of a registry.
+/// Read-only skills, from the program and from a registry.
 pub(crate) struct ReadOnlyStorage<'a> {
     pub skills: Vec<Builtin>,
-    /// The library in whose state they are enabled and disabled.
+    /// Library whose state stores their enabled flags.
     pub library: Option<&'a Library>,
 }
 

@@ -1,21 +1,21 @@
-//! [`ToolPolicy`]: which tools the skills in use leave to an agent.
+//! [`ToolPolicy`]: the tools that an agent may call, given the skills in use.
 
 use serde_json::{Value, json};
 use skill::{SkillName, frontmatter::split_tools};
 
 use crate::permission::matches;
 
-/// A tool that a skill allows: `Bash(git:*)` is the tool `Bash` with the pattern `git:*`.
+/// Tool that a skill allows: `Bash(git:*)` is the tool `Bash` with the pattern `git:*`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AllowedTool {
-    /// Its name, which may hold `*`.
+    /// Name of the tool, which may contain `*`.
     pub tool: String,
-    /// What its arguments are held to, as the skill writes it.
+    /// Restriction on its arguments, as written in the skill.
     pub pattern: Option<String>,
 }
 
 impl AllowedTool {
-    /// Reads one entry of `allowed-tools`.
+    /// Parses one entry of `allowed-tools`.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
@@ -28,39 +28,38 @@ impl AllowedTool {
         }
     }
 
-    /// Those of a whole value, as in `Bash(git add:*) Read`.
+    /// Parses a whole value, as in `Bash(git add:*) Read`.
     #[must_use]
     pub fn all(text: &str) -> Vec<Self> {
         split_tools(text).iter().map(|entry| Self::parse(entry)).collect()
     }
 }
 
-/// What one skill says of tools; `None` where it says nothing.
+/// Declaration of tools by one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declared {
-    /// The skill.
+    /// Name of the skill.
     pub skill: SkillName,
-    /// The entries of its `allowed-tools`.
+    /// Entries of its `allowed-tools`. `None` if it does not declare tools.
     pub tools: Option<Vec<String>>,
 }
 
-/// Which tools may be called while some skills are in use.
+/// Tools that may be called while some skills are in use.
 ///
-/// A skill that declares tools allows these. When no skill in use declares any, every tool may be called.
-/// As soon as one does, only what some of them declare may be, besides the tools that are always on. An
-/// empty list declares that nothing is allowed.
+/// If no skill in use declares tools, every tool may be called. As soon as one does, only the tools declared by any of
+/// them are allowed, in addition to the tools that are always on. An empty list declares that no tool is allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolPolicy {
-    /// Whether anything is left out.
+    /// True if any tool is disallowed.
     pub restricts: bool,
-    /// What is allowed, each once, with the skills that say so.
+    /// Allowed tools, without duplicates, with the skills that declare them.
     pub tools: Vec<(AllowedTool, Vec<SkillName>)>,
-    /// The names, which may hold `*`, of tools that are allowed whatever skills say.
+    /// Names, which may contain `*`, of tools that are always allowed.
     pub always_on: Vec<String>,
 }
 
 impl ToolPolicy {
-    /// That of skills in use, in this order.
+    /// Returns the policy of the skills in use, in this order.
     #[must_use]
     pub fn of(skills: &[Declared], always_on: &[String]) -> Self {
         let mut policy = Self { restricts: false, tools: Vec::new(), always_on: always_on.to_vec() };
@@ -78,7 +77,7 @@ impl ToolPolicy {
         policy
     }
 
-    /// As a document: `{"restricts","tools":[{"tool","pattern","skills"}],"always_on"}`.
+    /// Returns the policy as JSON: `{"restricts","tools":[{"tool","pattern","skills"}],"always_on"}`.
     #[must_use]
     pub fn document(&self) -> Value {
         let tools = self.tools.iter().map(|(tool, by)| {
@@ -88,7 +87,7 @@ impl ToolPolicy {
         json!({"restricts": self.restricts, "tools": tools.collect::<Vec<_>>(), "always_on": self.always_on})
     }
 
-    /// Whether a tool of this name may be called; what its arguments are held to is the host's to judge.
+    /// Returns whether a tool of this name may be called. The host enforces restrictions on its arguments.
     #[must_use]
     pub fn allows(&self, tool: &str) -> bool {
         !self.restricts

@@ -1,9 +1,8 @@
-//! [`words`]: what a text is compared by.
+//! [`words`]: the tokens by which texts are compared.
 
 use std::collections::BTreeSet;
 
-/// The words of a text in lower case, and for scripts without spaces each two characters that stand
-/// together.
+/// Returns the words of a text in lower case. For scripts without spaces, these are all pairs of adjacent characters.
 pub(crate) fn words(text: &str) -> BTreeSet<String> {
     let lower = text.to_lowercase();
     let mut words = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! A catalogue that is kept follows what skillhub commits at once, and what others write soon.
+//! Tests that a cached catalogue reflects commits by skillhub at once, and changes by other programs soon.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests write as other programs do")]
 
 use std::{fs, path::Path, thread, time::Duration};
@@ -26,7 +26,7 @@ fn stamp() -> Stamp {
     Stamp::new(Actor::new(ActorKind::Agent, "test"), Timestamp::now())
 }
 
-/// Commits a change as another process would: by a library that was opened for itself.
+/// Commits a change as another process would, through a separately opened library.
 fn commit(places: &Places, name: &str, description: &str) {
     let mut library = Library::open(&places.libraries[0].0, Scope::User, &places.home, &places.storage).unwrap();
     let skill = SkillName::parse(name).unwrap();

@@ -10,7 +10,7 @@ const fn proposals(name: &'static str, act: Act, proposals: &'static [&'static s
     Operation { name, act, skills: &[], proposals }
 }
 
-/// The tools of the Model Context Protocol, with the arguments that name skills.
+/// MCP tools, with the arguments that name skills.
 pub const TOOLS: &[Operation] = &[
     skills("read_skill", Act::Reads, &["name"]),
     skills("read_skill_file", Act::Reads, &["name"]),
@@ -32,7 +32,7 @@ pub const TOOLS: &[Operation] = &[
     skills("skills_codegen_remove", Act::Runs, &["names"]),
 ];
 
-/// The commands, with the ids of the arguments that name skills.
+/// Commands, with the ids of the arguments that name skills.
 pub const COMMANDS: &[Operation] = &[
     skills("setup", Act::Installs, &[]),
     skills("new", Act::Nothing, &[]),
@@ -128,7 +128,7 @@ pub const COMMANDS: &[Operation] = &[
     skills("help", Act::Nothing, &[]),
 ];
 
-/// The gateway's routes, with the parts of the path, or of the body, that name skills.
+/// Routes of the gateway, with the parts of the path or body that name skills.
 pub const ROUTES: &[Operation] = &[
     skills("GET /api/prompt/{form}", Act::Lists, &[]),
     skills("GET /api/skills", Act::Lists, &[]),

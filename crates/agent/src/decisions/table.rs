@@ -1,13 +1,13 @@
-//! [`answer`]: the answer to an agent, by what an operation does and the state of the skill.
+//! [`answer`]: the answer to an agent, by the kind of operation and the state of the skill.
 
 use std::fmt;
 
-/// What an operation does with skills.
+/// Kind of access to skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// Lists skills. Those that are hidden are left out.
+    /// Lists skills, excluding hidden ones.
     Lists,
-    /// Gives a skill's content as agents use it.
+    /// Returns a skill's content for use by agents.
     Reads,
     /// Shows a skill's history, state or differences.
     Inspects,
@@ -15,11 +15,11 @@ pub enum Act {
     Edits,
     /// Brings earlier content back.
     Restores,
-    /// Shows a skill to agents again.
+    /// Enables a skill for agents.
     Enables,
-    /// Hides a skill from agents.
+    /// Disables a skill for agents.
     Disables,
-    /// Pins a skill.
+    /// Pins a skill, which keeps agents from changing it.
     Pins,
     /// Records outcomes of runs.
     Records,
@@ -27,18 +27,18 @@ pub enum Act {
     Installs,
     /// Uninstalls a skill.
     Uninstalls,
-    /// Runs or compiles what a skill declares.
+    /// Runs or compiles tools declared by a skill.
     Runs,
-    /// Takes a decision that is for people.
+    /// Makes a decision that is reserved for people.
     Decides,
-    /// Acts on no skill of a library.
+    /// Does not act on a skill of a library.
     Nothing,
 }
 
-/// The state of a skill, as people and their configuration left it.
+/// State of a skill, as set by people and their configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SkillState {
-    /// Nothing was decided about it.
+    /// No restriction applies.
     Normal,
     /// It is pinned.
     Pinned,
@@ -46,9 +46,9 @@ pub enum SkillState {
     Disabled,
     /// The configuration denies it to the agent.
     Denied,
-    /// The configuration has a person asked.
+    /// The configuration requires a person's consent.
     Asked,
-    /// It is built in.
+    /// It is built in, and therefore read only.
     ReadOnly,
     /// The scanner blocks it.
     Blocked,
@@ -56,31 +56,31 @@ pub enum SkillState {
     TakenBack,
 }
 
-/// The way in which an agent comes. A person has a terminal or a reviewer's proof.
+/// Channel of an agent's request. A person has a terminal or a reviewer token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
-    /// The command line, without a terminal.
+    /// Command line without a terminal.
     Cli,
-    /// The Model Context Protocol.
+    /// Model Context Protocol, over any transport.
     Mcp,
-    /// The gateway, with its token alone.
+    /// Gateway, authenticated by its token alone.
     Http,
 }
 
-/// What an operation answers.
+/// Answer of an operation to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// It is done. A change is done, held or refused as the policy says.
+    /// The operation is executed. A change is applied, held or refused by the policy.
     Allowed,
-    /// As for a skill that does not exist: `not_found`.
+    /// The error `not_found`, as for a skill that does not exist.
     Hidden,
-    /// `policy_denied`.
+    /// The error `policy_denied`.
     Refused,
-    /// It becomes a proposal.
+    /// The change becomes a proposal.
     Held,
-    /// A person is asked.
+    /// A person is asked for consent.
     Asks,
-    /// `scan_blocked` or `external_blocked`.
+    /// The error `scan_blocked` or `external_blocked`.
     Blocked,
 }
 
@@ -100,7 +100,7 @@ impl SkillState {
 
 use Answer::{Allowed as A, Asks as Q, Blocked as B, Held as P, Hidden as H, Refused as R};
 
-/// The answers to agents, by state in the order of [`SkillState::ALL`].
+/// Answers to agents, by state in the order of [`SkillState::ALL`].
 pub(super) const ANSWERS: [(Act, [Answer; 8]); 14] = [
     //            normal, pinned, disabled, denied, ask, built in, blocked, taken back
     (Act::Lists, [A, A, A, H, A, A, A, H]),
@@ -119,7 +119,8 @@ pub(super) const ANSWERS: [(Act, [Answer; 8]); 14] = [
     (Act::Nothing, [A, A, A, A, A, A, A, A]),
 ];
 
-/// The answer to an agent. Only the Model Context Protocol can ask a person; elsewhere what takes a question is refused.
+/// Returns the answer to an agent. Only MCP can ask a person, so the other channels refuse an operation that needs
+/// consent.
 #[must_use]
 pub fn answer(act: Act, state: SkillState, channel: Channel) -> Answer {
     let row = ANSWERS.iter().find(|(known, _)| *known == act);

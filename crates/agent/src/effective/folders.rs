@@ -1,4 +1,4 @@
-//! [`Folders`]: the entries of agents' folders, each folder listed once.
+//! [`Folders`]: a cache of the entries of agents' folders.
 
 use std::{
     cell::{OnceCell, RefCell},
@@ -9,30 +9,30 @@ use std::{
 
 use cap_std::{ambient_authority, fs::Dir};
 
-/// The entries of agents' folders that were looked at so far. A lookup costs a read of the folder at first, then
-/// one read of each link; no file is opened.
+/// Cache of the entries of agents' folders. The first lookup reads a folder, and each link is read once. No file is
+/// opened.
 #[derive(Default)]
 pub(super) struct Folders {
     listings: RefCell<HashMap<PathBuf, Option<Rc<Listing>>>>,
 }
 
-/// One folder.
+/// Entries of one folder.
 struct Listing {
     dir: Dir,
-    /// Its path with links resolved.
+    /// Path with links resolved.
     real: PathBuf,
     entries: HashMap<String, Entry>,
 }
 
 enum Entry {
     Folder,
-    /// A link, with the path that it leads to once it was followed; `None` where no folder is there.
+    /// Link, with its target once it was followed. `None` if the target is not a folder.
     Link(OnceCell<Option<PathBuf>>),
 }
 
 impl Folders {
-    /// The resolved path of the folder that a host finds under a name; `expected` is the likely one. A link
-    /// that leads nowhere, or that the host does not follow, is not found.
+    /// Returns the resolved path of the folder that a host finds under a name. `expected` is the likely one. A broken
+    /// link, or a link that the host does not follow, is not found.
     pub fn find(&self, folder: &Path, name: &str, expected: &Path, follows_links: bool) -> Option<PathBuf> {
         let listing = self.listing(folder)?;
         match listing.entries.get(name)? {
@@ -80,8 +80,8 @@ impl Listing {
     }
 }
 
-/// A path with each `..` taken together with the name before it. It is the resolved path where none of those
-/// names is a link.
+/// Removes each `..` together with the name before it. The result is the resolved path if none of those names is a
+/// link.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -1,4 +1,4 @@
-//! Views in layouts: the library alone, links, folders left in place, homes.
+//! Tests of views for several layouts: the library alone, links, copied folders, homes.
 
 #![expect(clippy::disallowed_methods, reason = "tests look at the disk from outside")]
 
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{host::Surroundings, places::Places};
 
-/// A home with a project in it, and the skill `pdf` in the project's library at revision 2.
+/// Home with a project, and the skill `pdf` at revision 2 in the project's library.
 struct Layout {
     dir: TempDir,
 }

@@ -1,4 +1,4 @@
-//! The section of DeerFlow: `<skill_system>` and `<critical_reminders>`.
+//! Prompt section of DeerFlow: `<skill_system>` and `<critical_reminders>`.
 
 use library::Scope;
 
@@ -8,7 +8,7 @@ use crate::{
     safe_text::{escape, one_line},
 };
 
-/// How to use skills, labels and the paths of a container.
+/// Instructions for the use of skills, with labels and container paths.
 pub(super) const DEERFLOW: Form = Form {
     name: "deerflow",
     about: "One section with labels and the paths of a container",
@@ -37,7 +37,7 @@ const REMINDERS: &str = "<critical_reminders>
 </critical_reminders>
 ";
 
-/// The section and the reminders.
+/// Formats the section and the reminders.
 fn write(skills: &[&Listed], _left_out: &[&Listed], look: Look<'_>) -> String {
     let items: String = skills.iter().map(|listed| item(listed, look)).collect();
     let root = escape(TREE.root(look.container_path));

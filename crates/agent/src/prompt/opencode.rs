@@ -1,4 +1,4 @@
-//! The description of a tool named `skill`, as OpenCode has it.
+//! Description of a tool named `skill`, in the format of OpenCode.
 
 use super::{Form, Look};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     safe_text::{escape, one_line},
 };
 
-/// The description of a tool that opens a skill.
+/// Description of a tool that opens a skill.
 pub(super) const OPENCODE: Form =
     Form { name: "opencode", about: "The description of a tool named `skill`", write, ..Form::XML };
 

@@ -1,11 +1,11 @@
-//! The section of Spring AI Alibaba: Markdown under `## Skills System`.
+//! Prompt section of Spring AI Alibaba: Markdown under `## Skills System`.
 
 use library::Scope;
 
 use super::{Form, Look};
 use crate::{listed::Listed, safe_text::told};
 
-/// The skills of the user, of the project and of the program apart, with how to read them.
+/// Skills of the user, of the project and of the program in separate lists, with instructions for reading them.
 pub(super) const MARKDOWN: Form =
     Form { name: "markdown", about: "Markdown, the skills of project and user apart", write, ..Form::XML };
 
@@ -65,7 +65,7 @@ User: \"Please find out what is new in quantum computing.\"
 When in doubt, look whether a skill fits before you begin.
 ";
 
-/// The section.
+/// Formats the section of all scopes.
 fn write(skills: &[&Listed], _left_out: &[&Listed], look: Look<'_>) -> String {
     let mut text = String::from(OPENING);
     for (scope, title) in [(Scope::User, "User"), (Scope::Project, "Project"), (Scope::Builtin, "Built-in")] {

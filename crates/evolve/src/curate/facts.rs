@@ -88,7 +88,7 @@ pub struct SkillFacts {
     pub placed: usize,
     /// Deviation of its folder from its history.
     pub fault: Option<Fault>,
-    /// Names of the skills and files that need it.
+    /// Names of the skills that need it.
     pub needed_by: Vec<String>,
     /// Time of the last change.
     pub changed: Timestamp,
