@@ -1,4 +1,4 @@
-//! [`AgentError`]: the reasons for which an agent's request fails.
+//! [`AgentError`]: the reasons why an agent's request fails.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use skill::{
 };
 use thiserror::Error;
 
-/// Reason for which an agent's request fails.
+/// Reason why an agent's request fails.
 #[derive(Debug, Error)]
 pub enum AgentError {
     /// No skill of that name exists, or the agent may not see it.

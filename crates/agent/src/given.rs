@@ -16,7 +16,7 @@ pub struct Given {
     pub head: Option<Head>,
     /// True if the files are an unrecorded edit of the folder.
     pub edited: bool,
-    /// Reason for which an edit of the folder is held for a person.
+    /// Reason why an edit of the folder is held for a person.
     pub held: Option<String>,
     /// Folder with the files, if there is one.
     pub path: Option<PathBuf>,

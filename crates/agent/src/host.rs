@@ -67,8 +67,8 @@ impl Host {
         self.levels.iter().flat_map(|level| level.folders.iter().map(|folder| (folder.as_path(), level.scope)))
     }
 
-    /// Returns whether a path is in one of the agent's own folders in which skills are placed for it: the one at the project's
-    /// root, or that of the user.
+    /// Returns whether a path is in one of the agent's own folders in which skills are placed for it: the one at the
+    /// project's root, or that of the user.
     #[must_use]
     pub fn owns(&self, path: &Path) -> bool {
         let root = self.levels.iter().rfind(|level| level.scope == Scope::Project);

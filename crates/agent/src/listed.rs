@@ -41,7 +41,7 @@ pub struct Listed {
     pub undecided: usize,
     /// True if it has a history but no folder.
     pub missing: bool,
-    /// Reason for which agents do not see it although it is enabled.
+    /// Reason why agents do not see it although it is enabled.
     pub fault: Option<String>,
     /// True if the reason is damage to its history.
     pub damaged: bool,
@@ -87,7 +87,7 @@ impl Listed {
         self.served_edit().is_some_and(|edit| edit.at.is_none())
     }
 
-    /// Returns the reason for which an edit of its folder is held for a person.
+    /// Returns the reason why an edit of its folder is held for a person.
     #[must_use]
     pub fn held(&self) -> Option<&str> {
         self.edit.as_ref()?.held.as_deref()

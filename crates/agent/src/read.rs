@@ -47,7 +47,7 @@ pub struct Instructions {
     pub edited: bool,
     /// Digest of its files, `sha256:…`.
     pub digest: String,
-    /// Reason for which an edit of the folder is held for a person. The content is that of the newest revision then.
+    /// Reason why an edit of the folder is held for a person. The content is that of the newest revision then.
     pub held: Option<String>,
     /// Content of `SKILL.md` without the frontmatter.
     pub body: String,

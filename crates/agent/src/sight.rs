@@ -49,7 +49,8 @@ impl Settings {
         permitted(self, agent, name, qualified)
     }
 
-    /// Returns whether the configuration lets an agent see a skill, by its bare name and, if it was installed, `owner/name`.
+    /// Returns whether the configuration lets an agent see a skill, by its bare name and, if it was installed,
+    /// `owner/name`.
     #[must_use]
     pub fn lets_see(&self, agent: &str, name: &str, qualified: Option<&str>) -> bool {
         !matches!(permitted(self, agent, name, qualified), Sight::Denied | Sight::NotOnList)

@@ -66,7 +66,7 @@ impl Blame {
     }
 }
 
-/// Reason for which the lines of a file cannot be attributed.
+/// Reason why the lines of a file cannot be attributed.
 #[derive(Debug, Error)]
 pub enum BlameError {
     /// The specification of the revision is invalid.

@@ -102,7 +102,7 @@ pub struct Plan {
     pub skills: usize,
     /// Extent of the recorded uses.
     pub record: Record,
-    /// Reason for which no skill can be called stale, if so.
+    /// Reason why no skill can be called stale, if so.
     pub silence: Option<String>,
     /// Skills to be archived, with reasons.
     pub archive: Vec<Step>,

@@ -68,8 +68,8 @@ impl EProcess {
     }
 }
 
-/// Returns the gain of a success or failure against a known success rate. The rate is clamped to [0.001, 0.999], since
-/// no bet is possible against 0 or 1.
+/// Returns the gain of a success or failure against a known success rate. The rate is clamped to the range 0.001 to
+/// 0.999, since no bet is possible against 0 or 1.
 #[must_use]
 pub fn against_rate(rate: f64, success: bool) -> f64 {
     let rate = rate.clamp(0.001, 0.999);

@@ -174,7 +174,7 @@ fn was_promoted(library: &Library, skill: &SkillName, head: &Revision) -> Result
     Ok(of_head.any(|event| event.revision.as_ref().and_then(digest) == Some(head.digest)))
 }
 
-/// Returns the reason for which only a person may roll back a revision: it would revert a change by a person, a
+/// Returns the reason why only a person may roll back a revision: it would revert a change by a person, a
 /// release, or a security fix.
 fn guard(
     library: &Library,

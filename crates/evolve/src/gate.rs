@@ -42,7 +42,7 @@ pub struct Standing {
     pub base: Vec<RevisionId>,
     /// Revisions with the judged files.
     pub candidate: Vec<RevisionId>,
-    /// Reason for which the gate may not roll back the judged revision by itself, if so.
+    /// Reason why the gate may not roll back the judged revision by itself, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guarded: Option<String>,
     /// Number of unreadable lines of the log.

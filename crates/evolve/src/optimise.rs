@@ -130,7 +130,7 @@ pub struct Improvement {
     pub rationale: String,
 }
 
-/// Reason for which an answer is refused as a whole.
+/// Reason why an answer is refused as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AnswerError {
     /// The answer is not a single JSON document.

@@ -64,7 +64,7 @@ pub struct Request {
     pub place: usize,
 }
 
-/// Reason for which nothing was recorded.
+/// Reason why nothing was recorded.
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// The request cannot be parsed.

@@ -6,7 +6,7 @@ use serde_json::Value;
 /// Compiles a schema. References resolve only within it, and regular expressions match in linear time.
 ///
 /// # Errors
-/// The reason for which the schema is invalid.
+/// The reason why the schema is invalid.
 pub fn compile(schema: &Value) -> Result<Validator, String> {
     jsonschema::options()
         .with_pattern_options(PatternOptions::regex())

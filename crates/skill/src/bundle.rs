@@ -71,7 +71,7 @@ impl fmt::Debug for Bundle {
     }
 }
 
-/// Reason for which files do not form a [`Bundle`].
+/// Reason why files do not form a [`Bundle`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BundleError {
     /// The skill has too many files.

@@ -38,7 +38,7 @@ pub struct Reading<'a> {
     pub quoted_line: Option<usize>,
 }
 
-/// Reason for which the frontmatter of a `SKILL.md` cannot be read.
+/// Reason why the frontmatter of a `SKILL.md` cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FrontmatterError {
     /// The first line is not `---`.

@@ -18,7 +18,7 @@ use crate::{Limits, path::is_device_name};
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillName(String);
 
-/// Reason for which a text is not a [`SkillName`].
+/// Reason why a text is not a [`SkillName`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum NameError {
     /// The name is empty after trimming.
@@ -97,7 +97,7 @@ impl SkillName {
 const FOLDER_CHARS: usize = 128;
 const FOLDER_BYTES: usize = 255;
 
-/// Returns the reason for which a folder name is not safe as a component of a path and of a git reference.
+/// Returns the reason why a folder name is not safe as a component of a path and of a git reference.
 fn folder_fault(name: &str) -> Option<NameError> {
     let chars = name.chars().count();
     let is_known = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -220,7 +220,7 @@ pub struct QualifiedName {
     pub name: SkillName,
 }
 
-/// Reason for which a text is not a [`QualifiedName`].
+/// Reason why a text is not a [`QualifiedName`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum QualifiedNameError {
     /// The text does not consist of two parts with a single slash between them.

@@ -16,7 +16,7 @@ use crate::Limits;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SkillPath(String);
 
-/// Reason for which a text is not a [`SkillPath`].
+/// Reason why a text is not a [`SkillPath`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PathError {
     /// The path is empty or has an empty segment (`a//b`, `a/`).

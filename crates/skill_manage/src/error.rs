@@ -1,4 +1,4 @@
-//! [`ManageError`]: the reasons for which a request is refused, with codes and hints.
+//! [`ManageError`]: the reasons why a request is refused, with codes and hints.
 
 use library::{CommitError, FindError, LibraryError, SnapshotError, StorageError};
 use scan::Finding;
@@ -13,7 +13,7 @@ use thiserror::Error;
 
 use crate::{request::RequestError, review::error::ReviewError};
 
-/// Reason for which nothing was changed.
+/// Reason why nothing was changed.
 #[derive(Debug, Error)]
 pub enum ManageError {
     /// The request cannot be parsed.
@@ -24,7 +24,7 @@ pub enum ManageError {
     Edit {
         /// Name of the skill.
         name: SkillName,
-        /// Reason for which it does not apply.
+        /// Reason why it does not apply.
         fault: EditError,
     },
     /// A skill of that name is visible in another scope.

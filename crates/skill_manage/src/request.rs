@@ -55,7 +55,7 @@ impl Notes {
     }
 }
 
-/// Reason for which a text is not a [`Request`].
+/// Reason why a text is not a [`Request`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RequestError {
     /// The JSON does not have the documented form.

@@ -29,7 +29,7 @@ pub struct Reviewer {
     at_terminal: bool,
 }
 
-/// Reason for which a caller is not accepted as a person.
+/// Reason why a caller is not accepted as a person.
 #[derive(Debug, Error)]
 pub enum ReviewerError {
     /// Standard input or output is not a terminal.

@@ -26,13 +26,13 @@ pub struct Waive<'a> {
     pub path: Option<&'a SkillPath>,
     /// Future content of the file, if it does not have it yet.
     pub content: Option<File>,
-    /// Reason for which the finding is acceptable.
+    /// Reason why the finding is acceptable.
     pub reason: &'a str,
     /// End of the waiver. Defaults to the standard number of days from now.
     pub until: Option<Timestamp>,
 }
 
-/// Reason for which nothing was waived.
+/// Reason why nothing was waived.
 #[derive(Debug, Error)]
 pub enum WaiveError {
     /// Neither the folder nor the history has the skill.

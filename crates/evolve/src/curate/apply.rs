@@ -19,7 +19,7 @@ const ARCHIVE: &str = "archive";
 /// Event action for a restored skill.
 const RESTORE: &str = "restore";
 
-/// Reason for which a plan is not applied or a skill is not restored.
+/// Reason why a plan is not applied or a skill is not restored.
 #[derive(Debug, Error)]
 pub enum CurateError {
     /// The library has no such plan.

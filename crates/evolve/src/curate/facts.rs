@@ -164,7 +164,7 @@ pub fn gather(library: &Library, needed: &References) -> Result<Facts, LibraryEr
     Ok(Facts { skills, record })
 }
 
-/// Summarises the log of each skill since its creation. A skill that was deleted and created again starts anew.
+/// Summarises the log of each skill since its creation. A skill that was deleted and created again starts over.
 fn pasts(events: &[Event]) -> HashMap<&str, Past<'_>> {
     let mut pasts: HashMap<&str, Past<'_>> = HashMap::new();
     for event in events.iter().filter(|event| event.status == EventStatus::Applied) {

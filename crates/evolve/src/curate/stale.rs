@@ -14,7 +14,7 @@ pub enum Judgement {
     Kept(Kept),
 }
 
-/// Reason for which a skill stays.
+/// Reason why a skill stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kept {
     /// It was used or changed recently.
@@ -35,7 +35,7 @@ fn day(time: Timestamp) -> String {
     documents::time(time).get(..10).unwrap_or_default().to_owned()
 }
 
-/// Returns the reason for which no skill can be called stale, if the record of uses is insufficient.
+/// Returns the reason why no skill can be called stale, if the record of uses is insufficient.
 pub(super) fn silence(record: &Record, terms: Terms, now: Timestamp) -> Option<String> {
     let (Some(since), Some(until)) = (record.since, record.until) else {
         return Some("no use of any skill is recorded here, so that none can be told to be unused".to_owned());
@@ -83,7 +83,7 @@ pub fn judge(skill: &SkillFacts, record: &Record, terms: Terms, now: Timestamp) 
     }))
 }
 
-/// Returns the reason for which an unused skill is exempt.
+/// Returns the reason why an unused skill is exempt.
 fn exempt(skill: &SkillFacts) -> Option<String> {
     if skill.pinned {
         return Some("it is pinned".to_owned());

@@ -16,7 +16,7 @@ enum Step {
 /// Returns all values at a path.
 ///
 /// # Errors
-/// The reason for which the path is invalid.
+/// The reason why the path is invalid.
 pub fn find<'v>(document: &'v Value, path: &str) -> Result<Vec<&'v Value>, String> {
     if path.is_empty() || path.starts_with('/') {
         return Ok(document.pointer(path).into_iter().collect());
@@ -31,7 +31,7 @@ pub fn find<'v>(document: &'v Value, path: &str) -> Result<Vec<&'v Value>, Strin
 /// Checks that a path is valid.
 ///
 /// # Errors
-/// The reason for which it is not.
+/// The reason why it is not.
 pub fn check(path: &str) -> Result<(), String> {
     find(&Value::Null, path).map(|_| ())
 }

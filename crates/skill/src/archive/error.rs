@@ -1,10 +1,10 @@
-//! [`ArchiveError`]: the reasons for which an archive is refused.
+//! [`ArchiveError`]: the reasons why an archive is refused.
 
 use thiserror::Error;
 
 use crate::{BundleError, PathError, SkillPath};
 
-/// Reason for which an archive was refused as a whole.
+/// Reason why an archive was refused as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ArchiveError {
     /// The bytes are not a zip, or the zip is truncated.

@@ -1,4 +1,4 @@
-//! [`EditError`]: the reasons for which an edit is refused, with the nearest matches of its text.
+//! [`EditError`]: the reasons why an edit is refused, with the nearest matches of its text.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ pub struct Nearest {
     pub similarity: u8,
 }
 
-/// Reason for which an [`Edit`](super::Edit) was not made.
+/// Reason why an [`Edit`](super::Edit) was not made.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EditError {
     /// The skill to create already exists.

@@ -17,7 +17,7 @@ const WRITTEN_OUT: usize = 1 << 20;
 /// Bytes charged for a value in addition to its text.
 const VALUE_BYTES: usize = 8;
 
-/// Checks the cost of a text. The error gives the reason for which it is too expensive.
+/// Checks the cost of a text. The error gives the reason why it is too expensive.
 pub(super) fn check(yaml: &str) -> Result<(), String> {
     if Brackets::of(yaml).nesting() > NESTED {
         return Err(format!("brackets stand in each other more than {NESTED} deep"));

@@ -29,7 +29,7 @@ pub struct Comparison {
     pub to: Option<Revision>,
     /// Digest of the later files.
     pub digest: Digest,
-    /// Reason for which an edit of the folder is held for a person. Readers get the head until then.
+    /// Reason why an edit of the folder is held for a person. Readers get the head until then.
     pub held: Option<String>,
     /// Difference from the earlier to the later files.
     pub difference: BundleDiff,

@@ -35,11 +35,11 @@ pub struct SkillStanding {
     pub state: &'static str,
     /// Revision in the folder or at the base of its edit, and the newest revision.
     pub at: Option<(Place, Place)>,
-    /// Reason for which an edit is held for a person. Agents get the head until then.
+    /// Reason why an edit is held for a person. Agents get the head until then.
     pub held: Option<String>,
     /// Files that differ from the head.
     pub files: Vec<FileStanding>,
-    /// Reason for which the content of the folder is not accepted.
+    /// Reason why the content of the folder is not accepted.
     pub fault: Option<HandEditFault>,
     /// Description of damage to the history.
     pub damaged: Option<String>,

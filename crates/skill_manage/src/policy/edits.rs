@@ -13,7 +13,7 @@ const ACTIONS: [(Change, &[Action]); 3] = [
 ];
 
 impl Policy {
-    /// Returns the reason for which an agent could not make a hand edit, or `None` if it could.
+    /// Returns the reason why an agent could not make a hand edit, or `None` if it could.
     #[must_use]
     pub fn objection(&self, edit: &HandEdit<'_>) -> Option<String> {
         match self.judge_edit(&Actor::new(ActorKind::Agent, ""), edit) {

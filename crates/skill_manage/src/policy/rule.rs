@@ -85,7 +85,7 @@ pub enum OriginKind {
     Installed,
 }
 
-/// Reason for which a rule is invalid.
+/// Reason why a rule is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RuleError {
     /// The rule applies changes by an actor that anybody can claim to be.

@@ -232,7 +232,7 @@ fn original_stamp(proposal: &Proposal, stamp: &Stamp) -> Stamp {
     }
 }
 
-/// Records the reason for which a proposal cannot become a revision now. It stays pending.
+/// Records the reason why a proposal cannot become a revision now. It stays pending.
 fn put_aside(
     library: &mut Library,
     proposal: Proposal,

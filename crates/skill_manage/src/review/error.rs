@@ -1,4 +1,4 @@
-//! [`ReviewError`]: the reasons for which a decision on a held change is not possible.
+//! [`ReviewError`]: the reasons why a decision on a held change is not possible.
 
 use jiff::Timestamp;
 use library::{ProposalId, ProposalState};
@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::ProposalRef;
 
-/// Reason for which a decision on a proposal is not possible.
+/// Reason why a decision on a proposal is not possible.
 #[derive(Debug, Error)]
 pub enum ReviewError {
     /// The library has no such proposal.
