@@ -269,7 +269,7 @@ fn day_of<'a>(run: &Run<'a>, read: Timestamp) -> (Option<&'a str>, Date) {
     (run.reader, read.to_zoned(TimeZone::UTC).date())
 }
 
-/// Returns the time of the last reading that counts, for each agent and day with more than [`RUNS_A_DAY`] readings.
+/// Returns the time of the last reading that counts, for each agent and day with at least [`RUNS_A_DAY`] readings.
 /// Readings are limited, not ends, so that an agent cannot select the runs that count.
 fn limits<'a>(runs: &[Run<'a>]) -> HashMap<(Option<&'a str>, Date), Timestamp> {
     let mut readings: HashMap<_, Vec<Timestamp>> = HashMap::new();

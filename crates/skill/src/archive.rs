@@ -5,7 +5,7 @@
 //! deltas.
 //!
 //! `unpack` reads archives from untrusted sources. Members may be deflated, but every zip reader has to see the same
-//! files: one ambiguous member refuses the whole archive.
+//! files: the whole archive is refused for one ambiguous member.
 
 mod error;
 mod layout;
@@ -55,7 +55,7 @@ pub fn pack(bundle: &Bundle) -> Vec<u8> {
     archive
 }
 
-/// Unpacks a skill. One invalid member refuses the whole archive.
+/// Unpacks a skill. The whole archive is refused if one member is invalid.
 ///
 /// If all files are in one folder with a `SKILL.md`, as in a zipped folder, the folder's name is stripped from the
 /// paths. Files added by macOS (`__MACOSX/`, `.DS_Store`) are ignored. Of each mode, only the executable bit is kept.

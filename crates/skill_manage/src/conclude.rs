@@ -81,7 +81,7 @@ pub(crate) fn conclude(
     Ok(report)
 }
 
-/// Refuses to hold changes that must not be put to a person: content that a person already took back, and a
+/// Refuses to hold changes that no person should have to decide: content that a person already took back, and a
 /// rollback that sets aside an edit of the folder, since a proposal could not store that edit.
 fn check_may_wait(library: &Library, change: &Change<'_>, why: &str, stamp: &Stamp) -> Result<(), ManageError> {
     library.check_taken_back(change.skill, &change.candidate, &stamp.actor)?;

@@ -91,8 +91,8 @@ fn pairs([base, side]: [&[&str]; 2], is_kept: impl Fn(usize, usize) -> bool) -> 
     found.iter().filter(|pair| counts(pair)).copied().collect()
 }
 
-/// Scores each pair of lines. The score is 0 unless the lines are alike, and more alike than either is to any other
-/// line. Equal lines score only where their match is certain.
+/// Scores each pair of lines. The score is 0 unless the two lines are similar, and more similar to each other than to
+/// any other line. Equal lines score only where their match is certain.
 fn scores([base, side]: [&[&str]; 2], is_kept: impl Fn(usize, usize) -> bool) -> Vec<u32> {
     let mut numbers = HashMap::new();
     let base_bags: Vec<_> = base.iter().map(|line| bag(line, &mut numbers)).collect();
