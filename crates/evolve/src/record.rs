@@ -34,8 +34,8 @@ pub struct Request {
     /// Name of the skill.
     #[serde(alias = "name")]
     pub skill: String,
-    /// Revision of the run. Defaults to the one first recorded for the run, or else the one that it is served: that of a
-    /// trial, or that of the folder.
+    /// Revision of the run. Defaults to the one first recorded for the run, or else the one that it is served: that of
+    /// a trial, or that of the folder.
     pub revision: Option<String>,
     /// One of `activated`, `completed`, `failed`, `aborted` and `corrected`.
     pub event: String,

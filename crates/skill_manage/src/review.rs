@@ -232,7 +232,7 @@ pub struct Difference {
     pub text: String,
     /// Conflicts with the head. Empty if there are none, or if the comparison is with the base.
     pub conflicts: Vec<Conflict>,
-    /// True if the head is no longer the base of the proposal.
+    /// True if the head has moved since the proposal was made.
     pub moved: bool,
     /// Reference with which a person accepts exactly this change.
     pub reviewed: ProposalRef,

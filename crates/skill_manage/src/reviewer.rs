@@ -54,7 +54,7 @@ pub enum ReviewerError {
     /// The name cannot be shown in the history.
     #[error("{0:?} is no name of a reviewer; use up to {NAME_BYTES} bytes without control characters")]
     Name(String),
-    /// There is no token with this id.
+    /// No token has this id.
     #[error("there is no reviewer's token {0}")]
     NoSuchToken(String),
     /// The system provided no random numbers.

@@ -78,7 +78,7 @@ pub enum WaiveError {
     /// The skill has reached its limit of waivers.
     #[error("{0} has {1} waivers already")]
     TooMany(SkillName, usize),
-    /// There is no waiver with this id.
+    /// No waiver has this id.
     #[error("there is no waiver {0}")]
     NoSuchWaiver(String),
     /// The library cannot be read or written.

@@ -39,7 +39,7 @@ pub fn line(revision: &Revision) -> Value {
     in_form(revision, None)
 }
 
-/// Formats a line in the first registered format, or without contents in our own if there is none.
+/// Formats a line in the first registered format. Without one, uses our own format, which omits contents.
 fn in_form(revision: &Revision, contents: Option<Contents<'_>>) -> Value {
     FORMS.first().map_or_else(|| history::row(revision), |form| form(revision, contents))
 }

@@ -36,8 +36,8 @@ pub struct EditProposal {
     pub replacements: Vec<Replacement>,
     /// Files that lose the executable bit.
     pub not_executable: Vec<SkillPath>,
-    /// Text that the replacements are based on, from an [`Editable`]. Later changes of the skill are preserved. If `None`,
-    /// they are based on the proposal's base revision.
+    /// Text that the replacements are based on, from an [`Editable`]. Later changes of the skill are preserved. If
+    /// `None`, the replacements are based on the proposal's base revision.
     pub shown: Option<Bundle>,
     /// Reason for the edit.
     pub reason: Option<String>,
