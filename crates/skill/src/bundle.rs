@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn line_ends_alone_are_no_difference() {
+    fn line_end_changes_are_ignored() {
         let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
         assert!(file("a\r\nb\r\n").same_but_line_ends(&file("a\nb\n")));
         for (one, other) in [("a", "a\r"), ("a", "a\n"), ("a\r", "a\r\n"), ("a\r\r\n", "a\n"), ("", "\n")] {

@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn endings_follow_english() {
+    fn plurals_follow_english() {
         assert_eq!(
             [counted(2, "entry"), counted(2, "day"), counted(2, "match"), counted(2, "release")],
             ["2 entries", "2 days", "2 matches", "2 releases"]

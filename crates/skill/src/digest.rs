@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn path_mode_and_content_all_count() {
+    fn digest_covers_path_mode_and_content() {
         let base = Digest::of_bundle(&bundle(&[("SKILL.md", "x", false), ("a", "y", false)]));
         for other in [
             bundle(&[("SKILL.md", "x", false), ("a", "y", true)]),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn framing_is_the_documented_one() {
+    fn framing_is_as_documented() {
         let mut framed = b"skillhub-digest-v1\n".to_vec();
         framed.extend(8u64.to_be_bytes());
         framed.extend(b"SKILL.md\x01");
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn text_form_round_trips_and_rejects_others() {
+    fn text_form_round_trips() {
         let digest = Digest::of_bytes(b"abc");
         assert_eq!(digest.to_string().parse(), Ok(digest));
         for bad in ["", "sha256:", &digest.hex(), "sha256:zz", &digest.to_string().to_uppercase()] {

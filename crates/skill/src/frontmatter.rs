@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn dashes_inside_a_value_do_not_end_the_block() {
+    fn dashes_inside_value_keep_block_open() {
         let text = "---\nname: a\ndescription: |\n  x\n  ---\n  y --- z\n---\nbody\n---\nrest";
         let split = split(text).unwrap();
         assert_eq!((split.body, split.body_line), ("body\n---\nrest", 8));
@@ -221,13 +221,13 @@ mod tests {
     }
 
     #[test]
-    fn carriage_returns_and_a_byte_order_mark_are_no_obstacle() {
+    fn crlf_and_bom_are_accepted() {
         let reading = read("\u{FEFF}---\r\nname: a\r\n---\r\nbody\r\n", &Limits::default()).unwrap();
         assert_eq!((reading.frontmatter.name.as_deref(), reading.body), (Some("a"), "body\r\n"));
     }
 
     #[test]
-    fn a_value_with_an_unquoted_colon_is_read_and_told() {
+    fn unquoted_colon_is_read_and_reported() {
         let text = "---\nname: a\ndescription: Use when: it's \"late\" # really\n---\n";
         let reading = read(text, &Limits::default()).unwrap();
         assert_eq!(reading.frontmatter.description.as_deref(), Some("Use when: it's \"late\" # really"));
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn versions_stay_text() {
+    fn versions_are_read_as_text() {
         assert_eq!(fields("version: 1.10").version().as_deref(), Some("1.10"));
         assert_eq!(fields("metadata:\n  version: 1.10").version().as_deref(), Some("1.10"));
         assert_eq!(
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_are_read_from_text_and_list_under_every_spelling() {
+    fn tools_are_read_in_every_spelling() {
         let expected = ["Bash(git add:*)", "Read"].map(str::to_owned).to_vec();
         for yaml in [
             "allowed-tools: Bash(git add:*) Read",
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_compared_under_every_spelling_of_their_key() {
+    fn values_are_compared_across_key_spellings() {
         let of = |yaml: &str| {
             let text = format!("---\nname: a\n{yaml}\n---\n");
             values_of(&text, &Limits::default(), |key| key == "allowedtools").unwrap()
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn scalar_that_costs_much_is_quoted_unread() {
+    fn costly_scalar_is_quoted_unread() {
         let flood = "[".repeat(1 << 20);
         assert_eq!(scalar(&flood), format!("\"{flood}\""));
     }

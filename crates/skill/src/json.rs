@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_texts_is_not_counted() {
+    fn strings_are_not_counted() {
         assert_eq!(objects_and_commas(br#"{"a,{\",{":[1,{},"\\"],"b":{}}"#), (3, 3));
         assert_eq!(objects_and_commas(b""), (0, 0));
     }

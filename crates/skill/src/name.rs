@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_every_script_parse_and_ascii_is_for_publishing() {
+    fn publishable_names_are_ascii() {
         assert!(SkillName::parse("pdf-tools2").unwrap().is_publishable());
         let chinese = SkillName::parse("技能-一").unwrap();
         assert!(!chinese.is_publishable());
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_plain_is_a_name_in_its_normal_form() {
+    fn plain_names_are_already_normal() {
         let letters = ["a", "z", "0", "9", "-", "A", "_", " ", "é", "ｐ", "/", "."];
         let texts = letters.iter().flat_map(|a| letters.iter().map(move |b| format!("{a}{b}")));
         let long = [63, 64, 65].map(|count| "a".repeat(count));
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn each_rule_is_told() {
+    fn each_broken_rule_is_reported() {
         use NameError::*;
         assert_eq!(SkillName::parse("  "), Err(Empty));
         assert_eq!(SkillName::parse_standard("Pdf"), Err(NotLowerCase));
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_may_break_the_standard_but_leave_no_path() {
+    fn folder_names_may_break_the_standard() {
         for text in
             ["PDF-Processing", "-pdf", "pdf--processing", "pdf_tools", "v1.2", "emailAndPassword", &"a".repeat(128)]
         {

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn every_spelling_of_leaving_the_folder_is_refused() {
+    fn every_path_escape_is_refused() {
         for bad in [
             "..",
             "../x",
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_other_systems_reserve_is_refused() {
+    fn reserved_names_are_refused() {
         for bad in [
             "",
             "a//b",
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn folding_finds_what_collides() {
+    fn folding_finds_collisions() {
         let fold = |p: &str| SkillPath::parse(p).unwrap().folded();
         assert_eq!(fold("SKILL.md"), fold("skill.MD"));
         for (one, other) in [

@@ -12,7 +12,7 @@ pub fn shell_word(text: &str) -> String {
 }
 
 #[test]
-fn other_characters_are_quoted() {
+fn special_characters_are_quoted() {
     assert_eq!(shell_word("~/skills/a-b_c.d"), "~/skills/a-b_c.d");
     assert_eq!(shell_word("/a b/$c"), "'/a b/$c'");
     assert_eq!(shell_word("it's"), r"'it'\''s'");

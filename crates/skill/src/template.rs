@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn template_with_other_line_ends_is_known() {
+    fn crlf_template_is_recognised() {
         assert_eq!(placeholders(&skill_md("a", None).replace('\n', "\r\n")), [3, 10, 14, 15]);
     }
 }

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_good_skill_has_no_problems() {
+    fn good_skill_has_no_problems() {
         assert_eq!(codes("---\nname: a\ndescription: Does a.\n---\n# A\n", Strictness::Strict), Vec::<&str>::new());
     }
 
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn strict_reading_refuses_what_standard_reading_warns_of() {
+    fn strict_reading_turns_warnings_into_errors() {
         let text = "---\nname: a\ndescription: Use when: x\ncolour: red\nmetadata:\n  k: [1]\n---\n";
         for (strictness, severity) in [(Strictness::Standard, Severity::Warning), (Strictness::Strict, Severity::Error)]
         {
@@ -286,14 +286,14 @@ mod tests {
     }
 
     #[test]
-    fn own_keys_are_known_outside_the_standard() {
+    fn own_keys_need_lenient_reading() {
         let text = "---\nname: a\ndescription: x\ntool_schema: {}\nrequires: [b/c]\n---\n";
         assert_eq!(codes(text, Strictness::Standard), Vec::<&str>::new());
         assert_eq!(codes(text, Strictness::Strict), ["unknown_key"; 2], "the reference library refuses them");
     }
 
     #[test]
-    fn lists_of_metadata_are_named() {
+    fn metadata_lists_are_reported() {
         let text = |requires: &str| format!("---\nname: a\ndescription: x\nmetadata:\n  requires: {requires}\n---\n");
         let strict = |requires: &str| codes(&text(requires), Strictness::Strict);
         assert_eq!(strict("[b/c]"), ["metadata_nested"], "the reference library refuses them");
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn unreadable_files_are_told_apart() {
+    fn unreadable_files_have_distinct_codes() {
         let limits = Limits::default();
         let code = |bytes: Option<&[u8]>, paths: &[SkillPath]| {
             validate(&Listing { folder: None, skill_md: bytes, paths, texts: &[] }, Strictness::Standard, &limits)[0]
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_skill_md_is_an_error_but_under_evals() {
+    fn second_skill_md_is_refused() {
         let paths = ["SKILL.md", "sub/skill.md", "evals/x/SKILL.md"].map(|p| SkillPath::parse(p).unwrap());
         let text = b"---\nname: a\ndescription: x\n---\n";
         let problems = validate(
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_load_what_has_a_description() {
+    fn clients_load_skills_with_description() {
         let limits = Limits::default();
         let text = format!("---\nname: Other Name\ndescription: Use when: {}\n---\nbody", "é".repeat(2000));
         let loaded = load(text.as_bytes(), "a", &limits).unwrap();

@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_are_told_by_their_first_bytes() {
+    fn native_formats_are_recognised() {
         assert_eq!(format(b"\x7fELF\x02\x01"), Some("ELF"));
         assert_eq!(format(b"MZ\x90\x00\x03"), Some("PE"));
         assert_eq!(format(b"\xcf\xfa\xed\xfe\x07\x00"), Some("Mach-O"));
@@ -39,7 +39,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_java_classes_are_none() {
+    fn text_and_java_are_not_native() {
         assert_eq!(format(b"MZ is a pair of letters"), None);
         assert_eq!(format(b"\xca\xfe\xba\xbe\x00\x00\x00\x34"), None, "Java 8");
         assert_eq!(format(b"ELF"), None);

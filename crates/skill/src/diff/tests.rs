@@ -22,7 +22,7 @@ fn text_skill(text: &str) -> Bundle {
 }
 
 #[test]
-fn a_change_is_shown_with_three_lines_around_it() {
+fn change_has_three_context_lines() {
     let diff = diff(&text_skill("1\n2\n3\n4\n5\n6\n7\n8\n9\n"), &text_skill("1\n2\n3\n4\nfive\n6\n7\n8\n9\n"));
     let expected = "\
 diff --git a/SKILL.md b/SKILL.md
@@ -44,7 +44,7 @@ diff --git a/SKILL.md b/SKILL.md
 }
 
 #[test]
-fn files_come_and_go() {
+fn added_and_removed_files_are_shown() {
     let diff = diff(&skill(&[("b", b"old\n", false)]), &skill(&[("a", b"new", true), ("c", b"", false)]));
     let expected = "\
 diff --git a/a b/a
@@ -69,7 +69,7 @@ new file mode 100644
 }
 
 #[test]
-fn a_mode_alone_is_a_modification_of_no_line() {
+fn mode_change_modifies_no_line() {
     let diff = diff(&skill(&[("a", b"x", false)]), &skill(&[("a", b"x", true)]));
     assert_eq!(diff.text, "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n");
     assert_eq!((diff.files[0].change, diff.files[0].added, diff.files[0].removed), (Change::Modified, 0, 0));
@@ -90,21 +90,21 @@ fn binary_files_only_differ() {
 }
 
 #[test]
-fn what_is_the_same_is_not_named() {
+fn equal_bundles_have_empty_diff() {
     let bundle = text_skill("x\n");
     assert_eq!(diff(&bundle, &bundle), BundleDiff::default());
     assert_eq!(diff_file(&SkillPath::skill_md(), None, None, &mut { MAX_LINES }), None);
 }
 
 #[test]
-fn a_change_is_serialised_as_reports_show_it() {
+fn change_serialises_as_in_reports() {
     let diff = diff(&Bundle::default(), &text_skill("x\ny\n"));
     let json = serde_json::to_string(&diff.files).unwrap();
     assert_eq!(json, r#"[{"path":"SKILL.md","change":"added","added":2,"removed":0}]"#);
 }
 
 #[test]
-fn line_ends_alone_are_shown_as_changes_of_lines() {
+fn line_end_changes_are_shown() {
     let diff = diff(&text_skill("a\r\nb\n"), &text_skill("a\nb\n"));
     assert_eq!((diff.files[0].added, diff.files[0].removed), (1, 1));
     assert!(diff.text.contains("-a\r\n+a\n b\n"), "{}", diff.text);
@@ -122,7 +122,7 @@ fn long_texts_are_compared_by_unique_lines() {
 }
 
 #[test]
-fn all_files_together_are_searched_for_so_long() {
+fn all_files_share_one_search_limit() {
     let lines =
         |file: usize, from: usize| -> String { (0..400).map(|n| format!("{}\n", (file + n * from) % 16)).collect() };
     let skill = |from: usize| -> Bundle {
@@ -138,7 +138,7 @@ fn all_files_together_are_searched_for_so_long() {
 }
 
 #[test]
-fn far_apart_changes_of_a_long_text_are_two_hunks() {
+fn distant_changes_are_separate_hunks() {
     let lines: Vec<String> = (0..50_000).map(|n| format!("{n}\n")).collect();
     let old = lines.concat();
     let new = format!("start\n{}end\n", lines[1..49_999].concat());
@@ -220,7 +220,7 @@ const PATCH: &[&str] = &["patch", "-p1", "--binary", "-s", "-E"];
 
 #[cfg(unix)]
 #[test]
-fn git_and_patch_apply_every_kind_of_change() {
+fn git_and_patch_apply_every_change() {
     let from = skill(&[
         ("SKILL.md", b"---\nname: a\n---\nbody\n", false),
         ("scripts/run me.sh", b"#!/bin/sh\nold\n", false),

@@ -97,14 +97,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_difference_for_all_lines_is_a_shift() {
+    fn uniform_indentation_difference_is_a_shift() {
         assert_eq!(Shift::between("a\n  b", "    a\n      b"), Some(Shift::More("    ".into())));
         assert_eq!(Shift::between("    a\n\n      b", "a\n\n  b"), Some(Shift::Less("    ".into())));
         assert_eq!(Shift::between("a\n b", " a\n b"), None);
     }
 
     #[test]
-    fn tabs_stand_for_two_four_or_eight_columns() {
+    fn tab_width_is_inferred() {
         let shift = Shift::between("  a\n    b", "\ta\n\t\tb").unwrap();
         assert_eq!(shift, Shift::Columns { tab: 2, more: 0, tabs: true });
         assert_eq!(shift.apply("  a\n\n      c\n").unwrap(), "\ta\n\n\t\t\tc\n");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_with_too_little_indentation_does_not_fit() {
+    fn underindented_line_does_not_fit() {
         assert_eq!(Shift::Less("    ".into()).apply("    a\n  b"), None);
         assert_eq!(Shift::Columns { tab: 4, more: -8, tabs: false }.apply("\ta"), None);
     }

@@ -47,7 +47,7 @@ fn assert_unchanged(patch: Patch, text: &str) {
 }
 
 #[test]
-fn create_needs_a_free_name_and_all_else_a_skill() {
+fn create_needs_a_free_name() {
     let limits = Limits::default();
     let create = Edit::Create { content: "x".into() };
     let made = apply(&create, &Bundle::default(), &limits).unwrap();
@@ -66,7 +66,7 @@ fn create_needs_a_free_name_and_all_else_a_skill() {
 }
 
 #[test]
-fn delete_leaves_nothing_and_create_may_follow() {
+fn deleted_skill_can_be_created_again() {
     let limits = Limits::default();
     let deleted = apply(&Edit::Delete, &skill(&[("SKILL.md", "x"), ("a", "y")]), &limits).unwrap();
     assert!(deleted.changed && deleted.bundle.is_empty());
@@ -74,7 +74,7 @@ fn delete_leaves_nothing_and_create_may_follow() {
 }
 
 #[test]
-fn deerflow_mistake_a_patch_with_many_hits_changes_none_and_lists_the_lines() {
+fn ambiguous_patch_is_refused_with_lines() {
     let text = "use foo\n\nthen foo\nand\n  foo again\n";
     let Err(EditError::AmbiguousMatch { found, matches, .. }) = run(patch("foo", "bar"), text) else { panic!() };
     let line = |line, text: &str| Match { line, text: text.into() };
@@ -84,13 +84,13 @@ fn deerflow_mistake_a_patch_with_many_hits_changes_none_and_lists_the_lines() {
 }
 
 #[test]
-fn overlapping_places_are_ambiguous_too() {
+fn overlapping_matches_are_ambiguous() {
     assert!(matches!(run(patch("aa", "b"), "aaa"), Err(EditError::AmbiguousMatch { found: 2, .. })));
     assert!(matches!(run(patch("éé", "b"), "ééé"), Err(EditError::AmbiguousMatch { found: 2, .. })));
 }
 
 #[test]
-fn a_count_allows_many_and_must_be_right() {
+fn expected_count_must_be_exact() {
     let counted = |expected| Patch { expected_count: Some(expected), ..patch("foo", "bar") };
     assert_eq!(text_of(&run(counted(2), "foo foo").unwrap()), "bar bar");
     let Err(EditError::CountMismatch { expected: 3, found: 2, matches, .. }) = run(counted(3), "foo\nfoo") else {
@@ -104,7 +104,7 @@ fn a_count_allows_many_and_must_be_right() {
 }
 
 #[test]
-fn errors_list_only_the_first_matches_and_tell_how_many_there_are() {
+fn errors_list_first_matches_and_total() {
     let Err(EditError::AmbiguousMatch { found, matches, .. }) = run(patch("x", "y"), &"x\n".repeat(5000)) else {
         panic!()
     };
@@ -112,26 +112,26 @@ fn errors_list_only_the_first_matches_and_tell_how_many_there_are() {
 }
 
 #[test]
-fn an_empty_find_is_refused() {
+fn empty_find_is_refused() {
     assert_eq!(run(patch("", "x"), "text"), Err(EditError::EmptyFind));
 }
 
 #[test]
-fn an_exact_patch_leaves_every_other_byte_of_a_crlf_file() {
+fn exact_patch_preserves_crlf_bytes() {
     let text = "---\r\nname: a \r\n---\r\n\r\nold one\nmixed\r\n";
     let (result, relaxation) = patched("old one", "new one", text);
     assert_eq!((result, relaxation), (text.replace("old one", "new one"), None));
 }
 
 #[test]
-fn new_lines_take_the_line_ends_of_the_file() {
+fn added_lines_use_file_line_ends() {
     assert_eq!(patched("b", "b\nc", "a\r\nb\r\n"), ("a\r\nb\r\nc\r\n".into(), None));
     assert_eq!(patched("b", "c\nd", "a\nb\r\n"), ("a\nc\nd\r\n".into(), None), "the first line of the file counts");
     assert_eq!(patched("a\r\nb", "a\nb", "a\r\nb\r\n"), ("a\nb\r\n".into(), None), "spelled out: taken at its word");
 }
 
 #[test]
-fn line_ends_are_overlooked_in_both_directions() {
+fn line_ends_are_ignored_both_ways() {
     let crlf = Some(Relaxation::LineEnds);
     assert_eq!(patched("a\nb", "c\nd\ne", "x\r\na\r\nb\r\n"), ("x\r\nc\r\nd\r\ne\r\n".into(), crlf));
     assert_eq!(patched("a\r\nb", "c\r\nd", "x\na\nb\n"), ("x\nc\nd\n".into(), crlf));
@@ -139,7 +139,7 @@ fn line_ends_are_overlooked_in_both_directions() {
 }
 
 #[test]
-fn blanks_at_line_ends_are_overlooked() {
+fn trailing_blanks_are_ignored() {
     let trailing = Some(Relaxation::TrailingSpace);
     assert_eq!(patched("a\nb", "c\nd", "a  \nb\t\n"), ("c\nd\t\n".into(), trailing));
     assert_eq!(patched("a \nb  ", "c", "x\na\nb\ny"), ("x\nc\ny".into(), trailing));
@@ -147,13 +147,13 @@ fn blanks_at_line_ends_are_overlooked() {
 }
 
 #[test]
-fn a_blank_at_the_end_of_find_never_matches_inside_a_word() {
+fn trailing_blank_never_matches_inside_word() {
     assert!(matches!(run(patch("use the ", "use a "), "now use then\n"), Err(EditError::NoMatch { .. })));
     assert_eq!(patched("use the ", "use a", "now use the\n").0, "now use a\n");
 }
 
 #[test]
-fn typography_is_overlooked() {
+fn typography_is_ignored() {
     let typography = Some(Relaxation::Typography);
     assert_eq!(patched("say \"it's\"", "say no", "I say “it’s” so"), ("I say no so".into(), typography));
     assert_eq!(patched("a - b", "a+b", "x a\u{a0}— b y"), ("x a+b y".into(), typography));
@@ -163,14 +163,14 @@ fn typography_is_overlooked() {
 }
 
 #[test]
-fn typography_is_held_to_one_match() {
+fn typography_relaxation_needs_single_match() {
     assert!(matches!(run(patch("\"a\"", "b"), "“a” and ”a“"), Err(EditError::AmbiguousMatch { found: 2, .. })));
     let counted = Patch { expected_count: Some(2), ..patch("\"a\"", "b") };
     assert_eq!(text_of(&run(counted, "“a” and ”a“").unwrap()), "b and b");
 }
 
 #[test]
-fn indentation_is_overlooked_and_given_to_the_replacement() {
+fn indentation_is_ignored_and_reapplied() {
     let indentation = Some(Relaxation::Indentation);
     let text = "x:\n    if a:\n        b()\n\n    c()\n";
     let (result, used) = patched("if a:\n    b()\n", "if d:\n    e()\n\n    f()\n", text);
@@ -182,7 +182,7 @@ fn indentation_is_overlooked_and_given_to_the_replacement() {
 }
 
 #[test]
-fn lines_moved_by_different_amounts_do_not_match() {
+fn unevenly_indented_lines_do_not_match() {
     let text = "  a one two\nb three four\n";
     assert!(matches!(run(patch("a one two\n b three four", "x"), text), Err(EditError::NoMatch { .. })));
     let text = "x\n  a()\n";
@@ -190,13 +190,13 @@ fn lines_moved_by_different_amounts_do_not_match() {
 }
 
 #[test]
-fn indentation_is_held_to_one_match() {
+fn indentation_relaxation_needs_single_match() {
     let text = "  one()\n  two()\n\n      one()\n      two()\n";
     assert!(matches!(run(patch("\tone()\n\ttwo()", "x"), text), Err(EditError::AmbiguousMatch { found: 2, .. })));
 }
 
 #[test]
-fn the_strictest_reading_that_matches_is_used() {
+fn strictest_matching_reading_is_used() {
     assert_eq!(patched("a\nb", "c", "a\nb\na \nb\n"), ("c\na \nb\n".into(), None));
 }
 
@@ -210,7 +210,7 @@ fn is_known(patch: &Patch, texts: &[&str]) -> bool {
 }
 
 #[test]
-fn a_patch_that_was_applied_is_known_by_the_step_that_it_made() {
+fn applied_patch_is_recognised_by_step() {
     let cases = [
         ("version 1.0", "version 1.1", "is version 1.0 now\n"),
         ("foo", "foo bar", "a foo b\n"),
@@ -239,7 +239,7 @@ fn a_patch_that_was_applied_is_known_by_the_step_that_it_made() {
 }
 
 #[test]
-fn with_replace_all_or_a_count_it_is_known_as_well() {
+fn counted_patch_is_recognised_too() {
     let all = Patch { replace_all: true, ..patch("cat", "cat and dog") };
     assert!(is_known(&all, &["cat, cat", "cat and dog, cat and dog"]));
     assert_eq!(text_of(&run(all.clone(), "cat and dog, cat").unwrap()), "cat and dog and dog, cat and dog");
@@ -251,7 +251,7 @@ fn with_replace_all_or_a_count_it_is_known_as_well() {
 }
 
 #[test]
-fn a_replacement_that_stands_there_for_other_reasons_is_not_the_patch() {
+fn coincidental_replacement_is_not_recognised() {
     let rename = patch("old name", "new name");
     assert!(!is_known(&rename, &["the new name", "this new name"]), "the old name never stood there");
     assert!(!is_known(&rename, &["old name or new name", "new name"]), "it was taken away and not replaced");
@@ -264,7 +264,7 @@ fn a_replacement_that_stands_there_for_other_reasons_is_not_the_patch() {
 }
 
 #[test]
-fn a_patch_that_adds_to_its_own_text_is_applied_unless_a_step_shows_it() {
+fn extending_patch_needs_a_recorded_step() {
     let add = patch("a", "a b");
     assert_eq!(patched("a", "a b", "a b\n").0, "a b b\n", "taken literally");
     assert!(!is_known(&add, &["x\n", "a b\n"]) && !is_known(&add, &["a b\n", "z a b\n"]));
@@ -274,7 +274,7 @@ fn a_patch_that_adds_to_its_own_text_is_applied_unless_a_step_shows_it() {
 }
 
 #[test]
-fn patches_that_follow_each_other_are_known_by_what_they_make_together() {
+fn consecutive_patches_are_recognised_together() {
     let (first, second) = (patch("a", "b c"), patch("c", "c d"));
     let lead = |before, after| lead_to(&[&first, &second], Step { before, after }, &Limits::default());
     assert!(lead("a\n", "b c d\n") && lead("a\r\n", "b c d\n"));
@@ -282,7 +282,7 @@ fn patches_that_follow_each_other_are_known_by_what_they_make_together() {
 }
 
 #[test]
-fn what_only_looks_applied_is_no_match() {
+fn seemingly_applied_patch_does_not_match() {
     let no_match = |find: &str, replace: &str, text: &str| {
         assert!(matches!(run(patch(find, replace), text), Err(EditError::NoMatch { .. })), "{find:?}");
     };
@@ -294,13 +294,13 @@ fn what_only_looks_applied_is_no_match() {
 }
 
 #[test]
-fn replacing_text_by_itself_is_unchanged_only_where_it_stands() {
+fn identical_replacement_needs_a_match() {
     assert_unchanged(patch("same", "same"), "the same\n");
     assert!(matches!(run(patch("absent text", "absent text"), "the same\n"), Err(EditError::NoMatch { .. })));
 }
 
 #[test]
-fn no_match_tells_the_nearest_places() {
+fn failed_match_lists_nearest_lines() {
     let text =
         "# Title\n\nRun the tests with cargo test.\n\nThen push the branch.\n\nRun the lints with cargo clippy.\n";
     let Err(EditError::NoMatch { nearest, .. }) = run(patch("Run all the tests with cargo.", "x"), text) else {
@@ -317,7 +317,7 @@ fn no_match_tells_the_nearest_places() {
 }
 
 #[test]
-fn no_match_without_anything_alike_names_no_place() {
+fn unrelated_text_has_no_nearest_line() {
     let Err(EditError::NoMatch { nearest, .. }) = run(patch("quite another thing", "x"), "1234\n5678\n") else {
         panic!()
     };
@@ -325,7 +325,7 @@ fn no_match_without_anything_alike_names_no_place() {
 }
 
 #[test]
-fn any_text_file_can_be_patched_and_no_binary_one() {
+fn only_text_files_can_be_patched() {
     let limits = Limits::default();
     let base = skill(&[("SKILL.md", "x"), ("notes/a.md", "old text"), ("assets/b.bin", "a\0b")]);
     let at = |at: &str| Edit::Patch(Patch { path: path(at), ..patch("old", "new") });
@@ -337,7 +337,7 @@ fn any_text_file_can_be_patched_and_no_binary_one() {
 }
 
 #[test]
-fn new_files_stand_in_known_folders_and_old_ones_anywhere() {
+fn new_files_need_known_folders() {
     let limits = Limits::default();
     let base = skill(&[("SKILL.md", "x"), ("LICENSE", "a"), ("lib/x.py", "b")]);
     let write = |at: &str| Edit::WriteFile { path: path(at), bytes: b"new".to_vec(), executable: None };
@@ -355,7 +355,7 @@ fn new_files_stand_in_known_folders_and_old_ones_anywhere() {
 }
 
 #[test]
-fn the_executable_bit_is_kept_unless_told() {
+fn executable_bit_is_kept_by_default() {
     let limits = Limits::default();
     let write = |executable, bytes: &[u8]| Edit::WriteFile { path: path("scripts/a"), bytes: bytes.into(), executable };
     let bit = |applied: &Applied| applied.bundle.get(&path("scripts/a")).unwrap().executable;
@@ -373,7 +373,7 @@ fn the_executable_bit_is_kept_unless_told() {
 }
 
 #[test]
-fn files_are_removed_but_not_skill_md() {
+fn skill_md_cannot_be_removed() {
     let limits = Limits::default();
     let base = skill(&[("SKILL.md", "x"), ("scripts/build.py", "y")]);
     let remove = |at: &str| apply(&Edit::RemoveFile { path: path(at) }, &base, &limits);
@@ -385,7 +385,7 @@ fn files_are_removed_but_not_skill_md() {
 }
 
 #[test]
-fn limits_hold_whatever_the_edit() {
+fn limits_apply_to_every_edit() {
     let limits = Limits { skill_md_chars: 10, text_file_bytes: 40, files_per_skill: 2, ..Limits::default() };
     let base = skill(&[("SKILL.md", "ééééé"), ("scripts/a", "aaaaaaaaaa")]);
     let edit = |content: &str| apply(&Edit::Edit { content: content.into() }, &base, &limits);
@@ -403,7 +403,7 @@ fn limits_hold_whatever_the_edit() {
 }
 
 #[test]
-fn case_folding_of_paths_holds_for_written_files() {
+fn written_paths_must_differ_beyond_case() {
     let base = skill(&[("SKILL.md", "x"), ("scripts/a", "y")]);
     let write = Edit::WriteFile { path: path("scripts/A"), bytes: vec![], executable: None };
     let result = apply(&write, &base, &Limits::default());
@@ -412,7 +412,7 @@ fn case_folding_of_paths_holds_for_written_files() {
 
 /// Inputs designed to be slow, each within the limits of a file and a request.
 #[test]
-fn hostile_sizes_are_answered_in_time() {
+fn hostile_sizes_finish_in_time() {
     let line = "the quick brown fox jumps over the lazy dog again\n";
     let cases = [
         ("lines that differ", line.repeat(20_900), line.replace("dog", "cat").repeat(1900)),
@@ -436,7 +436,7 @@ fn hostile_sizes_are_answered_in_time() {
 }
 
 #[test]
-fn a_replacement_in_many_places_cannot_fill_the_memory() {
+fn repeated_replacement_has_bounded_memory() {
     let base = skill(&[("SKILL.md", "x"), ("references/a.md", &"a\n".repeat(500_000))]);
     for find in ["a", "  a"] {
         let patch = Patch { path: path("references/a.md"), replace_all: true, ..patch(find, &"  b\n".repeat(30_000)) };
@@ -448,7 +448,7 @@ fn a_replacement_in_many_places_cannot_fill_the_memory() {
 proptest! {
     /// Under any relaxation, the text before and after the match is unchanged.
     #[test]
-    fn a_patch_changes_nothing_outside_its_place(
+    fn patch_changes_only_its_match(
         before in "[ab \t“\r\n]{0,12}", after in "[ab \t”\r\n]{0,12}", middle in "[xy]([ \t’…\n]{0,3}[xyz]){1,4}",
         level in 0..4_usize,
     ) {
@@ -470,7 +470,7 @@ proptest! {
 
     /// A patch that extends its own searched text is recognised from the step that it made.
     #[test]
-    fn a_patch_that_adds_to_a_text_is_known_afterwards(
+    fn extending_patch_is_recognised_afterwards(
         text in "[a-d\n]{0,20}", find in "[e-g]{1,4}", added in "[a-d ]{1,5}",
     ) {
         let (before, patch) = (format!("{text}{find}\n"), patch(&find, &format!("{find}{added}")));

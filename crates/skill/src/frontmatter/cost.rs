@@ -281,7 +281,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn brackets_are_never_counted_short(
+        fn brackets_are_never_undercounted(
             levels in prop::collection::vec(prop::collection::vec(0..PARTS.len(), 0..3), 1..12)
         ) {
             let mut text = String::from("0");
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_usual_is_read() {
+    fn ordinary_yaml_is_read() {
         let tools = "input: {type: object, properties: {a: {type: string}}}, text: \"{{input.a}} [x\"";
         let usual = format!("steps:\n{}", format!("  - {{tool: echo, {tools}}}\n").repeat(400));
         assert_eq!(check(&usual), Ok(()));
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn what_costs_much_is_refused() {
+    fn costly_yaml_is_refused() {
         for deep in ["[", "{", "[x,", "[{", "{a: ", "{? ", "[']',", "[# ]\n", "- [\"]\", {"] {
             assert!(check(&deep.repeat(300)).is_err_and(|why| why.starts_with("brackets")), "{deep}");
         }

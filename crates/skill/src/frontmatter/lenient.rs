@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_values_that_yaml_misreads_are_quoted() {
+    fn only_misread_values_are_quoted() {
         assert_eq!(quote_values("a: b\nc: [x\n"), None);
         assert_eq!(quote_values("a: x: y"), Some(("a: 'x: y'".to_owned(), 1)));
         assert_eq!(quote_values("a: 1\nb: \"q\" and more"), Some(("a: 1\nb: '\"q\" and more'".to_owned(), 2)));

@@ -33,7 +33,7 @@ fn merged(at: &str, base: &str, ours: &str, theirs: &str) -> Option<String> {
 }
 
 #[test]
-fn changes_at_different_places_are_both_taken() {
+fn separate_changes_are_both_taken() {
     let base = "one\ntwo\nthree\nfour\n";
     assert_eq!(
         merged("a.py", base, "ONE\ntwo\nthree\nfour\n", "one\ntwo\nthree\nFOUR\n").unwrap(),
@@ -52,7 +52,7 @@ fn changes_at_different_places_are_both_taken() {
 }
 
 #[test]
-fn repeated_lines_are_no_place() {
+fn repeated_lines_are_ambiguous() {
     let base = "- a\n- a\n- a\nend\n";
     // The position of the added bullet is ambiguous.
     assert_eq!(merged("a.md", base, "- a\n- a\n- a\n- a\nend\n", "- a\n- b\n- a\nend\n"), None);
@@ -70,7 +70,7 @@ fn repeated_lines_are_no_place() {
 }
 
 #[test]
-fn neighbouring_lines_merge_when_each_lives_on() {
+fn neighbouring_lines_merge_when_both_remain() {
     let base = "let a = f(1, 2);\nlet b = g(1, 2);\nlet c = h(1, 2);\n";
     let ours = base.replace("f(1, 2)", "f(1, 3)");
     assert_eq!(
@@ -85,7 +85,7 @@ fn neighbouring_lines_merge_when_each_lives_on() {
 }
 
 #[test]
-fn prose_merges_by_words_and_code_does_not() {
+fn only_prose_merges_by_words() {
     let base = "Use the tool when a user asks for a report of the week, then file it in the archive.\n";
     let ours = base.replace("the tool", "this tool");
     let theirs = base.replace("archive", "cabinet");
@@ -129,7 +129,7 @@ fn frontmatter_merges_by_key() {
 }
 
 #[test]
-fn line_ends_are_those_of_ours() {
+fn merge_uses_our_line_ends() {
     let base = bundle(&[("a.md", "one\ntwo\nthree\n")]);
     let ours = bundle(&[("a.md", "one\r\ntwo\r\nthree\r\n")]);
     let theirs = bundle(&[("a.md", "one\ntwo\n3\nfour")]);
@@ -139,7 +139,7 @@ fn line_ends_are_those_of_ours() {
 }
 
 #[test]
-fn files_are_merged_one_by_one() {
+fn files_are_merged_separately() {
     let base = bundle(&[("SKILL.md", "x"), ("b", "1"), ("c", "1"), ("d", "1")]);
     let ours = bundle(&[("SKILL.md", "x"), ("c", "1"), ("d", "1"), ("e", "1"), ("Docs/x", "1"), ("g", "1")]);
     let theirs = bundle(&[("SKILL.md", "x"), ("b", "2"), ("d", "1"), ("f", "1"), ("docs/y", "1"), ("g", "2")]);
@@ -165,7 +165,7 @@ fn told(at: &str, base: &str, ours: &str, theirs: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_conflict_keeps_ours_and_says_where_and_what() {
+fn conflict_keeps_ours_and_names_lines() {
     let base = bundle(&[("a.py", "one\ntwo\nthree\nfour\nfive\n")]);
     let ours = bundle(&[("a.py", "zero\none\n2\nthree\nfour\nfive\n")]);
     let theirs = bundle(&[("a.py", "one\nzwei\nthree\nfour\ncinq\n")]);
@@ -186,7 +186,7 @@ fn a_conflict_keeps_ours_and_says_where_and_what() {
 }
 
 #[test]
-fn executable_bits_and_binary_files() {
+fn executable_bits_and_binary_files_merge() {
     let file = |bytes: &[u8], executable| File { bytes: bytes.into(), executable };
     let of = |file: File| Bundle::from_files([(path("x"), file)], &Limits::default()).unwrap();
     let done = |base: File, ours: File, theirs: File| {
@@ -204,7 +204,7 @@ fn executable_bits_and_binary_files() {
 }
 
 #[test]
-fn a_removed_file_stays_removed_unless_it_changed() {
+fn removed_unchanged_file_stays_removed() {
     let base = bundle(&[("a", "1\n"), ("b", "1\n")]);
     let removed = bundle(&[("b", "1\n")]);
     for (other, is_clean) in [("1\n", true), ("1\r\n", true), ("2\n", false)] {
@@ -221,7 +221,7 @@ fn a_removed_file_stays_removed_unless_it_changed() {
 }
 
 #[test]
-fn a_folder_spelled_in_two_ways_keeps_the_files_of_ours() {
+fn colliding_folder_keeps_our_files() {
     let base = bundle(&[("docs/a.md", "1")]);
     let ours = bundle(&[("docs/a.md", "1"), ("docs/b.md", "1")]);
     let theirs = bundle(&[("Docs/a.md", "1")]);
@@ -231,7 +231,7 @@ fn a_folder_spelled_in_two_ways_keeps_the_files_of_ours() {
 }
 
 #[test]
-fn what_two_sides_make_too_large_is_an_error() {
+fn oversized_merge_is_refused() {
     let limits = Limits { files_per_skill: 2, ..Limits::default() };
     let [base, ours, theirs] = [vec![("a", "1")], vec![("a", "1"), ("b", "1")], vec![("a", "1"), ("c", "1")]];
     let done = merge(&bundle(&base), &bundle(&ours), &bundle(&theirs), &limits);
@@ -239,7 +239,7 @@ fn what_two_sides_make_too_large_is_an_error() {
 }
 
 #[test]
-fn the_newline_at_the_end_is_merged_on_its_own() {
+fn final_newline_is_merged_separately() {
     assert_eq!(merged("a", "one\ntwo\nthree", "1\ntwo\nthree", "one\ntwo\nthree\n").unwrap(), "1\ntwo\nthree\n");
     assert_eq!(merged("a", "one\ntwo\nthree\n", "one\ntwo\nthree", "1\ntwo\nthree\n").unwrap(), "1\ntwo\nthree");
     assert_eq!(merged("a", "one\ntwo", "one\ntwo\nthree", "one\ntwo\n").unwrap(), "one\ntwo\nthree\n");
@@ -247,14 +247,14 @@ fn the_newline_at_the_end_is_merged_on_its_own() {
 }
 
 #[test]
-fn no_line_and_a_blank_line_are_two_things() {
+fn blank_line_differs_from_no_line() {
     let base = "one two three\n\nfour five six\n";
     let ours = "one two three\n\nnew\n\nfour five six\n";
     assert_eq!(merged("a.md", base, ours, "one two three\nfour five six\n"), None);
 }
 
 #[test]
-fn comments_order_and_removed_keys_of_the_frontmatter() {
+fn frontmatter_comments_order_and_removals_merge() {
     let base = "---\nname: a\n# why\nlicense: MIT\nmetadata:\n  k: v\n---\nbody\n";
     let with = |from: &str, to: &str| base.replace(from, to);
     // A key removed on one side and another changed on the other.
@@ -296,7 +296,7 @@ fn comments_order_and_removed_keys_of_the_frontmatter() {
 }
 
 #[test]
-fn frontmatter_keeps_the_line_ends_and_byte_order_mark_of_ours() {
+fn frontmatter_keeps_our_byte_format() {
     let base = "---\nname: a\nlicense: MIT\n---\none\ntwo\nthree\n";
     let ours = format!("\u{FEFF}{}", base.replace("MIT", "BSD").replace("three", "3")).replace('\n', "\r\n");
     let theirs = base.replace("license", "version: 1\nlicense").replace("one", "1");
@@ -317,7 +317,7 @@ fn texts_by_ends() -> Vec<String> {
 }
 
 #[test]
-fn line_ends_of_any_kind_make_no_difference_to_which_side_is_ours() {
+fn mixed_line_ends_merge_symmetrically() {
     let texts = texts_by_ends();
     for at in ["SKILL.md", "a.md"] {
         for (n, base) in (0..texts.len().pow(3)).map(|n| (n, &texts[n % texts.len()])) {

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_looked_up_outside_code_blocks() {
+    fn references_in_code_blocks_are_ignored() {
         assert_eq!(codes("see [a](references/a.md#x) and `references/a.md`, [g](./guide.md)"), []);
         assert_eq!(codes("\nsee [c](references/c.md)"), [("reference_missing", 5)]);
         assert_eq!(codes("run `scripts/no.py`"), [("reference_missing", 4)]);
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_those_of_the_standard_library() {
+    fn line_counts_match_standard_library() {
         for text in ["", "a", "a\n", "a\r\nb`\n\nc]", "\n", "`\n~", "]"] {
             assert_eq!(count_lines(text), text.lines().count(), "{text:?}");
             let marked: Vec<&str> = text.lines().filter(|line| line.contains(['`', ']', '~'])).collect();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn long_bodies_are_advised_against() {
+    fn long_bodies_get_advice() {
         assert_eq!(codes(&"x\n".repeat(501)), [("body_lines", 4)]);
         assert_eq!(codes(&"x".repeat(20_004)), [("body_tokens", 4)]);
     }

@@ -63,7 +63,7 @@ fn nanoseconds_of_this_thread() -> u64 {
 }
 
 #[test]
-fn hard_texts_end_in_time_and_in_conflict() {
+fn hard_texts_conflict_in_time() {
     for (name, [base, ours, theirs]) in hard_texts() {
         let [base, ours, theirs] = [base, ours, theirs].map(|text| bundle(&[("a.md", &text)]));
         let start = nanoseconds_of_this_thread();
@@ -81,7 +81,7 @@ fn hard_texts_end_in_time_and_in_conflict() {
 
 /// A skill with many hard files, many new keys, and many similar files.
 #[test]
-fn all_that_a_skill_holds_is_merged_in_time() {
+fn largest_skill_is_merged_in_time() {
     let mut random = Random(11);
     let mut noise = || (0..500).map(|_| format!("{}\n", random.below(16))).collect::<String>();
     let mut side = |name: &str| {

@@ -103,7 +103,7 @@ struct Tally {
 }
 
 #[test]
-fn git_and_what_is_known_by_construction_agree() {
+fn merge_agrees_with_git_and_construction() {
     let folder = tempfile::tempdir().unwrap();
     let count = std::env::var(COUNT).map_or(150, |count| count.parse().unwrap());
     let mut random = Random(0xdeed);

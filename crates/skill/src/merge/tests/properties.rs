@@ -73,7 +73,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn a_side_that_changed_nothing_changes_nothing(base in any_skill(), other in any_skill()) {
+    fn unchanged_side_changes_nothing(base in any_skill(), other in any_skill()) {
         prop_assert_eq!(&clean(&base, &other, &base), &other);
         prop_assert_eq!(&clean(&base, &base, &other), &other);
         prop_assert_eq!(&clean(&base, &other, &other), &other);
@@ -81,7 +81,7 @@ proptest! {
 
     /// Every second line may be changed by either side.
     #[test]
-    fn changes_with_a_line_between_are_all_taken(changes in prop::collection::vec((any::<bool>(), 0..5_u8, 0..3_usize), 1..12)) {
+    fn changes_with_a_gap_all_merge(changes in prop::collection::vec((any::<bool>(), 0..5_u8, 0..3_usize), 1..12)) {
         let line = |number: usize| format!("{number} what stands on line {number}\n");
         let [mut base, mut ours, mut theirs, mut all] = [const { String::new() }; 4];
         let mut number = 0;
@@ -103,7 +103,7 @@ proptest! {
     }
 
     #[test]
-    fn the_sides_can_be_exchanged([base, ours, theirs] in related()) {
+    fn sides_can_be_swapped([base, ours, theirs] in related()) {
         for at in ["SKILL.md", "a.md", "a.py"] {
             merged(at, &base, &ours, &theirs);
         }

@@ -16,7 +16,7 @@ fn text(merge: &Merge, at: &str) -> Option<String> {
 const LONG: &str = "alpha\nbeta\ngamma\ndelta\nepsilon\nzeta\neta\ntheta\n";
 
 #[test]
-fn a_file_that_moved_takes_the_changes_of_the_other_side_along() {
+fn moved_file_takes_the_others_changes() {
     let base = bundle(&[("references/a.md", LONG)]);
     let edited = LONG.replace("beta", "BETA");
     let kept = bundle(&[("references/a.md", &edited)]);
@@ -31,7 +31,7 @@ fn a_file_that_moved_takes_the_changes_of_the_other_side_along() {
 }
 
 #[test]
-fn a_file_that_moved_and_was_removed_is_gone_unless_it_was_changed() {
+fn moved_and_removed_file_is_gone() {
     let base = bundle(&[("a.md", LONG), ("SKILL.md", "x\n")]);
     let gone = bundle(&[("SKILL.md", "x\n")]);
     let moved = bundle(&[("b.md", LONG), ("SKILL.md", "x\n")]);
@@ -43,7 +43,7 @@ fn a_file_that_moved_and_was_removed_is_gone_unless_it_was_changed() {
 }
 
 #[test]
-fn a_file_that_both_sides_moved_elsewhere_stands_in_both_places() {
+fn file_moved_twice_is_kept_twice() {
     let base = bundle(&[("a.md", LONG)]);
     let merge = by(MARKED, [&base, &bundle(&[("b.md", LONG)]), &bundle(&[("c.md", LONG)])]);
     assert_eq!(merge.bundle, bundle(&[("b.md", LONG), ("c.md", LONG)]));
@@ -51,7 +51,7 @@ fn a_file_that_both_sides_moved_elsewhere_stands_in_both_places() {
 }
 
 #[test]
-fn a_file_in_the_way_of_a_move_stays() {
+fn move_keeps_an_existing_file() {
     let base = bundle(&[("a.md", LONG)]);
     let ours = bundle(&[("a.md", &LONG.replace("beta", "BETA")), ("b.md", "mine\n")]);
     let theirs = bundle(&[("b.md", LONG)]);
@@ -62,7 +62,7 @@ fn a_file_in_the_way_of_a_move_stays() {
 }
 
 #[test]
-fn both_sides_stand_between_markers() {
+fn conflict_markers_hold_both_sides() {
     let base = bundle(&[("a.md", "one\ntwo\nthree\n")]);
     let ours = bundle(&[("a.md", "one\nzwei\nthree\n")]);
     let theirs = bundle(&[("a.md", "one\ndeux\nthree\n")]);
@@ -76,7 +76,7 @@ fn both_sides_stand_between_markers() {
 }
 
 #[test]
-fn of_the_frontmatter_the_key_stands_between_markers() {
+fn frontmatter_markers_enclose_the_key() {
     let of = |description: &str| {
         let text = format!("---\nname: x\ndescription: {description}\nlicense: MIT\n---\nbody\n");
         bundle(&[("SKILL.md", &text)])
@@ -91,7 +91,7 @@ fn of_the_frontmatter_the_key_stands_between_markers() {
 }
 
 #[test]
-fn of_what_is_no_text_one_side_is_taken() {
+fn binary_conflict_takes_one_side() {
     let of = |byte: u8| {
         let file = File { bytes: vec![0, byte].into(), executable: byte == 3 };
         Bundle::from_files([(path("a.bin"), file)], &Limits::default()).unwrap()
@@ -103,7 +103,7 @@ fn of_what_is_no_text_one_side_is_taken() {
 }
 
 #[test]
-fn what_one_side_removed_and_the_other_changed_is_kept_for_a_person_to_see() {
+fn changed_and_removed_file_is_kept() {
     let base = bundle(&[("a.md", "one\n")]);
     let (gone, changed) = (Bundle::default(), bundle(&[("a.md", "two\n")]));
     assert_eq!(by(MARKED, [&base, &gone, &changed]).bundle, changed);
@@ -113,7 +113,7 @@ fn what_one_side_removed_and_the_other_changed_is_kept_for_a_person_to_see() {
 }
 
 #[test]
-fn a_plain_merge_is_asked_first_and_takes_the_line_ends_of_ours() {
+fn plain_merge_runs_first() {
     let plain = |texts: [&str; 3]| (texts == ["a\n", "b\n", "c\n"]).then(|| "d\n".to_owned());
     let rules = Rules { plain: Some(&plain), words: false, follows_renames: true, clashes: MARKED };
     let files = ["a\r\n", "b\r\n", "c\n"].map(|text| bundle(&[("x.py", text)]));
