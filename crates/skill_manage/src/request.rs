@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn operations_are_one_request() {
+    fn operations_form_one_request() {
         let both = r#"{"name":"a","operations":[{"action":"patch","find":"x","replace":"y"},{"action":"remove_file","path":"scripts/x"}]}"#;
         assert_eq!(parse(both).unwrap().edits.len(), 2);
         assert!(message(r#"{"name":"a","operations":[]}"#).contains("empty"));
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_or_does_not_belong_is_refused() {
+    fn unknown_and_misplaced_fields_are_refused() {
         assert!(message(r#"{"action":"patch","name":"a","find":"x","replace":"y","fnd":"z"}"#).contains("fnd"));
         assert!(
             message(r#"{"action":"patch","name":"a","find":"x","replace":"y","content":"z"}"#)

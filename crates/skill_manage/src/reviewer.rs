@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_is_good_until_its_end_and_until_it_is_revoked() {
+    fn expired_or_revoked_token_is_refused() {
         let (_temp, home) = home();
         let end = time().checked_add(24.hours()).unwrap();
         let lasting = Reviewer::for_test("ann").new_token(&home, "ann", time(), None).unwrap();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn no_other_text_is_a_token_and_the_store_has_no_secret() {
+    fn only_the_exact_token_is_accepted() {
         let (_temp, home) = home();
         let NewToken { token, stored } = issue(&home, "ann", time(), None).unwrap();
         let stored_text = format!("{:?}", Reviewers::read(&home).unwrap());
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_makes_no_other_and_an_end_that_cannot_be_read_has_come() {
+    fn token_cannot_issue_another_token() {
         let (_temp, home) = home();
         let NewToken { token, stored } = issue(&home, "ann", time(), None).unwrap();
         let by_token = Reviewer::with_token(&home, &token, time()).unwrap();

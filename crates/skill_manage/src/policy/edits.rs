@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn presets_hold_edits_as_they_hold_agents() {
+    fn presets_hold_edits_like_agents() {
         let text = [("SKILL.md", TWO)];
         let script = [("SKILL.md", ONE), ("scripts/a.sh", "echo")];
         let evals = [("SKILL.md", TWO), ("evals/a.json", "{}")];
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_for_one_action_hold_edits_that_are_it() {
+    fn action_rules_match_equivalent_edits() {
         let rule = |action: &str| {
             let table = serde_json::json!({"decision": "deny", "actions": [action]});
             let rules: Vec<Rule> = vec![serde_json::from_value(table).unwrap()];

@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_any_characters() {
+    fn stars_match_any_characters() {
         for (pattern, text) in
             [("*", ""), ("*", "a"), ("ci-*", "ci-"), ("*-x", "a-x"), ("a*b*c", "a1b2c"), ("a**", "ab")]
         {

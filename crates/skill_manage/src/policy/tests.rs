@@ -96,7 +96,7 @@ fn changes() -> Vec<(&'static str, Case<'static>)> {
 }
 
 #[test]
-fn presets_decide_about_every_actor_class_and_verdict() {
+fn presets_decide_every_case() {
     for preset in [Preset::Open, Preset::Balanced, Preset::Strict] {
         for kind in [ActorKind::Agent, ActorKind::Optimizer, ActorKind::External, ActorKind::Person] {
             for verdict in [Verdict::Allow, Verdict::Warn] {
@@ -117,7 +117,7 @@ fn presets_decide_about_every_actor_class_and_verdict() {
 }
 
 #[test]
-fn presets_but_strict_leave_deletions_alone() {
+fn only_strict_preset_holds_deletions() {
     for (_, mut case) in changes() {
         (case.actions, case.verdict) = (&[Action::Delete], Verdict::Warn);
         assert_eq!(case.ruling(&Preset::Strict.into()), Ruling::Hold);
@@ -126,7 +126,7 @@ fn presets_but_strict_leave_deletions_alone() {
 }
 
 #[test]
-fn rollback_is_ruled_like_an_edit() {
+fn rollback_is_ruled_like_edit() {
     for preset in [Preset::Open, Preset::Balanced, Preset::Strict] {
         for (_, mut case) in changes() {
             case.verdict = Verdict::Warn;
@@ -139,7 +139,7 @@ fn rollback_is_ruled_like_an_edit() {
 }
 
 #[test]
-fn a_tool_schema_cannot_change_unseen() {
+fn changed_tool_schema_is_held() {
     let waits = |before: &str, after: &str| {
         let skill = |fields: &str| format!("---\nname: a\n{fields}---\n");
         let mut case = Case::new(&[("SKILL.md", &skill(before), false)], &[("SKILL.md", &skill(after), false)]);
@@ -169,7 +169,7 @@ fn scripts() -> Case<'static> {
 }
 
 #[test]
-fn the_first_rule_that_fits_decides_and_is_named() {
+fn first_matching_rule_decides() {
     let rules = serde_json::json!([
         {"changes": ["executables"], "decision": "apply"},
         {"changes": ["scripts"], "decision": "deny", "why": "scripts are ours"},
@@ -190,7 +190,7 @@ fn the_first_rule_that_fits_decides_and_is_named() {
 }
 
 #[test]
-fn each_condition_of_a_rule_narrows_it() {
+fn each_condition_narrows_its_rule() {
     let deny = |mut rule: serde_json::Value| {
         rule["decision"] = "deny".into();
         policy(Preset::Open, serde_json::json!([rule]))
@@ -223,7 +223,7 @@ fn each_condition_of_a_rule_narrows_it() {
 }
 
 #[test]
-fn of_layers_the_strictest_answer_stands() {
+fn strictest_layer_wins() {
     let free = || layer(Some(Preset::Open), serde_json::json!([{"decision": "apply"}]));
     let with = |others: Vec<Layer>| scripts().ruling(&Policy::new(free(), others));
     let rule = |decision: &str| layer(None, serde_json::json!([{"decision": decision, "changes": ["scripts"]}]));
@@ -248,7 +248,7 @@ fn rules_hold_rollbacks_and_deletions() {
 }
 
 #[test]
-fn rules_that_could_not_mean_what_they_say_are_refused() {
+fn meaningless_rules_are_refused() {
     let read = |text: &str| serde_json::from_str::<Rule>(text);
     for text in [
         "{}",
@@ -279,7 +279,7 @@ fn rules_that_could_not_mean_what_they_say_are_refused() {
 }
 
 #[test]
-fn what_comes_or_goes_as_a_whole_is_for_rules_that_name_it_alone() {
+fn whole_skill_changes_need_explicit_rules() {
     let rule = |text: &str| -> Rule { serde_json::from_str(text).unwrap() };
     let layer = |preset, rules| Layer { file: "policy.toml".to_owned(), preset, rules };
     let policy = |text: &str| Policy::new(layer(Some(Preset::Open), vec![rule(text)]), Vec::new());
@@ -325,7 +325,7 @@ fn what_comes_or_goes_as_a_whole_is_for_rules_that_name_it_alone() {
 
 // DF6
 #[test]
-fn scripts_that_gain_a_power_wait_for_a_person() {
+fn scripts_gaining_power_are_held() {
     let base = [("SKILL.md", MD, false), ("scripts/old.sh", "sudo ls", false)];
     let with = |script: &'static str| {
         let after = [base[0], base[1], ("scripts/new.sh", script, false)];

@@ -26,7 +26,7 @@ fn operations(patches: &[(&str, &str)]) -> Value {
 }
 
 #[test]
-fn a_patch_whose_replacement_happens_to_stand_there_is_no_match() {
+fn coincidental_replacement_is_no_repeat() {
     let mut place = Place::with_skill();
     let wrong = patch("no such words anywhere", "Second.");
     assert_no_match(&mut place, &wrong);
@@ -38,7 +38,7 @@ fn a_patch_whose_replacement_happens_to_stand_there_is_no_match() {
 }
 
 #[test]
-fn a_patch_that_is_sent_again_is_known_also_after_other_edits() {
+fn repeated_patch_is_recognised_after_edits() {
     let mut place = Place::with_skill();
     let sent =
         [patch("First.", "First and foremost."), patch("Second.", ""), patch_in("scripts/run.sh", "echo two", "}")];
@@ -56,7 +56,7 @@ fn a_patch_that_is_sent_again_is_known_also_after_other_edits() {
 }
 
 #[test]
-fn a_patch_that_a_hand_made_is_known_too() {
+fn patch_made_by_hand_is_recognised() {
     let mut place = Place::with_skill();
     place.write("SKILL.md", &skill_md("s", "# S\n\nFirst and foremost.\n\nSecond.\n"));
     let mut tried = patch("First.", "First and foremost.");
@@ -68,7 +68,7 @@ fn a_patch_that_a_hand_made_is_known_too() {
 }
 
 #[test]
-fn a_patch_that_was_taken_back_is_applied_again() {
+fn rolled_back_patch_is_applied_again() {
     let mut place = Place::with_skill();
     for request in [patch("First.", "1st."), patch("Second.", "Second. Second.")] {
         place.applied(request.clone());
@@ -79,7 +79,7 @@ fn a_patch_that_was_taken_back_is_applied_again() {
 }
 
 #[test]
-fn a_patch_that_adds_to_its_own_text_is_applied_once_each_time_it_is_new() {
+fn extending_patch_is_applied_once() {
     let mut place = Place::with_skill();
     let request = patch("Second", "Second.");
     let report = place.applied(request.clone());
@@ -92,7 +92,7 @@ fn a_patch_that_adds_to_its_own_text_is_applied_once_each_time_it_is_new() {
 }
 
 #[test]
-fn operations_that_build_on_each_other_are_known_together() {
+fn dependent_operations_are_recognised_together() {
     let mut place = Place::with_skill();
     let chain = operations(&[("First.", "1."), ("1.", "One."), ("Second.", "Number 2.")]);
     place.applied(chain.clone());
@@ -102,7 +102,7 @@ fn operations_that_build_on_each_other_are_known_together() {
 }
 
 #[test]
-fn operations_are_known_after_other_edits_however_short_they_are() {
+fn short_operations_are_recognised_after_edits() {
     let mut place = Place::with_skill();
     let both = operations(&[("First.", "1."), ("Second.", "2.")]);
     place.applied(both.clone());
@@ -116,7 +116,7 @@ fn operations_are_known_after_other_edits_however_short_they_are() {
 }
 
 #[test]
-fn the_history_is_read_no_further_than_fifty_revisions() {
+fn recognition_reads_fifty_revisions() {
     let mut place = Place::with_skill();
     place.applied(patch("First.", "First and foremost."));
     for round in 0..49 {

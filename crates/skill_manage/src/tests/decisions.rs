@@ -30,7 +30,7 @@ fn waive_script(place: &Place, script: &str) -> StoredWaiver {
 }
 
 #[test]
-fn a_waiver_lets_a_quarantined_proposal_through_and_only_as_it_was_seen() {
+fn waiver_releases_only_the_reviewed_content() {
     let mut place = strict();
     let script = script_with(Verdict::Block);
     let waiver = waive_script(&place, &script);
@@ -61,7 +61,7 @@ fn accept(script: &str, reason: &str) -> Result<Vec<StoredWaiver>, crate::WaiveE
 }
 
 #[test]
-fn waivers_of_a_blocked_skill_let_it_pass() {
+fn waivers_let_a_blocked_skill_pass() {
     let waivers = accept(&script_with(Verdict::Block), " our own host ").unwrap();
     let first = &waivers[0];
     assert_eq!((first.path.as_str(), first.reason.as_str()), ("scripts/new.sh", "our own host"));
@@ -92,7 +92,7 @@ fn take_bits(place: &mut Place, target: &str, files: &[&str]) -> Result<Report, 
 }
 
 #[test]
-fn a_person_takes_the_executable_bit_from_what_is_proposed() {
+fn person_can_clear_proposed_executable_bit() {
     let mut place = strict();
     let mut request = write("scripts/new.sh", SCRIPT);
     request["executable"] = json!(true);
@@ -114,7 +114,7 @@ fn a_person_takes_the_executable_bit_from_what_is_proposed() {
 }
 
 #[test]
-fn who_was_refused_an_acceptance_and_why_is_in_the_log() {
+fn refused_acceptance_is_logged() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.held(patch("Second.", "2."));

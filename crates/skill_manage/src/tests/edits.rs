@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_six_actions_each_make_one_revision() {
+fn each_action_makes_one_revision() {
     let mut place = Place::new();
     place.applied(json!({"action": "create", "name": "s", "content": skill_md("s", "# One\n")}));
     place.applied(json!({"action": "edit", "name": "s", "content": skill_md("s", "# Two\n")}));
@@ -21,7 +21,7 @@ fn the_six_actions_each_make_one_revision() {
 }
 
 #[test]
-fn operations_are_one_revision_or_none() {
+fn operations_are_atomic() {
     let mut place = Place::with_skill();
     assert_eq!(place.actions(), ["operations"]);
     let error = place.refused(json!({"name": "s", "operations": [
@@ -40,7 +40,7 @@ fn operations_are_one_revision_or_none() {
 }
 
 #[test]
-fn patches_of_one_request_share_a_bound() {
+fn patches_of_one_request_share_limit() {
     let mut place = Place::with_skill();
     let (path, all) = (
         "references/x.md",
@@ -53,7 +53,7 @@ fn patches_of_one_request_share_a_bound() {
 }
 
 #[test]
-fn name_can_be_created_once_in_all_libraries() {
+fn name_is_unique_across_libraries() {
     let mut place = Place::with_skill();
     let create = |name: &str| json!({"action": "create", "name": name, "content": skill_md(name, "# X\n")});
     assert_eq!(place.refused(create("s")).code(), "exists");
@@ -66,7 +66,7 @@ fn name_can_be_created_once_in_all_libraries() {
 }
 
 #[test]
-fn a_built_in_skill_is_refused_with_the_way_to_a_copy() {
+fn builtin_skill_edit_suggests_a_copy() {
     let mut place = Place::with_skill();
     let inbuilt = |name_: &str| Elsewhere { name: name(name_), scope: Scope::Builtin, place: "built in".into() };
     place.elsewhere = vec![inbuilt("inbuilt"), inbuilt("s")];
@@ -81,7 +81,7 @@ fn a_built_in_skill_is_refused_with_the_way_to_a_copy() {
 }
 
 #[test]
-fn an_invalid_result_is_refused_with_all_its_problems() {
+fn invalid_result_lists_all_problems() {
     let mut place = Place::new();
     let content = "---\nname: other\ndescription: ''\ncolour: red\n---\n";
     let error = place.refused(json!({"action": "create", "name": "s", "content": content}));
@@ -97,7 +97,7 @@ fn an_invalid_result_is_refused_with_all_its_problems() {
 }
 
 #[test]
-fn a_patch_keeps_the_mode_and_the_rest_of_the_file() {
+fn patch_keeps_mode_and_other_text() {
     let mut place = Place::with_skill();
     let report = place.applied(patch_in("scripts/run.sh", "echo one", "echo three"));
     let mode = fs::metadata(place.path("scripts/run.sh")).unwrap().permissions().mode();
@@ -109,7 +109,7 @@ fn a_patch_keeps_the_mode_and_the_rest_of_the_file() {
 
 /// Another tool silently changed the first of several matches.
 #[test]
-fn many_matches_without_a_count_change_nothing_and_are_listed() {
+fn uncounted_matches_are_listed_and_refused() {
     let mut place = Place::with_skill();
     let many = patch_in("references/notes.md", "alpha", "gamma");
     let error = place.refused(many.clone());
@@ -132,7 +132,7 @@ fn many_matches_without_a_count_change_nothing_and_are_listed() {
 }
 
 #[test]
-fn a_text_that_is_nowhere_is_answered_with_the_nearest_place() {
+fn missing_text_suggests_nearest_line() {
     let mut place = Place::with_skill();
     let error = place.refused(patch_in("scripts/run.sh", "echo too", "echo 2"));
     assert_eq!(error.code(), "no_match");
@@ -141,7 +141,7 @@ fn a_text_that_is_nowhere_is_answered_with_the_nearest_place() {
 }
 
 #[test]
-fn a_request_that_was_applied_before_changes_nothing() {
+fn repeated_request_changes_nothing() {
     let mut place = Place::with_skill();
     let first = place.applied(patch("First.", "First and foremost."));
     let again = place.undisturbed(|place| place.manage(patch("First.", "First and foremost.")).unwrap());
@@ -158,7 +158,7 @@ fn a_request_that_was_applied_before_changes_nothing() {
 }
 
 #[test]
-fn the_executable_bit_is_set_when_asked_for_and_kept_otherwise() {
+fn executable_bit_is_set_or_kept() {
     let mut place = Place::with_skill();
     let write =
         |path: &str, content: &str| json!({"action": "write_file", "name": "s", "path": path, "content": content});
@@ -177,7 +177,7 @@ fn the_executable_bit_is_set_when_asked_for_and_kept_otherwise() {
 }
 
 #[test]
-fn new_files_stay_in_their_folders_and_no_path_leaves_the_skill() {
+fn new_files_stay_in_allowed_folders() {
     let mut place = Place::with_committed(&[("SKILL.md", &skill_md("s", "# S\n")), ("forms.md", "a\n")]);
     let write = |path: &str| json!({"action": "write_file", "name": "s", "path": path, "content": "x\n"});
     for bad in
@@ -209,7 +209,7 @@ fn sizes_are_limited() {
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn missing_targets_are_reported() {
     let mut place = Place::with_skill();
     let error = place.refused(json!({"action": "patch", "name": "absent", "find": "a", "replace": "b"}));
     assert_eq!(error.code(), "not_found");
@@ -222,7 +222,7 @@ fn what_is_not_there_is_told() {
 }
 
 #[test]
-fn carriage_returns_stay() {
+fn carriage_returns_are_kept() {
     let text = skill_md("s", "# S\n\nFirst.\nSecond.\n").replace('\n', "\r\n");
     let mut place = Place::with_committed(&[("SKILL.md", &text)]);
     place.applied(patch("First.\nSecond.\n", "One.\nTwo.\nThree.\n"));
@@ -230,7 +230,7 @@ fn carriage_returns_stay() {
 }
 
 #[test]
-fn a_dry_run_says_what_would_be_and_does_nothing() {
+fn dry_run_reports_and_changes_nothing() {
     let mut place = Place::with_skill();
     let dry = |mut request: Value| {
         request["dry_run"] = json!(true);
@@ -254,7 +254,7 @@ fn a_dry_run_says_what_would_be_and_does_nothing() {
 }
 
 #[test]
-fn an_expected_revision_is_the_id_its_beginning_or_its_number() {
+fn expected_revision_takes_id_or_number() {
     let mut place = Place::with_skill();
     let with = |expected: &str, to: &str| {
         let mut request = patch_in("assets/n.txt", "n", to);
@@ -280,7 +280,7 @@ fn an_expected_revision_is_the_id_its_beginning_or_its_number() {
 }
 
 #[test]
-fn patches_made_at_once_all_land_and_one_that_insists_on_its_base_does_not() {
+fn concurrent_patches_all_apply() {
     let mut place = Place::with_skill();
     let before = place.head().id;
     let temp = &place.temp;
@@ -317,7 +317,7 @@ fn patches_made_at_once_all_land_and_one_that_insists_on_its_base_does_not() {
 }
 
 #[test]
-fn a_skill_created_after_its_deletion_goes_on_with_the_numbers() {
+fn recreated_skill_continues_revision_numbers() {
     let mut place = Place::with_skill();
     place.applied(json!({"action": "delete", "name": "s", "absorbed_into": "umbrella"}));
     let head = place.head();

@@ -21,7 +21,7 @@ fn broken() -> std::io::Error {
 }
 
 #[test]
-fn faults_of_a_request_have_their_codes() {
+fn request_errors_have_codes() {
     let request = |fault| ManageError::Request(fault).code();
     assert_eq!(request(RequestError::Malformed("x".into())), "invalid_request");
     assert_eq!(request(RequestError::TooLarge("x".into())), "too_large");
@@ -50,7 +50,7 @@ fn faults_of_a_request_have_their_codes() {
 }
 
 #[test]
-fn faults_of_the_library_have_their_codes_and_ways_on() {
+fn library_errors_have_codes_and_hints() {
     let stale = || CommitError::Stale { skill: name("s"), head: None };
     let not_writable = CommitError::NotWritable { path: "x".into(), source: broken() };
     let foreign = LibraryError::Place(PlaceError::Foreign { path: "x".into(), owner: 0 });

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_good_hand_edit_is_recorded_before_the_change() {
+fn hand_edit_is_recorded_before_change() {
     let mut place = Place::with_skill();
     place.write("references/notes.md", "by hand\n");
     let report = place.applied(patch("First.", "1."));
@@ -17,7 +17,7 @@ fn a_good_hand_edit_is_recorded_before_the_change() {
 }
 
 #[test]
-fn a_hand_edit_makes_an_expected_revision_stale_also_when_only_tried() {
+fn hand_edit_makes_expected_revision_stale() {
     let mut place = Place::with_skill();
     let head = place.head().id;
     place.write("references/notes.md", "by hand\n");
@@ -33,7 +33,7 @@ fn a_hand_edit_makes_an_expected_revision_stale_also_when_only_tried() {
 }
 
 #[test]
-fn a_dry_run_sees_a_hand_edit_and_records_nothing() {
+fn dry_run_never_records_hand_edits() {
     let mut place = Place::with_skill();
     place.write("references/notes.md", "by hand\n");
     let mut request = patch_in("references/notes.md", "by hand", "by hand and tool");
@@ -45,7 +45,7 @@ fn a_dry_run_sees_a_hand_edit_and_records_nothing() {
 }
 
 #[test]
-fn a_folder_without_history_is_taken_over_by_the_first_operation() {
+fn first_operation_adopts_unrecorded_folder() {
     let mut place = Place::new();
     place.write("SKILL.md", &skill_md("s", "# S\n\nFirst.\n"));
     let warned = script_with(Verdict::Warn);
@@ -61,7 +61,7 @@ fn a_folder_without_history_is_taken_over_by_the_first_operation() {
 }
 
 #[test]
-fn line_ends_alone_are_no_hand_edit() {
+fn line_end_changes_are_not_edits() {
     let mut place = Place::with_skill();
     place.write("references/notes.md", "alpha\r\nbeta\r\nalpha\r\n");
     place.applied(patch("First.", "1."));
@@ -77,7 +77,7 @@ fn spoil(place: &Place, how: &str) {
 }
 
 #[test]
-fn a_blocked_hand_edit_refuses_every_change_and_is_left_as_it_is() {
+fn blocked_hand_edit_refuses_every_change() {
     for why in ["findings", "problems"] {
         let mut place = Place::with_skill();
         spoil(&place, why);
@@ -98,7 +98,7 @@ fn a_blocked_hand_edit_refuses_every_change_and_is_left_as_it_is() {
 }
 
 #[test]
-fn rolling_back_to_the_head_keeps_a_blocked_hand_edit_and_restores_the_skill() {
+fn rollback_to_head_records_blocked_edit() {
     for why in ["findings", "problems"] {
         let mut place = Place::with_skill();
         let (tree, digest) = (place.tree(), place.head().digest);
@@ -129,7 +129,7 @@ fn rolling_back_to_the_head_keeps_a_blocked_hand_edit_and_restores_the_skill() {
 }
 
 #[test]
-fn what_cannot_be_read_as_a_skill_is_not_put_aside_either() {
+fn unreadable_folder_is_never_overwritten() {
     let mut place = Place::with_skill();
     std::os::unix::fs::symlink("SKILL.md", place.path("link.md")).unwrap();
     for error in
@@ -141,7 +141,7 @@ fn what_cannot_be_read_as_a_skill_is_not_put_aside_either() {
 }
 
 #[test]
-fn a_good_hand_edit_is_undone_by_a_rollback_and_kept() {
+fn rollback_records_hand_edit_first() {
     for to in [None, Some("head"), Some("1")] {
         let mut place = Place::with_skill();
         let tree = place.tree();
@@ -159,7 +159,7 @@ fn a_good_hand_edit_is_undone_by_a_rollback_and_kept() {
 }
 
 #[test]
-fn a_revision_is_looked_for_in_the_history_as_it_was_shown() {
+fn relative_revision_ignores_new_hand_edit() {
     let mut place = Place::with_skill();
     place.applied(patch("First.", "1."));
     place.write("references/notes.md", "by hand\n");
@@ -169,7 +169,7 @@ fn a_revision_is_looked_for_in_the_history_as_it_was_shown() {
 }
 
 #[test]
-fn a_missing_folder_is_no_hand_edit_and_comes_back_whole() {
+fn missing_folder_is_restored() {
     let mut place = Place::with_skill();
     let tree = place.tree();
     fs::remove_dir_all(place.path("")).unwrap();
@@ -190,7 +190,7 @@ fn a_missing_folder_is_no_hand_edit_and_comes_back_whole() {
 }
 
 #[test]
-fn a_request_that_changes_nothing_tells_of_a_missing_folder() {
+fn unchanged_request_reports_missing_folder() {
     let mut place = Place::with_skill();
     place.applied(patch("First.", "First and foremost."));
     fs::remove_dir_all(place.path("")).unwrap();
@@ -201,7 +201,7 @@ fn a_request_that_changes_nothing_tells_of_a_missing_folder() {
 }
 
 #[test]
-fn a_blocked_folder_of_a_deleted_skill_is_kept_and_goes_away() {
+fn leftover_of_deleted_skill_is_removed() {
     let mut place = Place::with_skill();
     place.applied(json!({"action": "delete", "name": "s"}));
     spoil(&place, "problems");

@@ -11,7 +11,7 @@ use super::{
 use crate::{Ruling, review::list};
 
 #[test]
-fn the_same_request_again_is_the_same_proposal() {
+fn repeated_request_keeps_its_proposal() {
     let mut place = strict();
     for request in [patch("First.", "1."), write("scripts/new.sh", "#!/bin/sh\necho\n")] {
         let mut place = strict();
@@ -27,7 +27,7 @@ fn the_same_request_again_is_the_same_proposal() {
 }
 
 #[test]
-fn a_further_held_edit_joins_the_proposal_although_its_actor_saw_the_live_skill() {
+fn later_held_edit_joins_proposal() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     let whole = skill_md("s", "# S\n\nFirst.\n\nSecond, as I saw the live one.\n");
@@ -52,7 +52,7 @@ fn a_further_held_edit_joins_the_proposal_although_its_actor_saw_the_live_skill(
 }
 
 #[test]
-fn a_file_that_is_written_anew_replaces_what_its_author_proposed_before() {
+fn rewritten_file_replaces_earlier_proposal() {
     let mut place = strict();
     let id = place.proposed(write("scripts/new.sh", "#!/bin/sh\necho one\n"));
     assert_eq!(place.held(write("scripts/new.sh", "#!/bin/sh\necho two\n")).proposal_revision, Some(2));
@@ -63,7 +63,7 @@ fn a_file_that_is_written_anew_replaces_what_its_author_proposed_before() {
 }
 
 #[test]
-fn a_dry_run_says_that_it_would_be_held_and_stores_nothing() {
+fn held_dry_run_stores_nothing() {
     let mut place = strict();
     let mut request = patch("First.", "1.");
     request["dry_run"] = json!(true);
@@ -76,7 +76,7 @@ fn a_dry_run_says_that_it_would_be_held_and_stores_nothing() {
 }
 
 #[test]
-fn a_dry_run_comes_to_what_the_request_would_come_to() {
+fn dry_run_predicts_held_result() {
     let dry = |mut request: Value| {
         request["dry_run"] = json!(true);
         request
@@ -113,7 +113,7 @@ fn delete() -> Value {
 }
 
 #[test]
-fn a_held_deletion_joins_whatever_its_author_proposed_before() {
+fn held_deletion_joins_earlier_proposal() {
     for request in [write("references/more.md", "more\n"), patch("First.", "1."), write("scripts/new.sh", SCRIPT)] {
         let mut place = strict();
         let id = place.proposed(request.clone());
@@ -126,7 +126,7 @@ fn a_held_deletion_joins_whatever_its_author_proposed_before() {
 }
 
 #[test]
-fn nothing_is_added_to_a_proposed_deletion_of_the_skill() {
+fn proposed_deletion_accepts_no_edits() {
     for request in [write("references/more.md", "more\n"), patch("First.", "1.")] {
         let mut place = strict();
         let id = place.manage_under(deletions_wait(), delete()).unwrap().proposal.unwrap();
@@ -138,7 +138,7 @@ fn nothing_is_added_to_a_proposed_deletion_of_the_skill() {
 }
 
 #[test]
-fn what_the_scanner_blocks_is_refused_and_never_a_proposal() {
+fn blocked_content_is_never_proposed() {
     let mut place = strict();
     let request = write("scripts/run.sh", &script_with(Verdict::Block));
     assert_eq!(place.refused(request.clone()).code(), "scan_blocked");

@@ -7,7 +7,7 @@ fn pin(place: &Place, pinned: bool) {
 }
 
 #[test]
-fn a_pinned_skill_is_changed_by_people_only() {
+fn pinned_skill_refuses_agents() {
     let mut place = Place::with_skill();
     place.applied(patch("First.", "1."));
     pin(&place, true);
@@ -29,7 +29,7 @@ fn a_pinned_skill_is_changed_by_people_only() {
 }
 
 #[test]
-fn a_state_that_cannot_be_read_lets_no_agent_through() {
+fn unreadable_state_refuses_agents() {
     let mut place = Place::with_skill();
     pin(&place, true);
     fs::write(place.library.own_path().join("state.toml"), "format = 1\n[skil").unwrap();
@@ -37,7 +37,7 @@ fn a_state_that_cannot_be_read_lets_no_agent_through() {
 }
 
 #[test]
-fn balanced_applies_text_and_holds_scripts_that_are_warned_of() {
+fn balanced_preset_holds_warned_scripts() {
     let warned = script_with(Verdict::Warn);
     let script = json!({"action": "write_file", "name": "s", "path": "scripts/run.sh", "content": warned});
     let mut place = Place::with_skill();
@@ -56,7 +56,7 @@ fn balanced_applies_text_and_holds_scripts_that_are_warned_of() {
 }
 
 #[test]
-fn evals_do_not_change_together_with_what_they_judge() {
+fn evals_change_only_on_their_own() {
     let mut place = Place::with_skill();
     let evals = json!({"action": "write_file", "path": "evals/evals.json", "content": "{}\n"});
     place.held(json!({"name": "s", "operations": [{"action": "patch", "find": "First.", "replace": "1."}, evals]}));
@@ -64,7 +64,7 @@ fn evals_do_not_change_together_with_what_they_judge() {
 }
 
 #[test]
-fn strict_holds_deletion_and_rollback_as_well() {
+fn strict_preset_holds_deletion_and_rollback() {
     let mut place = Place::with_skill();
     place.applied(patch("First.", "1."));
     place.policy = Preset::Strict;
@@ -76,7 +76,7 @@ fn strict_holds_deletion_and_rollback_as_well() {
 }
 
 #[test]
-fn content_that_a_person_took_back_stays_away() {
+fn content_rejected_by_rollback_is_refused() {
     let mut place = Place::with_skill();
     place.applied(patch("First.", "1."));
     let agent = std::mem::replace(&mut place.actor, Actor::new(ActorKind::Person, "ben"));

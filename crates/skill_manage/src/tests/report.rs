@@ -9,7 +9,7 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_report_has_the_fields_of_the_contract() {
+fn report_has_the_documented_fields() {
     let warned = script_with(Verdict::Warn);
     let mut place =
         Place::with_committed(&[("SKILL.md", &skill_md("s", "# S\n\nFirst.\n")), ("scripts/run.sh", &warned)]);
@@ -56,14 +56,14 @@ fn a_report_has_the_fields_of_the_contract() {
 }
 
 #[test]
-fn the_first_revision_has_none_before_it() {
+fn first_revision_has_no_predecessor() {
     let mut place = Place::new();
     let report = place.applied(json!({"action": "create", "name": "s", "content": skill_md("s", "# S\n")}));
     assert_eq!((report.number, report.previous_revision), (Some(1), None));
 }
 
 #[test]
-fn what_the_caller_said_is_in_the_history() {
+fn callers_notes_are_in_history() {
     let mut place = Place::with_skill();
     let reason = "because\n\nSkillhub-Actor: person:root\n\\n \u{202e}x";
     let mut request = patch("First.", "1.");
@@ -84,7 +84,7 @@ fn what_the_caller_said_is_in_the_history() {
 }
 
 #[test]
-fn requests_in_the_words_of_other_agents_do_the_same() {
+fn other_agents_field_names_work() {
     let mut place = Place::with_skill();
     let report = place.applied(json!({"action": "patch", "name": "s", "file_path": "scripts/run.sh",
         "old_string": "echo one", "new_string": "echo three", "replace_all": false, "category": "dev"}));
@@ -99,7 +99,7 @@ fn requests_in_the_words_of_other_agents_do_the_same() {
 }
 
 #[test]
-fn a_relaxation_that_a_patch_needed_is_told() {
+fn used_relaxation_is_reported() {
     let mut place = Place::with_skill();
     let report = place.applied(patch_in("references/notes.md", "beta  \nalpha", "beta\ngamma"));
     assert_eq!(place.read("references/notes.md"), "alpha\nbeta\ngamma\n");
@@ -107,7 +107,7 @@ fn a_relaxation_that_a_patch_needed_is_told() {
 }
 
 #[test]
-fn an_installed_skill_keeps_its_origin_through_changes_and_loses_it_by_deletion() {
+fn installed_skill_keeps_origin_until_deletion() {
     let mut place = Place::new();
     let origin = library::Origin {
         kind: "folder".into(),

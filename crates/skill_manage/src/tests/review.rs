@@ -101,7 +101,7 @@ pub(super) fn write(path: &str, content: &str) -> Value {
 }
 
 #[test]
-fn an_accepted_proposal_is_a_revision_of_its_author_that_names_the_reviewer() {
+fn accepted_revision_names_author_and_reviewer() {
     let mut place = strict();
     let mut request = patch("First.", "1.");
     request["reason"] = json!("shorter");
@@ -123,7 +123,7 @@ fn an_accepted_proposal_is_a_revision_of_its_author_that_names_the_reviewer() {
 }
 
 #[test]
-fn another_head_than_the_reviewed_one_is_stale() {
+fn acceptance_needs_the_reviewed_head() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     let seen = difference(&place.library, &id.parse().unwrap(), false).unwrap().reviewed;
@@ -141,7 +141,7 @@ fn another_head_than_the_reviewed_one_is_stale() {
 }
 
 #[test]
-fn a_skill_that_is_only_proposed_can_be_worked_on_before_it_exists() {
+fn proposed_skill_can_be_edited() {
     let mut place = Place::new();
     place.policy = Preset::Strict;
     let id = place.proposed(json!({"action": "create", "name": "s", "content": skill_md("s", "# S\n\nFirst.\n")}));
@@ -155,7 +155,7 @@ fn a_skill_that_is_only_proposed_can_be_worked_on_before_it_exists() {
 }
 
 #[test]
-fn edits_that_take_each_other_back_leave_no_proposal() {
+fn cancelling_edits_leave_no_proposal() {
     let mut place = strict();
     let id = place.proposed(write("scripts/new.sh", "#!/bin/sh\necho one\n"));
     let report = place.manage(json!({"action": "remove_file", "name": "s", "path": "scripts/new.sh"})).unwrap();
@@ -163,7 +163,7 @@ fn edits_that_take_each_other_back_leave_no_proposal() {
 }
 
 #[test]
-fn other_actors_have_proposals_of_their_own_and_what_is_applied_at_once_still_is() {
+fn each_actor_has_own_proposal() {
     let mut place = Place::with_skill();
     let warned = script_with(Verdict::Warn);
     let id = place.proposed(write("scripts/run.sh", &warned));
@@ -178,7 +178,7 @@ fn other_actors_have_proposals_of_their_own_and_what_is_applied_at_once_still_is
 }
 
 #[test]
-fn a_base_that_moved_is_merged_and_one_that_moved_in_the_same_place_makes_it_stale() {
+fn moved_base_is_merged_or_stale() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.by_person(patch("Second.", "2."));
@@ -198,7 +198,7 @@ fn a_base_that_moved_is_merged_and_one_that_moved_in_the_same_place_makes_it_sta
 }
 
 #[test]
-fn a_stale_proposal_is_settled_by_an_edit_of_the_files_in_conflict() {
+fn editing_conflicting_files_refreshes_stale_proposal() {
     let mut place = strict();
     let id = place.proposed(json!({"name": "s", "operations": [
         {"action": "patch", "find": "First.", "replace": "1."},
@@ -219,7 +219,7 @@ fn a_stale_proposal_is_settled_by_an_edit_of_the_files_in_conflict() {
 }
 
 #[test]
-fn an_edit_made_on_the_old_base_takes_nothing_back_that_the_skill_changed_since() {
+fn outdated_edit_keeps_newer_changes() {
     for conflict in [false, true] {
         let mut place = strict();
         let id = place.proposed(patch("First.", "1."));
@@ -236,7 +236,7 @@ fn an_edit_made_on_the_old_base_takes_nothing_back_that_the_skill_changed_since(
 }
 
 #[test]
-fn an_editor_is_shown_the_skill_as_it_is_with_what_fits_of_the_proposal() {
+fn editor_shows_head_with_merged_proposal() {
     let mut place = strict();
     let id = place.proposed(json!({"name": "s", "operations": [
         {"action": "patch", "find": "First.", "replace": "1."},
@@ -262,7 +262,7 @@ fn an_editor_is_shown_the_skill_as_it_is_with_what_fits_of_the_proposal() {
 }
 
 #[test]
-fn an_edit_that_leaves_nothing_is_no_deletion() {
+fn emptying_edit_is_not_deletion() {
     let mut place = Place::new();
     place.policy = Preset::Strict;
     let id = place.proposed(json!({"action": "create", "name": "s", "content": skill_md("s", "# S\n")}));
@@ -271,7 +271,7 @@ fn an_edit_that_leaves_nothing_is_no_deletion() {
 }
 
 #[test]
-fn an_amended_proposal_is_accepted_by_its_revision_alone() {
+fn amended_proposal_needs_its_revision() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.held(patch("Second.", "2."));
@@ -282,7 +282,7 @@ fn an_amended_proposal_is_accepted_by_its_revision_alone() {
 }
 
 #[test]
-fn an_edited_proposal_is_held_to_the_standard_and_scanned() {
+fn edited_proposal_is_validated_and_scanned() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     assert_eq!(place.edit_proposal(&id, &[("SKILL.md", Some("no frontmatter"))]).unwrap_err().code(), "invalid_skill");
@@ -296,7 +296,7 @@ fn an_edited_proposal_is_held_to_the_standard_and_scanned() {
 }
 
 #[test]
-fn an_author_with_a_stale_proposal_may_have_another() {
+fn stale_proposal_allows_another() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.by_person(patch("First.", "eins"));
@@ -309,7 +309,7 @@ fn an_author_with_a_stale_proposal_may_have_another() {
 }
 
 #[test]
-fn a_newer_proposal_for_the_same_files_takes_the_place_of_a_stale_one() {
+fn newer_proposal_supersedes_stale_one() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.by_person(patch("First.", "eins"));
@@ -322,7 +322,7 @@ fn a_newer_proposal_for_the_same_files_takes_the_place_of_a_stale_one() {
 }
 
 #[test]
-fn what_the_skill_holds_already_is_superseded() {
+fn already_present_change_is_superseded() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.by_person(patch("First.", "1."));
@@ -331,7 +331,7 @@ fn what_the_skill_holds_already_is_superseded() {
 }
 
 #[test]
-fn a_skill_that_was_deleted_or_made_meanwhile_leaves_the_proposal_stale() {
+fn deleted_or_created_skill_conflicts() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.by_person(json!({"action": "delete", "name": "s"}));
@@ -345,7 +345,7 @@ fn a_skill_that_was_deleted_or_made_meanwhile_leaves_the_proposal_stale() {
 }
 
 #[test]
-fn a_pin_stands_above_an_acceptance() {
+fn pinned_skill_refuses_acceptance() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     let pin = |place: &Place, pinned| {
@@ -359,7 +359,7 @@ fn a_pin_stands_above_an_acceptance() {
 }
 
 #[test]
-fn a_hand_edit_that_is_found_on_the_way_is_recorded_and_merged_and_a_bad_one_refuses() {
+fn hand_edit_is_recorded_before_acceptance() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.write("references/notes.md", "by hand\n");
@@ -374,7 +374,7 @@ fn a_hand_edit_that_is_found_on_the_way_is_recorded_and_merged_and_a_bad_one_ref
 }
 
 #[test]
-fn an_accepted_candidate_is_scanned_by_the_rules_of_today() {
+fn acceptance_scans_by_current_rules() {
     let mut place = strict();
     let id = place.proposed(write("scripts/new.sh", "#!/bin/sh\necho\n"));
     // Simulate a proposal that was made when the rules let its content pass.
@@ -396,7 +396,7 @@ fn an_accepted_candidate_is_scanned_by_the_rules_of_today() {
 }
 
 #[test]
-fn only_people_reject_what_is_not_theirs() {
+fn agents_reject_only_own_proposals() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.actor.id = "other".to_owned();
@@ -413,7 +413,7 @@ fn only_people_reject_what_is_not_theirs() {
 }
 
 #[test]
-fn nobody_accepts_what_waited_too_long() {
+fn expired_proposal_is_refused() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     let late = time() + jiff::SignedDuration::from_hours(24 * 30);
@@ -426,7 +426,7 @@ fn nobody_accepts_what_waited_too_long() {
 }
 
 #[test]
-fn deletions_and_roots_of_a_proposal_are_what_they_say() {
+fn proposal_references_are_validated() {
     let mut place = strict();
     let id = place.proposed(patch("First.", "1."));
     place.policy = Preset::Open;

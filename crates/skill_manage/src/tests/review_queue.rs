@@ -59,7 +59,7 @@ fn marks(text: &str) -> BTreeMap<usize, usize> {
 }
 
 #[test]
-fn proposals_on_a_moving_base_land_where_they_were_meant_or_nowhere() {
+fn proposals_land_only_as_intended() {
     let all = std::env::var(VARIABLE).ok().and_then(|number| number.parse().ok()).unwrap_or(PROPOSALS);
     let (mut place, mut draw) = (Place::new(), Draw(7));
     let sections = (2 * all).min(400);

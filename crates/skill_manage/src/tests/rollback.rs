@@ -4,7 +4,7 @@ use super::*;
 
 /// Another tool's deletion kept only the text of SKILL.md.
 #[test]
-fn every_file_of_a_deleted_skill_comes_back_with_its_mode() {
+fn rollback_restores_every_deleted_file() {
     let mut place = Place::with_skill();
     let tree = place.tree();
     place.applied(json!({"action": "delete", "name": "s"}));
@@ -17,7 +17,7 @@ fn every_file_of_a_deleted_skill_comes_back_with_its_mode() {
 
 /// Another tool validated a support file by the rules of SKILL.md in a rollback.
 #[test]
-fn a_change_of_a_support_file_alone_is_rolled_back_as_a_whole_skill() {
+fn support_file_change_is_rolled_back() {
     let mut place = Place::with_skill();
     let tree = place.tree();
     place.applied(patch_in("scripts/run.sh", "echo one", "echo three"));
@@ -28,7 +28,7 @@ fn a_change_of_a_support_file_alone_is_rolled_back_as_a_whole_skill() {
 }
 
 #[test]
-fn the_default_is_the_previous_revision_and_any_other_can_be_named() {
+fn rollback_defaults_to_previous_revision() {
     let mut place = Place::with_skill();
     for text in ["Two.", "Three.", "Four."] {
         place.applied(json!({"action": "edit", "name": "s", "content": skill_md("s", text)}));
@@ -49,7 +49,7 @@ fn the_default_is_the_previous_revision_and_any_other_can_be_named() {
 }
 
 #[test]
-fn a_rollback_to_what_is_there_changes_nothing() {
+fn rollback_to_current_content_changes_nothing() {
     let mut place = Place::with_skill();
     for to in ["head", "1"] {
         let report = place.undisturbed(|place| place.rollback(Some(to)).unwrap());
@@ -62,7 +62,7 @@ fn a_rollback_to_what_is_there_changes_nothing() {
 }
 
 #[test]
-fn there_is_no_way_back_to_a_deletion_or_to_nowhere() {
+fn rollback_to_deletion_is_refused() {
     let mut place = Place::with_skill();
     place.applied(json!({"action": "delete", "name": "s"}));
     for to in ["2", "head"] {
@@ -83,7 +83,7 @@ fn there_is_no_way_back_to_a_deletion_or_to_nowhere() {
 }
 
 #[test]
-fn a_rollback_is_held_to_the_head_that_its_caller_saw() {
+fn rollback_checks_the_expected_head() {
     let mut place = Place::with_skill();
     place.applied(patch("First.", "1."));
     for to in [None, Some("head")] {
@@ -94,7 +94,7 @@ fn a_rollback_is_held_to_the_head_that_its_caller_saw() {
 }
 
 #[test]
-fn a_dry_rollback_changes_nothing() {
+fn dry_rollback_changes_nothing() {
     let mut place = Place::with_skill();
     place.applied(patch("First.", "1."));
     let report = place.undisturbed(|place| place.rollback_with(None, None, true).unwrap());
@@ -103,7 +103,7 @@ fn a_dry_rollback_changes_nothing() {
 }
 
 #[test]
-fn a_skill_with_an_old_fault_comes_back_after_its_deletion() {
+fn faulty_deleted_skill_is_restored() {
     let faulty = "---\nname: another-name\ndescription: Does a thing.\n---\n# S\n";
     let mut place = Place::with_committed(&[("SKILL.md", faulty)]);
     place.applied(json!({"action": "delete", "name": "s"}));
@@ -113,7 +113,7 @@ fn a_skill_with_an_old_fault_comes_back_after_its_deletion() {
 }
 
 #[test]
-fn a_built_in_skill_has_nothing_to_roll_back() {
+fn builtin_skill_cannot_be_rolled_back() {
     let mut place = Place::new();
     place.elsewhere = vec![Elsewhere { name: name("s"), scope: Scope::Builtin, place: "built in".into() }];
     assert_eq!(place.rollback(None).unwrap_err().code(), "policy_denied");

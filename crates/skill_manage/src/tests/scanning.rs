@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_blocked_change_writes_nothing_tells_its_findings_and_is_noted() {
+fn blocked_change_reports_findings() {
     let hostile = script_with(Verdict::Block);
     let mut place = Place::with_skill();
     let bad = json!({"action": "write_file", "name": "s", "path": "scripts/run.sh", "content": hostile,
@@ -26,7 +26,7 @@ fn a_blocked_change_writes_nothing_tells_its_findings_and_is_noted() {
 
 /// Another tool scanned only SKILL.md, and only whole-file writes.
 #[test]
-fn a_patch_is_scanned_as_the_file_that_it_makes() {
+fn patched_file_is_scanned_whole() {
     let hostile = script_with(Verdict::Block);
     let line = hostile.lines().nth(1).unwrap();
     let mut place = Place::with_skill();
@@ -43,7 +43,7 @@ fn a_patch_is_scanned_as_the_file_that_it_makes() {
 }
 
 #[test]
-fn an_old_finding_neither_blocks_nor_holds_a_change_of_another_file() {
+fn old_finding_allows_other_changes() {
     let warned = script_with(Verdict::Warn);
     let mut place =
         Place::with_committed(&[("SKILL.md", &skill_md("s", "# S\n\nFirst.\n")), ("scripts/run.sh", &warned)]);
@@ -57,7 +57,7 @@ fn an_old_finding_neither_blocks_nor_holds_a_change_of_another_file() {
 }
 
 #[test]
-fn a_fault_that_was_there_before_does_not_block_and_is_told_as_old() {
+fn old_problem_does_not_block() {
     let faulty = "---\nname: another-name\ndescription: Does a thing.\n---\n# S\n\nFirst.\n";
     let mut place = Place::with_committed(&[("SKILL.md", faulty)]);
     let report = place.applied(patch("First.", "1."));
@@ -71,7 +71,7 @@ fn a_fault_that_was_there_before_does_not_block_and_is_told_as_old() {
 }
 
 #[test]
-fn a_rollback_is_scanned_by_the_rules_of_today() {
+fn rollback_scans_by_current_rules() {
     // Simulate a revision that passed under older rules, with its script in a base that vouched for it.
     let hostile = script_with(Verdict::Block);
     let files = [("SKILL.md", skill_md("s", "# S\n")), ("scripts/run.sh", hostile)];

@@ -37,7 +37,7 @@ fn on_trial() -> (Place, Report) {
 }
 
 #[test]
-fn a_share_of_the_runs_gets_the_change_and_the_folder_stays() {
+fn trial_serves_a_share_of_runs() {
     let (place, report) = on_trial();
     assert!(report.message.contains("on trial with 50 % of the runs"), "{}", report.message);
     let head = place.head();
@@ -63,7 +63,7 @@ fn a_share_of_the_runs_gets_the_change_and_the_folder_stays() {
 }
 
 #[test]
-fn a_run_that_read_before_the_trial_keeps_what_it_read() {
+fn run_keeps_its_revision_during_trial() {
     let (place, report) = on_trial();
     let skill = name("s");
     let run =
@@ -91,7 +91,7 @@ fn a_run_that_read_before_the_trial_keeps_what_it_read() {
 }
 
 #[test]
-fn what_was_rolled_back_is_not_taken_again_at_once() {
+fn rolled_back_trial_cannot_restart_soon() {
     let (mut place, report) = on_trial();
     let skill = name("s");
     let trial = place.library.state().unwrap().of(&skill).trial.unwrap();
