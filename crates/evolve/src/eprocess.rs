@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_nothing_is_worse_nothing_is_won_in_the_mean() {
+    fn expected_gain_is_zero_under_null() {
         for rate in [0.5, 0.7, 0.9, 0.99] {
             let mean = rate * against_rate(rate, true) + (1.0 - rate) * against_rate(rate, false);
             assert!(mean.abs() < 1e-12, "{rate}");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exact_chance_of_a_false_alarm_stays_below_alpha() {
+    fn false_alarm_rate_stays_below_alpha() {
         // Of all 2^16 courses of 16 runs at a rate of one half, count those that ever reach 20.
         let mut reached = 0;
         for course in 0_u32..1 << 16 {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_observations_does_not_matter_for_the_end() {
+    fn final_evidence_ignores_order() {
         let mut gains = vec![1.0, -1.0, 0.0, 1.0, 0.5, -0.25];
         let value = |gains: &[f64]| {
             let mut evidence = EProcess::default();
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_is_wilsons() {
+    fn interval_is_wilson_score() {
         let (low, high) = wilson(9, 10);
         assert!((low - 0.5958).abs() < 1e-3 && (high - 0.9821).abs() < 1e-3, "{low} {high}");
         assert_eq!(wilson(0, 0), (0.0, 1.0));

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_tried_has_no_evals_and_their_digest_is_theirs_alone() {
+    fn tested_skill_has_no_evals() {
         let one = bundle(&[("SKILL.md", "a"), ("evals/evals.json", "{}"), ("evals/files/x", "1")]);
         assert_eq!(without_evals(&one).paths().map(SkillPath::as_str).collect::<Vec<_>>(), ["SKILL.md"]);
         let other = bundle(&[("SKILL.md", "b"), ("evals/evals.json", "{}"), ("evals/files/x", "1")]);
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn about_the_share_that_was_asked_for_is_held_out_and_always_the_same() {
+    fn held_out_share_is_deterministic() {
         let held = (0..10_000).filter(|n| is_held_out(&n.to_string(), 25)).count();
         assert!((2_300..2_700).contains(&held), "{held}");
         assert!((0..100).all(|n| !is_held_out(&n.to_string(), 0) && is_held_out(&n.to_string(), 100)));

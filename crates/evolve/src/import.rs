@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn conversation_breaks_off_once_for_each_use() {
+    fn broken_conversation_fails_each_use_once() {
         let used = r#"{"type":"assistant","sessionId":"s","message":{"content":[{"type":"tool_use","id":"t","name":"Skill","input":{"skill":"a"}}]}}"#;
         let broken = r#"{"type":"assistant","sessionId":"s","isApiErrorMessage":true}"#;
         let (used, broken) = (format!("{used}\n").repeat(500), format!("{broken}\n").repeat(500));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_many_bytes_are_passed_over() {
+    fn overlong_names_are_skipped() {
         let long = "x".repeat(NAME_BYTES + 1);
         let used = |session: &str, skill: &str| {
             format!(
@@ -244,7 +244,7 @@ mod tests {
 
     /// Written for this test from the description of the format, not taken from a conversation.
     #[test]
-    fn a_transcript_of_claude_code_shows_reads_errors_and_what_is_odd() {
+    fn claude_code_transcript_is_imported() {
         let text = r#"{"type":"summary","summary":"x"}
 {"type":"assistant","sessionId":"s1","timestamp":"2026-01-02T03:04:05Z","message":{"content":[{"type":"text","text":"I use a skill"},{"type":"tool_use","id":"t1","name":"Skill","input":{"skill":"docs:pdf"}}],"usage":{"input_tokens":10,"output_tokens":3}}}
 {"type":"user","sessionId":"s1","timestamp":"2026-01-02T03:04:06Z","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":"…"}]}}
@@ -266,7 +266,7 @@ mod tests {
 
     /// Written for this test from the description of the format, not taken from a conversation.
     #[test]
-    fn parts_and_exports_of_opencode_show_the_same() {
+    fn opencode_parts_and_exports_are_imported() {
         let part = r#"{"id":"p1","sessionID":"s2","messageID":"m","type":"tool","tool":"skill","callID":"c",
             "state":{"status":"error","input":{"name":"pdf"},"error":"x","time":{"start":1767323045000,"end":1767323046000}}}"#;
         let mut found = Transcripts::default();

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_fits_its_schema_and_has_neither_evals_nor_what_is_held_out() {
+    fn request_omits_held_out_cases() {
         let cases: Vec<Value> = (1..=40).map(|n| json!({"id": n, "prompt": format!("prompt {n}."), "files": ["evals/files/in.txt"], "assertions": [format!("secret {n}.")], "checks": [{"type": "regex", "path": "x", "pattern": format!("check {n}.")}]})).collect();
         let file = |bytes: &[u8]| File { bytes: bytes.to_vec().into(), executable: false };
         let path = |text: &str| SkillPath::parse(text).unwrap();
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn edits_become_a_request_on_the_revision_that_was_seen() {
+    fn edits_target_the_revision_seen() {
         let good =
             json!({"v": 1, "rationale": "shorter", "patches": [{"action": "patch", "find": "a", "replace": "b"}]});
         let improvement = answer(&good).unwrap();
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_optimiser_may_not_do_is_refused_as_a_whole() {
+    fn forbidden_patch_refuses_whole_answer() {
         let of = |patch: Value| json!({"v": 1, "rationale": "r", "patches": [{"action": "patch", "find": "a", "replace": "b"}, patch]});
         for path in ["evals/evals.json", "evals/x", "EVALS/evals.json", "Evals/x", "./evals/x"] {
             assert_eq!(
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_cannot_steer_a_terminal_nor_fill_a_page() {
+    fn reasons_are_sanitised_and_truncated() {
         let hostile = format!("ok\u{1b}[2J\u{7}\r\nAccepted by\u{202e} ann\u{200b}\u{e0041}{}", "x".repeat(100_000));
         let tamed = tame(&hostile, 1_500);
         assert!(tamed.starts_with("ok [2J Accepted by annx") && tamed.chars().count() == 1_501, "{tamed}");

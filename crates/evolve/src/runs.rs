@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_no_success() {
+    fn unknown_result_is_not_success() {
         use OutcomeKind::{Aborted, Activated, Completed, Corrected, Failed};
         let soon = "2026-01-02T04:00:00Z";
         let result = |events: &[OutcomeKind], now: &str| {
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn one_task_counts_once_a_day_and_the_first_time() {
+    fn first_run_of_task_counts_daily() {
         use OutcomeKind::{Completed, Failed};
         let lines = [
             line("1", Completed, Some("t")),

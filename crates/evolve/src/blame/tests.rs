@@ -20,7 +20,7 @@ fn sources(versions: &[Version<'_>]) -> Vec<(usize, bool)> {
 }
 
 #[test]
-fn a_line_that_stays_keeps_where_it_came_from() {
+fn unchanged_line_keeps_its_source() {
     let versions = [version("a\nb\nc\n"), version("a\nB\nc\n"), version("a\nB\nc\nd\n"), version("a\nB\nc\nd\n")];
     assert_eq!(sources(&versions), [(0, false), (1, false), (0, false), (2, false)]);
     let moved = [version("a\nb\n"), version("new\na\nb\n")];
@@ -28,7 +28,7 @@ fn a_line_that_stays_keeps_where_it_came_from() {
 }
 
 #[test]
-fn a_rollback_gives_lines_back_to_those_who_wrote_them_and_a_retyped_one_is_new() {
+fn rollback_restores_the_source_of_lines() {
     let back = Version { is_rollback: true, ..version("a\nb\n") };
     assert_eq!(sources(&[version("a\nb\n"), version("a\nx\n"), back]), [(0, false), (0, false)]);
     assert_eq!(sources(&[version("a\nb\n"), version("a\nx\n"), version("a\nb\n")]), [(0, false), (2, false)]);
@@ -37,7 +37,7 @@ fn a_rollback_gives_lines_back_to_those_who_wrote_them_and_a_retyped_one_is_new(
 }
 
 #[test]
-fn of_a_merge_the_lines_of_the_release_are_told_from_the_others() {
+fn merged_release_lines_are_marked() {
     let install = Version { release: Some(Some("a\nb\n")), ..version("a\nb\n") };
     let own = version("a\nb\nmine\n");
     let merge = Version { release: Some(Some("a\nB\n")), ..version("a\nB\nmine\nsettled\n") };
@@ -45,7 +45,7 @@ fn of_a_merge_the_lines_of_the_release_are_told_from_the_others() {
 }
 
 #[test]
-fn the_same_line_twice_is_followed_each_by_itself() {
+fn equal_lines_are_followed_separately() {
     let versions = [version("x\n"), version("x\nx\n"), version("x\n\nx\n")];
     let found = sources(&versions);
     assert_eq!(found.iter().map(|(version, _)| *version).collect::<Vec<_>>().len(), 3);
@@ -54,7 +54,7 @@ fn the_same_line_twice_is_followed_each_by_itself() {
 }
 
 #[test]
-fn shuffled_versions_are_searched_up_to_a_bound() {
+fn search_of_shuffled_versions_is_bounded() {
     let lines: Vec<String> = (0..4_000).map(|number| format!("{number}\n")).collect();
     // 7 is coprime to the number of lines.
     let shuffled = |by: usize| -> String { (0..lines.len()).map(|at| &*lines[at * by % lines.len()]).collect() };
@@ -78,7 +78,7 @@ fn shuffled_versions_are_searched_up_to_a_bound() {
 }
 
 #[test]
-fn rollback_beyond_the_known_lines_is_followed() {
+fn rollback_past_known_lines_is_followed() {
     let back = Version { is_rollback: true, ..version("a\nb\n") };
     let mut follower = Follower::with_returning([mark_of(b"a\nb\n")]);
     follower.left_known = 1;

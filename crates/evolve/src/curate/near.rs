@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn no_pair_is_missed_that_comparing_all_finds() {
+    fn index_finds_every_near_duplicate() {
         let mut seed = 1_u64;
         let mut random = |below: u64| {
             seed = mixed(seed.wrapping_add(0x1234_5678_9ABC_DEF1));
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn short_texts_and_unlike_ones_are_no_copies() {
+    fn dissimilar_texts_are_not_copies() {
         let texts = ["a b c d e f g", "a b c d e f g", &text(0, 100), &text(50, 150)];
         let sets: Vec<Vec<u64>> = texts.iter().map(|text| stretches(text)).collect();
         let sets: Vec<&[u64]> = sets.iter().map(Vec::as_slice).collect();
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_descriptions_are_ranked_by_words_that_few_have() {
+    fn descriptions_sharing_rare_words_are_alike() {
         let texts = [
             "pdf-forms Fills PDF forms. Use when a form is to be filled.",
             "pdf-filler Fills forms in PDF files. Use when a PDF form is to be filled.",

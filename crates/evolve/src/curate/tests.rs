@@ -43,7 +43,7 @@ fn decided(skill: &SkillFacts) -> Judgement {
 }
 
 #[test]
-fn what_nobody_used_or_changed_for_long_is_stale_and_nothing_else() {
+fn only_unused_unchanged_skills_are_stale() {
     let Judgement::Stale(step) = decided(&unused("a")) else { panic!("it is stale") };
     assert!(step.reason.starts_with("never used since"), "{}", step.reason);
     let once = SkillFacts { used: Some(days_ago(120)), ..unused("a") };
@@ -61,7 +61,7 @@ fn what_nobody_used_or_changed_for_long_is_stale_and_nothing_else() {
 }
 
 #[test]
-fn pinned_needed_edited_and_unseen_skills_are_exempt() {
+fn pinned_or_needed_skills_are_exempt() {
     let exempt = [
         SkillFacts { pinned: true, ..unused("a") },
         SkillFacts { needed_by: vec!["b".to_owned()], ..unused("a") },
@@ -77,7 +77,7 @@ fn pinned_needed_edited_and_unseen_skills_are_exempt() {
 }
 
 #[test]
-fn on_silence_nothing_is_stale_and_the_plan_says_why() {
+fn insufficient_records_archive_nothing() {
     let records = [
         Record::default(),
         Record { since: Some(days_ago(89)), ..record() },
@@ -91,7 +91,7 @@ fn on_silence_nothing_is_stale_and_the_plan_says_why() {
 }
 
 #[test]
-fn the_same_facts_make_the_same_plan_and_every_word_of_it_counts() {
+fn plan_depends_only_on_facts() {
     let facts = Facts { skills: vec![unused("a"), unused("b")], record: record() };
     let one = plan(&facts, Terms::default(), now());
     assert_eq!(one, plan(&facts, Terms::default(), now()));
@@ -103,7 +103,7 @@ fn the_same_facts_make_the_same_plan_and_every_word_of_it_counts() {
 }
 
 #[test]
-fn growth_and_drift_are_told_against_what_the_skill_was_when_it_came() {
+fn growth_is_measured_from_base() {
     let tools = |text: &str| Some(text.split(' ').map(str::to_owned).collect::<Vec<_>>());
     let base =
         Base { time: days_ago(60), edits: 4, bytes: 4000, tools: tools("Read"), release: Some("acme/a 1.0.0".into()) };

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_check_can_hold_and_can_fail() {
+    fn every_check_can_pass_and_fail() {
         let pairs = [
             (json!({"type": "exit_code", "equals": 3}), json!({"type": "exit_code"})),
             (json!({"type": "file_exists", "path": "out.json"}), json!({"type": "file_exists", "path": "none"})),

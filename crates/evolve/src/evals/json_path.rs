@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_spellings_lead_to_the_same_place() {
+    fn json_path_and_pointer_are_equivalent() {
         let document = json!({"items": [{"name": "a"}, {"name": "b", "x.y": 3}]});
         let at = |path: &str| find(&document, path).unwrap();
         assert_eq!(at("$.items[1].name"), [&json!("b")]);

@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn both_spellings_and_checks_are_read() {
+    fn assertions_expectations_and_checks_are_read() {
         let of = |key: &str| {
             format!(
                 r#"{{"skill_name":"a","evals":[{{"id":1,"prompt":"p","files":["evals/files/in.txt"],"{key}":["one","two"]}}]}}"#
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn every_problem_is_told_at_once_with_its_line() {
+    fn all_problems_are_reported_with_lines() {
         let evals = "{\n \"evals\": [\n  {\"id\": 1, \"prompt\": \"\", \"assertions\": [\"a\"]},\n  {\"id\": 1, \"prompt\": \"p\",\n   \"files\": [\"../x\", \"none.txt\"],\n   \"assertions\": [{\"type\": \"regex\",\n     \"pattern\": \"(\"},\n    {\"type\": \"script\", \"path\": \"SKILL.md\"}, {\"type\": \"nope\"}]},\n  7\n ]\n}";
         let read = reading(evals);
         assert!(read.set.is_none());
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_of_cases_is_said_to_be_none() {
+    fn malformed_evals_are_refused() {
         for (text, code) in [
             ("{", "evals_syntax"),
             ("7", "evals_form"),

@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_benchmark_has_the_fields_that_viewers_read() {
+    fn benchmark_has_the_viewers_fields() {
         let graded = |passed| Graded { text: "t".to_owned(), passed, evidence: "e".to_owned() };
         let run = |side, passed: bool, number| RunResult {
             case: json!(1),

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_name_ends_its_quotation() {
+    fn names_are_escaped_in_quotes() {
         assert_eq!(quoted("a\" -> \"b\\\n"), "\"a\\\" -> \\\"b\\\\ \"");
     }
 }
