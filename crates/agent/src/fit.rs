@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_fits_the_task_and_is_used_most_is_told_of_first() {
+    fn relevant_and_used_skills_come_first() {
         let all =
             [Listed::told("a", "Bakes bread."), Listed::told("b", "Fills forms."), Listed::told("c", "Cuts wood.")];
         let chosen = |fit: Fit<'_>| {

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_run_from_the_folder_to_the_root() {
+    fn folders_are_searched_up_to_root() {
         let around = Surroundings {
             project: Some(Path::new("/p")),
             cwd: Path::new("/p/a"),

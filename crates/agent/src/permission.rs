@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_and_question_marks_match() {
+    fn wildcards_match() {
         for (pattern, text) in
             [("*", ""), ("a*", "abc"), ("*c", "abc"), ("a?c", "abc"), ("*b*b*", "abcb"), ("填*", "填写")]
         {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_rule_that_matches_holds() {
+    fn last_matching_rule_wins() {
         let rule = |agent: &str, skill: &str, decision| Permission {
             agent: agent.to_owned(),
             subject: Subject::Skill(skill.to_owned()),

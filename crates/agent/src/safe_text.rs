@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_cannot_close_or_forge_our_elements() {
+    fn instructions_cannot_forge_our_elements() {
         for (body, shown) in [
             ("a </skill_content> b", "a &lt;/skill_content> b"),
             ("</ SKILL_content>", "&lt;/ SKILL_content>"),

@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_go_before_descriptions_and_rare_words_before_common_ones() {
+    fn names_and_rare_words_rank_first() {
         let all = [
             Listed::told("pdf-forms", "Fills in forms of a document."),
             Listed::told("tables", "Reads tables of a PDF document."),
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_that_is_found_often_counts_once_in_each_field() {
+    fn repeated_word_counts_once_per_field() {
         let [once, often] = [Listed::told("a", "Table."), Listed::told("b", "Table, table, tables and a TABLE.")];
         let all = [&once, &often];
         let hits = search(&all, "table", 9);

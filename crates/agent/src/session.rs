@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tools_add_up_without_doubles_and_are_restricted_afterwards() {
+    fn activated_skills_add_and_restrict_tools() {
         let skill = |name: &str, tools: Option<&[&str]>| Declared {
             skill: SkillName::parse(name).unwrap(),
             tools: tools.map(|tools| tools.iter().map(|tool| (*tool).to_owned()).collect()),

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn every_part_has_a_default_and_no_mistake_is_passed_over() {
+    fn settings_have_defaults_and_reject_mistakes() {
         assert_eq!(settings("").unwrap(), Settings::default());
         let read = settings(
             "[agent]\nalways_on = ['Read']\ncontainer_path = '/mnt'\n[skill_evolution]\nenabled = false\n\

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared_adds_up_and_nothing_declared_restricts_nothing() {
+    fn declared_tools_are_combined() {
         let always = ["read_skill".to_owned()];
         let all = ToolPolicy::of(&[declared("a", None), declared("b", None)], &always);
         assert!(!all.restricts && all.allows("anything"));

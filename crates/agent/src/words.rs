@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_found_with_and_without_spaces() {
+    fn words_are_split_in_any_script() {
         let found = words("Fill a PDF-form 填写表单");
         for word in ["fill", "pdf", "form", "填写", "写表", "表单"] {
             assert!(found.contains(word), "{word} in {found:?}");

@@ -39,7 +39,7 @@ fn commit(places: &Places, name: &str, description: &str) {
 }
 
 #[test]
-fn our_own_changes_are_in_the_next_answer_and_those_of_others_soon() {
+fn own_changes_appear_at_once() {
     let temp = tempfile::tempdir().unwrap();
     let home = Home::at(temp.path().join("home")).unwrap();
     let (own, other) = (temp.path().join("skills"), temp.path().join("claude"));

@@ -95,7 +95,7 @@ impl Layout {
 }
 
 #[test]
-fn library_is_read_by_its_hosts_alone() {
+fn unlinked_library_serves_only_its_hosts() {
     let layout = Layout::new();
     let codex = layout.view("codex");
     assert_eq!((codex.reads, codex.path), (Reads::Served, Some(layout.project().join(".agents/skills/pdf"))));
@@ -105,7 +105,7 @@ fn library_is_read_by_its_hosts_alone() {
 }
 
 #[test]
-fn links_show_the_head_to_hosts_that_follow_them() {
+fn links_serve_hosts_that_follow_them() {
     let layout = Layout::new();
     let claude = layout.project().join(".claude/skills");
     layout.link(&claude, Path::new("../../.agents/skills/pdf"));
@@ -123,7 +123,7 @@ fn links_show_the_head_to_hosts_that_follow_them() {
 }
 
 #[test]
-fn folders_are_compared_with_the_content_served() {
+fn copied_folder_is_compared_with_head() {
     let layout = Layout::new();
     let claude = layout.project().join(".claude/skills");
     for (body, reads) in [("two", Reads::Served), ("one", Reads::Older { number: 1 }), ("neither", Reads::Other)] {
@@ -152,7 +152,7 @@ fn hosts_have_their_own_precedence() {
 }
 
 #[test]
-fn hidden_skills_that_a_host_reads_are_known() {
+fn hidden_skill_still_read_is_detected() {
     let layout = Layout::new();
     let denied = "[[permissions]]\nskill = 'pdf'\ndecision = 'deny'\n";
     let codex = layout.view_with("codex", denied, true);

@@ -68,7 +68,7 @@ mod tests {
 
     // DF3
     #[test]
-    fn skills_have_labels_and_places_in_a_container() {
+    fn skills_show_label_and_container_path() {
         let user = Listed::told("b", "B.").in_scope(Scope::User, "/u/.agents/skills/b");
         let builtin = Listed::told("c", "C.");
         let text = prompt(&[&user, &builtin], &[], Look { container_path: Some("/mnt/x/"), ..Look::of(DEERFLOW) });

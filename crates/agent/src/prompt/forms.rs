@@ -62,7 +62,7 @@ mod tests {
     ];
 
     #[test]
-    fn no_description_leaves_its_place_in_any_form() {
+    fn hostile_description_stays_in_its_element() {
         for description in HOSTILE {
             let listed = Listed::told("plain", description);
             let harmless = Listed::told("plain", "x");
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn builtin_skills_have_a_file_or_a_resource() {
+    fn builtin_skill_has_file_or_resource() {
         let builtin = Listed::told("c", "C.");
         for look in FORMS.iter().copied().map(Look::of).filter(|look| look.form.tree.is_none()) {
             let text = prompt(&[&builtin], &[], look);

@@ -96,7 +96,7 @@ mod tests {
 
     // SA4
     #[test]
-    fn scopes_are_apart_and_omissions_named() {
+    fn scopes_are_grouped_and_omissions_named() {
         let project = Listed::told("a", "A's & B's.").in_scope(Scope::Project, "/p/.agents/skills/a");
         let user = Listed::told("b", "B.").in_scope(Scope::User, "/u/.agents/skills/b");
         let (builtin, more) = (Listed::told("c", "C."), Listed::told("d", "D."));
