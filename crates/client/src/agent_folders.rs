@@ -226,7 +226,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn agents_in_use_are_found_and_those_that_share_a_folder_are_one() {
+    fn agents_in_use_are_detected() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
         for folder in [".claude", "data", "skills", ".agents/skills"] {
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_no_agent_are_read_too() {
+    fn all_read_includes_unlinked_folders() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
         let folders = AgentFolders::of_project(&root).all_read();
@@ -258,9 +258,10 @@ mod tests {
         assert_eq!(of(".claude/skills")[0].ids, ["claude-code"], "the agents for which skills are placed there");
     }
 
+    /// Such a link may arrive with a clone.
     #[cfg(unix)]
     #[test]
-    fn a_link_that_came_with_a_clone_leads_no_agent_out_of_the_project() {
+    fn link_out_of_project_is_refused() {
         let temp = tempfile::tempdir().unwrap();
         let (root, outside) = (temp.path().join("project"), temp.path().join("outside"));
         for folder in [root.join(".claude"), root.join(".roo"), root.join(".agents/skills"), outside.clone()] {
@@ -278,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_agent_is_told_the_nearest() {
+    fn unknown_agent_suggests_the_nearest() {
         let temp = tempfile::tempdir().unwrap();
         let folders = AgentFolders::of_user(temp.path(), |_| None);
         for (id, near) in [("claude", Some("claude-code")), ("claude-cod", Some("claude-code")), ("zzzzzzzzzz", None)] {

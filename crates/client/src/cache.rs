@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_archives_go_when_there_is_too_much() {
+    fn trim_removes_oldest_archives() {
         let temp = tempfile::tempdir().unwrap();
         let cache = Cache::of(&Home::at(temp.path().join("home")).unwrap());
         assert_eq!(cache.trim(10).unwrap(), Trimmed::default());
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_comes_back_and_damage_does_not() {
+    fn damaged_archive_is_discarded() {
         let temp = tempfile::tempdir().unwrap();
         let cache = Cache::of(&Home::at(temp.path().join("home")).unwrap());
         assert_eq!(cache.get(&Digest::of_bytes(b"x")).unwrap(), None);

@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_has_a_default_and_a_missing_file_is_none() {
+    fn missing_file_means_defaults() {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path().join("home")).unwrap();
         assert_eq!(Config::read(&home).unwrap(), Config::default());
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_is_served_by_the_registry_that_names_it_before_the_one_for_all() {
+    fn named_owner_precedes_the_wildcard() {
         let config = parse(
             "owner = \"acme\"\n[registries.a]\nlocation = \"/a\"\nowners = [\"*\"]\n\
              [registries.b]\nlocation = \"file:///b\"\nowners = [\"acme\"]\n[registries.c]\nlocation = \"c\"\n",
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_an_error_that_names_the_place() {
+    fn invalid_config_is_refused() {
         let error = parse("owner = \"acme\"\nowner = \"zoe\"\n").unwrap_err();
         assert!(error.to_string().contains("line 2"), "{error}");
         assert!(matches!(parse("polcy = \"strict\"\n"), Err(ConfigError::Damaged { .. })), "a key that nobody reads");

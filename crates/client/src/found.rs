@@ -201,14 +201,14 @@ mod tests {
     }
 
     #[test]
-    fn the_top_is_the_skill_when_it_is_one() {
+    fn root_skill_precedes_nested_ones() {
         assert_eq!(chosen(&["skills/a", "", "skills/b"], &Pick::default()), Ok(vec![String::new()]));
         let pick = Pick { skills: vec!["b".into()], all: false };
         assert_eq!(chosen(&["skills/a", "", "skills/b"], &pick), Ok(vec!["skills/b".into()]));
     }
 
     #[test]
-    fn the_usual_places_come_before_nested_ones() {
+    fn usual_folders_precede_others() {
         assert_eq!(chosen(&["docs/x/y", "skills/a"], &Pick::default()), Ok(vec!["skills/a".into()]));
         assert_eq!(chosen(&["docs/x/y"], &Pick::default()), Ok(vec!["docs/x/y".into()]));
         let all = Pick { all: true, ..Pick::default() };
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn several_have_to_be_chosen_from_and_are_listed() {
+    fn several_skills_require_a_choice() {
         let several = chosen(&["skills/b", "skills/a"], &Pick::default()).unwrap_err();
         assert_eq!(several, PickError::Several { origin: "src".into(), names: vec!["a".into(), "b".into()] });
         let pick = Pick { skills: vec!["c".into()], all: false };
@@ -228,13 +228,13 @@ mod tests {
     }
 
     #[test]
-    fn one_name_in_several_places_counts_once() {
+    fn repeated_name_counts_once() {
         let found = chosen(&[".claude/skills/a", "skills/a"], &Pick::default());
         assert_eq!(found, Ok(vec!["skills/a".into()]));
     }
 
     #[test]
-    fn a_skill_inside_a_skill_is_part_of_it() {
+    fn nested_skill_belongs_to_its_parent() {
         let found = chosen(&["skills/a", "skills/a/examples/b"], &Pick::default());
         assert_eq!(found, Ok(vec!["skills/a".into()]));
     }

@@ -255,8 +255,9 @@ mod tests {
         Command::new("sh").arg("-c").arg(script).spawn().unwrap()
     }
 
+    /// A fetch that ended before it could be stopped is refused as well.
     #[test]
-    fn a_git_that_writes_too_much_is_stopped_and_one_that_has_written_too_much_is_refused() {
+    fn oversized_fetch_is_stopped() {
         let temp = tempfile::tempdir().unwrap();
         let file = temp.path().join("pack");
         let write = |more: &str| format!("head -c 5000 /dev/zero > {}; {more}", file.display());

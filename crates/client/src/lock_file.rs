@@ -472,15 +472,16 @@ mod tests {
         LockFile::parse(text, Path::new("skillhub.lock"))
     }
 
+    /// In the lock file of `npx skills`, one owner's skill overwrites the other's.
     #[test]
-    fn bare_names_of_two_owners_do_not_overwrite_each_other_as_in_npx_skills() {
+    fn same_named_skills_coexist() {
         let file = parse(OLD).unwrap();
         assert_eq!(file.skills().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["acme/pdf", "zoe/pdf"]);
         assert_eq!(file.get("acme/pdf").unwrap().bare_name(), "pdf");
     }
 
     #[test]
-    fn file_of_many_short_values_is_damaged() {
+    fn too_many_values_are_refused() {
         for flood in ["0,", "a.", "[", "{a=", "do not ", "a\"", "é "] {
             let error = parse(&format!("format = 1\nx = [{}", flood.repeat(1 << 20))).unwrap_err().to_string();
             assert!(error.contains("more than a lock file of its size can have"), "{flood}: {error}");
@@ -491,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn capabilities_are_lines_that_can_be_read_again() {
+    fn capabilities_survive_a_round_trip() {
         let mut file = parse(OLD).unwrap();
         assert!(!file.to_text().contains("capabilities"), "an old entry has none");
         let odd = ["runs (computed)", "tool Bash(\"a\\b\")", "reads ~/é/]"].map(str::to_owned).to_vec();
@@ -507,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_later_versions_outlive_a_rewrite() {
+    fn unknown_fields_survive_a_rewrite() {
         let mut file = parse(OLD).unwrap();
         let skill = LockedSkill { content: "sha256:e".into(), ..file.get("acme/pdf").unwrap().clone() };
         file.insert(LockedSkill { raw: Table::new(), ..skill });
@@ -521,7 +522,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_a_former_format_is_read_and_written_in_the_one_of_today() {
+    fn older_format_is_upgraded() {
         let old = OLD.replace("format = 1", "format = 0");
         let file = parse(&old).unwrap();
         assert_eq!(file, parse(OLD).unwrap());
@@ -529,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unreadable_lock_file_is_an_error_and_never_empty() {
+    fn unreadable_lock_file_is_never_empty() {
         let merge = format!("format = 1\n<<<<<<< HEAD\n{OLD}");
         assert!(matches!(parse(&merge), Err(LockFileError::ConflictMarkers { line: 2, .. })));
         assert!(matches!(parse("format = 9\n"), Err(LockFileError::Newer { found: 9, .. })));
@@ -550,7 +551,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_source_kind_is_newer() {
+    fn unknown_source_kind_needs_newer_skillhub() {
         let newer = format!("{OLD}\n[[skill]]\nname = \"acme/later\"\nkind = \"oci\"\nlayers = [1]\n");
         let error = parse(&newer).unwrap_err();
         assert!(matches!(&error, LockFileError::NewerKind { kind, .. } if kind == "oci"), "{error}");
@@ -559,7 +560,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skill_named_twice_is_damage() {
+    fn duplicate_skill_is_refused() {
         let twice = format!("{OLD}\n[[skill]]\nname = \"acme/pdf\"\nkind = \"git\"\narchive = \"a\"\ndigest = \"b\"\n");
         assert!(parse(&twice).unwrap_err().to_string().contains("twice"));
     }

@@ -278,7 +278,7 @@ mod tests {
     use crate::lock_file::LockedSkill;
 
     #[test]
-    fn what_reads_alike_is_told_from_names_of_their_own() {
+    fn similar_names_are_lookalikes() {
         for (a, b) in [
             ("pdf-forms", "pdf_forms"),
             ("pdf-forms", "pdfforms"),
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn lookup_finds_what_each_comparison_finds() {
+    fn lookup_agrees_with_pairwise_comparison() {
         let words =
             ["notes", "motes", "rnotes", "ontes", "n0tes", "release-notes", "relase-nots", "notes-2", "notes-3"];
         let owners = ["", "acme/", "acrne/", "acem/", "zoe/"];
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn skills_are_mistaken_by_their_names_or_by_their_owners() {
+    fn similar_name_or_owner_is_mistakable() {
         let of = |name: &str| name.parse::<QualifiedName>().unwrap();
         for (a, b) in [("acme/pdf-forms", "zoe/pdf-form"), ("acme/pdf", "acne/pdf"), ("acme/pdf", "acrne/pdf")] {
             assert!(is_mistakable(&of(a), &of(b)), "{a} {b}");

@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn file_urls_are_decoded_and_hosts_refused() {
+    fn only_local_file_urls_are_decoded() {
         assert_eq!(of_file_url("file:///a%20b/%e4%b8%ad"), Some(PathBuf::from("/a b/中")));
         assert_eq!(of_file_url("file:///100%"), Some(PathBuf::from("/100%")));
         assert_eq!(of_file_url("file://host/a"), None);
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn the_users_home_stands_for_a_tilde_only_at_the_start() {
+    fn only_leading_tilde_is_expanded() {
         let home = Some(Path::new("/home/ann"));
         assert_eq!(expanded("~/x", home), PathBuf::from("/home/ann/x"));
         assert_eq!(expanded("~", home), PathBuf::from("/home/ann"));

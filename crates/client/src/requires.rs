@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_here_for_others_leaves_with_the_last_of_them() {
+    fn unneeded_requirements_are_removed() {
         let all = "x/a: x/b@^1 x/c\n+x/b: x/d\n+x/c\n+x/d\nx/e: x/c\n+x/idle";
         assert_eq!(left(all, &["x/a"]), "x/b x/d");
         assert_eq!(left(all, &["x/a", "x/e"]), "x/b x/c x/d");
@@ -471,7 +471,7 @@ mod tests {
     }
 
     #[test]
-    fn who_requires_a_skill_is_known_from_the_lock_file() {
+    fn requirers_come_from_lock_file() {
         let lock = lock("x/a: x/b@^1\nx/c: x/b\nx/d\nx/b");
         let none = BTreeSet::new();
         assert_eq!(requirers(&lock, "x/b", &none), ["x/a", "x/c"]);

@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_counts_before_keywords_and_these_before_the_description() {
+    fn name_outranks_keywords_and_description() {
         let found = names("pdf");
         assert_eq!(found, ["acme/pdf", "acme/pdf-forms", "zoe/my-pdf-tool", "zoe/epdfx", "zoe/scanner", "zoe/notes"]);
         assert_eq!(names("PDF"), found);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn all_words_must_match_unless_nothing_has_them_all() {
+    fn results_match_all_words_if_possible() {
         assert_eq!(names("pdf forms"), ["acme/pdf-forms"]);
         let some = names("forms zebra");
         assert_eq!(some, ["acme/pdf-forms"], "one of two words is better than nothing");
@@ -362,7 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_without_spaces_are_searched_by_pairs_of_characters() {
+    fn unspaced_scripts_match_by_bigrams() {
         assert_eq!(names("折线图"), ["mei/chart"]);
         assert_eq!(names("画图表"), ["mei/chart"], "not all pairs are there, some are");
         assert_eq!(names("图"), ["mei/chart"]);
@@ -371,13 +371,13 @@ mod tests {
     }
 
     #[test]
-    fn plural_and_prefix_find_the_word() {
+    fn plurals_and_prefixes_match() {
         assert_eq!(names("scanners"), ["zoe/scanner"]);
         assert!(names("export").contains(&"zoe/notes".to_owned()));
     }
 
     #[test]
-    fn long_queries_are_looked_for_in_part() {
+    fn long_queries_are_truncated() {
         let query: String = (0..200_000).map(|at| format!("w{at} ")).collect();
         assert_eq!(terms(&query).len(), TERMS);
         assert_eq!(names(&format!("pdf {query}"))[0], "acme/pdf");

@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn names_with_and_without_owner_and_range() {
+    fn owner_and_range_are_optional() {
         for text in
             ["acme/pdf", "acme/pdf@1.2.0", "acme/pdf@^1.2", "acme/pdf@~1.2", "acme/pdf@>=1,<2", "acme/pdf@latest"]
         {
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn places_on_disk_start_with_a_dot_a_slash_or_a_tilde() {
+    fn local_paths_are_recognised() {
         for text in [".", "..", "./pdf", "../pdf", "/srv/pdf", "~/pdf", "~", "./a@b", "./a#b"] {
             assert_eq!(spec(text), Spec::Folder(text.to_owned()));
         }
@@ -424,14 +424,14 @@ mod tests {
     }
 
     #[test]
-    fn urls_of_archives_are_told_from_those_of_repositories() {
+    fn archive_and_repository_urls_differ() {
         let url = "https://example.org/pdf-1.0.0.skill?x=1";
         assert_eq!(spec(url), Spec::ArchiveUrl(url.to_owned()));
         assert!(matches!(spec("https://example.org/pdf"), Spec::Git(_)));
     }
 
     #[test]
-    fn repositories_take_a_path_and_a_reference_in_either_order() {
+    fn path_and_reference_take_either_order() {
         let of = |url: &str, path: &str, reference: &str| (url.to_owned(), path.to_owned(), reference.to_owned());
         let url = "https://example.org/o/r.git";
         assert_eq!(git(url), of(url, "", ""));
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn the_transport_is_the_one_of_the_url() {
+    fn transport_follows_the_url() {
         let transport = |text: &str| text.parse::<GitSpec>().unwrap().transport();
         assert_eq!(transport("file:///srv/r"), "file");
         assert_eq!(transport("github:o/r"), "https");
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn display_reads_back_as_the_same() {
+    fn displayed_spec_parses_back() {
         for text in [
             "acme/pdf",
             "acme/pdf@>=1,<2",
@@ -483,14 +483,15 @@ mod tests {
     }
 
     #[test]
-    fn secrets_in_a_url_are_refused_and_not_repeated() {
+    fn credentials_in_url_are_refused() {
         let error = "https://ann:secret@h/o/r.git@v1".parse::<Spec>().unwrap_err();
         assert!(matches!(error, SpecError::Credentials(_)));
         assert!(!error.to_string().contains("secret") && error.to_string().contains("@h/o/r.git"), "{error}");
     }
 
+    /// A spec is unsafe if git or ssh would take it for an option or a command.
     #[test]
-    fn what_git_or_ssh_would_take_for_an_option_or_a_command_is_refused() {
+    fn malformed_or_unsafe_specs_are_refused() {
         for bad in [
             "",
             "  ",

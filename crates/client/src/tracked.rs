@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn only_folders_in_the_index_are_tracked() {
+    fn only_indexed_folders_are_tracked() {
         let temp = tempfile::tempdir().unwrap();
         let root = temp.path().canonicalize().unwrap();
         for name in ["one", "two", "one-more"] {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn repository_of_its_own_is_tracked() {
+    fn folder_with_own_repository_is_tracked() {
         let temp = tempfile::tempdir().unwrap();
         git2::Repository::init(temp.path().join("skill")).unwrap();
         assert!(TrackedFolders::default().has(&temp.path().join("skill")));

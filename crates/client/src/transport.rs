@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_loopback_takes_tokens_in_the_clear() {
+    fn plain_http_tokens_need_loopback() {
         let plain = Transport::default();
         for url in ["https://a.example", "http://127.0.0.1:1/x", "http://[::1]:8700", "http://localhost:8700"] {
             assert!(plain.may_carry_token(url), "{url}");
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_files_are_named() {
+    fn invalid_ca_file_is_named() {
         let temp = tempfile::tempdir().unwrap();
         let path = temp.path().join("ca.pem");
         let of = |text: &str| {

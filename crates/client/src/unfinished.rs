@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_names_that_we_give_to_half_made_things_are_ours() {
+    fn only_our_leftovers_are_recognised() {
         for ours in ["fetch-abc", ".registry-x1", "history.unfinished", "state.toml.12-0.tmp"] {
             assert!(is_half_made(Path::new(ours)), "{ours}");
         }

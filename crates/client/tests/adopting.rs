@@ -23,7 +23,7 @@ fn adopted_with(world: &World, paths: &[PathBuf], replaces_tracked: bool) -> Vec
 }
 
 #[test]
-fn a_folder_in_the_library_gets_a_history() {
+fn library_folder_gets_a_history() {
     let world = World::new();
     let folder = world.library_path().join("pdf");
     write(&folder.join("SKILL.md"), &skill_md("pdf", "Mine."));
@@ -74,7 +74,7 @@ fn tracked_folder_stays_without_consent() {
 }
 
 #[test]
-fn link_of_another_place_is_kept_aside() {
+fn external_link_is_kept_as_original() {
     let world = World::new();
     let (agents, elsewhere) = (world.project().join(".claude/skills"), world.root.join("dotfiles/pdf"));
     write(&elsewhere.join("SKILL.md"), &skill_md("pdf", "Mine."));
@@ -87,7 +87,7 @@ fn link_of_another_place_is_kept_aside() {
 }
 
 #[test]
-fn equal_folders_of_two_agents_become_one_skill() {
+fn identical_folders_become_one_skill() {
     let world = World::new();
     let folders = [".claude/skills/pdf", ".roo/skills/pdf"].map(|folder| world.project().join(folder));
     for folder in &folders {
@@ -99,7 +99,7 @@ fn equal_folders_of_two_agents_become_one_skill() {
 }
 
 #[test]
-fn what_cannot_be_taken_over_is_told_one_by_one() {
+fn each_failed_adoption_is_reported() {
     let world = World::new();
     write(&world.library_path().join("taken/SKILL.md"), &skill_md("taken", "There."));
     let place = world.root.join("elsewhere");
@@ -129,7 +129,7 @@ fn what_cannot_be_taken_over_is_told_one_by_one() {
 }
 
 #[test]
-fn unmanaged_skills_are_those_that_stand_in_agents_folders_alone() {
+fn unmanaged_skills_are_outside_the_library() {
     let world = World::new();
     fs::create_dir(world.project().join(".claude")).unwrap();
     world.release("pdf", "1.0.0", "One.");

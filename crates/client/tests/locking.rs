@@ -20,7 +20,7 @@ fn forget_history(world: &World) {
 }
 
 #[test]
-fn a_lock_file_restores_the_exact_versions() {
+fn lock_file_restores_exact_versions() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf@^1");
@@ -36,14 +36,14 @@ fn a_lock_file_restores_the_exact_versions() {
 }
 
 #[test]
-fn with_nothing_locked_there_is_nothing_to_install() {
+fn install_without_lock_file_fails() {
     let world = World::new();
     let failure = world.install_with(&request(&[])).unwrap_err().failure();
     assert_eq!(failure.kind, FailureKind::NotFound);
 }
 
 #[test]
-fn in_a_fresh_clone_an_evolved_skill_keeps_its_content_and_gets_its_origin_back() {
+fn fresh_clone_keeps_evolved_content() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf");
@@ -60,7 +60,7 @@ fn in_a_fresh_clone_an_evolved_skill_keeps_its_content_and_gets_its_origin_back(
 }
 
 #[test]
-fn frozen_refuses_a_folder_that_the_lock_file_does_not_know() {
+fn frozen_refuses_unknown_content() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf");
@@ -73,7 +73,7 @@ fn frozen_refuses_a_folder_that_the_lock_file_does_not_know() {
 }
 
 #[test]
-fn frozen_leaves_pending_lines_to_the_next_install() {
+fn frozen_leaves_pending_lines_unwritten() {
     let world = World::new();
     for skill in ["pdf", "csv"] {
         world.release(skill, "1.0.0", "One.");
@@ -89,7 +89,7 @@ fn frozen_leaves_pending_lines_to_the_next_install() {
 }
 
 #[test]
-fn frozen_refuses_a_hand_edit_of_an_installed_skill() {
+fn frozen_refuses_hand_edits() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf");
@@ -100,8 +100,9 @@ fn frozen_refuses_a_hand_edit_of_an_installed_skill() {
     assert_eq!(world.library().revisions(&name("pdf"), 9).unwrap().len(), 1, "and is not taken over");
 }
 
+/// The release is not accepted in its place.
 #[test]
-fn frozen_does_not_pass_the_release_off_as_its_evolved_form() {
+fn frozen_requires_the_evolved_content() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf");
@@ -115,7 +116,7 @@ fn frozen_does_not_pass_the_release_off_as_its_evolved_form() {
 }
 
 #[test]
-fn frozen_takes_only_what_the_lock_file_has() {
+fn frozen_installs_only_locked_skills() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
     world.release("csv", "1.0.0", "One.");
@@ -129,7 +130,7 @@ fn frozen_takes_only_what_the_lock_file_has() {
 }
 
 #[test]
-fn hashes_of_the_lock_file_are_held_to() {
+fn lock_file_hashes_are_enforced() {
     let world = World::new();
     let published = world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf");
@@ -161,7 +162,7 @@ fn lock_value(text: &str, field: &str) -> String {
 }
 
 #[test]
-fn a_damaged_lock_file_stops_an_install_and_is_never_wiped() {
+fn damaged_lock_file_is_never_overwritten() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
     for (damaged, code) in [
@@ -178,7 +179,7 @@ fn a_damaged_lock_file_stops_an_install_and_is_never_wiped() {
 }
 
 #[test]
-fn a_source_that_is_gone_is_restored_from_the_cache() {
+fn missing_source_is_restored_from_cache() {
     let world = World::new();
     let folder = world.skill("pdf", "From a folder.");
     world.install_one(folder.to_str().unwrap());
@@ -191,7 +192,7 @@ fn a_source_that_is_gone_is_restored_from_the_cache() {
 }
 
 #[test]
-fn the_content_of_a_changed_skill_is_refreshed() {
+fn locked_content_follows_edits() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf");
@@ -220,7 +221,7 @@ fn large_side(letter: char) -> String {
 }
 
 #[test]
-fn merge_of_two_large_sides_is_not_written() {
+fn oversized_merge_is_not_written() {
     let world = World::new();
     let repository = Repository::init(world.project()).unwrap();
     let mut index = repository.index().unwrap();

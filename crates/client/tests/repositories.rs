@@ -44,7 +44,7 @@ impl Repository {
 }
 
 #[test]
-fn the_commit_that_a_skill_came_from_is_known() {
+fn source_commit_is_recorded() {
     let world = World::new();
     let repository = Repository::new(&world);
     repository.skill("", "pdf", "At the top.");
@@ -57,7 +57,7 @@ fn the_commit_that_a_skill_came_from_is_known() {
 }
 
 #[test]
-fn branches_tags_and_commits_can_be_named() {
+fn branches_tags_and_commits_resolve() {
     let world = World::new();
     let repository = Repository::new(&world);
     repository.skill("", "pdf", "First.");
@@ -105,7 +105,7 @@ fn several_skills_are_listed_and_picked() {
 }
 
 #[test]
-fn support_files_and_their_modes_come_along_and_links_do_not() {
+fn support_files_keep_their_modes() {
     use std::os::unix::fs::PermissionsExt;
     let world = World::new();
     let repository = Repository::new(&world);
@@ -123,7 +123,7 @@ fn support_files_and_their_modes_come_along_and_links_do_not() {
 }
 
 #[test]
-fn nothing_in_the_repository_runs_or_changes_what_is_read() {
+fn filters_and_hooks_do_not_run() {
     let world = World::new();
     let repository = Repository::new(&world);
     repository.skill("", "pdf", "Plain.");
@@ -139,7 +139,7 @@ fn nothing_in_the_repository_runs_or_changes_what_is_read() {
 }
 
 #[test]
-fn a_restore_takes_the_locked_commit_though_the_branch_went_on() {
+fn restore_uses_the_locked_commit() {
     let world = World::new();
     let repository = Repository::new(&world);
     repository.skill("", "pdf", "Old.");
@@ -160,7 +160,7 @@ fn a_restore_takes_the_locked_commit_though_the_branch_went_on() {
 }
 
 #[test]
-fn a_lock_file_names_a_commit_and_no_branch_in_its_place() {
+fn locked_commit_cannot_be_a_branch() {
     let world = World::new();
     let repository = Repository::new(&world);
     repository.skill("", "pdf", "One.");
@@ -176,8 +176,9 @@ fn a_lock_file_names_a_commit_and_no_branch_in_its_place() {
     }
 }
 
+/// A few small objects describe billions of folders.
 #[test]
-fn a_tree_that_stands_for_billions_of_folders_comes_to_an_end() {
+fn git_tree_bomb_is_refused() {
     let world = World::new();
     let place = world.root.join("bomb");
     let bare = git2::Repository::init_bare(&place).unwrap();

@@ -10,7 +10,7 @@ use skill::failure::{Fails, FailureKind};
 use crate::support::{World, name, permit_all, request, skill_md, write};
 
 #[test]
-fn links_and_lock_entry_go_and_the_history_stays() {
+fn uninstall_keeps_the_history() {
     let world = World::new();
     fs::create_dir(world.project().join(".claude")).unwrap();
     world.release("pdf", "1.0.0", "One.");
@@ -26,7 +26,7 @@ fn links_and_lock_entry_go_and_the_history_stays() {
 }
 
 #[test]
-fn a_hand_edit_is_a_revision_before_the_skill_goes() {
+fn uninstall_records_hand_edits_first() {
     let world = World::new();
     world.release("pdf", "1.0.0", "One.");
     world.install_one("acme/pdf");

@@ -149,7 +149,7 @@ mod tests {
 
     // DF1: the storage setting.
     #[test]
-    fn storage_has_two_kinds_and_a_class() {
+    fn storage_is_local_or_registry() {
         let home = Path::new("/home/ann");
         assert_eq!(read("").unwrap(), SkillsConfig::default());
         for local in LAYOUTS.iter().map(|layout| layout.class).chain(["local"]) {

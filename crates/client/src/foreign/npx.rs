@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_those_that_the_tool_means() {
+    fn sources_resolve_as_in_npx() {
         let github = r#"{"source":"o/r","sourceType":"github","skillPath":"skills/pdf/SKILL.md","computedHash":"x"}"#;
         assert_eq!(place(github), "github:o/r#skills/pdf");
         let of_ref = r#"{"source":"o/r","sourceType":"github","ref":"feature/x","skillPath":"SKILL.md"}"#;
@@ -135,8 +135,9 @@ mod tests {
         assert_eq!(one(github).unwrap().folder, "pdf-forms");
     }
 
+    /// git would take them for commands, they lead out of the repository, or they hold a password.
     #[test]
-    fn what_git_would_take_for_a_command_or_leads_out_of_the_repository_is_refused() {
+    fn hostile_sources_are_refused() {
         for hostile in [
             r#"{"source":"ext::sh -c x","sourceType":"git"}"#,
             r#"{"source":"--upload-pack=x","sourceType":"git"}"#,
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn other_versions_and_other_shapes_are_said() {
+    fn unsupported_lock_files_are_refused() {
         let read = |text: &str| of_user(Path::new("/l"), Path::new("/"), text).unwrap_err();
         assert!(matches!(read(r#"{"version":4,"skills":{}}"#), ForeignError::Version { .. }));
         for bad in ["", "{", "[]", "{\"skills\":{}}", r#"{"version":3}"#, r#"{"version":3,"skills":{"a":{}}}"#] {

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_tree_is_the_one_that_git_makes() {
+    fn tree_hash_matches_git() {
         let files =
             [("SKILL.md", "x\n", false), ("a/b.txt", "1", false), ("a-b", "2", false), ("scripts/run.sh", "y", true)];
         let temp = tempfile::tempdir().unwrap();
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn contents_are_hashed_as_node_does() {
+    fn files_sort_as_in_node() {
         let files = bundle(&[
             ("SKILL.md", "x\n", false),
             ("references/a.md", "1", false),

@@ -33,7 +33,7 @@ fn sent_on(to: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_file_comes_whole_or_not_at_all() {
+fn partial_or_oversized_file_is_refused() {
     let url = serve(vec![answer("200 OK", "", b"12345"); 2]);
     assert_eq!(get(&url, 5).unwrap(), b"12345");
     assert!(matches!(get(&url, 4), Err(HttpError::TooLarge { limit: 4, .. })));
@@ -42,7 +42,7 @@ fn a_file_comes_whole_or_not_at_all() {
 }
 
 #[test]
-fn answers_that_are_no_file_have_their_class() {
+fn failed_requests_are_classified() {
     let of = |status: &str| get(&serve(vec![answer(status, "", b"x")]), 50).unwrap_err().failure().kind;
     assert_eq!(of("404 Not Found"), FailureKind::NotFound);
     assert_eq!(of("410 Gone"), FailureKind::NotFound);
@@ -52,7 +52,7 @@ fn answers_that_are_no_file_have_their_class() {
 }
 
 #[test]
-fn sending_on_is_followed_within_the_scheme_and_not_for_ever() {
+fn redirects_stay_within_scheme_and_limit() {
     let url = serve(vec![sent_on("/there"), sent_on("again"), answer("200 OK", "", b"x")]);
     assert_eq!(get(&format!("{url}/here"), 5).unwrap(), b"x");
     for to in ["https://127.0.0.1/x", "file:///etc/passwd", "http://me:secret@127.0.0.1/x", "javascript:x", ""] {
@@ -62,7 +62,7 @@ fn sending_on_is_followed_within_the_scheme_and_not_for_ever() {
 }
 
 #[test]
-fn references_are_joined_as_browsers_do() {
+fn references_resolve_as_in_browsers() {
     let at = |to: &str| joined("http://h:8/a/b?c#d", to);
     for (to, url) in
         [("http://o/x", "http://o/x"), ("//o/x", "http://o/x"), ("/x?y#z", "http://h:8/x?y"), ("x", "http://h:8/a/x")]

@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn jobs_are_done_side_by_side_and_each_once() {
+    fn parallel_jobs_run_once_each() {
         let (most, at_work) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let together = Barrier::new(AT_A_TIME);
         let mut done = BTreeSet::new();
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn skills_of_one_repository_share_a_fetch_and_other_branches_do_not() {
+    fn same_reference_is_fetched_once() {
         let key = |text: &str, commit| key_of(&text.parse().unwrap(), commit);
         assert_eq!(key("github:a/b#x", None), key("github:a/b#y", None));
         assert_ne!(key("github:a/b@v1", None), key("github:a/b", None));

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn it_names_what_comes_and_the_first_places_and_counts_the_rest() {
+    fn excess_conflicts_are_only_counted() {
         let theirs = origin("1.1.0");
         let sides = Sides { head: None, ours: Digest::of_bytes(b"x"), has_base: true, theirs: &theirs };
         let keys: Vec<Conflict> = (0..7).map(|key| conflict(&format!("k{key}\u{202e}\u{1b}"))).collect();

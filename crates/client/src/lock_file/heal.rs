@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_on_one_side_stays_and_the_release_that_has_all_of_the_other_is_taken() {
+    fn newer_release_replaces_unmodified_one() {
         let (old, new) = (entry("acme/pdf", "1.2.0", "d1.2.0"), entry("acme/pdf", "1.10.0", "e"));
         let (here, there) = (entry("acme/a", "1.0.0", "d1.0.0"), entry("zoe/z", "1.0.0", "d1.0.0"));
         let (text, done) = healed(&[&here, &old], &[&new, &there], None);
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_that_was_changed_is_never_taken_for_older() {
+    fn modified_release_is_never_replaced() {
         let (old, new) = (entry("acme/pdf", "1.2.0", "e"), entry("acme/pdf", "1.3.0", "d1.3.0"));
         let (text, done) = healed(&[&old], &[&new], None);
         assert_eq!(done.undecided.len(), 1);
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn of_one_release_the_changes_count_and_of_two_changes_those_of_the_library() {
+    fn library_decides_between_two_modifications() {
         let (plain, one, two) =
             (entry("a/b", "1.0.0", "d1.0.0"), entry("a/b", "1.0.0", "x"), entry("a/b", "1.0.0", "y"));
         assert_eq!(healed(&[&plain], &[&one], None).0, file(&[&one]));
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn another_source_is_another_skill_and_unknown_fields_are_kept() {
+    fn different_sources_are_not_merged() {
         let one = entry("a/b", "1.0.0", "d1.0.0");
         let other = one.replace("/r", "/elsewhere").replace("1.0.0", "2.0.0");
         assert_eq!(healed(&[&one], &[&other], None).1.undecided.len(), 1);
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn markers_that_do_not_belong_together_are_not_guessed_about() {
+    fn unbalanced_markers_are_refused() {
         for text in ["<<<<<<< a\n", "=======\n", ">>>>>>> a\n", "<<<<<<< a\n=======\n", "<<<<<<< a\n<<<<<<< b\n"] {
             assert!(split(text).is_none(), "{text:?}");
         }

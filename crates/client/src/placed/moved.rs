@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_beside_a_library_goes_along_with_its_project() {
+    fn agent_folders_follow_a_moved_project() {
         let along = |path: &str| {
             carried_along(Path::new(path), Path::new("/a/p/.agents/skills"), Path::new("/b/q/.agents/skills"))
         };

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn common_token_goes_to_one_server() {
+    fn shared_token_goes_to_one_server() {
         let (_temp, home) = home();
         let token = |given: Option<&str>, config: &str, url: &str| registries(&home, given, config).token_for(url);
         assert_eq!(token(Some(TEAM), "", TEAM).as_deref(), Some("t"));
@@ -110,8 +110,9 @@ mod tests {
         assert_eq!(token(None, "", TEAM), None, "no registry on HTTP is known");
     }
 
+    /// Without a configuration, the servers of installed skills and of logins are known.
     #[test]
-    fn known_servers_count_without_configuration() {
+    fn token_needs_one_known_server() {
         let (_temp, home) = home();
         let plain = registries(&home, None, "");
         let installed =

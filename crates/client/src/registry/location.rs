@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_told_from_what_git_has_to_reach() {
+    fn folders_and_git_urls_are_distinguished() {
         for (text, path) in [("/srv/x", "/srv/x"), ("x", "/base/x"), ("file:///srv/a%20b", "/srv/a b")] {
             assert_eq!(read(text).unwrap(), Location::Folder(path.into()), "{text}");
         }
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_no_whole_repository_is_refused() {
+    fn partial_or_unsafe_url_is_refused() {
         for text in ["ext::sh -c x", "https://user:secret@example.org/x", "ssh://-oProxyCommand=x/y"] {
             let refused = read(text);
             assert!(!matches!(refused, Ok(Location::Git(_))), "{text}: {refused:?}");

@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_key_is_taken_and_another_or_none_is_told() {
+    fn changed_or_missing_key_is_detected() {
         let mut signers = Signers::default();
         assert_eq!(signers.standing("r", "acme", Some("SHA256:a")), Standing::AsBefore);
         assert_eq!(signers.standing("r", "acme", None), Standing::AsBefore);
@@ -83,8 +83,9 @@ mod tests {
         assert_eq!(signers.standing("other", "acme", None), Standing::AsBefore);
     }
 
+    /// A damaged file is an error, never an empty list.
     #[test]
-    fn the_home_remembers_and_a_damaged_file_is_an_error() {
+    fn remembered_keys_are_read_back() {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path().join("home")).unwrap();
         Signers::remember(&home, [("/r", "acme", "SHA256:a")].into_iter());

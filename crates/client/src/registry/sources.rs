@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_source_is_not_asked() {
+    fn unknown_source_is_not_contacted() {
         let (_temp, home) = home();
         let plain = registries(&home, None, "");
         assert_eq!(route(&plain, TEAM), Route::Named(None));
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn configured_and_remembered_sources_are_asked() {
+    fn configured_or_remembered_source_is_contacted() {
         let (_temp, home) = home();
         let config = format!("[registries.team]\nlocation = \"{TEAM}/\"\n");
         assert_eq!(route(&registries(&home, None, &config), TEAM), Route::At(TEAM.to_owned()));
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn earlier_homes_trust_what_they_reached() {
+    fn registries_of_older_homes_stay_trusted() {
         let (_temp, home) = home();
         let text = format!("format = 1\n[seen]\n\"{TEAM}\" = \"0123\"\n");
         std::fs::write(home.path().join("registries.toml"), text).unwrap();
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn requirement_follows_its_requirer() {
+    fn requirement_comes_from_requirers_registry() {
         let (_temp, home) = home();
         let acme = Owner::parse("acme").unwrap();
         let plain = registries(&home, None, "");

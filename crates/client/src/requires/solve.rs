@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_that_go_together_are_chosen() {
+    fn newest_compatible_releases_are_chosen() {
         let table = Table::new(
             "acme/a 1.0.0: x/b@^1\nacme/a 1.1.0: x/b@^1 x/c\nx/b 1.0.0\nx/b 1.4.0: x/c@<2\nx/b 2.0.0\n\
              x/c 1.0.0\nx/c 2.0.0\nx/c !1.9.0",
@@ -352,21 +352,22 @@ mod tests {
     }
 
     #[test]
-    fn an_older_release_is_chosen_where_the_newest_does_not_go_with_the_others() {
+    fn older_release_resolves_a_conflict() {
         let table = Table::new("x/a 2.0.0: x/b@^2\nx/a 1.0.0: x/b@^1\nx/b 1.0.0\nx/c 1.0.0: x/b@1\nx/b 2.0.0");
         assert_eq!(table.solve(&["x/a"]).unwrap(), "a 2.0.0, b 2.0.0");
         assert_eq!(table.solve(&["x/a", "x/c"]).unwrap(), "a 1.0.0, b 1.0.0, c 1.0.0");
     }
 
     #[test]
-    fn what_is_here_already_is_kept_where_it_will_do() {
+    fn installed_version_is_preferred() {
         let table = Table::new("x/a 1.0.0: x/b@^1\nx/b 1.0.0\nx/b 1.5.0\nx/b 2.0.0").preferring("x/b", "1.0.0");
         assert_eq!(table.solve(&["x/a"]).unwrap(), "a 1.0.0, b 1.0.0");
         assert_eq!(table.solve(&["x/a", "x/b@>=1.1"]).unwrap(), "a 1.0.0, b 1.5.0");
     }
 
+    /// Only the facts that exclude each other are named.
     #[test]
-    fn what_is_impossible_is_explained_by_the_facts_that_exclude_each_other() {
+    fn unsolvable_request_is_explained() {
         let table = Table::new("x/a 1.0.0: x/b@^2\nx/c 1.0.0: x/b@^1\nx/b 1.0.0\nx/b 2.0.0\nx/d 1.0.0: x/none@^1");
         let reasons = table.solve(&["x/a", "x/c"]).unwrap_err().join("\n");
         for fact in ["you asked for x/a", "x/a 1.0.0 requires x/b@^2", "x/c 1.0.0 requires x/b@^1", "2.0.0, 1.0.0"] {
@@ -381,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn a_release_that_requires_itself_or_cannot_be_read_is_passed_over() {
+    fn unusable_release_is_skipped() {
         let mut table = Table::new("x/a 1.0.0\nx/a 2.0.0: x/a@^1\nx/a 3.0.0");
         let name: QualifiedName = "x/a".parse().unwrap();
         table.0.get_mut(&name).unwrap()[2].requires = Err("its requirement \"y\" is none".to_owned());
@@ -391,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn every_solution_keeps_every_requirement_and_one_is_found_wherever_there_is_one() {
+    fn solver_agrees_with_exhaustive_search() {
         let mut random = 7u64;
         let mut next = |below: u64| {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_operations_newest_first() {
+    fn commands_are_listed_newest_first() {
         let events = log("1 a install; 1 b install; 2 a external; 2 a patch; 3 c external");
         let listed = of_log(&events);
         let told: Vec<_> = listed.iter().map(|operation| (operation.action.as_str(), operation.skills.len())).collect();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn operation_itself_stays() {
+    fn chosen_operation_itself_is_kept() {
         let events = log("1 a install; 2 b install; 3 a patch; 4 c create");
         let ids: Vec<String> = of_log(&events).into_iter().map(|operation| operation.id).collect();
         assert_eq!(since(&events, &ids[0]), Vec::<String>::new());
