@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_template_places_bundles_by_digest() {
+    fn template_places_bundles_by_digest() {
         let config = Config::parse(Config::fresh().as_bytes()).unwrap();
         let hex = Digest::of_bytes(b"").hex();
         let path = format!("bundles/{}/{}/{hex}.skill", &hex[..2], &hex[2..4]);
@@ -115,13 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn a_url_is_named_and_not_taken_for_a_path() {
+    fn url_template_gives_a_url() {
         let config = Config::parse(br#"{"format":1,"bundles":"https://example.org/b/{hex}","later":true}"#).unwrap();
         assert!(matches!(config.place_of(&Digest::of_bytes(b"")), BundlePlace::Url(url) if url.ends_with("52b855")));
     }
 
     #[test]
-    fn other_formats_and_templates_are_refused() {
+    fn invalid_formats_and_templates_are_refused() {
         assert!(matches!(Config::parse(br#"{"format":2}"#), Err(ConfigError::Format { found: 2 })));
         for bad in ["bundles", "b/{hex", "b/{hexa}", "b/{hex:0}", "b/{hex:0:99}", "{hex}}", "{hex:0:2}"] {
             let text = format!(r#"{{"format":1,"bundles":"{bad}"}}"#);

@@ -275,7 +275,7 @@ pub(crate) mod tests {
     );
 
     #[test]
-    fn a_line_of_an_older_version_reads_and_writes_back_byte_for_byte() {
+    fn older_line_is_preserved_exactly() {
         let entry = Entry::parse(OLD_LINE).unwrap();
         assert_eq!(entry.name.to_string(), "acme/pdf");
         assert_eq!((entry.size, entry.files, entry.yanked), (5120, 3, false));
@@ -283,7 +283,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_new_line_has_exactly_the_fields_of_the_contract_in_order() {
+    fn new_line_has_the_contract_fields() {
         let entry = Entry::new(Entry::parse(OLD_LINE).unwrap().fields).unwrap();
         let keys: Vec<_> = entry.raw().keys().map(String::as_str).collect();
         let contract = "v name version digest archive size files description license keywords requires verdict \
@@ -292,7 +292,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_flag_changes_in_place_and_unknown_fields_stay() {
+    fn flag_change_preserves_unknown_fields() {
         let yanked = Entry::parse(OLD_LINE).unwrap().with_yanked(true);
         assert_eq!(yanked.to_line(), OLD_LINE.replace(r#""yanked":false"#, r#""yanked":true"#));
         let at = "2026-11-03T00:00:00Z".parse().unwrap();
@@ -303,7 +303,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn later_formats_are_told_from_damage() {
+    fn newer_format_is_not_damage() {
         assert!(matches!(Entry::parse(r#"{"v":2,"name":7}"#), Err(LineError::UnknownFormat(2))));
         for bad in
             ["", "{", "[]", "{}", r#"{"v":1}"#, &OLD_LINE.replace("1.2.0", "1.2"), &OLD_LINE.replace("acme/", "A/")]

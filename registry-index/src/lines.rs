@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_a_later_format_are_skipped_and_kept() {
+    fn newer_lines_are_skipped_and_kept() {
         let mut lines = two();
         assert_eq!(lines.entries().count(), 1);
         let entry = lines.entries().next().unwrap().clone();
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_is_taken_by_lines_of_every_format_and_whatever_the_build() {
+    fn taken_versions_ignore_format_and_build() {
         for taken in ["1.2.0", "1.2.0+linux", "3.0.0"] {
             assert!(two().has_version(&taken.parse().unwrap()), "{taken}");
         }
@@ -170,14 +170,14 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_line_is_named_by_its_number() {
+    fn error_names_the_bad_line() {
         let text = format!("{OLD_LINE}\n\nnothing\n");
         assert_eq!(Lines::parse(text.as_bytes()).unwrap_err().number, 3);
         assert_eq!(Lines::parse(b"\xff\n").unwrap_err().number, 1);
     }
 
     #[test]
-    fn growing_means_lines_at_the_end_and_flags() {
+    fn only_appends_and_flags_are_growth() {
         let old = two();
         let entry = old.entries().next().unwrap().clone();
         let mut new = old.clone();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_withdrawal_is_not_taken_back() {
+    fn withdrawal_cannot_be_undone() {
         let at = "2026-11-03T00:00:00Z".parse().unwrap();
         let open = Entry::parse(OLD_LINE).unwrap();
         let gone = open.clone().with_withdrawn(Withdrawal { reason: "a secret".to_owned(), at }).unwrap();

@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_of_an_owner_reads_back_and_keeps_what_it_does_not_know() {
+    fn owner_file_keeps_unknown_fields() {
         let file = with_key();
         let text = file.to_text();
         assert!(text.starts_with(r#"{"format":1,"owner":"acme","keys":[{"key":"ssh-ed25519 AAAA"#), "{text}");
@@ -448,8 +448,9 @@ mod tests {
         assert_eq!(OwnerFile::new(&Owner::parse("acme").unwrap()).to_text(), empty);
     }
 
+    /// Reading it as an owner without keys would accept unsigned releases.
     #[test]
-    fn damage_is_an_error_and_never_no_keys() {
+    fn damaged_owner_file_is_refused() {
         for bad in ["", "[]", "{}", r#"{"format":1,"keys":{}}"#, r#"{"format":1,"keys":["x"]}"#] {
             assert!(matches!(OwnerFile::parse(bad.as_bytes()), Err(OwnerFileError::Damaged(_))), "{bad}");
         }
@@ -459,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_added_and_retired_and_never_taken_out() {
+    fn keys_are_retired_never_removed() {
         let owner = Owner::parse("acme").unwrap();
         let old = with_key();
         let mut file = old.clone();

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_requirement_is_a_name_with_or_without_a_range() {
+    fn requirement_range_is_optional() {
         for (text, takes, not) in [
             ("acme/pdf", "1.0.0", "1.0.0-rc.1"),
             ("acme/pdf@^1.2", "1.9.0", "2.0.0"),

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_of_the_seed_folder_is_embedded() {
+    fn all_seed_files_are_embedded() {
         let mut found = BTreeSet::new();
         on_disk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("seed"), "", &mut found);
         let listed =
@@ -151,8 +151,9 @@ mod tests {
         assert_eq!(listed.collect::<BTreeSet<_>>(), found);
     }
 
+    /// The only exception is the key that declares a tool.
     #[test]
-    fn seeds_have_no_problem_even_when_read_strictly_but_for_the_key_that_declares_a_tool() {
+    fn seeds_pass_strict_validation() {
         let mut problems = Vec::new();
         for ((folder, _), bundle) in SEEDS.iter().zip(seeds().unwrap()) {
             let found = validate_bundle(&bundle, Some(folder), Strictness::Strict, &Limits::default());
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn the_scanner_allows_the_seeds() {
+    fn scanner_allows_the_seeds() {
         for ((folder, _), bundle) in SEEDS.iter().zip(seeds().unwrap()) {
             let report = scan::scan(&bundle);
             assert_eq!(report.verdict(), Verdict::Allow, "{folder}: {:#?}", report.findings);
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_shown_in_the_seeds_are_json_with_fields_of_the_contract() {
+    fn example_requests_follow_the_contract() {
         let known = "action name content content_base64 path find replace expected_count replace_all expected_revision \
                      reason run thread dry_run executable operations";
         let known: BTreeSet<&str> = known.split_whitespace().collect();

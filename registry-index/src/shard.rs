@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_those_of_cargos_index() {
+    fn folders_match_cargos_index() {
         assert_eq!(path("acme/a").as_deref(), Some("1/a/acme"));
         assert_eq!(path("acme/ab").as_deref(), Some("2/ab/acme"));
         assert_eq!(path("acme/abc").as_deref(), Some("3/a/abc/acme"));
@@ -81,14 +81,14 @@ mod tests {
     }
 
     #[test]
-    fn names_that_cannot_be_published_have_no_place() {
+    fn unpublishable_names_have_no_path() {
         assert_eq!(path("acme/技能"), None);
         assert_eq!(path("acme/con"), None);
         assert_eq!(path("acme/com1"), None);
     }
 
     #[test]
-    fn a_path_leads_back_to_its_skill_and_no_other_path_does() {
+    fn path_identifies_its_skill() {
         for name in ["acme/a", "acme/ab", "acme/abc", "acme/abcd", "o/one-two"] {
             let name: QualifiedName = name.parse().unwrap();
             assert_eq!(skill_at(&skill_file(&name).unwrap()), Some(name));
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn shards_are_told_from_the_other_folders() {
+    fn shards_differ_from_other_folders() {
         assert!(is_shard("1") && is_shard("ab") && is_shard("a-"));
         assert!(!is_shard(OWNERS) && !is_shard(BUNDLES) && !is_shard("4"));
     }

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_signed_is_four_lines() {
+    fn signed_statement_has_four_lines() {
         let text = of("1.2.0");
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[..3], ["skillhub-release-v1", "acme/pdf", "1.2.0"]);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_names_its_key_and_holds_for_one_statement_only() {
+    fn signature_covers_one_statement_only() {
         let key = SecretKey::parse(&file(7)).unwrap();
         let signature = key.sign(&of("1.0.0")).unwrap();
         assert_eq!(signed_with(&signature, &of("1.0.0")), Ok(key.public()));
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn every_changed_letter_of_a_signature_makes_it_none() {
+    fn altered_signature_is_invalid() {
         let key = SecretKey::parse(&file(7)).unwrap();
         let signature = key.sign(&of("1.0.0")).unwrap();
         let body = signature.find('\n').unwrap() + 1..signature.rfind("\n-----END").unwrap();
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_for_another_purpose_is_none() {
+    fn signature_for_other_purpose_is_invalid() {
         let pair = Ed25519KeyPair::from_seed_unchecked(&[7; 32]).unwrap();
         let text = SshSig::signed_data("file", HashAlg::Sha512, of("1.0.0").as_bytes()).unwrap();
         let raw = ssh_key::Signature::new(Algorithm::Ed25519, pair.sign(&text).as_ref()).unwrap();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_read_back_from_their_text_and_others_are_refused() {
+    fn only_ed25519_keys_are_parsed() {
         let key = SecretKey::parse(&file(7)).unwrap().public();
         assert_eq!(key.to_string().parse(), Ok(key));
         assert_eq!(format!("{key} ann@example.org\n").parse(), Ok(key), "what stands behind it is a comment");

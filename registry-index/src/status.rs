@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn status_words_are_read_and_kept() {
+    fn status_fields_are_preserved() {
         let text = r#"{"yanked_reason":"it deletes","deprecated":{"use":"b/c","reason":"old"},"later":[1]}"#;
         let entry = line(text);
         assert_eq!(entry.yanked_reason(), Some("it deletes"));

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn wanted_versions_read_as_the_command_line_documents_them() {
+    fn wanted_versions_parse_as_documented() {
         assert_eq!("".parse::<Wanted>().unwrap(), Wanted::Newest);
         assert_eq!("1.2.0".parse::<Wanted>().unwrap(), Wanted::Exact(Version::new(1, 2, 0)));
         for range in ["^1.2", "~1.2", ">=1,<2", "1.2", "=1.2.0", "*"] {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn yanked_and_withdrawn_releases_are_found_by_their_exact_version_alone() {
+    fn exact_version_selects_yanked_or_withdrawn() {
         assert_eq!(selected("1.0.0 1.1.0_ 1.2.0!", "").as_deref(), Some("1.0.0"));
         assert_eq!(selected("1.0.0 1.1.0_ 1.2.0!", "^1").as_deref(), Some("1.0.0"));
         assert_eq!(selected("1.0.0 1.1.0_ 1.2.0!", "1.1.0").as_deref(), Some("1.1.0"));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_is_the_highest_version_and_not_the_last_line() {
+    fn newest_means_highest_version() {
         assert_eq!(selected("1.9.0 1.10.0 1.2.0", "").as_deref(), Some("1.10.0"));
         assert_eq!(selected("1.0.0 2.0.0-rc.1", "").as_deref(), Some("1.0.0"));
         assert_eq!(selected("2.0.0-rc.1 2.0.0-rc.2", "").as_deref(), Some("2.0.0-rc.2"));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn the_next_patch_is_free() {
+    fn next_patch_follows_the_highest() {
         assert_eq!(next_patch(&[]), Version::new(1, 0, 0));
         assert_eq!(next_patch(&entries("1.9.0 1.10.3_ 1.2.0")), Version::new(1, 10, 4));
         assert_eq!(next_patch(&entries("1.9.0 2.0.0!")), Version::new(2, 0, 1));

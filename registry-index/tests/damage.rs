@@ -28,13 +28,13 @@ fn has(faults: &[String], text: &str) -> bool {
 }
 
 #[test]
-fn damaged_lines_are_named_with_file_and_line() {
+fn verify_locates_damaged_lines() {
     let faults = faults_after(|text| text.replace("\"version\":\"1.1.0\"", "\"version\":11"));
     assert!(has(&faults, "fo/rm/forms/acme:2: the line is damaged"), "{faults:?}");
 }
 
 #[test]
-fn lines_of_another_skill_and_doubled_versions_are_found() {
+fn misplaced_and_duplicate_lines_are_found() {
     let faults = faults_after(|text| text.replace("acme/forms", "acme/other"));
     assert!(has(&faults, ":1: the line is of acme/other"), "{faults:?}");
     let faults = faults_after(|text| format!("{text}{}\n", text.lines().next().unwrap()));
@@ -42,7 +42,7 @@ fn lines_of_another_skill_and_doubled_versions_are_found() {
 }
 
 #[test]
-fn no_reader_takes_a_line_of_another_skill() {
+fn readers_reject_misplaced_lines() {
     let (dir, index) = published();
     tamper(&dir, |copy| {
         let path = copy.join("fo/rm/forms/acme");
@@ -60,16 +60,18 @@ fn no_reader_takes_a_line_of_another_skill() {
     }
 }
 
+/// Its compressed object in git is far smaller.
 #[test]
-fn a_file_that_a_few_bytes_stand_for_is_not_read_into_memory() {
+fn oversized_file_is_not_loaded() {
     let (dir, index) = published();
     tamper(&dir, |copy| std::fs::write(copy.join("fo/rm/forms/acme"), vec![b'\n'; (64 << 20) + 1]).unwrap());
     let error = index.releases(&"acme/forms".parse().unwrap()).unwrap_err();
     assert!(error.to_string().contains("the limit is"), "{error}");
 }
 
+/// The newest state alone is sound.
 #[test]
-fn a_rewritten_history_is_found_though_the_newest_state_is_sound() {
+fn rewritten_history_is_found() {
     for taken in [
         faults_after(|text| text.lines().take(1).map(|line| format!("{line}\n")).collect()),
         faults_after(|text| text.replace("Fills forms.", "Fills nothing.")),
@@ -80,7 +82,7 @@ fn a_rewritten_history_is_found_though_the_newest_state_is_sound() {
 }
 
 #[test]
-fn a_line_with_wrong_numbers_is_found() {
+fn wrong_sizes_and_counts_are_found() {
     let faults = faults_after(|text| text.replace("\"files\":2", "\"files\":3"));
     assert!(has(&faults, "files 2 instead of 3"), "{faults:?}");
     let faults = faults_after(|text| text.replace("\"size\":", "\"size\":1"));
@@ -88,7 +90,7 @@ fn a_line_with_wrong_numbers_is_found() {
 }
 
 #[test]
-fn another_archive_is_found_and_never_handed_out() {
+fn tampered_archive_is_never_served() {
     let (dir, index) = published();
     let entry = index.all().unwrap().remove(0);
     tamper(&dir, |copy| {
@@ -130,7 +132,7 @@ fn missing_and_stray_files_are_found() {
 }
 
 #[test]
-fn a_damaged_line_stops_readers_and_writers_of_that_skill() {
+fn damaged_line_affects_one_skill() {
     let (dir, index) = published();
     tamper(&dir, |copy| std::fs::write(copy.join("fo/rm/forms/acme"), "{\"v\":1}\n").unwrap());
     assert!(matches!(index.releases(&name("acme/forms")), Err(ReadError::Line { line: 1, .. })));
@@ -139,7 +141,7 @@ fn a_damaged_line_stops_readers_and_writers_of_that_skill() {
 }
 
 #[test]
-fn a_lost_object_is_an_error_and_not_an_empty_answer() {
+fn lost_object_is_an_error() {
     let (_dir, index) = published();
     let entry = index.all().unwrap().remove(0);
     let hex = entry.digest.hex();

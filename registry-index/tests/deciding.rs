@@ -31,7 +31,7 @@ fn acme() -> Owner {
 }
 
 #[test]
-fn line_is_held_to_its_files() {
+fn line_must_match_its_files() {
     let (_dir, index) = index();
     let entry = publish(&index, "acme/forms@1.0.0", "one").unwrap().entry().clone();
     let files = archive::unpack(&index.bundle(&entry).unwrap(), &skill::Limits::default()).unwrap();
@@ -56,7 +56,7 @@ fn line_is_held_to_its_files() {
 }
 
 #[test]
-fn only_requires_is_compared_when_absent() {
+fn absent_license_and_keywords_are_accepted() {
     let (_dir, index) = index();
     let entry = publish(&index, "acme/forms@1.0.0", "one").unwrap().entry().clone();
     let files = archive::unpack(&index.bundle(&entry).unwrap(), &skill::Limits::default()).unwrap();
@@ -78,7 +78,7 @@ fn verify_names_a_changed_requirement() {
 }
 
 #[test]
-fn lines_of_the_build_before_are_read() {
+fn older_lines_are_read() {
     let lines: Vec<&str> = OLD_LINES.lines().collect();
     let held = Entry::parse(lines[0]).unwrap();
     assert_eq!(held.quarantined().unwrap().reason, "it may be bad");
@@ -92,7 +92,7 @@ fn lines_of_the_build_before_are_read() {
 }
 
 #[test]
-fn owner_file_of_the_build_before_is_read() {
+fn older_owner_file_is_read() {
     let file = OwnerFile::parse(OLD_OWNER.as_bytes()).unwrap();
     assert!(file.keys().len() == 1 && file.keys()[0].vouched_by.is_none());
     assert_eq!(file.to_text(), OLD_OWNER);
@@ -112,7 +112,7 @@ fn yank_keeps_its_reason() {
 }
 
 #[test]
-fn deprecated_release_stays_on_offer() {
+fn deprecated_release_stays_available() {
     let (_dir, index) = index();
     let (forms, version) = (name("acme/forms"), "1.0.0".parse().unwrap());
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
@@ -128,7 +128,7 @@ fn deprecated_release_stays_on_offer() {
 }
 
 #[test]
-fn held_release_is_not_yanked_and_not_offered() -> Result<(), FlagError> {
+fn held_release_is_not_offered() -> Result<(), FlagError> {
     let (_dir, index) = index();
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
     publish(&index, "beta/forms@1.0.0", "one").unwrap();
@@ -151,7 +151,7 @@ fn held_release_is_not_yanked_and_not_offered() -> Result<(), FlagError> {
 }
 
 #[test]
-fn unsigned_release_is_refused_beside_keys() {
+fn owner_with_keys_must_sign() {
     let (_dir, index) = index();
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
     let first = key(0).public();
@@ -168,7 +168,7 @@ fn unsigned_release_is_refused_beside_keys() {
 }
 
 #[test]
-fn old_key_vouches_for_a_new_one() {
+fn old_key_vouches_for_new_key() {
     let (_dir, index) = index();
     let (first, second) = (key(0).public(), key(1).public());
     add(&index, first, None).unwrap();

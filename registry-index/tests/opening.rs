@@ -14,7 +14,7 @@ fn reason(dir: &std::path::Path) -> String {
 }
 
 #[test]
-fn what_is_no_registry_is_refused_with_the_reason() {
+fn invalid_registry_is_refused_with_reason() {
     let dir = TempDir::new().unwrap();
     assert!(reason(&dir.path().join("none")).contains("no such folder"));
     assert!(reason(dir.path()).contains("no git repository"));
@@ -33,7 +33,7 @@ fn what_is_no_registry_is_refused_with_the_reason() {
 }
 
 #[test]
-fn a_folder_inside_a_repository_is_not_taken_for_that_repository() {
+fn folder_inside_repository_is_refused() {
     let (dir, _index) = index();
     let inside = clone(&dir).join("owners");
     std::fs::create_dir(&inside).unwrap();
@@ -41,7 +41,7 @@ fn a_folder_inside_a_repository_is_not_taken_for_that_repository() {
 }
 
 #[test]
-fn init_takes_an_empty_folder_and_finds_an_index_again() {
+fn init_accepts_empty_folder_or_index() {
     let (dir, index) = index();
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
     let again = Index::init(index.dir(), &stamp()).unwrap();
@@ -52,7 +52,7 @@ fn init_takes_an_empty_folder_and_finds_an_index_again() {
 }
 
 #[test]
-fn init_leaves_a_folder_with_other_things_alone() {
+fn init_refuses_a_nonempty_folder() {
     let dir = TempDir::new().unwrap();
     std::fs::write(dir.path().join("notes.txt"), "mine").unwrap();
     assert!(matches!(Index::init(dir.path(), &stamp()), Err(InitError::NotEmpty(_))));
@@ -62,7 +62,7 @@ fn init_leaves_a_folder_with_other_things_alone() {
 }
 
 #[test]
-fn an_init_that_was_cut_short_is_finished() {
+fn interrupted_init_is_completed() {
     let dir = TempDir::new().unwrap();
     git(dir.path(), &["init", "-q", "--bare", "-b", "main", "registry"]);
     let index = Index::init(&dir.path().join("registry"), &stamp()).unwrap();
@@ -70,7 +70,7 @@ fn an_init_that_was_cut_short_is_finished() {
 }
 
 #[test]
-fn several_processes_may_init_one_folder_at_once() {
+fn concurrent_inits_create_one_index() {
     let dir = TempDir::new().unwrap();
     let path = dir.path().join("registry");
     std::thread::scope(|scope| {
@@ -81,7 +81,7 @@ fn several_processes_may_init_one_folder_at_once() {
 }
 
 #[test]
-fn a_clone_is_read_and_not_published_to() {
+fn clone_is_read_only() {
     let (dir, index) = index();
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
     let clone = Index::open(&clone(&dir)).unwrap();
@@ -110,14 +110,14 @@ fn hooks_do_not_run() {
 }
 
 #[test]
-fn a_repository_that_borrows_objects_is_refused() {
+fn repository_with_alternates_is_refused() {
     let (_dir, index) = index();
     std::fs::write(index.dir().join("objects/info/alternates"), "/elsewhere\n").unwrap();
     assert!(reason(index.dir()).contains("alternates"));
 }
 
 #[test]
-fn a_new_registry_is_synced_and_refuses_rewriting_pushes() {
+fn new_registry_syncs_and_denies_rewrites() {
     let (_dir, index) = index();
     for key in ["receive.denyNonFastForwards", "receive.denyDeletes"] {
         assert_eq!(git(index.dir(), &["config", "--bool", key]).trim(), "true", "{key}");
@@ -128,7 +128,7 @@ fn a_new_registry_is_synced_and_refuses_rewriting_pushes() {
 }
 
 #[test]
-fn git_has_nothing_to_say_about_the_settings_of_a_registry() {
+fn git_push_prints_no_warnings() {
     let (dir, index) = index();
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
     let clone = clone(&dir);
@@ -138,7 +138,7 @@ fn git_has_nothing_to_say_about_the_settings_of_a_registry() {
 }
 
 #[test]
-fn the_first_party_skills_are_published_once() {
+fn first_party_skills_are_published_once() {
     let (_dir, index) = index();
     let at = stamp().at;
     assert_eq!(registry_index::seed(&index, at).unwrap().len(), 6);

@@ -6,7 +6,7 @@ use skill::archive;
 use crate::support::*;
 
 #[test]
-fn a_release_is_one_line_and_one_archive_in_one_commit() {
+fn release_is_one_commit() {
     let (_dir, index) = index();
     let mut new = release("acme/forms@1.2.0");
     new.changelog = "Fills tables too.\n\u{1b}[31mred".to_owned();
@@ -30,7 +30,7 @@ fn a_release_is_one_line_and_one_archive_in_one_commit() {
 }
 
 #[test]
-fn the_same_release_again_changes_nothing_and_other_content_is_refused() {
+fn published_version_is_immutable() {
     let (_dir, index) = index();
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
     let revision = index.revision().unwrap();
@@ -41,7 +41,7 @@ fn the_same_release_again_changes_nothing_and_other_content_is_refused() {
 }
 
 #[test]
-fn what_the_cleared_bundle_does_not_say_cannot_be_published() {
+fn release_must_match_cleared_bundle() {
     let (_dir, index) = index();
     let forms = cleared(&name("acme/forms"), "one");
     let packed = archive::pack(forms.bundle());
@@ -54,7 +54,7 @@ fn what_the_cleared_bundle_does_not_say_cannot_be_published() {
 }
 
 #[test]
-fn two_owners_of_one_name_stand_side_by_side_and_share_an_archive() {
+fn identical_content_shares_one_archive() {
     let (_dir, index) = index();
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
     publish(&index, "beta/forms@3.0.0", "one").unwrap();
@@ -65,7 +65,7 @@ fn two_owners_of_one_name_stand_side_by_side_and_share_an_archive() {
 }
 
 #[test]
-fn releases_keep_the_order_of_publishing() {
+fn releases_keep_publishing_order() {
     let (_dir, index) = index();
     for version in ["1.0.0", "2.0.0", "1.0.1"] {
         publish(&index, &format!("acme/forms@{version}"), version).unwrap();
@@ -78,7 +78,7 @@ fn releases_keep_the_order_of_publishing() {
 }
 
 #[test]
-fn writers_at_the_same_time_all_land() {
+fn concurrent_writers_all_land() {
     let (_dir, index) = index();
     let (dir, writers, each) = (index.dir().to_owned(), 4, 6);
     std::thread::scope(|scope| {
@@ -101,7 +101,7 @@ fn writers_at_the_same_time_all_land() {
 }
 
 #[test]
-fn of_two_writers_with_one_version_one_wins() {
+fn version_race_has_one_winner() {
     let (_dir, index) = index();
     let dir = index.dir().to_owned();
     let race = |bodies: [&'static str; 2], version: &'static str| {
@@ -119,7 +119,7 @@ fn of_two_writers_with_one_version_one_wins() {
 }
 
 #[test]
-fn a_branch_that_stays_locked_is_told_and_nothing_is_published() {
+fn locked_branch_prevents_publishing() {
     let (_dir, index) = index();
     std::fs::write(index.dir().join("refs/heads/main.lock"), "").unwrap();
     let error = publish(&index, "acme/forms@1.0.0", "one").unwrap_err().to_string();

@@ -9,7 +9,7 @@ fn version(text: &str) -> semver::Version {
 }
 
 #[test]
-fn a_clone_read_by_hand_has_one_line_a_release() {
+fn clone_has_one_line_per_release() {
     let (dir, index) = index();
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
     publish(&index, "acme/forms@1.1.0", "two").unwrap();
@@ -27,7 +27,7 @@ fn a_clone_read_by_hand_has_one_line_a_release() {
 }
 
 #[test]
-fn yanking_hides_from_newest_only_and_can_be_undone() {
+fn yank_only_hides_from_newest() {
     let (_dir, index) = index();
     let forms = name("acme/forms");
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
@@ -49,7 +49,7 @@ fn yanking_hides_from_newest_only_and_can_be_undone() {
 }
 
 #[test]
-fn a_withdrawn_release_keeps_its_line_and_says_why() {
+fn withdrawn_release_keeps_its_line() {
     let (_dir, index) = index();
     let forms = name("acme/forms");
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
@@ -64,7 +64,7 @@ fn a_withdrawn_release_keeps_its_line_and_says_why() {
 }
 
 #[test]
-fn an_archive_that_another_release_shares_stays() {
+fn shared_archive_survives_withdrawal() {
     let (_dir, index) = index();
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
     publish(&index, "beta/forms@1.0.0", "one").unwrap();
@@ -76,7 +76,7 @@ fn an_archive_that_another_release_shares_stays() {
 }
 
 #[test]
-fn unknown_fields_and_lines_of_later_formats_survive_every_change() {
+fn unknown_fields_and_lines_survive() {
     let (dir, index) = index();
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
     let later = r#"{"v":2,"version":"2.0.0","shape":{"unknown":[1, 2]}}"#;
@@ -98,7 +98,7 @@ fn unknown_fields_and_lines_of_later_formats_survive_every_change() {
 }
 
 #[test]
-fn any_text_is_a_safe_path_for_reading_a_file() {
+fn unsafe_paths_read_nothing() {
     let (_dir, index) = index();
     let file = index.file("config.json").unwrap().unwrap();
     assert_eq!(file.id.len(), 40);
@@ -110,7 +110,7 @@ fn any_text_is_a_safe_path_for_reading_a_file() {
 }
 
 #[test]
-fn an_index_that_was_rewritten_is_told_from_one_that_grew() {
+fn rewritten_index_has_not_grown() {
     let (dir, index) = index();
     publish(&index, "acme/forms@1.0.0", "one").unwrap();
     let seen = index.revision().unwrap();
