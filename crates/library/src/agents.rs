@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_of_the_table_is_an_agent_with_safe_folders() {
+    fn every_table_row_has_safe_folders() {
         assert_eq!(agents().len(), TABLE.lines().count() - 1);
         for agent in agents() {
             assert!(!agent.id.is_empty() && !agent.project_dir.is_empty(), "{agent:?}");
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn other_folders_follow_the_own_one() {
+    fn own_folder_is_read_first() {
         let opencode = find_agent("opencode").unwrap();
         let root = Path::new("/p");
         let read: Vec<_> = opencode.project_folders(root).collect();
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_hold_no_remarks() {
+    fn folder_paths_are_plain_and_unique() {
         let (root, home) = (Path::new("/p"), Path::new("/home/ann"));
         for agent in agents() {
             let all: Vec<_> = agent.project_folders(root).chain(agent.user_folders(home, |_| None)).collect();
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_moves_the_users_folder() {
+    fn environment_variable_moves_user_folder() {
         let claude = find_agent("claude-code").unwrap();
         let home = Path::new("/home/ann");
         assert_eq!(claude.user_folder(home, |_| None), Some(home.join(".claude/skills")));

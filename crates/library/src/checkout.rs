@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn the_old_folder_comes_back_to_be_looked_at_and_nothing_temporary_stays() {
+    fn swap_returns_old_folder_without_leftovers() {
         let (_temp, root, name) = root();
         assert!(swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap().is_none());
         let displaced = swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap();
@@ -358,7 +358,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_keeps_in_the_folder_outlives_checkout_and_removal() {
+    fn git_folder_survives_checkout_and_removal() {
         let (_temp, root, name) = root();
         swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap();
         root.create_dir_all("s/.git/objects").unwrap();
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_displaced_folder_can_be_put_back() {
+    fn displaced_folder_can_be_put_back() {
         let (_temp, root, name) = root();
         swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap();
         swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap().put_back(&name).unwrap();
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_keeps_in_the_folder_stays_when_it_is_put_back() {
+    fn git_folder_survives_put_back() {
         let (_temp, root, name) = root();
         swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap();
         root.create_dir_all("s/.git").unwrap();
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_release_itself_has_of_a_tool_is_not_kept_at_every_commit() {
+    fn released_tool_files_are_not_kept() {
         let (_temp, root, name) = root();
         let with = |text: &str, hgrc: &str| {
             let file = File { bytes: hgrc.as_bytes().into(), executable: false };
@@ -409,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nested_leftover_outlives_the_removal_of_its_folder() {
+    fn nested_git_folder_survives_checkout() {
         let (_temp, root, name) = root();
         swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap();
         root.create_dir_all("s/vendor/lib/.git").unwrap();
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_keeps_is_put_aside_where_it_cannot_be_carried_on() {
+    fn obstructed_git_folder_is_kept_aside() {
         let (_temp, root, name) = root();
         swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap();
         root.create_dir_all("s/.git/objects").unwrap();
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn a_displaced_folder_that_nobody_looked_at_is_not_thrown_away() {
+    fn dropped_displaced_folder_stays_on_disk() {
         let (_temp, root, name) = root();
         swap(&name, stage(&root, &bundle("one")).unwrap()).unwrap();
         let displaced = swap(&name, stage(&root, &bundle("two")).unwrap()).unwrap().unwrap();
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_exchanged_in_steps_where_the_file_system_cannot_do_it_in_one() {
+    fn exchange_falls_back_to_renames() {
         let (_temp, root, _) = root();
         let unsupported = |_: &Dir, _: &str, _: &str| Err(io::ErrorKind::InvalidInput.into());
         folder::write(&root, "s", &bundle("one")).unwrap();

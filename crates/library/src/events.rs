@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_was_cut_at_any_byte_is_written_again() {
+    fn cut_line_is_written_again() {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
         let event: Event = serde_json::from_str(

@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_written_folder_reads_back_with_its_modes() {
+    fn folder_reads_back_with_file_modes() {
         let (_temp, dir) = temp();
         let file = |bytes: &[u8], executable| File { bytes: bytes.into(), executable };
         let files = [
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_there_is_not_taken_for_a_half_written_one() {
+    fn existing_folder_is_not_overwritten() {
         let (_temp, dir) = temp();
         let file = File { bytes: b"x".as_slice().into(), executable: false };
         let bundle = Bundle::from_files([(SkillPath::skill_md(), file)], &Limits::default()).unwrap();
@@ -473,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn leftovers_of_tools_are_no_files_of_the_skill_unless_asked_for() {
+    fn tool_leftovers_are_skipped_by_default() {
         let (_temp, dir) = temp();
         dir.create_dir_all("s/scripts/__pycache__").unwrap();
         dir.write("s/SKILL.md", "x").unwrap();
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_folder_and_an_odd_name_are_told_apart() {
+    fn missing_folder_differs_from_bad_name() {
         use std::os::unix::ffi::OsStrExt;
         let (_temp, dir) = temp();
         assert!(matches!(read_s(&dir), Err(FolderError::Missing(_))));

@@ -530,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_or_damaged_end_is_no_record_at_any_byte() {
+    fn damaged_tail_is_ignored() {
         let (_temp, mut journal) = journal();
         journal.append(&record("a")).unwrap();
         let first = journal.len().unwrap();
@@ -549,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_record_before_a_whole_one_is_refused_rather_than_cut() {
+    fn damage_before_whole_record_is_refused() {
         let (temp, mut journal) = journal();
         for text in ["a", "b", "c"] {
             journal.append(&record(text)).unwrap();
@@ -563,7 +563,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_record_of_a_later_format_is_refused_rather_than_cut() {
+    fn newer_record_format_is_refused() {
         let (_temp, mut journal) = journal();
         let head = br#"{"format":4,"changes":[]}"#;
         let mut framed = b"SKJ2".to_vec();
@@ -576,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_the_first_format_is_read() {
+    fn first_record_format_is_read() {
         let head = br#"{"format":1,"heads":[{"skill":"pdf","old":null,"new":"1111111111111111111111111111111111111111"}],
             "events":[{"v":1,"time":"2026-01-02T03:04:05Z","operation":"1-2","skill":"pdf","action":"create","status":"applied",
             "actor":"agent:a"}],"objects":[{"id":"2","kind":"blob","len":3}],"later":true}"#;
@@ -593,7 +593,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_cannot_be_written_leaves_the_file_as_it_was() {
+    fn failed_append_leaves_file_unchanged() {
         let (_temp, mut journal) = journal();
         journal.append(&record("a")).unwrap();
         let len = journal.len().unwrap();
@@ -604,7 +604,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_follows_the_applied_part_is_read_and_an_emptied_journal_forgets_it() {
+    fn applied_records_are_not_read_again() {
         let (_temp, mut journal) = journal();
         journal.append(&record("a")).unwrap();
         journal.mark_applied().unwrap();
@@ -621,7 +621,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_stopped_write_leaves_is_told_from_damage() {
+    fn interrupted_write_differs_from_damage() {
         let whole = frame(&record("a"), RECORD_BYTES).unwrap();
         for at in 0..whole.len() {
             let mut cut = whole[..at].to_vec();
@@ -635,7 +635,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_of_fewer_digits_leaves_nothing_of_the_one_before() {
+    fn shorter_mark_replaces_longer_one() {
         let (_temp, mut journal) = journal();
         for text in ["a".repeat(1000), "b".to_owned()] {
             journal.append(&record(&text)).unwrap();
@@ -650,7 +650,7 @@ mod tests {
     }
 
     #[test]
-    fn larger_record_is_not_written() {
+    fn oversized_record_is_not_written() {
         let (_temp, mut journal) = journal();
         journal.append(&record("a")).unwrap();
         let len = journal.len().unwrap();
@@ -662,7 +662,7 @@ mod tests {
     }
 
     #[test]
-    fn larger_journal_is_neither_written_nor_read() {
+    fn oversized_journal_is_refused() {
         let (_temp, mut journal) = journal();
         journal.append(&record("a")).unwrap();
         journal.file.set_len(JOURNAL_BYTES).unwrap();
@@ -674,7 +674,7 @@ mod tests {
     }
 
     #[test]
-    fn larger_record_is_not_read() {
+    fn oversized_record_is_not_read() {
         let (_temp, mut journal) = journal();
         journal.append(&record("a")).unwrap();
         let len = journal.len().unwrap() - FRAME_BYTES as u64;
@@ -691,7 +691,7 @@ mod tests {
     }
 
     #[test]
-    fn journal_of_many_beginnings_is_summed_once() {
+    fn flood_of_headers_is_summed_once() {
         let (_temp, mut journal) = journal();
         // Each looks like a record of half a megabyte; together they would be 200 GB.
         let flood = b"SKJ2\0\0\0\x10\0\0\0\0\0\x08\0\0\0\0\0\0".repeat(400_000);

@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_holder_waits_and_is_told_who_holds_it() {
+    fn lock_error_names_the_holder() {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
         let held = LibraryLock::acquire(&dir, Duration::ZERO).unwrap();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_note_has_the_words_of_the_command_and_nobodys_text() {
+    fn note_omits_command_arguments() {
         let words = |line: &str| command(&line.split('|').map(str::to_owned).collect::<Vec<_>>());
         assert_eq!(words("/usr/bin/skillhub|manage|patch|secret"), "skillhub manage patch");
         assert_eq!(words("skillhub|--library|/x|list"), "skillhub");
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_forged_note_is_shown_as_text_of_the_expected_form_or_not_at_all() {
+    fn forged_note_is_sanitised() {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
         let shown = |note: &[u8]| {

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_has_one_event_of_a_kind_whoever_writes_it() {
+    fn run_has_one_outcome_per_kind() {
         let (_temp, dir, skill) = place();
         let open = || OutcomeWriter::open(&dir.open_dir(FOLDER).unwrap(), &skill).unwrap();
         let (mut one, mut two) = (open(), open());
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_that_was_cut_or_damaged_anywhere_keeps_the_rest_and_tells() {
+    fn damaged_log_keeps_other_lines() {
         let (_temp, dir, skill) = place();
         let all: Vec<Outcome> = (0..4).map(|run| outcome(&format!("r{run}"), OutcomeKind::Completed)).collect();
         let open = || OutcomeWriter::open(&dir.open_dir(FOLDER).unwrap(), &skill).unwrap();
@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_outcome_is_not_stored() {
+    fn invalid_outcome_is_not_stored() {
         let good = outcome("r", OutcomeKind::Failed);
         good.check().unwrap();
         for bad in [

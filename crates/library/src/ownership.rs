@@ -132,7 +132,7 @@ mod unix {
         use super::*;
 
         #[test]
-        fn groups_of_others_are_told_apart() {
+        fn foreign_group_write_is_detected() {
             let own = rustix::process::geteuid().as_raw();
             assert!(is_writable_by_others(0o702, own));
             assert!(is_writable_by_others(0o720, own.wrapping_add(4_000_000)));

@@ -284,7 +284,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_are_relative_and_only_ours_are_taken_away() {
+    fn only_own_links_are_removed() {
         let temp = tempfile::tempdir().unwrap();
         let library = temp.path().join(".agents/skills");
         let agent = AgentDir::create(&temp.path().join(".claude/skills")).unwrap();
@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edited_copy_stays() {
+    fn edited_copy_stays() {
         let temp = tempfile::tempdir().unwrap();
         let agent = AgentDir::create(temp.path()).unwrap();
         let name = SkillName::parse("pdf").unwrap();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_is_edited_while_it_is_taken_away_comes_back() {
+    fn copy_edited_during_removal_returns() {
         let temp = tempfile::tempdir().unwrap();
         let agent = AgentDir::create(temp.path()).unwrap();
         let name = SkillName::parse("pdf").unwrap();
@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_that_a_killed_process_was_taking_away_is_taken_away() {
+    fn interrupted_copy_removal_is_completed() {
         for files_moved in 0..3 {
             let (_temp, agent, name, bundle, aside) = copy_and_name_of_the_dead();
             let part = format!("{aside}-part");
@@ -382,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_wrote_since_the_kill_stays() {
+    fn file_written_after_kill_stays() {
         let (_temp, agent, name, bundle, aside) = copy_and_name_of_the_dead();
         let part = format!("{aside}-part");
         agent.dir.create_dir(&part).unwrap();

@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_made_or_tightened() {
+    fn files_get_owner_only_mode() {
         let folder = tempfile::tempdir().unwrap();
         let dir = crate::ensure_dir(folder.path()).unwrap();
         make_file_private(&dir, "new").unwrap();
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn folders_are_closed() {
+    fn folders_get_owner_only_mode() {
         let folder = tempfile::tempdir().unwrap();
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         make_dir_private(&crate::ensure_dir(folder.path()).unwrap()).unwrap();

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_cut_damaged_or_of_another_format_reads_as_nothing() {
+    fn damaged_projection_reads_as_nothing() {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
         let ours = Projection { kind: "test", format: 1 };

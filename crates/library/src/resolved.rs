@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_resolved_path_leads_through_no_link() {
+    fn path_through_link_is_refused() {
         let temp = tempfile::tempdir().unwrap();
         let real = crate::resolve(temp.path()).unwrap();
         let open_at = |path: &Path| Dir::open_ambient_dir(path, cap_std::ambient_authority());

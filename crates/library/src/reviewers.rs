@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_its_owners_alone_and_a_wider_one_is_not_read() {
+    fn file_readable_by_others_is_refused() {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path().join("home")).unwrap();
         assert_eq!(Reviewers::read(&home).unwrap(), Reviewers::default());
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_damage_are_never_an_empty_list() {
+    fn damaged_list_never_reads_as_empty() {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path().join("home")).unwrap();
         add(&home, "a").unwrap();

@@ -520,7 +520,7 @@ mod tests {
     }
 
     #[test]
-    fn an_actor_made_from_any_text_can_be_written_and_read_again() {
+    fn actor_of_any_text_reads_back() {
         for id in ["a\nb\0", &"é".repeat(150), "", ":", " x "] {
             let actor = Actor::new(ActorKind::Agent, id);
             assert_eq!(actor.to_string().parse(), Ok(actor));

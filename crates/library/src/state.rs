@@ -406,7 +406,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn state_is_kept_and_damage_never_reads_as_empty() {
+    fn damaged_state_never_reads_as_empty() {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
         let name = SkillName::parse("pdf").unwrap();
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_a_later_version_stay_when_the_file_is_written() {
+    fn unknown_fields_survive_a_write() {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
         dir.write(
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn large_state_is_read_by_parts_and_written_whole() {
+    fn large_state_is_read_in_parts() {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
         let name = |at: usize| SkillName::parse(&format!("s-{at}")).unwrap();
@@ -468,7 +468,7 @@ mod tests {
     }
 
     #[test]
-    fn state_that_could_not_be_read_is_not_written() {
+    fn oversized_state_is_not_written() {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
         let limits = Limits::default();
@@ -487,13 +487,13 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_the_first_format_is_read() {
+    fn first_state_format_is_read() {
         let state = State::parse("format = 1\n[skills.pdf]\nenabled = false\nlater = 1\n").unwrap();
         assert_eq!(state.of(&SkillName::parse("pdf").unwrap()), SkillState { enabled: false, ..SkillState::default() });
     }
 
     #[test]
-    fn a_waiver_holds_until_its_end_and_not_when_it_cannot_be_read() {
+    fn waiver_holds_until_its_end() {
         let stored = StoredWaiver {
             id: "w1".to_owned(),
             rule: "remote-pipe-to-shell".to_owned(),

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_begin_with_skills_and_are_the_text() {
+    fn parts_begin_at_skill_tables() {
         let one = |name: &str| {
             let text = "\"\"\"\n[skills.within]\n\"\"\"";
             let links = "\"/home/a/.claude/skills/x\", ".repeat(9);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn floods_are_refused_and_long_texts_are_not() {
+    fn value_floods_are_refused() {
         for flood in ["0,", "[],", "\n", "{a=0},", "\"\",", ".a", "[[x]]\na.a.a.a=1\n"] {
             let text = flood.repeat((1 << 20) / flood.len());
             assert!(parts(&text).is_err() && refuse_toml_flood(&text).is_err() && is_flood(&text), "{flood:?}");

@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_gets_the_same_revision_again_and_the_share_is_met() {
+    fn run_assignment_is_stable_and_proportional() {
         let terms = TrialTerms {
             rules: 1,
             share: 2_000,

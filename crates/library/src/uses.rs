@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uses_are_kept_up_to_a_bound_and_a_cut_line_harms_no_other() {
+    fn usage_log_size_is_bounded() {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
         let of = |count: u64| Use {

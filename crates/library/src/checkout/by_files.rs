@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_move_that_was_stopped_after_any_file_is_brought_to_its_end() {
+    fn interrupted_move_is_completed() {
         let (_temp, whole) = root();
         let all = texts(&whole, "s");
         for moved in 0..8 {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_writes_meanwhile_is_never_written_over() {
+    fn concurrent_write_is_never_overwritten() {
         let (_temp, dir) = root();
         dir.create_dir("t-part").unwrap();
         dir.write("t-part/a", "moved before").unwrap();
@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(dir.read_to_string(format!("{}/a", kept.unwrap())).unwrap(), "moved before");
     }
     #[test]
-    fn what_is_in_the_way_keeps_nothing_else_from_going_back() {
+    fn conflict_does_not_block_other_files() {
         let temp = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temp.path(), cap_std::ambient_authority()).unwrap();
         // In any order of reading, some file that is not blocked comes after one that is.
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_system_refuses_stays_where_the_next_try_finds_it() {
+    fn refused_move_can_be_retried() {
         let (_temp, dir) = root();
         dir.rename("s", &dir, "t-part").unwrap();
         let refused = "s".repeat(300);

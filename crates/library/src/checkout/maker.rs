@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_process_of_this_place_is_known_to_be_dead() {
+    fn only_local_processes_are_known_dead() {
         let mut child = std::process::Command::new("true").spawn().unwrap();
         child.wait().unwrap();
         let (dead, this) = (child.id(), Maker::this());

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ways_of_listing_agree() {
+    fn fast_and_portable_listings_agree() {
         let temp = tempfile::tempdir().unwrap();
         let dir = open_at(temp.path()).unwrap();
         for number in 0..1000 {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_is_not_opened_as_a_folder() {
+    fn links_are_never_opened() {
         let temp = tempfile::tempdir().unwrap();
         let dir = open_at(temp.path()).unwrap();
         dir.create_dir("folder").unwrap();

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn skills_are_boundaries_and_links_and_skipped_folders_are_not_entered() {
+    fn search_stops_at_skills_and_links() {
         let temp = tempfile::tempdir().unwrap();
         let dir = listing::open_at(temp.path()).unwrap();
         for folder in ["b/skill", "b/skill/inner", ".agents/a", "node_modules/x", "1/2/3/deep"] {

@@ -91,8 +91,9 @@ mod tests {
     use super::*;
     use crate::folder;
 
+    /// `Signature::of` returns `None` right after a change, as the folder has not settled.
     #[test]
-    fn every_change_of_a_file_shows_and_a_fresh_one_is_not_settled() {
+    fn every_change_alters_the_signature() {
         let temp = tempfile::tempdir().unwrap();
         let dir = folder::open_at(temp.path()).unwrap();
         dir.create_dir_all("s/deep/empty").unwrap();

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_a_hand_took_away_is_an_edit_unless_the_machine_went_down() {
+    fn missing_file_is_edit_unless_rebooted() {
         let states = [bundle(&[("SKILL.md", "one"), ("b", "b")]), bundle(&[("SKILL.md", "two"), ("b", "b")])];
         for whole in &states {
             assert!(is_known(whole, &states, Traces::Whole) && is_known(whole, &states, Traces::Cut));

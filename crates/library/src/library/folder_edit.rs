@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn known_edit_ends_with_its_waiver_and_its_state() {
+    fn known_edit_expires_with_its_waiver() {
         let temp = tempfile::tempdir().unwrap();
         let home = Home::at(temp.path().join("home")).unwrap();
         let library = Library::open(&temp.path().join("skills"), Scope::Project, &home, "git").unwrap();

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn traces_of_a_crash_are_told_from_a_hand_edit() {
+    fn crash_traces_are_not_hand_edits() {
         let state = bundle(&[("SKILL.md", "new text"), ("b", "b")]);
         let cut = [
             bundle(&[("SKILL.md", ""), ("b", "b")]),

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_of_returns_are_recognised() {
+    fn return_reasons_are_recognised() {
         assert_eq!(return_reason(3, None), "returned to revision 3");
         for (reason, number) in [
             (return_reason(3, None), Some(3)),

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn rollback_counts_against_what_it_left() {
+    fn rollback_takes_back_later_revisions() {
         let lines = "agent:a create 1; agent:a edit 2; agent:a edit 3; person:p rollback 2";
         assert_eq!(decided(lines, "3"), Some(4));
         assert_eq!(decided(lines, "2"), None, "the head");
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn removal_counts_against_all_before() {
+    fn removal_takes_back_all_revisions() {
         let lines = "agent:a create 1; agent:a edit 2; person:p delete -";
         assert_eq!((decided(lines, "1"), decided(lines, "2")), (Some(3), Some(3)));
         assert_eq!(decided("agent:a create 1; agent:a delete -", "1"), None);
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn rollback_within_another_counts_on() {
+    fn rollback_takes_back_earlier_rollback() {
         let lines = "agent:a create 1; agent:a edit 2; agent:a edit 3; person:p rollback 1; agent:a edit 4; person:p rollback 2";
         assert_eq!((decided(lines, "3"), decided(lines, "4")), (Some(6), Some(6)), "the newest of the decisions");
         assert_eq!(decided(lines, "1"), Some(6), "restored in revision 4, which the second rollback left");

@@ -360,7 +360,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn flood_of_values_is_damaged() {
+    fn flood_of_values_counts_as_damage() {
         let id = ProposalId::parse("p1").unwrap();
         let flood = format!(r#"{{"skill":"a","x":[{}0]}}"#, "0,".repeat(VALUES + 1));
         let ProposalEntry::Damaged(found) = parse(id, flood.into_bytes()) else { panic!("it is whole") };

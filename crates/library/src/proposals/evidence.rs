@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn evidence_is_told_by_what_it_starts_with_and_reads_back() {
+    fn prefix_decides_the_evidence_kind() {
         let kinds = [
             ("it is faster", EvidenceKind::Text),
             ("https://example.invalid/run/1", EvidenceKind::Link),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_joined_stands_once_and_the_newest_stays() {
+    fn joined_evidence_keeps_the_newest() {
         let of = |number: usize| -> Evidence { format!("note {number}").parse().unwrap() };
         let known: Vec<_> = (0..EVIDENCE).map(of).collect();
         let joined = Evidence::joined(&known, &[of(3), of(99)]);

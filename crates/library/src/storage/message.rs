@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn trailers_survive_whatever_the_reason_holds() {
+    fn trailers_survive_any_reason() {
         for reason in [
             None,
             Some("short"),
@@ -227,14 +227,14 @@ mod tests {
     }
 
     #[test]
-    fn the_first_line_is_for_people() {
+    fn first_line_summarises_the_change() {
         assert!(trailers(Some("fix the\nflag")).write(&[]).starts_with("patch: fix the flag\n\n"));
         assert!(trailers(None).write(&["SKILL.md".into(), "a".into()]).starts_with("patch: SKILL.md, a\n\n"));
         assert!(trailers(Some(&"é".repeat(100))).write(&[]).lines().next().unwrap().ends_with('…'));
     }
 
     #[test]
-    fn a_message_of_a_former_version_is_read() {
+    fn older_message_format_is_read() {
         let message = "edit: x\n\nSkillhub-Format: 1\nSkillhub-Number: 1\nSkillhub-Action: edit\nSkillhub-Actor: person:ann\n\
             Skillhub-Later-Field: kept\nSkillhub-Verdict: allow\nSkillhub-Ruleset: 1\nSkillhub-Digest: sha256:1\nSkillhub-Files: 1\n";
         assert_eq!(Trailers::parse(message).unwrap().actor.to_string(), "person:ann");

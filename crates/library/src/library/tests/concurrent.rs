@@ -57,7 +57,7 @@ fn assert_all_there(library: &Library, skill: &str, reported: &[&Vec<RevisionId>
 }
 
 #[test]
-fn writers_of_one_skill_lose_nothing_and_take_no_commit_for_a_hand_edit() {
+fn writers_of_one_skill_lose_nothing() {
     let place = Place::new();
     let reported = write_from_all(&place, |_| "pdf".to_owned());
     let library = place.open();
@@ -80,7 +80,7 @@ fn writers_of_several_skills_lose_nothing() {
 }
 
 #[test]
-fn readers_see_whole_revisions_while_others_commit_and_settle() {
+fn readers_see_only_whole_revisions() {
     let place = Place::new();
     put(&mut place.open(), &bundle("pdf", "x", &[]));
     let done = AtomicBool::new(false);
@@ -114,8 +114,9 @@ fn readers_see_whole_revisions_while_others_commit_and_settle() {
     });
 }
 
+/// A commit is recorded before its folder is updated. Readers wait for the running commit.
 #[test]
-fn a_commit_whose_folder_has_not_followed_yet_is_no_hand_edit() {
+fn lagging_folder_is_not_an_edit() {
     let place = Place::new();
     put(&mut place.open(), &bundle("pdf", "one", &[]));
     put(&mut place.open(), &bundle("pdf", "two", &[]));

@@ -56,7 +56,7 @@ fn scan_free_noise(n: usize) -> u64 {
 }
 
 #[test]
-fn all_revisions_and_events_are_there_after_it_and_take_little_room() {
+fn collection_keeps_revisions_and_saves_space() {
     let place = Place::new();
     let mut library = place.open();
     for state in 0..60 {
@@ -89,7 +89,7 @@ fn all_revisions_and_events_are_there_after_it_and_take_little_room() {
 }
 
 #[test]
-fn a_kill_at_any_step_of_the_packs_leaves_every_revision() {
+fn kill_while_packing_loses_no_revision() {
     let place = Place::new();
     let mut library = place.open();
     for state in 0..12 {
@@ -118,7 +118,7 @@ fn a_kill_at_any_step_of_the_packs_leaves_every_revision() {
 }
 
 #[test]
-fn who_has_the_old_packs_open_reads_on() {
+fn open_readers_survive_a_collection() {
     let place = Place::new();
     let mut library = place.open();
     for state in 0..30 {
@@ -152,7 +152,7 @@ fn checkpoints_leave_few_packs() {
 }
 
 #[test]
-fn many_heads_are_packed_and_git_agrees() {
+fn git_reads_the_packed_heads() {
     let place = Place::new();
     let mut library = place.open();
     let skills: Vec<String> = (0..40).map(|n| format!("skill-{n}")).collect();
@@ -179,7 +179,7 @@ fn many_heads_are_packed_and_git_agrees() {
 }
 
 #[test]
-fn references_that_are_not_ours_stay() {
+fn foreign_references_stay() {
     let place = Place::new();
     let mut library = place.open();
     let head = put(&mut library, &bundle("pdf", "one", &[])).revision.id;
@@ -193,7 +193,7 @@ fn references_that_are_not_ours_stay() {
 }
 
 #[test]
-fn a_revision_that_no_head_leads_to_any_more_stays() {
+fn unreachable_revision_stays() {
     let place = Place::new();
     let mut library = place.open();
     let first = put(&mut library, &bundle("pdf", "one", &[])).revision.id;
@@ -205,7 +205,7 @@ fn a_revision_that_no_head_leads_to_any_more_stays() {
 }
 
 #[test]
-fn a_damaged_history_is_left_as_it_is() {
+fn damaged_history_is_left_alone() {
     let place = Place::new();
     let mut library = place.open();
     let first = put(&mut library, &bundle("pdf", "one", &[])).revision.id;
@@ -220,7 +220,7 @@ fn a_damaged_history_is_left_as_it_is() {
 }
 
 #[test]
-fn what_dead_processes_left_goes_and_what_is_kept_for_a_person_stays() {
+fn only_leftovers_of_dead_processes_go() {
     let place = Place::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
@@ -244,7 +244,7 @@ fn what_dead_processes_left_goes_and_what_is_kept_for_a_person_stays() {
 }
 
 #[test]
-fn the_log_reads_the_same_wherever_putting_aside_was_stopped() {
+fn interrupted_log_rotation_loses_nothing() {
     let place = Place::new();
     let library = place.open();
     let note = |n: usize| {
@@ -276,7 +276,7 @@ fn the_log_reads_the_same_wherever_putting_aside_was_stopped() {
 }
 
 #[test]
-fn writers_and_readers_meet_a_collection_and_lose_nothing() {
+fn concurrent_collection_loses_nothing() {
     let place = Place::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "start", &[]));

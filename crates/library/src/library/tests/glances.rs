@@ -46,7 +46,7 @@ fn remember(place: &Place) {
 }
 
 #[test]
-fn each_kind_of_change_is_seen_with_and_without_what_is_remembered() {
+fn every_change_is_seen_despite_cache() {
     let place = Place::new();
     let mut library = place.open();
     for skill in ["clean", "edited", "blocked", "missing", "gone", "again"] {
@@ -97,7 +97,7 @@ fn each_kind_of_change_is_seen_with_and_without_what_is_remembered() {
 }
 
 #[test]
-fn a_change_of_the_same_size_and_time_is_seen() {
+fn change_of_equal_size_is_seen() {
     let place = Place::new();
     let mut library = place.open();
     put_named(&mut library, "pdf", "one");
@@ -112,7 +112,7 @@ fn a_change_of_the_same_size_and_time_is_seen() {
 }
 
 #[test]
-fn a_folder_that_was_just_written_is_not_trusted_by_its_signature() {
+fn fresh_folder_signature_is_not_trusted() {
     let place = Place::new();
     let mut library = place.open();
     put_named(&mut library, "pdf", "one");
@@ -122,7 +122,7 @@ fn a_folder_that_was_just_written_is_not_trusted_by_its_signature() {
 }
 
 #[test]
-fn a_folder_without_history_that_the_scanner_blocks_is_looked_at_each_time() {
+fn unmanaged_blocked_folder_is_always_rescanned() {
     let place = Place::new();
     let (path, bad) = hostile();
     place.write("pdf/SKILL.md", &skill_md("pdf", "x"));
@@ -140,7 +140,7 @@ fn a_folder_without_history_that_the_scanner_blocks_is_looked_at_each_time() {
 }
 
 #[test]
-fn folders_that_are_judged_ahead_are_judged_as_one_by_one() {
+fn prescan_agrees_with_single_scans() {
     let place = Place::new();
     let (script, attack) = hostile();
     let attack = std::str::from_utf8(&attack.bytes).unwrap().to_owned();

@@ -14,7 +14,7 @@ fn fault(library: &mut Library) -> HandEditFault {
 }
 
 #[test]
-fn a_good_hand_edit_becomes_a_revision_of_nobody_known() {
+fn valid_hand_edit_becomes_external_revision() {
     let place = Place::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
@@ -30,7 +30,7 @@ fn a_good_hand_edit_becomes_a_revision_of_nobody_known() {
 }
 
 #[test]
-fn a_folder_without_a_history_is_taken_over_as_its_first_revision() {
+fn unmanaged_folder_becomes_first_revision() {
     let place = Place::new();
     let mut library = place.open();
     place.write("pdf/SKILL.md", &skill_md("pdf", "found"));
@@ -41,7 +41,7 @@ fn a_folder_without_a_history_is_taken_over_as_its_first_revision() {
 }
 
 #[test]
-fn a_folder_that_is_no_skill_is_not_taken_over() {
+fn invalid_folder_is_not_taken_over() {
     let place = Place::new();
     let mut library = place.open();
     place.write("pdf/readme.txt", "no SKILL.md here");
@@ -51,7 +51,7 @@ fn a_folder_that_is_no_skill_is_not_taken_over() {
 }
 
 #[test]
-fn bad_hand_edits_stay_on_disk_and_make_no_revision() {
+fn bad_hand_edits_make_no_revision() {
     let place = Place::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
@@ -71,7 +71,7 @@ fn bad_hand_edits_stay_on_disk_and_make_no_revision() {
 }
 
 #[test]
-fn a_link_in_place_of_the_folder_is_never_followed() {
+fn linked_skill_folder_is_never_followed() {
     let place = Place::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
@@ -81,7 +81,7 @@ fn a_link_in_place_of_the_folder_is_never_followed() {
 }
 
 #[test]
-fn a_problem_that_the_head_has_does_not_block_a_hand_edit() {
+fn known_problem_does_not_block_edit() {
     let place = Place::new();
     let mut library = place.open();
     let broken = Bundle::from_files(
@@ -94,7 +94,7 @@ fn a_problem_that_the_head_has_does_not_block_a_hand_edit() {
 }
 
 #[test]
-fn a_blocked_hand_edit_is_kept_in_history_when_the_head_is_brought_back() {
+fn rollback_keeps_blocked_hand_edit() {
     let place = Place::new();
     let mut library = place.open();
     let first = put(&mut library, &bundle("pdf", "one", &[]));
@@ -120,7 +120,7 @@ fn a_blocked_hand_edit_is_kept_in_history_when_the_head_is_brought_back() {
 }
 
 #[test]
-fn a_hand_edit_between_looking_and_committing_is_kept_as_a_revision() {
+fn edit_during_commit_becomes_revision() {
     let place = Place::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
@@ -137,7 +137,7 @@ fn a_hand_edit_between_looking_and_committing_is_kept_as_a_revision() {
 }
 
 #[test]
-fn a_hand_edit_that_cannot_be_read_wins_its_folder_back() {
+fn unreadable_hand_edit_stays_in_folder() {
     let place = Place::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
@@ -155,7 +155,7 @@ fn a_hand_edit_that_cannot_be_read_wins_its_folder_back() {
 }
 
 #[test]
-fn what_tools_keep_in_a_folder_outlives_commits_and_is_no_hand_edit() {
+fn tool_files_are_not_hand_edits() {
     let place = Place::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
@@ -170,7 +170,7 @@ fn what_tools_keep_in_a_folder_outlives_commits_and_is_no_hand_edit() {
 }
 
 #[test]
-fn a_release_that_holds_what_tools_leave_does_not_look_edited() {
+fn released_tool_files_are_not_edits() {
     let place = Place::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[(".DS_Store", "x"), ("node_modules/a/index.js", "x")]));
@@ -180,7 +180,7 @@ fn a_release_that_holds_what_tools_leave_does_not_look_edited() {
 }
 
 #[test]
-fn a_removed_folder_is_missing_and_comes_back_with_the_next_commit() {
+fn commit_restores_a_removed_folder() {
     let place = Place::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one", &[]));
@@ -191,7 +191,7 @@ fn a_removed_folder_is_missing_and_comes_back_with_the_next_commit() {
 }
 
 #[test]
-fn a_folder_in_another_normal_form_is_not_the_skill_and_is_left_alone() {
+fn differently_normalised_folder_is_left_alone() {
     let place = Place::new();
     let mut library = place.open();
     let (composed, decomposed) = ("caf\u{e9}", "cafe\u{301}");

@@ -149,7 +149,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn every_history_reads_back_as_it_was_made(steps in prop::collection::vec(step(), 1..25)) {
+    fn every_history_reads_back(steps in prop::collection::vec(step(), 1..25)) {
         let mut run = Run::new();
         steps.iter().for_each(|step| run.take(step));
         run.check();

@@ -15,7 +15,7 @@ const KILLS: u64 = 12;
 
 /// Body of the killed process. Does nothing unless its environment variable is set.
 #[test]
-fn commits_until_it_is_killed() {
+fn commits_until_killed() {
     let Some(place) = env::var_os(PLACE).map(PathBuf::from) else { return };
     let home = Home::at(place.join("home")).unwrap();
     let mut library = Library::open(&place.join("skills"), Scope::User, &home, "git").unwrap();
@@ -29,7 +29,7 @@ fn commits_until_it_is_killed() {
 
 fn start(place: &Place) -> Child {
     Command::new(env::current_exe().unwrap())
-        .args(["--exact", "library::tests::killed::commits_until_it_is_killed"])
+        .args(["--exact", "library::tests::killed::commits_until_killed"])
         .env(PLACE, place.temp.path())
         .stdout(std::process::Stdio::null())
         .spawn()
@@ -67,7 +67,7 @@ fn assert_swept(place: &Place, library: &mut Library) {
 }
 
 #[test]
-fn what_was_reported_outlives_the_kill_and_the_folder_follows() {
+fn reported_commits_survive_a_kill() {
     let place = Place::new();
     for number in 0..KILLS {
         let child = start(&place);
@@ -93,7 +93,7 @@ fn what_was_reported_outlives_the_kill_and_the_folder_follows() {
 /// A user keeps adding files to the folder. Any checkout may displace them, and any kill may leave them in a
 /// displaced folder.
 #[test]
-fn what_a_hand_wrote_before_the_kill_is_in_the_history_or_in_the_folder() {
+fn hand_edits_survive_a_kill() {
     let place = Place::new();
     put(&mut place.open(), &bundle("pdf", "0", &[("notes.md", "x")]));
     let mut written = Vec::new();

@@ -32,7 +32,7 @@ fn assert_all_found(place: &Place, ids: &[RevisionId]) {
 }
 
 #[test]
-fn what_is_found_is_the_same_without_and_with_the_file_and_when_it_is_damaged() {
+fn damaged_number_index_changes_no_result() {
     let (place, ids) = long_history();
     let file = place.own().join("numbers/pdf");
     assert!(!file.exists());
@@ -53,7 +53,7 @@ fn what_is_found_is_the_same_without_and_with_the_file_and_when_it_is_damaged() 
 }
 
 #[test]
-fn a_revision_is_found_without_reading_those_between() {
+fn lookup_skips_the_revisions_between() {
     let (place, ids) = long_history();
     assert_eq!(find(&place, "2").unwrap(), ids[1]);
     let between = ids[MANY / 2].as_str();
@@ -64,7 +64,7 @@ fn a_revision_is_found_without_reading_those_between() {
 }
 
 #[test]
-fn a_file_behind_the_head_ahead_of_it_or_of_another_history_is_not_believed() {
+fn mismatched_number_index_is_ignored() {
     let (place, mut ids) = long_history();
     find(&place, "1").unwrap();
     let old = ids[MANY - 10].to_string();
@@ -79,7 +79,7 @@ fn a_file_behind_the_head_ahead_of_it_or_of_another_history_is_not_believed() {
 
 #[cfg(unix)]
 #[test]
-fn a_home_that_cannot_be_written_is_searched_all_the_same() {
+fn read_only_home_can_be_searched() {
     use std::os::unix::fs::PermissionsExt;
     let (place, ids) = long_history();
     fs::write(place.own().join("numbers"), "in the way").unwrap();
@@ -93,7 +93,7 @@ fn a_home_that_cannot_be_written_is_searched_all_the_same() {
 /// Creates the long histories for `bench/scale.py`: `SKILLHUB_PLACE` is their folder and `SKILLHUB_REVISIONS` the
 /// number of revisions. Without them, a few revisions are created in a temporary folder.
 #[test]
-fn as_many_revisions_as_wanted_can_be_made() {
+fn history_has_the_requested_length() {
     let temp = tempfile::tempdir().unwrap();
     let folder = std::env::var_os("SKILLHUB_PLACE").map_or_else(|| temp.path().to_owned(), PathBuf::from);
     let count = std::env::var("SKILLHUB_REVISIONS").map_or(3, |count| count.parse().unwrap());

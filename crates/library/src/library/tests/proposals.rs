@@ -100,7 +100,7 @@ fn reboot(place: &Place) {
 }
 
 #[test]
-fn a_proposal_reads_back_as_it_was_whatever_its_files_are() {
+fn proposal_reads_back_with_any_files() {
     let place = Place::new();
     let mut library = place.open();
     put(&mut library, &pdf("one"));
@@ -122,7 +122,7 @@ fn a_proposal_reads_back_as_it_was_whatever_its_files_are() {
 }
 
 #[test]
-fn a_proposal_that_was_reported_survives_a_kill_and_a_power_loss() {
+fn reported_proposal_survives_power_loss() {
     let place = Place::new();
     put(&mut place.open(), &pdf("one"));
     let before = place.save();
@@ -145,7 +145,7 @@ fn a_proposal_that_was_reported_survives_a_kill_and_a_power_loss() {
 }
 
 #[test]
-fn acceptance_is_one_record_whatever_is_cut_off() {
+fn acceptance_is_one_atomic_record() {
     let place = with_proposal();
     let before = fs::read(journal(&place)).unwrap().len();
     let saved = place.save();
@@ -175,7 +175,7 @@ fn acceptance_is_one_record_whatever_is_cut_off() {
 
 /// Combines the folder after a decision with a journal that lacks the decision or was not applied.
 #[test]
-fn what_is_decided_never_waits_again_whatever_a_replay_gives_back() {
+fn decided_proposal_never_reopens() {
     let place = with_proposal();
     let waiting = fs::read(place.own().join("proposals/aaaaaa.json")).unwrap();
     let proposed = fs::read(journal(&place)).unwrap();
@@ -208,7 +208,7 @@ fn what_is_decided_never_waits_again_whatever_a_replay_gives_back() {
 }
 
 #[test]
-fn the_emptied_journal_leaves_every_proposal() {
+fn checkpoint_keeps_every_proposal() {
     let place = with_proposal();
     let mut library = place.open();
     accept(&mut library, read(&place.open(), "aaaaaa")).unwrap();
@@ -224,7 +224,7 @@ fn the_emptied_journal_leaves_every_proposal() {
 }
 
 #[test]
-fn of_two_decisions_the_first_stands() {
+fn first_of_two_decisions_wins() {
     let place = with_proposal();
     let mut library = place.open();
     let (one, two) = (read(&library, "aaaaaa"), read(&place.open(), "aaaaaa"));
@@ -237,7 +237,7 @@ fn of_two_decisions_the_first_stands() {
 }
 
 #[test]
-fn an_actor_has_one_open_proposal_a_skill_and_the_queue_has_an_end() {
+fn open_proposals_are_limited_in_number() {
     let place = with_proposal();
     let mut library = place.open();
     library.limits = Limits { open_proposals: 3, open_proposals_per_skill: 2, ..Limits::default() };
@@ -259,7 +259,7 @@ fn an_actor_has_one_open_proposal_a_skill_and_the_queue_has_an_end() {
 }
 
 #[test]
-fn what_waits_is_bounded_by_its_bytes_too() {
+fn open_proposals_are_limited_in_bytes() {
     let place = with_proposal();
     let mut library = place.open();
     let size = |name: &str| fs::metadata(place.own().join(format!("proposals/{name}.json"))).unwrap().len();
@@ -286,7 +286,7 @@ fn what_waits_is_bounded_by_its_bytes_too() {
 }
 
 #[test]
-fn what_expired_takes_no_room() {
+fn expired_proposals_do_not_count() {
     let place = with_proposal();
     let mut library = place.open();
     let size = fs::metadata(place.own().join("proposals/aaaaaa.json")).unwrap().len();
@@ -302,7 +302,7 @@ fn what_expired_takes_no_room() {
 }
 
 #[test]
-fn what_waits_is_lost_to_no_damaged_decision() {
+fn damaged_decision_keeps_proposal_open() {
     for damage in ["", "{\"format\": 1", "\0\0\0"] {
         let place = with_proposal();
         let decided = place.own().join("proposals/decided/aaaaaa.json");
@@ -330,7 +330,7 @@ fn what_waits_is_lost_to_no_damaged_decision() {
 }
 
 #[test]
-fn a_collection_drops_the_oldest_that_were_decided_and_nothing_that_waits() {
+fn collection_drops_oldest_decided_proposals() {
     let place = with_proposal();
     let mut library = place.open();
     for (at, name_of) in ["dddddd", "cccccc", "bbbbbb", "eeeeee"].into_iter().enumerate() {
@@ -361,7 +361,7 @@ fn a_collection_drops_the_oldest_that_were_decided_and_nothing_that_waits() {
 }
 
 #[test]
-fn a_damaged_proposal_is_told_breaks_nothing_and_can_be_rejected_with_its_bytes_kept() {
+fn damaged_proposal_can_be_rejected() {
     let place = with_proposal();
     let mut library = place.open();
     let whole = fs::read_to_string(place.own().join("proposals/aaaaaa.json")).unwrap();
@@ -400,7 +400,7 @@ fn a_damaged_proposal_is_told_breaks_nothing_and_can_be_rejected_with_its_bytes_
 }
 
 #[test]
-fn fields_of_a_later_version_stay_when_a_proposal_is_decided() {
+fn decision_keeps_unknown_fields() {
     let place = with_proposal();
     let path = place.own().join("proposals/aaaaaa.json");
     let text = fs::read_to_string(&path).unwrap().replacen('{', "{\"later\": [1, {\"a\": 2}],", 1);
@@ -415,7 +415,7 @@ fn fields_of_a_later_version_stay_when_a_proposal_is_decided() {
 }
 
 #[test]
-fn a_proposal_of_the_first_format_is_read() {
+fn first_proposal_format_is_read() {
     let place = with_proposal();
     let text = r#"{"format":1,"id":"old","skill":"pdf","state":"pending","revision":2,"action":"write_file","base":null,
         "files":[{"path":"a.sh","change":"added","executable":true,"text":"x"},{"path":"b","change":"removed"}],
@@ -428,7 +428,7 @@ fn a_proposal_of_the_first_format_is_read() {
 }
 
 #[test]
-fn a_proposal_for_a_library_without_skills_leaves_its_folder_alone() {
+fn proposal_creates_no_skills_folder() {
     let place = Place::new();
     let mut library = place.open();
     let proposal = proposal(&library, "aaaaaa", &pdf("one"));
@@ -439,7 +439,7 @@ fn a_proposal_for_a_library_without_skills_leaves_its_folder_alone() {
 }
 
 #[test]
-fn ids_are_short_and_can_be_typed() {
+fn ids_are_short_and_typeable() {
     let found: std::collections::BTreeSet<_> = (0..2000).map(|n| ProposalId::of_operation(&format!("{n}"))).collect();
     assert_eq!(found.len(), 2000);
     assert!(found.iter().all(|id| id.as_str().len() == 6 && ProposalId::parse(id.as_str()).as_ref() == Ok(id)));

@@ -4,7 +4,7 @@ use super::*;
 use crate::{events::EventStatus, lock::LockError, revision::Origin};
 
 #[test]
-fn a_revision_reads_back_byte_and_mode_identical() {
+fn revision_keeps_bytes_and_modes() {
     let place = Place::new();
     let mut library = place.open();
     let more = [
@@ -30,7 +30,7 @@ fn a_revision_reads_back_byte_and_mode_identical() {
 }
 
 #[test]
-fn line_ends_alone_are_no_change_of_a_text() {
+fn line_endings_are_not_an_edit() {
     let place = Place::new();
     let mut library = place.open();
     put(&mut library, &bundle("pdf", "one\ntwo", &[]));
@@ -39,7 +39,7 @@ fn line_ends_alone_are_no_change_of_a_text() {
 }
 
 #[test]
-fn revisions_are_found_by_number_distance_and_prefix() {
+fn number_distance_and_prefix_find_revisions() {
     let place = Place::new();
     let mut library = place.open();
     let ids: Vec<_> = (0..4).map(|n| put(&mut library, &bundle("pdf", &n.to_string(), &[])).revision.id).collect();
@@ -60,7 +60,7 @@ fn revisions_are_found_by_number_distance_and_prefix() {
 }
 
 #[test]
-fn a_deleted_skill_can_come_back_and_keeps_its_history() {
+fn recreated_skill_keeps_its_history() {
     let place = Place::new();
     let mut library = place.open();
     let first = put(&mut library, &bundle("pdf", "one", &[]));
@@ -74,7 +74,7 @@ fn a_deleted_skill_can_come_back_and_keeps_its_history() {
 }
 
 #[test]
-fn several_skills_are_committed_all_or_none() {
+fn multi_skill_commit_is_atomic() {
     let place = Place::new();
     let mut library = place.open();
     let old = put(&mut library, &bundle("pdf", "old", &[]));
@@ -95,7 +95,7 @@ fn several_skills_are_committed_all_or_none() {
 }
 
 #[test]
-fn one_skill_twice_in_a_commit_is_refused_rather_than_half_lost() {
+fn duplicate_skill_in_commit_is_refused() {
     let place = Place::new();
     let mut library = place.open();
     let skill = name("pdf");
@@ -104,8 +104,9 @@ fn one_skill_twice_in_a_commit_is_refused_rather_than_half_lost() {
     assert!(library.head(&skill).unwrap().is_none() && place.names().is_empty());
 }
 
+/// A commit without revisions is refused as well.
 #[test]
-fn a_captured_hand_edit_cannot_be_the_head_and_a_commit_without_revisions_is_none() {
+fn captured_edit_cannot_become_head() {
     let place = Place::new();
     let mut library = place.open();
     let captured = Content::Captured(scan::capture(bundle("pdf", "x", &[])));
@@ -116,7 +117,7 @@ fn a_captured_hand_edit_cannot_be_the_head_and_a_commit_without_revisions_is_non
 }
 
 #[test]
-fn origin_reason_run_and_thread_are_kept() {
+fn commit_metadata_reads_back() {
     let place = Place::new();
     let mut library = place.open();
     let origin = Origin {
@@ -138,7 +139,7 @@ fn origin_reason_run_and_thread_are_kept() {
 }
 
 #[test]
-fn state_is_kept_and_noted_once() {
+fn state_change_is_logged_once() {
     let place = Place::new();
     let library = place.open();
     for _ in 0..2 {
@@ -153,7 +154,7 @@ fn state_is_kept_and_noted_once() {
 }
 
 #[test]
-fn events_of_the_first_format_are_read_and_a_cut_line_spoils_no_other() {
+fn first_event_format_is_read() {
     let place = Place::new();
     let library = place.open();
     library.record(&Event::refused(&stamp(), "pdf", "edit", "scan_blocked", "no")).unwrap();
@@ -172,7 +173,7 @@ fn events_of_the_first_format_are_read_and_a_cut_line_spoils_no_other() {
 }
 
 #[test]
-fn a_long_lived_reader_sees_the_first_commit_of_another_process() {
+fn open_reader_sees_first_commit() {
     let place = Place::new();
     let reader = place.open();
     assert!(reader.head(&name("pdf")).unwrap().is_none());
@@ -181,7 +182,7 @@ fn a_long_lived_reader_sees_the_first_commit_of_another_process() {
 }
 
 #[test]
-fn opening_and_looking_makes_nothing() {
+fn reading_creates_no_files() {
     let place = Place::new();
     let mut library = place.open();
     place.write("pdf/SKILL.md", &skill_md("pdf", "by hand"));
@@ -195,7 +196,7 @@ fn opening_and_looking_makes_nothing() {
 }
 
 #[test]
-fn a_library_that_cannot_be_written_refuses_before_a_home_is_made() {
+fn unwritable_library_creates_no_home() {
     let place = Place::new();
     let mut library = place.open();
     fs::write(place.skills(), "a file").unwrap();
@@ -206,7 +207,7 @@ fn a_library_that_cannot_be_written_refuses_before_a_home_is_made() {
 
 #[cfg(unix)]
 #[test]
-fn a_library_or_home_of_another_user_is_refused() {
+fn foreign_library_or_home_is_refused() {
     if !rustix::process::geteuid().is_root() {
         println!("skipped: only root can give a folder away");
         return;
@@ -222,7 +223,7 @@ fn a_library_or_home_of_another_user_is_refused() {
 }
 
 #[test]
-fn a_locked_library_can_be_read_and_says_who_holds_it() {
+fn locked_library_can_be_read() {
     let place = Place::new();
     put(&mut place.open(), &bundle("pdf", "x", &[]));
     let own = open_dir(&place.own()).unwrap().unwrap();
@@ -232,7 +233,7 @@ fn a_locked_library_can_be_read_and_says_who_holds_it() {
 }
 
 #[test]
-fn one_library_has_one_home_however_its_path_is_written() {
+fn path_spellings_share_one_home() {
     let place = Place::new();
     let real = fs::canonicalize(place.temp.path()).unwrap();
     let home = Home::at(place.home()).unwrap();
@@ -247,7 +248,7 @@ fn one_library_has_one_home_however_its_path_is_written() {
 }
 
 #[test]
-fn an_unknown_storage_is_refused_by_name() {
+fn unknown_storage_kind_is_refused() {
     let place = Place::new();
     put(&mut place.open(), &bundle("pdf", "x", &[]));
     let opened = Library::open(&place.skills(), Scope::User, &Home::at(place.home()).unwrap(), "sqlite");
@@ -255,7 +256,7 @@ fn an_unknown_storage_is_refused_by_name() {
 }
 
 #[test]
-fn a_files_history_is_read_newest_first_also_where_it_is_missing() {
+fn file_history_is_newest_first() {
     let place = Place::new();
     let mut library = place.open();
     for more in [&[("references/a.md", "1")][..], &[], &[("references/a.md", "2")]] {
@@ -273,7 +274,7 @@ fn a_files_history_is_read_newest_first_also_where_it_is_missing() {
 }
 
 #[test]
-fn what_no_judge_was_asked_about_is_not_written() {
+fn unjudged_revision_is_not_written() {
     let place = Place::new();
     let mut library = place.open();
     let settings = scan::JudgeSettings {

@@ -40,7 +40,7 @@ fn assert_whole(place: &Place, bodies: &[&str]) {
 }
 
 #[test]
-fn a_process_killed_right_after_the_journal_has_committed() {
+fn journaled_commit_survives_a_kill() {
     for reboots in [false, true] {
         let place = killed_after_journal(&["one"], &["two"]);
         if reboots {
@@ -52,12 +52,12 @@ fn a_process_killed_right_after_the_journal_has_committed() {
 }
 
 #[test]
-fn the_very_first_commit_survives_as_well() {
+fn first_commit_survives_a_kill() {
     assert_whole(&killed_after_journal(&[], &["one"]), &["one"]);
 }
 
 #[test]
-fn a_folder_at_any_revision_since_is_no_hand_edit() {
+fn stale_folder_is_not_an_edit() {
     for stands in ["one", "two", "three", "four"] {
         let place = killed_after_journal(&["one"], &["two", "three", "four"]);
         place.write("pdf/SKILL.md", pdf(stands).skill_md().unwrap());
@@ -67,7 +67,7 @@ fn a_folder_at_any_revision_since_is_no_hand_edit() {
 }
 
 #[test]
-fn a_hand_edit_made_after_the_kill_is_not_overwritten() {
+fn edit_after_kill_is_not_overwritten() {
     for reboots in [false, true] {
         let place = killed_after_journal(&["one"], &["two"]);
         place.write("pdf/notes.md", "mine");
@@ -81,9 +81,10 @@ fn a_hand_edit_made_after_the_kill_is_not_overwritten() {
     }
 }
 
-/// The boot of a record is known from the first one on, even if the journal was empty before.
+/// It is not taken for damage by a power loss: the boot of a record is known from the first one on, even if the journal
+/// was empty before.
 #[test]
-fn a_hand_that_cuts_a_file_after_the_kill_is_no_trace_of_a_power_loss() {
+fn hand_truncated_file_is_kept() {
     for settles in [false, true] {
         let place = Place::new();
         let mut library = place.open();
@@ -103,7 +104,7 @@ fn a_hand_that_cuts_a_file_after_the_kill_is_no_trace_of_a_power_loss() {
 }
 
 #[test]
-fn a_process_killed_before_a_deletion_reached_the_folder_has_deleted() {
+fn journaled_deletion_survives_a_kill() {
     let place = Place::new();
     let head = put(&mut place.open(), &pdf("one")).revision;
     let saved = place.save();
@@ -115,7 +116,7 @@ fn a_process_killed_before_a_deletion_reached_the_folder_has_deleted() {
 }
 
 #[test]
-fn empty_objects_references_and_files_after_a_power_loss_are_written_again() {
+fn power_loss_damage_is_repaired() {
     let place = Place::new();
     ["one", "two", "three"].iter().for_each(|body| drop(put(&mut place.open(), &pdf(body))));
     let git = place.own().join("history.git");
@@ -137,7 +138,7 @@ fn empty_objects_references_and_files_after_a_power_loss_are_written_again() {
 }
 
 #[test]
-fn a_journal_cut_at_any_byte_is_the_state_before() {
+fn truncated_journal_gives_previous_state() {
     let place = killed_after_journal(&["one"], &[]);
     let before = fs::read(journal(&place)).unwrap().len();
     let saved = place.save();
@@ -158,7 +159,7 @@ fn a_journal_cut_at_any_byte_is_the_state_before() {
 }
 
 #[test]
-fn damage_inside_the_journal_is_refused_and_nothing_is_cut() {
+fn journal_damage_is_refused_not_cut() {
     let place = killed_after_journal(&["one"], &["two", "three"]);
     reboot(&place);
     let mut bytes = fs::read(journal(&place)).unwrap();
@@ -169,7 +170,7 @@ fn damage_inside_the_journal_is_refused_and_nothing_is_cut() {
 }
 
 #[test]
-fn what_fails_after_the_journal_is_pending_and_done_by_the_next_opening() {
+fn next_open_completes_pending_work() {
     for broken in ["events.jsonl", "history.git/refs/skills/pdf.lock"] {
         let place = Place::new();
         let mut library = place.open();
@@ -189,7 +190,7 @@ fn what_fails_after_the_journal_is_pending_and_done_by_the_next_opening() {
 }
 
 #[test]
-fn a_journal_that_cannot_be_written_leaves_nothing() {
+fn failed_journal_write_changes_nothing() {
     let place = Place::new();
     let mut library = place.open();
     put(&mut library, &pdf("one"));
@@ -204,7 +205,7 @@ fn a_journal_that_cannot_be_written_leaves_nothing() {
 }
 
 #[test]
-fn a_checkpoint_keeps_everything_readable_to_us_and_to_git() {
+fn checkpoint_stays_readable_to_git() {
     let place = Place::new();
     let bodies = ["one", "two", "three", "four"];
     for (number, body) in bodies.iter().enumerate() {
@@ -230,7 +231,7 @@ fn a_checkpoint_keeps_everything_readable_to_us_and_to_git() {
 }
 
 #[test]
-fn a_journal_that_has_grown_large_is_settled_by_the_commit_that_passed_the_bound() {
+fn large_journal_triggers_a_checkpoint() {
     let place = Place::new();
     let mut library = place.open();
     let noise = |seed: u8| {
@@ -248,7 +249,7 @@ fn a_journal_that_has_grown_large_is_settled_by_the_commit_that_passed_the_bound
 }
 
 #[test]
-fn files_of_large_changes_are_packed_ahead() {
+fn large_files_bypass_the_journal() {
     let place = Place::new();
     let mut library = place.open();
     let file = File { bytes: vec![0; 3_000_000].into(), executable: false };
@@ -266,7 +267,7 @@ fn files_of_large_changes_are_packed_ahead() {
 }
 
 #[test]
-fn a_checkpoint_that_was_cut_off_is_applied_again() {
+fn interrupted_checkpoint_is_applied_again() {
     let place = Place::new();
     ["one", "two"].iter().for_each(|body| drop(put(&mut place.open(), &pdf(body))));
     let journaled = fs::read(journal(&place)).unwrap();
@@ -278,7 +279,7 @@ fn a_checkpoint_that_was_cut_off_is_applied_again() {
 }
 
 #[test]
-fn references_that_git_packed_are_found_and_moved() {
+fn packed_references_are_read_and_moved() {
     let place = Place::new();
     put(&mut place.open(), &pdf("one"));
     place.git(&["pack-refs", "--all"]);
@@ -289,7 +290,7 @@ fn references_that_git_packed_are_found_and_moved() {
 }
 
 #[test]
-fn a_history_that_is_no_repository_is_damage_and_never_an_empty_one() {
+fn broken_repository_counts_as_damage() {
     let place = Place::new();
     put(&mut place.open(), &pdf("one"));
     fs::remove_file(place.own().join("history.git/HEAD")).unwrap();

@@ -24,7 +24,7 @@ fn glance(library: &Library) -> Glance {
 }
 
 #[test]
-fn earlier_content_is_at_its_revision() {
+fn earlier_content_maps_to_its_revision() {
     let (place, mut library) = skill_with(&["one", "two", "three"]);
     let second = library.find(&name("pdf"), &RevisionSpec::Number(2), "2").unwrap();
     for text in [skill_md("pdf", "two"), skill_md("pdf", "two").replace('\n', "\r\n")] {
@@ -45,7 +45,7 @@ fn earlier_content_is_at_its_revision() {
 }
 
 #[test]
-fn previous_content_goes_through_returns() {
+fn previous_content_looks_through_returns() {
     let (place, mut library) = skill_with(&["one", "two", "three"]);
     place.write("pdf/SKILL.md", &skill_md("pdf", "two"));
     library.snapshot(&name("pdf"), &stamp(), TakeOver::Commit).unwrap();
@@ -59,7 +59,7 @@ fn previous_content_goes_through_returns() {
 }
 
 #[test]
-fn blocked_content_is_no_earlier_revision() {
+fn blocked_content_never_counts_as_earlier() {
     let (place, mut library) = skill_with(&["one"]);
     let (script, attack) = hostile();
     place.write(&format!("pdf/{script}"), std::str::from_utf8(&attack.bytes).unwrap());
@@ -118,7 +118,7 @@ fn one_edit_is_judged_once() {
 }
 
 #[test]
-fn held_edit_is_recorded_by_people_alone() {
+fn only_people_record_held_edits() {
     static ASKED: AtomicUsize = AtomicUsize::new(0);
     let (place, _) = skill_with(&["one"]);
     let mut library = open_with(&place, &ASKED, "two");
@@ -132,7 +132,7 @@ fn held_edit_is_recorded_by_people_alone() {
 }
 
 #[test]
-fn pin_holds_an_edit_that_was_served() {
+fn pin_holds_back_served_edit() {
     let (place, library) = skill_with(&["one"]);
     place.write("pdf/SKILL.md", &skill_md("pdf", "two"));
     assert_eq!(glance(&library).edit.unwrap().held, None);

@@ -60,7 +60,7 @@ fn file_of(place: &Place) -> PathBuf {
 }
 
 #[test]
-fn what_is_listed_is_what_the_history_says_with_and_without_the_file() {
+fn listing_agrees_with_the_history() {
     let place = long_history();
     let (all, file) = (walked(&place), file_of(&place));
     assert_eq!(listed(&place, MANY - 1), all[..MANY - 1], "not from the first on");
@@ -80,7 +80,7 @@ fn what_is_listed_is_what_the_history_says_with_and_without_the_file() {
 }
 
 #[test]
-fn the_revisions_that_are_listed_are_not_read() {
+fn cached_revisions_are_not_read() {
     let place = long_history();
     let all = listed(&place, usize::MAX);
     let of =
@@ -92,7 +92,7 @@ fn the_revisions_that_are_listed_are_not_read() {
 }
 
 #[test]
-fn a_file_that_is_damaged_cut_or_of_another_format_is_made_again() {
+fn damaged_cache_is_rebuilt() {
     let place = long_history();
     let (all, file) = (listed(&place, usize::MAX), file_of(&place));
     let whole = fs::read(&file).unwrap();
@@ -108,7 +108,7 @@ fn a_file_that_is_damaged_cut_or_of_another_format_is_made_again() {
 }
 
 #[test]
-fn a_file_of_another_history_or_ahead_of_the_head_is_not_believed() {
+fn mismatched_cache_is_ignored() {
     let place = long_history();
     let old = listed(&place, usize::MAX);
     place.git(&["update-ref", "refs/skills/pdf", old[10].id.as_str()]);
@@ -129,7 +129,7 @@ fn a_file_of_another_history_or_ahead_of_the_head_is_not_believed() {
 
 #[cfg(unix)]
 #[test]
-fn a_home_that_cannot_be_written_is_listed_all_the_same() {
+fn unwritable_cache_does_not_block_listing() {
     let place = long_history();
     fs::write(place.own().join("revisions"), "in the way").unwrap();
     assert_eq!(listed(&place, usize::MAX), walked(&place));

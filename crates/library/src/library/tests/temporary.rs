@@ -47,7 +47,7 @@ fn age(place: &Place, name: &str) {
 }
 
 #[test]
-fn a_hand_edit_that_was_displaced_at_the_kill_is_kept_as_a_revision() {
+fn displaced_hand_edit_becomes_revision() {
     for reboots in [false, true] {
         let place = Place::new();
         put(&mut place.open(), &pdf("one"));
@@ -67,7 +67,7 @@ fn a_hand_edit_that_was_displaced_at_the_kill_is_kept_as_a_revision() {
 }
 
 #[test]
-fn a_displaced_hand_edit_does_not_take_the_place_of_a_later_one() {
+fn displaced_edit_never_replaces_later_edit() {
     let place = Place::new();
     put(&mut place.open(), &pdf("one"));
     dies_after_the_swap(&place, "two", || place.write("pdf/notes.md", "by hand"));
@@ -79,7 +79,7 @@ fn a_displaced_hand_edit_does_not_take_the_place_of_a_later_one() {
 }
 
 #[test]
-fn a_displaced_folder_that_cannot_be_a_revision_is_kept_under_another_name() {
+fn unreadable_displaced_folder_is_kept() {
     let place = Place::new();
     put(&mut place.open(), &pdf("one"));
     let link = place.skills().join("pdf/link");
@@ -96,7 +96,7 @@ fn a_displaced_folder_that_cannot_be_a_revision_is_kept_under_another_name() {
 }
 
 #[test]
-fn a_former_state_goes_also_when_it_is_half_removed_or_its_edit_was_kept() {
+fn displaced_former_state_is_removed() {
     for (half, edited) in [(false, false), (true, false), (false, true), (true, true)] {
         let place = Place::new();
         put(&mut place.open(), &pdf("one"));
@@ -127,7 +127,7 @@ fn a_former_state_goes_also_when_it_is_half_removed_or_its_edit_was_kept() {
 }
 
 #[test]
-fn what_tools_keep_in_a_displaced_folder_goes_on_in_the_skills() {
+fn displaced_tool_files_return_to_skill() {
     let place = Place::new();
     put(&mut place.open(), &pdf("one"));
     dies_after_the_swap(&place, "two", || place.write("pdf/.git/HEAD", "ref: refs/heads/main"));
@@ -136,7 +136,7 @@ fn what_tools_keep_in_a_displaced_folder_goes_on_in_the_skills() {
 }
 
 #[test]
-fn a_recovery_that_was_killed_itself_leaves_no_folder_and_loses_no_edit() {
+fn killed_recovery_loses_no_edit() {
     for (text, revisions) in [("by hand", 4), ("tw", 2), ("two", 2)] {
         let place = Place::new();
         put(&mut place.open(), &pdf("one"));
@@ -149,7 +149,7 @@ fn a_recovery_that_was_killed_itself_leaves_no_folder_and_loses_no_edit() {
 }
 
 #[test]
-fn what_was_staged_and_never_committed_is_no_hand_edit() {
+fn staged_folder_is_not_an_edit() {
     let place = Place::new();
     put(&mut place.open(), &pdf("one"));
     let dead = name_of_the_dead();
@@ -163,7 +163,7 @@ fn what_was_staged_and_never_committed_is_no_hand_edit() {
 }
 
 #[test]
-fn a_commit_takes_away_what_was_left_long_ago_and_leaves_all_else() {
+fn commit_removes_only_old_leftovers() {
     let place = Place::new();
     let mut library = place.open();
     let (dead, alive) = (name_of_the_dead(), checkout::temporary_name());
@@ -195,7 +195,7 @@ fn a_commit_takes_away_what_was_left_long_ago_and_leaves_all_else() {
 }
 
 #[test]
-fn a_deletion_by_hand_at_the_kill_is_kept() {
+fn displaced_deletion_becomes_revision() {
     let place = Place::new();
     put(&mut place.open(), &pdf("one"));
     dies_after_the_swap(&place, "two", || fs::remove_file(place.skills().join("pdf/notes.md")).unwrap());
@@ -206,7 +206,7 @@ fn a_deletion_by_hand_at_the_kill_is_kept() {
 }
 
 #[test]
-fn a_folder_that_was_being_moved_file_by_file_at_the_kill_is_no_hand_edit() {
+fn half_moved_folder_is_recovered() {
     let files = ["SKILL.md", "notes.md", ".git/HEAD"];
     for (moved, reboots, edits) in
         (0..8).flat_map(|moved| [(moved, false, false), (moved, true, false), (moved, false, true)])

@@ -73,7 +73,7 @@ fn pdf(body: &str) -> Bundle {
 }
 
 #[test]
-fn damage_in_the_middle_of_the_journal_loses_nothing_that_the_history_has() {
+fn journal_repair_keeps_the_history() {
     for reboots in [false, true] {
         for damaged in 0..3 {
             let place = four_records();
@@ -100,7 +100,7 @@ fn damage_in_the_middle_of_the_journal_loses_nothing_that_the_history_has() {
 }
 
 #[test]
-fn operations_on_what_a_damaged_journal_lost_are_named_and_the_others_are_applied() {
+fn journal_repair_names_lost_operations() {
     let place = four_records();
     let ranges = records(&place);
     lose_objects(&place);
@@ -122,7 +122,7 @@ fn operations_on_what_a_damaged_journal_lost_are_named_and_the_others_are_applie
 }
 
 #[test]
-fn a_mend_that_was_stopped_at_any_point_can_be_run_again() {
+fn interrupted_repair_can_be_repeated() {
     let place = four_records();
     flip(&journal(&place), records(&place)[1].start + 60);
     reboot(&place);
@@ -146,7 +146,7 @@ fn a_mend_that_was_stopped_at_any_point_can_be_run_again() {
 }
 
 #[test]
-fn a_record_that_was_reported_and_then_damaged_at_the_end_takes_no_head_back() {
+fn damaged_last_record_reverts_no_head() {
     let place = four_records();
     let last = records(&place).pop().unwrap();
     flip(&journal(&place), last.start + 60);
@@ -158,7 +158,7 @@ fn a_record_that_was_reported_and_then_damaged_at_the_end_takes_no_head_back() {
 }
 
 #[test]
-fn missing_cut_and_altered_objects_are_found_with_their_revisions_and_come_back() {
+fn damaged_objects_are_found_and_repaired() {
     for (what, damage) in [("missing", None), ("empty or cut off", Some(0)), ("empty or cut off", Some(9))] {
         let place = four_records();
         let heads = inspect(&place);
@@ -189,7 +189,7 @@ fn missing_cut_and_altered_objects_are_found_with_their_revisions_and_come_back(
 }
 
 #[test]
-fn an_object_with_other_content_is_damage_that_only_its_hash_shows() {
+fn object_with_wrong_hash_is_found() {
     let place = four_records();
     let objects = place.own().join("history.git/objects");
     let loose: Vec<PathBuf> = fs::read_dir(&objects)
@@ -213,7 +213,7 @@ fn kind_of(place: &Place, object: &Path) -> String {
 }
 
 #[test]
-fn a_head_that_leads_nowhere_is_found_and_set_to_what_the_log_names() {
+fn broken_head_is_restored_from_log() {
     for damage in ["x", "1111111111111111111111111111111111111111\n", ""] {
         let place = four_records();
         let file = place.own().join("history.git/refs/skills/pdf");
@@ -232,8 +232,9 @@ fn a_head_that_leads_nowhere_is_found_and_set_to_what_the_log_names() {
     }
 }
 
+/// Until then, garbage collection never deletes the pack.
 #[test]
-fn a_pack_that_lost_its_index_is_never_garbage_and_gets_it_back() {
+fn lost_pack_index_is_rebuilt() {
     let place = four_records();
     place.open().collect_garbage().unwrap();
     let folder = place.own().join("history.git/objects/pack");
@@ -260,7 +261,7 @@ fn a_pack_that_lost_its_index_is_never_garbage_and_gets_it_back() {
 }
 
 #[test]
-fn bad_lines_of_the_event_log_are_kept_aside_and_counted() {
+fn bad_event_lines_are_kept_aside() {
     let place = four_records();
     let log = place.own().join("events.jsonl");
     let good = fs::read_to_string(&log).unwrap();
@@ -277,8 +278,9 @@ fn bad_lines_of_the_event_log_are_kept_aside_and_counted() {
     assert_eq!(library.events().unwrap().0.len(), 5);
 }
 
+/// Skills whose settings were lost are pinned and disabled. The damaged file is kept under another name.
 #[test]
-fn a_damaged_state_is_kept_aside_and_what_is_not_known_is_closed() {
+fn damaged_state_disables_unknown_skills() {
     let place = four_records();
     let library = inspect(&place);
     library.set_state(&name("pdf"), &stamp(), "pin", |state| state.pinned = true).unwrap();
@@ -310,7 +312,7 @@ fn with_a_state() -> (Place, State) {
 }
 
 #[test]
-fn a_state_that_is_gone_is_never_empty_and_the_log_gives_it_back() {
+fn lost_state_is_restored_from_log() {
     let (place, before) = with_a_state();
     fs::remove_file(place.own().join("state.toml")).unwrap();
     let library = inspect(&place);
@@ -325,7 +327,7 @@ fn a_state_that_is_gone_is_never_empty_and_the_log_gives_it_back() {
 }
 
 #[test]
-fn the_state_of_an_earlier_version_is_not_lost_unseen_either() {
+fn loss_of_older_state_is_noticed() {
     let (place, before) = with_a_state();
     fs::remove_file(place.own().join("state.written")).unwrap();
     place.open().commit(vec![change(&name("third"), None, &bundle("third", "x", &[]))]).unwrap();
@@ -356,8 +358,9 @@ fn put_lines_aside(place: &Place, parts: &[usize]) {
     fs::write(log, lines.collect::<String>()).unwrap();
 }
 
+/// A setting that was logged after the loss makes no difference.
 #[test]
-fn a_part_of_the_log_that_is_gone_is_a_loss_whatever_was_set_later() {
+fn missing_log_part_disables_every_skill() {
     for (parts, lost) in [
         (&[1, 2][..], None),
         (&[], Some("events.jsonl")),
@@ -388,7 +391,7 @@ fn a_part_of_the_log_that_is_gone_is_a_loss_whatever_was_set_later() {
 }
 
 #[test]
-fn where_the_log_has_lost_lines_too_every_skill_is_closed() {
+fn damaged_log_disables_every_skill() {
     for (damage, mended) in [("{\"v\":1}\n", false), ("{\"v\":1}\n", true), ("", false)] {
         let (place, _) = with_a_state();
         fs::remove_file(place.own().join("state.toml")).unwrap();
@@ -404,7 +407,7 @@ fn where_the_log_has_lost_lines_too_every_skill_is_closed() {
 }
 
 #[test]
-fn whose_history_it_is_stands_in_its_note() {
+fn note_identifies_the_library() {
     let place = four_records();
     let library = inspect(&place);
     assert_eq!(library.note().unwrap(), LibraryNote::Ours);
@@ -418,7 +421,7 @@ fn whose_history_it_is_stands_in_its_note() {
 }
 
 #[test]
-fn looking_makes_nothing() {
+fn inspection_creates_no_files() {
     let place = Place::new();
     let library = inspect(&place);
     assert_eq!(library.journal_state().unwrap(), JournalState::Sound);
@@ -429,7 +432,7 @@ fn looking_makes_nothing() {
 }
 
 #[test]
-fn no_line_is_lost_that_somebody_writes_while_the_log_is_mended() {
+fn log_repair_loses_no_concurrent_line() {
     let place = four_records();
     let (library, before) = (place.open(), place.open().events().unwrap().0.len());
     let writers = 4;

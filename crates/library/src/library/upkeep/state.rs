@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_stays_and_damage_opens_nothing() {
+    fn only_damaged_entries_are_closed() {
         let text = "format = 1\nlater = 2\n[skills.a]\nenabled = false\n[skills.b]\npinned = tr\0ue\nlater = 1\n";
         let (found, closed) = saved(text, &["a", "b", "c"]);
         assert_eq!((closed, found.dropped), (vec!["b".to_owned()], vec!["pinned = tr\0ue".to_owned()]));
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_knows_what_was_lost_every_skill_without_an_entry_is_closed() {
+    fn skills_without_entry_are_closed() {
         for text in ["", "\0\0\0", "[skills.a]\npinned = true\n[ski", "format = 1\n[skills]\na = 1\n"] {
             let (found, closed) = saved(text, &["a", "b"]);
             assert!(closed.contains(&"b".to_owned()), "{text:?}: {closed:?}");
@@ -280,14 +280,14 @@ mod tests {
     }
 
     #[test]
-    fn flood_of_values_is_damage_like_any_other() {
+    fn flood_of_values_is_damage() {
         let flood = format!("x = [{}0]", "0,".repeat(100_000));
         let (found, closed) = saved(&format!("format = 1\n[skills.a]\npinned = true\n{flood}\n"), &["a", "b"]);
         assert_eq!((closed, found.dropped), (vec!["a".to_owned()], vec![flood]));
     }
 
     #[test]
-    fn a_value_of_the_wrong_kind_is_damage_like_any_other() {
+    fn wrongly_typed_value_is_damage() {
         let (found, closed) = saved("format = 1\n[skills.a]\nenabled = \"no\"\nplaced = [\"/x\"]\n", &["a"]);
         assert_eq!((closed, found.dropped.len()), (vec!["a".to_owned()], 1));
         assert_eq!(found.table["skills"]["a"]["placed"].as_array().unwrap().len(), 1);

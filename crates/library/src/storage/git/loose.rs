@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn git_reads_what_is_written_also_over_a_damaged_file_and_no_other_id_is_taken() {
+    fn git_reads_our_loose_objects() {
         let temp = tempfile::tempdir().unwrap();
         let storage = GitStorage::open(&temp.path().join("history.git"), true).unwrap().unwrap();
         let of = |kind: ObjectType, bytes: &[u8]| Object {

@@ -159,7 +159,7 @@ mod tests {
     const TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
 
     #[test]
-    fn a_commit_is_read_with_what_others_add_to_it() {
+    fn commit_with_foreign_headers_is_read() {
         let one = "1".repeat(40);
         let text = format!(
             "tree {TREE}\nparent {one}\nparent {TREE}\nauthor a <a@b> 1 +0000\ncommitter a b <a@b> 1700000000 +0130\n\
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_anywhere_is_no_commit_and_no_tree() {
+    fn cut_commits_and_trees_are_refused() {
         let text = format!("tree {TREE}\nauthor a <a@b> 1 +0000\ncommitter a <a@b> 1 +0000\n\nm");
         for end in 0..text.len() - 1 {
             assert_eq!(Commit::parse(&text.as_bytes()[..end]).map(|commit| commit.message).unwrap_or_default(), "");
