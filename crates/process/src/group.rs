@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn program_keeps_its_number_until_its_group_ends() {
+    fn exited_program_keeps_its_pid() {
         let mut group = Group::start(Command::new("sh").args(["-c", "exit 3"])).unwrap();
         let until = Instant::now() + Duration::from_secs(10);
         while !group.has_gone() {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn dropped_program_is_gone() {
+    fn dropped_program_is_killed() {
         let group = Group::start(Command::new("sleep").arg("60")).unwrap();
         let id = Pid::from_child(&group.child);
         drop(group);

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn program_reads_its_input_and_its_streams_are_apart() {
+    fn output_streams_stay_separate() {
         let folder = tempfile::tempdir().unwrap();
         let done = done("cat; echo bad >&2; exit 3", folder.path(), Duration::from_secs(10));
         assert_eq!((done.exit, done.ended), (Some(3), Ended::Exited));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn input_and_output_larger_than_pipes_do_not_block() {
+    fn large_input_and_output_never_block() {
         let mut command = child::command("cat");
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
         let input = vec![b'x'; 4 << 20];
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn bound_ends_the_program_and_all_that_it_started() {
+    fn limits_end_the_process_group() {
         let folder = tempfile::tempdir().unwrap();
         let mark = folder.path().join("late");
         let (soon, later) = (Duration::from_millis(300), Duration::from_secs(10));
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn program_that_nobody_wants_is_stopped() {
+    fn cancelled_program_is_stopped() {
         let folder = tempfile::tempdir().unwrap();
         let asked = AtomicBool::new(false);
         let order = order("sleep 60", folder.path(), Duration::from_secs(50));
