@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_keep_their_letters_and_aliases_are_ascii() {
+    fn tool_aliases_are_short_ascii() {
         assert_eq!(tool_name("site-monitor"), "skill_site-monitor");
         assert_eq!(alias("site-monitor"), "skill_site-monitor");
         assert_eq!(tool_name("监控"), "skill_监控");
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_names_are_reserved_in_every_spelling() {
+    fn builtin_names_are_always_reserved() {
         for name in ["manage", "history", "diff", "rollback", "status", "review-list", "Manage"] {
             assert!(is_reserved(name, &[]), "{name}");
         }

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slips_are_found_and_other_words_are_not() {
+    fn misspelt_names_are_suggested() {
         let names = ["web_fetch", "web_search", "write_file"];
         assert_eq!(near("web_fecth", names), Some("web_fetch"));
         assert_eq!(near("webfetch", names), Some("web_fetch"));

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_key_over_many_values_takes_little() {
+    fn long_keys_use_little_memory() {
         let yaml = format!("name: a\n? \"{}\"\n: [{}]\n", "k".repeat(30_000), "1, ".repeat(16_000));
         let positions = Positions::of(&yaml);
         assert!(positions.places.keys().map(String::len).sum::<usize>() < 2 * MAX_POINTERS);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_yaml_ends() {
+    fn odd_yaml_never_hangs() {
         for yaml in ["", "?", "? [a]: b", "a: *x", "{{{{", "a: &x [*x]", "- - - -", "\t:", "a:\n\tb"] {
             let positions = Positions::of(yaml);
             assert!(positions.value("/a/b/c").line >= FIRST_LINE);

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrong_twice_is_told_at_both_places() {
+    fn repeated_fault_names_both_positions() {
         let mut problems = Problems::new("a: \"{{x}} {{x}}\"\n");
         for _ in 0..3 {
             problems.part("/a", "{{x}}", "unknown_reference", "no x", "");

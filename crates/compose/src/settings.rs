@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_open_unless_it_is_said_and_no_mistake_is_passed_over() {
+    fn defaults_are_closed_and_mistakes_refused() {
         let closed = settings("").unwrap();
         assert_eq!(closed, ToolSettings::default());
         assert!(closed.native.hosts.is_empty() && !closed.native.shell && !closed.native.private_addresses);

@@ -88,7 +88,7 @@ steps:
 ";
 
 #[test]
-fn the_example_compiles_to_a_tool_with_the_strictest_level() {
+fn example_compiles_with_strictest_level() {
     // `content` takes a text and not a list of texts. Words around the reference turn the list into a text.
     let monitor = MONITOR.replace("\"{{steps.pages.output.*.text}}\"", "\"Pages: {{steps.pages.output.*.text}}\"");
     let outcomes = compile(&[source("监控", &monitor)]);
@@ -281,7 +281,7 @@ const BROKEN: &[(&str, &str, (usize, usize), &str)] = &[
 ];
 
 #[test]
-fn each_fault_has_its_message_and_place() {
+fn each_fault_has_message_and_position() {
     assert!(BROKEN.len() >= 40);
     let mut wrong = Vec::new();
     for (declared, code, (line, column), part) in BROKEN {
@@ -306,7 +306,7 @@ fn each_fault_has_its_message_and_place() {
 }
 
 #[test]
-fn every_fault_is_told_at_once_in_the_order_of_the_file() {
+fn faults_are_reported_in_file_order() {
     let declared =
         "steps:\n  - tool: web_fecth\n  - tool: web_fetch\n    retries: 9\n    input: {url: \"{{steps.7.output}}\"}\n";
     let codes: Vec<_> = problems(declared).iter().map(|problem| problem.code.clone()).collect();
@@ -314,7 +314,7 @@ fn every_fault_is_told_at_once_in_the_order_of_the_file() {
 }
 
 #[test]
-fn a_step_that_cannot_be_read_keeps_its_place() {
+fn unreadable_step_keeps_its_index() {
     let declared = "steps:\n  - input: {url: a}\n  - id: two\n    tool: web_fetch\n    input: {url: \"a\"}\n  - tool: web_fecth\n    input: {url: \"{{steps.1.output.text}}{{steps.two.output.text}}\"}\n";
     let found: Vec<_> =
         problems(declared).iter().map(|problem| (problem.code.clone().into_owned(), problem.line)).collect();
@@ -322,7 +322,7 @@ fn a_step_that_cannot_be_read_keeps_its_place() {
 }
 
 #[test]
-fn tools_call_each_other_and_circles_are_told() {
+fn tool_cycles_are_reported() {
     let fetch = "steps: [{tool: web_fetch, input: {url: a}}]";
     let sources = [
         source("outer", "steps: [{tool: skill_inner, input: {}}, {tool: skill_writer, input: {}}]"),
@@ -341,7 +341,7 @@ fn tools_call_each_other_and_circles_are_told() {
 }
 
 #[test]
-fn a_chain_ends_at_the_limit() {
+fn nesting_depth_is_limited() {
     let chain = |length: usize| -> Vec<Source> {
         let last = source("s0", "steps: [{tool: web_fetch, input: {url: a}}]");
         let inner = (1..=length)
@@ -367,7 +367,7 @@ fn a_chain_ends_at_the_limit() {
 }
 
 #[test]
-fn what_has_not_changed_is_not_compiled_again_and_what_depends_on_a_change_is() {
+fn only_changed_tools_are_recompiled() {
     let limits = Limits::default();
     let host = host();
     let compiler = Compiler::new(&host, &[], &limits);
@@ -389,7 +389,7 @@ fn what_has_not_changed_is_not_compiled_again_and_what_depends_on_a_change_is() 
 }
 
 #[test]
-fn names_of_ours_are_refused_and_a_skill_without_a_tool_is_none() {
+fn reserved_tool_names_are_refused() {
     for name in ["manage", "history", "diff", "rollback", "status"] {
         let outcome = compile(&[source(name, "steps: [{tool: web_fetch, input: {url: a}}]")]).remove(name);
         let Some(Outcome::Broken(found)) = outcome else { panic!("{name}") };
@@ -404,7 +404,7 @@ fn names_of_ours_are_refused_and_a_skill_without_a_tool_is_none() {
 }
 
 #[test]
-fn schemas_that_multiply_are_refused() {
+fn exploding_schemas_are_refused() {
     let mut defs = String::from("\"d0\": {type: string}");
     for n in 1..30 {
         defs.push_str(&format!(
@@ -430,7 +430,7 @@ fn required_may_name_an_unlisted_property() {
 
 /// Checks of a declaration with thousands of faults end in time, with a bounded number of problems.
 #[test]
-fn faults_without_number_are_told_in_time() {
+fn flood_of_faults_is_reported_quickly() {
     let listed =
         |count: usize, item: &dyn Fn(usize) -> String| (0..count).map(|n| format!("{}, ", item(n))).collect::<String>();
     let fields = listed(1500, &|n| format!("a{n}: {{default: 1}}"));
@@ -458,7 +458,7 @@ fn is_in_form(tool_schema: &str) -> bool {
 }
 
 #[test]
-fn the_schema_for_editors_takes_what_compiles_and_refuses_what_has_no_form() {
+fn editor_schema_checks_the_form() {
     assert!(is_in_form(MONITOR));
     let of_form = [
         "unknown_key",

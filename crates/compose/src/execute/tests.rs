@@ -119,7 +119,7 @@ fn run(declared: &str, input: Value) -> Trace {
 }
 
 #[test]
-fn values_keep_their_types_and_texts_are_made_of_them() {
+fn templates_keep_value_types() {
     let declared = "\
 input:
   type: object
@@ -139,7 +139,7 @@ returns: {n: \"{{input.n}}\", list: \"{{input.list}}\", text: \"{{steps.0.output
 
 // CC3
 #[test]
-fn lists_of_scalars_are_joined_in_texts() {
+fn texts_join_lists_of_scalars() {
     let declared =
         "input: {type: object, properties: {l: {}}}\nsteps: [{tool: join, input: {words: [\"a: {{input.l}}.\"]}}]";
     for (list, text) in [
@@ -154,7 +154,7 @@ fn lists_of_scalars_are_joined_in_texts() {
 }
 
 #[test]
-fn loops_pass_over_what_their_condition_leaves_out() {
+fn loops_skip_items_by_condition() {
     let declared = "\
 input: {type: object, properties: {lines: {type: array, items: {type: string}}}}
 steps:
@@ -172,8 +172,9 @@ steps:
     assert_eq!(states, [Status::Done, Status::Skipped, Status::Done, Status::Skipped]);
 }
 
+/// After that, `on_error` decides whether the step is skipped or the run fails.
 #[test]
-fn a_step_is_made_again_twice_then_passed_over_or_the_end() {
+fn failed_step_is_retried_twice() {
     let step = |rest: &str, times: usize| {
         let declared = format!(
             "steps:\n  - tool: fail\n    input: {{times: {times}}}\n{rest}  - tool: join\n    input: {{words: [\"{{{{steps.0.output}}}}\", \"{{{{steps.0.error}}}}\"]}}"
@@ -195,7 +196,7 @@ fn a_step_is_made_again_twice_then_passed_over_or_the_end() {
 }
 
 #[test]
-fn what_goes_in_and_comes_out_is_held_to_its_schema() {
+fn inputs_and_outputs_match_their_schema() {
     let declared = "\
 input: {type: object, properties: {n: {type: integer, maximum: 3}}, required: [n]}
 output: {type: array}
@@ -215,7 +216,7 @@ steps: [{tool: cut, input: {text: \"{{input.n}} {{input.n}}\"}}]
 }
 
 #[test]
-fn tools_in_tools_have_their_runs_in_the_trace() {
+fn trace_contains_nested_runs() {
     let host = Words::default();
     let inner = "input: {type: object, properties: {t: {type: string}}}\nsteps: [{tool: cut, input: {text: \"{{input.t}}\"}}, {tool: fail, input: {times: 1}, retries: 1}]\nreturns: \"{{steps.0.output}}\"";
     let outer =
@@ -231,7 +232,7 @@ fn tools_in_tools_have_their_runs_in_the_trace() {
 }
 
 #[test]
-fn consent_is_for_the_strictest_step_also_when_it_grows_stricter() {
+fn strictest_step_decides_the_consent() {
     let host = Words::default();
     let inner = "steps: [{tool: save, input: {text: a}}]";
     let skills = [("outer", "steps: [{tool: skill_inner, input: {}}]"), ("inner", inner)];
@@ -248,7 +249,7 @@ fn consent_is_for_the_strictest_step_also_when_it_grows_stricter() {
 }
 
 #[test]
-fn a_tool_that_may_not_be_used_is_out_of_reach_through_another() {
+fn denied_tool_is_unreachable_through_others() {
     let host = Words::default();
     let composed = compile(
         &host,
@@ -266,7 +267,7 @@ fn a_tool_that_may_not_be_used_is_out_of_reach_through_another() {
 }
 
 #[test]
-fn what_is_to_be_asked_for_takes_consent_also_below() {
+fn nested_ask_decision_needs_consent() {
     let host = Words::default();
     let skills =
         [("outer", "steps: [{tool: skill_inner, input: {}}]"), ("inner", "steps: [{tool: cut, input: {text: a}}]")];
@@ -284,7 +285,7 @@ fn what_is_to_be_asked_for_takes_consent_also_below() {
 }
 
 #[test]
-fn consent_holds_for_the_input_and_all_tools_as_they_are() {
+fn consent_covers_exact_input_and_tools() {
     let host = Words::default();
     let inner = "steps: [{tool: cut, input: {text: a}}]";
     let consent = |inner: &str, input: Value| {
@@ -304,14 +305,14 @@ fn consent_holds_for_the_input_and_all_tools_as_they_are() {
 }
 
 #[test]
-fn an_input_that_does_not_fit_is_told_before_anybody_is_asked() {
+fn invalid_input_fails_before_consent() {
     let declared = "input: {type: object, properties: {n: {type: integer}}}\nsteps: [{tool: save, input: {text: a}}]";
     let trace = run(declared, json!({"n": "x"}));
     assert_eq!((trace.status, trace.error.unwrap().code.as_str()), (Status::Failed, "invalid_input"));
 }
 
 #[test]
-fn tools_that_share_what_they_call_are_looked_at_once() {
+fn shared_tools_are_looked_at_once() {
     let host = Words::default();
     let mut skills: Vec<(String, String)> = Vec::new();
     for layer in 0..8 {
@@ -332,7 +333,7 @@ fn tools_that_share_what_they_call_are_looked_at_once() {
 }
 
 #[test]
-fn what_is_nested_too_deep_to_be_read_again_is_refused() {
+fn deeply_nested_value_is_refused() {
     let mut deep = json!("x");
     (0..70).for_each(|_| deep = json!([deep]));
     let declared = "input: {type: object, properties: {l: {}}}\nsteps: [{tool: join, input: {words: \"{{input.l}}\"}}]";
@@ -341,7 +342,7 @@ fn what_is_nested_too_deep_to_be_read_again_is_refused() {
 }
 
 #[test]
-fn no_step_passes_over_the_end_of_a_runs_time() {
+fn run_timeout_cannot_be_skipped() {
     let declared = "steps: [{tool: wait, input: {millis: 400}, on_error: skip}, {tool: wait, input: {millis: 400}, on_error: skip}, {tool: join, input: {words: [a]}}]";
     let short = RunLimits { millis: 300, ..limits() };
     let trace = run_with(&Words::default(), &[("a", declared)], json!({}), short, Approval::None);
@@ -354,7 +355,7 @@ fn no_step_passes_over_the_end_of_a_runs_time() {
 }
 
 #[test]
-fn what_is_redacted_is_nowhere_in_the_trace_and_a_trace_has_a_size() {
+fn trace_is_redacted_and_bounded() {
     let declared = "input: {type: object, properties: {t: {type: string, pattern: ^a}}}\nsteps: [{tool: cut, input: {text: \"{{input.t}}\"}}]";
     let trace = run(declared, json!({"t": "hunter2secret"}));
     assert_eq!(trace.status, Status::Failed);
@@ -367,7 +368,7 @@ fn what_is_redacted_is_nowhere_in_the_trace_and_a_trace_has_a_size() {
 }
 
 #[test]
-fn what_a_condition_looks_at_does_not_count() {
+fn condition_reads_are_not_counted() {
     let declared = "input: {type: object, properties: {t: {type: string}, l: {type: array}}}\nsteps: [{tool: cut, input: {text: a}, for_each: \"{{input.l}}\", when: '{{input.t}} == \"x}}y\" || {{index}} < 3'}]";
     let small = RunLimits { bytes: 200_000, ..limits() };
     let input = json!({"t": "x".repeat(20_000), "l": vec![1; 50]});
@@ -377,7 +378,7 @@ fn what_a_condition_looks_at_does_not_count() {
 }
 
 #[test]
-fn what_grows_without_end_is_ended() {
+fn run_growth_is_limited() {
     let small = RunLimits { bytes: 100_000, loop_items: 50, calls: 40, ..limits() };
     let laugh = |text: &str| format!("  - tool: join\n    input: {{words: [\"{}\"]}}\n", text.repeat(10));
     let mut declared = String::from("steps:\n  - tool: join\n    input: {words: [ha]}\n");
@@ -404,7 +405,7 @@ fn what_grows_without_end_is_ended() {
 }
 
 #[test]
-fn time_ends_a_call_a_run_and_whoever_cancels_ends_it_too() {
+fn timeout_or_cancellation_ends_a_run() {
     let slow = run("steps: [{tool: wait, input: {millis: 60000}, timeout: 20ms, retries: 1}]", json!({}));
     assert_eq!((slow.error.unwrap().code.as_str(), slow.steps[0].calls[0].attempts.len()), ("timeout", 2));
     let short = RunLimits { millis: 30, ..limits() };
@@ -426,7 +427,7 @@ fn time_ends_a_call_a_run_and_whoever_cancels_ends_it_too() {
 }
 
 #[test]
-fn a_plan_shows_what_is_known_and_calls_nothing() {
+fn plan_shows_inputs_without_calls() {
     let host = Words::default();
     let declared = "\
 input: {type: object, properties: {l: {type: array}, on: {type: boolean, default: true}}}
@@ -448,7 +449,7 @@ steps:
 }
 
 #[test]
-fn any_text_is_a_template_or_an_error() {
+fn invalid_templates_are_errors() {
     for text in ["", "{", "}}", "{{\"\\u0000\"}}", "{{input[\"a]b\"].*}}", "{{ index }}", "x{{item.0}}y"] {
         assert!(template::Template::parse(text).is_ok(), "{text}");
     }

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn own_machines_and_networks_are_not_public_in_any_spelling() {
+    fn internal_addresses_are_not_public() {
         for address in [
             "127.0.0.1",
             "127.9.9.9",

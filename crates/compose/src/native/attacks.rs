@@ -53,7 +53,7 @@ fn at(port: u16) -> Value {
 }
 
 #[test]
-fn a_query_is_refused_before_it_takes_long() {
+fn expensive_query_is_refused_early() {
     let native = Native::new(NativeSettings::default(), Path::new("."));
     let deep = (0..100).fold(json!("x"), |inner, _| json!({"a": inner, "b": 1}));
     let wide = json!((0..3_000).map(|n| json!({"n": n, "s": "x".repeat(20)})).collect::<Vec<_>>());
@@ -90,7 +90,7 @@ fn a_query_is_refused_before_it_takes_long() {
 }
 
 #[test]
-fn a_cancelled_call_does_not_wait_for_a_silent_server() {
+fn cancelled_call_leaves_silent_server() {
     let silent = server(|_| {
         thread::sleep(Duration::from_secs(20));
         Ok(())
@@ -109,7 +109,7 @@ fn a_cancelled_call_does_not_wait_for_a_silent_server() {
 }
 
 #[test]
-fn a_server_that_gives_byte_by_byte_or_without_end_is_left() {
+fn slow_or_endless_server_is_abandoned() {
     let slow = |head: &'static [u8]| {
         server(move |stream| {
             stream.write_all(head)?;
@@ -145,7 +145,7 @@ fn a_server_that_gives_byte_by_byte_or_without_end_is_left() {
 }
 
 #[test]
-fn where_a_redirect_leads_is_read_as_servers_mean_it() {
+fn redirect_target_is_resolved_then_checked() {
     let inside = server(|stream| stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ninside"));
     for (to, found) in [
         ("/b?u=http://other.example/".to_owned(), Ok("/b?u=http://other.example/")),
@@ -171,13 +171,14 @@ fn where_a_redirect_leads_is_read_as_servers_mean_it() {
 }
 
 #[test]
-fn a_port_that_none_has_is_no_address() {
+fn impossible_port_is_invalid() {
     let fault = web(&[80]).call("web_fetch", &json!({"url": "http://127.0.0.1:99999/"}), &bounds(5_000)).unwrap_err();
     assert_eq!(fault.code, "invalid_url", "{fault}");
 }
 
+/// Errors of reading name the reason: a missing file, a folder, a link, or too many bytes.
 #[test]
-fn a_write_keeps_the_mode_and_what_cannot_be_read_is_told_apart() {
+fn write_keeps_the_file_mode() {
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let native = Native::new(NativeSettings::default(), folder.path());
@@ -206,7 +207,7 @@ fn a_write_keeps_the_mode_and_what_cannot_be_read_is_told_apart() {
 }
 
 #[test]
-fn what_a_command_leaves_behind_keeps_nobody_waiting() {
+fn background_process_delays_no_answer() {
     let folder = tempfile::tempdir().unwrap();
     let native = Native::new(NativeSettings { shell: true, ..NativeSettings::default() }, folder.path());
     let began = Instant::now();
@@ -217,7 +218,7 @@ fn what_a_command_leaves_behind_keeps_nobody_waiting() {
 }
 
 #[test]
-fn a_link_in_the_place_of_what_is_written_leads_nowhere() {
+fn write_never_follows_links() {
     let outside = tempfile::tempdir().unwrap();
     fs::write(outside.path().join("secret"), "s").unwrap();
     let folder = outside.path().join("work");
@@ -256,7 +257,7 @@ fn a_link_in_the_place_of_what_is_written_leads_nowhere() {
 }
 
 #[test]
-fn a_text_that_grows_without_a_reference_is_ended() {
+fn template_output_is_limited() {
     let native = Native::new(NativeSettings::default(), Path::new("."));
     let (began, each) = (Instant::now(), vec![1; 100_000]);
     for input in [
@@ -274,7 +275,7 @@ fn a_text_that_grows_without_a_reference_is_ended() {
 }
 
 #[test]
-fn a_full_folder_hides_no_file() {
+fn full_folder_hides_no_file() {
     let folder = tempfile::tempdir().unwrap();
     for number in 0..2_500 {
         fs::write(folder.path().join(format!("{number}.txt")), "").unwrap();
@@ -288,7 +289,7 @@ fn a_full_folder_hides_no_file() {
 }
 
 #[test]
-fn what_few_may_read_stays_so_when_it_is_written() {
+fn append_keeps_the_file_mode() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
     let (native, file) = (Native::new(NativeSettings::default(), folder.path()), folder.path().join("a"));
@@ -301,7 +302,7 @@ fn what_few_may_read_stays_so_when_it_is_written() {
 }
 
 #[test]
-fn skills_and_what_is_installed_are_written_by_their_own_way_alone() {
+fn library_and_lock_are_never_written() {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("library/notes")).unwrap();
     let native = Native::new(NativeSettings::default(), folder.path()).keeping([folder.path().join("library")]);

@@ -378,7 +378,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_is_the_whole_and_a_star_is_anything() {
+    fn pattern_matches_the_whole_name() {
         for (pattern, text, is_fit) in [
             ("*", "", true),
             ("*.md", "a.md", true),

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn value_is_that_of_serde_json() {
+    fn parser_agrees_with_serde_json() {
         for text in [
             r#"{"a":[1,-2,2.5,1e9,"x\n",null,true],"b":{"c":[]},"a":0}"#,
             "[[0],[0]]",
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_take_the_room_of_their_elements() {
+    fn list_capacity_equals_its_length() {
         let Ok(Value::Array(lists)) = parse("[[0],[0,1],[],[[0]]]") else { panic!("no list") };
         let rooms: Vec<usize> = lists.iter().filter_map(Value::as_array).map(Vec::capacity).collect();
         assert_eq!((lists.capacity(), rooms), (4, vec![1, 2, 0, 1]));

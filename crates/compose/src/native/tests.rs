@@ -124,7 +124,7 @@ fn absolute_paths_stay_in_configured_folders() {
 // CC5
 #[cfg(unix)]
 #[test]
-fn literal_paths_are_judged_before_the_run() {
+fn literal_paths_are_checked_before_running() {
     let folders = ["/srv/data".into(), "/tmp".into()];
     for (literal, is_whole, is_fault) in [
         ("/tmp/report.md", true, false),
@@ -149,7 +149,7 @@ fn literal_paths_are_judged_before_the_run() {
 
 #[cfg(unix)]
 #[test]
-fn no_path_leads_out_of_the_folder() {
+fn no_path_escapes_the_folder() {
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("secret"), "s").unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -203,7 +203,7 @@ fn no_path_leads_out_of_the_folder() {
 
 #[cfg(unix)]
 #[test]
-fn a_folder_that_turns_into_a_link_meanwhile_leads_nowhere() {
+fn folder_swapped_for_link_leads_nowhere() {
     let outside = tempfile::tempdir().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let (inside, away) = (folder.path().join("d"), folder.path().join("e"));
@@ -228,7 +228,7 @@ fn a_folder_that_turns_into_a_link_meanwhile_leads_nowhere() {
 }
 
 #[test]
-fn only_listed_hosts_are_asked() {
+fn only_listed_hosts_are_contacted() {
     let port = serve(|_| page("200 OK", "content-type: text/html\r\n", "<h1>Up</h1><p>and well"));
     let here = format!("127.0.0.1:{port}");
     let allowed = web(&[&here], true);
@@ -259,7 +259,7 @@ fn only_listed_hosts_are_asked() {
 }
 
 #[test]
-fn addresses_of_this_machine_are_refused_in_every_spelling_and_behind_every_name() {
+fn internal_addresses_are_always_refused() {
     let port = serve(|_| page("200 OK", "", "inside"));
     let native = web(&["*"], false);
     for host in [
@@ -301,7 +301,7 @@ fn addresses_of_this_machine_are_refused_in_every_spelling_and_behind_every_name
 }
 
 #[test]
-fn a_redirect_is_held_to_the_same_rules() {
+fn redirects_obey_the_same_rules() {
     let inside = serve(|_| page("200 OK", "", "inside"));
     let port = serve(move |line| {
         let to = match line.split(' ').nth(1).unwrap_or_default() {
@@ -324,7 +324,7 @@ fn a_redirect_is_held_to_the_same_rules() {
 }
 
 #[test]
-fn servers_that_never_end_are_left() {
+fn server_faults_are_classified() {
     let endless = serve(|_| {
         let mut answer = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n".to_vec();
         answer.resize(300_000, b'x');
@@ -356,7 +356,7 @@ fn servers_that_never_end_are_left() {
 }
 
 #[test]
-fn a_search_asks_the_endpoint_and_no_other() {
+fn search_contacts_only_its_endpoint() {
     let port = serve(|line| match line.contains("q=a%20%26%20b") {
         true => {
             page("200 OK", "", r#"{"results":[{"title":"T","url":"http://t.example","content":"C"},{"title":"U"}]}"#)
@@ -377,7 +377,7 @@ fn a_search_asks_the_endpoint_and_no_other() {
 }
 
 #[test]
-fn values_are_taken_out_and_texts_filled() {
+fn queries_select_and_templates_fill() {
     let native = in_folder(Path::new("."));
     let data = json!({"items": [{"n": 1, "name": "a"}, {"n": 5, "name": "b"}]});
     let query = |data: Value, query: &str, first: bool| {
@@ -413,7 +413,7 @@ fn values_are_taken_out_and_texts_filled() {
 
 #[cfg(unix)]
 #[test]
-fn commands_run_only_where_that_is_switched_on_and_end_with_their_time() {
+fn commands_are_opt_in_and_bounded() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(call(&in_folder(folder.path()), "shell", json!({"command": "true"})).unwrap_err().code, "unknown_tool");
     let settings = NativeSettings { shell: true, ..NativeSettings::default() };
