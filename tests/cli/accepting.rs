@@ -38,7 +38,7 @@ fn statuses(document: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn adopt_reports_each_skill_in_one_line() {
+fn adopt_prints_one_line_per_skill() {
     let (sandbox, all) = mixed();
     let answer = sandbox.run(&["adopt", all.to_str().unwrap()]).exits(4);
     let text = answer.text();
@@ -108,7 +108,7 @@ fn every_blocking_rule_must_be_named() {
 }
 
 #[test]
-fn accepted_content_counts_again_when_it_changes() {
+fn changed_content_needs_new_acceptance() {
     let (sandbox, all) = mixed();
     let middle = all.join("middle");
     let rules = blocking(&sandbox, middle.to_str().unwrap()).join(",");
@@ -123,7 +123,7 @@ fn accepted_content_counts_again_when_it_changes() {
 }
 
 #[test]
-fn terminal_asks_once_and_enter_means_no() {
+fn prompt_defaults_to_no() {
     let (sandbox, all) = mixed();
     for answer in ["\n", "n\n", "no\n"] {
         let refused = sandbox.typing(answer, &["adopt", all.join("middle").to_str().unwrap()]).exits(4);
@@ -140,7 +140,7 @@ fn terminal_asks_once_and_enter_means_no() {
 }
 
 #[test]
-fn installed_skill_shows_what_was_accepted() {
+fn installed_skill_shows_accepted_findings() {
     let (sandbox, all) = mixed();
     let middle = all.join("middle");
     let rules = blocking(&sandbox, middle.to_str().unwrap()).join(",");
@@ -206,7 +206,7 @@ pub fn accept_all(sandbox: &Sandbox, command: &[&str]) -> Value {
 }
 
 #[test]
-fn critical_findings_take_their_own_flag() {
+fn critical_findings_need_their_own_flag() {
     let sandbox = Sandbox::new();
     sandbox.skill("demo", "Does demo. Use in tests.", &[("scripts/a.sh", &destructive_script())]);
     let token = sandbox.token();
@@ -236,7 +236,7 @@ fn terminal_asks_again_about_critical_findings() {
 }
 
 #[test]
-fn list_and_verify_show_what_was_accepted() {
+fn list_and_verify_show_acceptances() {
     let sandbox = Sandbox::new();
     sandbox.skill("demo", "Does demo. Use in tests.", &[("scripts/a.sh", &hostile_script())]);
     accept_all(&sandbox, &["install", "./demo"]);
@@ -274,7 +274,7 @@ fn clone_shows_and_asks_again() {
 }
 
 #[test]
-fn publisher_accepts_for_a_registry_without_a_server() {
+fn publisher_can_accept_findings() {
     let sandbox = Sandbox::new();
     sandbox.skill("demo", "Does demo. Use in tests.", &[("scripts/a.sh", &hostile_script())]);
     let publish = ["publish", "./demo", "--owner", "acme"];

@@ -19,7 +19,7 @@ fn newcomer() -> Sandbox {
 }
 
 #[test]
-fn list_points_a_newcomer_to_adopt_and_changes_nothing() {
+fn list_suggests_adopting_unmanaged_skills() {
     let sandbox = newcomer();
     let before = snapshot(&sandbox.home());
     let plan =
@@ -59,7 +59,7 @@ fn adopt_links_and_undo_restores_originals() {
 }
 
 #[test]
-fn the_command_that_list_prints_works() {
+fn command_printed_by_list_works() {
     let sandbox = newcomer();
     let text = sandbox.run(&["list"]).exits(0).text();
     let line = text.lines().find(|line| line.contains("skillhub adopt ")).unwrap();
@@ -70,7 +70,7 @@ fn the_command_that_list_prints_works() {
 }
 
 #[test]
-fn adopt_gives_a_folder_of_the_library_a_history_in_place() {
+fn library_folder_is_adopted_in_place() {
     let sandbox = newcomer();
     fs::create_dir_all(sandbox.user_skill("")).unwrap();
     fs::rename(sandbox.home().join(".claude/skills/first"), sandbox.user_skill("first")).unwrap();
@@ -82,7 +82,7 @@ fn adopt_gives_a_folder_of_the_library_a_history_in_place() {
 }
 
 #[test]
-fn a_dry_run_takes_nothing_over() {
+fn adopt_dry_run_changes_nothing() {
     let sandbox = newcomer();
     let original = sandbox.home().join(".claude/skills");
     let document = sandbox.done(&["adopt", original.to_str().unwrap(), "--dry-run"]);
@@ -91,7 +91,7 @@ fn a_dry_run_takes_nothing_over() {
 }
 
 #[test]
-fn what_is_hostile_or_in_the_way_is_not_adopted() {
+fn hostile_or_conflicting_skill_is_refused() {
     let sandbox = newcomer();
     let original = sandbox.home().join(".claude/skills");
     write_files(&original, &[("first/scripts/report.sh", hostile_script().as_bytes(), true)]);
@@ -134,7 +134,7 @@ fn links_of_the_home_are_followed() {
 
 #[cfg(unix)]
 #[test]
-fn links_of_a_project_are_passed_over() {
+fn project_links_are_skipped() {
     let sandbox = Sandbox::project();
     let folder = sandbox.cwd().join(".claude/skills");
     let kept = dotfiles_link(&sandbox, &folder);
@@ -190,7 +190,7 @@ fn linked_library_folder_is_adopted_in_place() {
 }
 
 #[test]
-fn list_of_submodules_stays_in_place() {
+fn gitmodules_file_is_kept() {
     let sandbox = Sandbox::new();
     let text = skill_md("demo", "Was there before. Use in tests.", "Text.");
     let list = b"[submodule \"x\"]\n\tpath = x\n\turl = https://example.org/x\n";
@@ -204,7 +204,7 @@ fn list_of_submodules_stays_in_place() {
 
 #[cfg(unix)]
 #[test]
-fn folder_that_a_host_only_reads_gets_links() {
+fn folder_of_reading_host_gets_links() {
     let sandbox = Sandbox::project();
     let found = sandbox.cwd().join(".opencode/skill/commit");
     fs::create_dir_all(&found).unwrap();
@@ -218,7 +218,7 @@ fn folder_that_a_host_only_reads_gets_links() {
 
 // DF1
 #[test]
-fn own_skills_of_a_tree_of_deerflow_are_adopted() {
+fn deerflow_custom_skills_are_adopted() {
     let sandbox = Sandbox::new();
     for skill in ["public/research", "custom/mine"] {
         let text = skill_md(skill.split('/').next_back().unwrap(), "Does. Use in tests.", "Do.");

@@ -85,7 +85,7 @@ impl Fortress {
 }
 
 #[test]
-fn flags_decide_nothing() {
+fn flags_cannot_override_policy() {
     let fortress = Fortress::new();
     let Fortress { sandbox, proposal, waiver, token_id, .. } = &fortress;
     let source = sandbox.skill("pinned", "From a folder. Use in tests.", &[]);
@@ -148,7 +148,7 @@ fn flags_decide_nothing() {
 }
 
 #[test]
-fn the_environment_decides_nothing() {
+fn environment_cannot_override_policy() {
     let fortress = Fortress::new();
     let Fortress { sandbox, token, token_id, .. } = &fortress;
     let reviewers = fs::read_to_string(sandbox.skillhub_home().join("reviewers.toml")).unwrap();
@@ -197,7 +197,7 @@ fn the_environment_decides_nothing() {
 }
 
 #[test]
-fn no_other_file_loosens_the_policy() {
+fn other_files_cannot_loosen_policy() {
     let fortress = Fortress::new();
     let sandbox = &fortress.sandbox;
     let open = "format = 1\npolicy = \"open\"\n[[rules]]\ndecision = \"apply\"\n";
@@ -226,7 +226,7 @@ fn no_other_file_loosens_the_policy() {
 }
 
 #[test]
-fn words_of_the_policy_that_are_none_let_nobody_through() {
+fn unknown_policy_words_fail_closed() {
     let fortress = Fortress::new();
     let sandbox = &fortress.sandbox;
     let rule = |text: &str| format!("policy = \"open\"\n[[rules]]\n{text}\n");
@@ -255,7 +255,7 @@ fn words_of_the_policy_that_are_none_let_nobody_through() {
 }
 
 #[test]
-fn fields_of_a_request_decide_nothing() {
+fn request_fields_cannot_override_policy() {
     let fortress = Fortress::new();
     let patch = json!({"action": "patch", "name": "demo", "find": "alpha", "replace": "gamma"});
     let fields = [
@@ -292,7 +292,7 @@ fn fields_of_a_request_decide_nothing() {
 }
 
 #[test]
-fn half_a_terminal_is_none() {
+fn half_a_terminal_is_not_enough() {
     let fortress = Fortress::new();
     let sandbox = &fortress.sandbox;
     for terminal in [Terminal { stdin: true, stdout: false }, Terminal { stdin: false, stdout: true }] {
@@ -313,7 +313,7 @@ fn half_a_terminal_is_none() {
 }
 
 #[test]
-fn a_token_file_that_is_forged_widened_or_ended_is_worth_nothing() {
+fn forged_or_expired_token_is_refused() {
     let fortress = Fortress::new();
     let (sandbox, token) = (&fortress.sandbox, fortress.token.as_str());
     let path = sandbox.skillhub_home().join("reviewers.toml");
@@ -347,7 +347,7 @@ fn a_token_file_that_is_forged_widened_or_ended_is_worth_nothing() {
 }
 
 #[test]
-fn what_a_skill_says_of_itself_decides_nothing() {
+fn skill_text_cannot_override_policy() {
     let fortress = Fortress::new();
     let sandbox = &fortress.sandbox;
     for (at, fields) in [
@@ -371,7 +371,7 @@ fn what_a_skill_says_of_itself_decides_nothing() {
 }
 
 #[test]
-fn other_commands_reach_no_pin_policy_or_proposal() {
+fn other_commands_cannot_override_decisions() {
     let fortress = Fortress::new();
     let sandbox = &fortress.sandbox;
     let before = fortress.decided();
@@ -393,7 +393,7 @@ fn other_commands_reach_no_pin_policy_or_proposal() {
 }
 
 #[test]
-fn a_home_of_an_agents_own_is_another_history_and_unpins_nothing() {
+fn separate_home_cannot_unpin() {
     let fortress = Fortress::new();
     let sandbox = &fortress.sandbox;
     let own = sandbox.path("own-home");
@@ -413,7 +413,7 @@ fn a_home_of_an_agents_own_is_another_history_and_unpins_nothing() {
 }
 
 #[test]
-fn a_project_that_was_cloned_brings_no_decision() {
+fn cloned_project_cannot_set_policy() {
     let sandbox = Sandbox::project();
     git(&sandbox, &["-C", sandbox.cwd().to_str().unwrap(), "init", "--quiet"]);
     sandbox.create("demo", "alpha line");

@@ -32,7 +32,7 @@ fn sight<'a>(document: &'a Value, name: &str) -> &'a str {
 }
 
 #[test]
-fn skills_are_found_in_all_places_up_to_the_root_and_what_is_shadowed_is_told() {
+fn skills_are_found_up_to_root() {
     let sandbox = Sandbox::project();
     let root = sandbox.cwd();
     put(&root.join(".agents/skills"), "own", "Of the project.");
@@ -63,7 +63,7 @@ fn skills_are_found_in_all_places_up_to_the_root_and_what_is_shadowed_is_told() 
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_leads_out_of_the_project_is_passed_over_and_one_to_our_skill_shows_it_once() {
+fn outward_links_are_skipped() {
     let sandbox = Sandbox::project();
     let root = sandbox.cwd();
     sandbox.done(&["new", "mine"]);
@@ -82,7 +82,7 @@ fn a_link_that_leads_out_of_the_project_is_passed_over_and_one_to_our_skill_show
 
 #[cfg(unix)]
 #[test]
-fn a_skill_that_is_switched_off_leaves_the_folders_of_agents_and_comes_back() {
+fn disabled_skill_loses_its_links() {
     let sandbox = Sandbox::project();
     let root = sandbox.cwd();
     sandbox.done(&["new", "mine"]);
@@ -114,7 +114,7 @@ fn a_skill_that_is_switched_off_leaves_the_folders_of_agents_and_comes_back() {
 }
 
 #[test]
-fn disabled_skill_still_read_is_named() {
+fn still_read_disabled_skill_is_reported() {
     let sandbox = Sandbox::project();
     fs::create_dir_all(sandbox.cwd().join(".codex")).unwrap();
     sandbox.create("mine", "text");
@@ -143,7 +143,7 @@ fn disabled_skill_still_read_is_named() {
 }
 
 #[test]
-fn agent_known_by_the_home_alone_is_a_warning() {
+fn agent_known_only_from_home_warns() {
     let sandbox = Sandbox::project();
     fs::create_dir_all(sandbox.home().join(".codex")).unwrap();
     sandbox.create("mine", "text");
@@ -155,7 +155,7 @@ fn agent_known_by_the_home_alone_is_a_warning() {
 
 #[cfg(unix)]
 #[test]
-fn a_permission_takes_a_skill_out_of_the_folder_of_its_agent_and_gives_it_back() {
+fn permissions_remove_and_restore_links() {
     let sandbox = Sandbox::project();
     let root = sandbox.cwd();
     sandbox.done(&["new", "mine"]);
@@ -209,7 +209,7 @@ fn a_permission_takes_a_skill_out_of_the_folder_of_its_agent_and_gives_it_back()
 }
 
 #[test]
-fn permissions_and_lists_hold_for_prompt_and_read_alike() {
+fn permissions_apply_to_prompt_and_read() {
     let sandbox = Sandbox::new();
     for name in ["open", "internal-a", "internal-b", "asked"] {
         sandbox.create(name, "body");
@@ -236,7 +236,7 @@ fn permissions_and_lists_hold_for_prompt_and_read_alike() {
 }
 
 #[test]
-fn tools_add_up_over_skills_in_use_and_nothing_declared_restricts_nothing() {
+fn skills_in_use_combine_tools() {
     let sandbox = Sandbox::new();
     let with_tools = |name: &str, tools: &str| {
         let text = skill_md(name, "Does it.", "Body.").replacen("---\n", &format!("---\n{tools}\n"), 1);
@@ -263,7 +263,7 @@ fn tools_add_up_over_skills_in_use_and_nothing_declared_restricts_nothing() {
 }
 
 #[test]
-fn uses_are_kept_decide_what_is_told_and_can_be_switched_off() {
+fn usage_log_orders_the_prompt() {
     let sandbox = Sandbox::new();
     for name in ["aa", "bb", "cc"] {
         sandbox.create(name, "body");
@@ -288,7 +288,7 @@ fn uses_are_kept_decide_what_is_told_and_can_be_switched_off() {
 }
 
 #[test]
-fn each_form_of_the_prompt_names_the_skill_and_only_the_standards_is_without_advice() {
+fn every_prompt_form_names_the_skill() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "body");
     for (form, part) in [
@@ -324,7 +324,7 @@ fn only(list: &Value) -> &Value {
 
 #[cfg(unix)]
 #[test]
-fn list_names_the_agents_that_read() {
+fn list_names_reading_agents() {
     let sandbox = Sandbox::project();
     let root = sandbox.cwd();
     sandbox.create("demo", "body");
@@ -347,7 +347,7 @@ fn list_names_the_agents_that_read() {
 }
 
 #[test]
-fn originals_left_in_place_are_errors_once_they_differ() {
+fn diverged_originals_are_errors() {
     let sandbox = Sandbox::project();
     let original = sandbox.cwd().join(".claude/skills/demo");
     sandbox.create("demo", "body");
@@ -386,7 +386,7 @@ fn originals_left_in_place_are_errors_once_they_differ() {
 
 #[cfg(unix)]
 #[test]
-fn skills_of_the_home_are_named_by_precedence() {
+fn home_skills_are_shown_by_precedence() {
     let sandbox = Sandbox::project();
     let (root, home) = (sandbox.cwd(), sandbox.home());
     sandbox.create("demo", "body");
@@ -415,7 +415,7 @@ fn skills_of_the_home_are_named_by_precedence() {
 }
 
 #[test]
-fn debug_searches_the_folders_of_its_agent() {
+fn debug_searches_its_agents_folders() {
     let sandbox = Sandbox::project();
     let root = sandbox.cwd();
     for (folder, name) in [(".claude/skills", "claude"), (".opencode/skills", "open"), (".roo/skills", "roo")] {
@@ -450,7 +450,7 @@ fn verify_warns_of_other_content() {
 }
 
 #[test]
-fn list_shows_how_many_more_are_unmanaged() {
+fn list_counts_further_unmanaged_skills() {
     let sandbox = Sandbox::project();
     for number in 0..23 {
         put(&sandbox.home().join(".claude/skills"), &format!("own-{number:02}"), "Of the user.");
@@ -465,7 +465,7 @@ fn list_shows_how_many_more_are_unmanaged() {
 }
 
 #[test]
-fn folders_that_hosts_read_besides_are_listed() {
+fn additional_host_folders_are_listed() {
     let sandbox = Sandbox::project();
     put(&sandbox.cwd().join(".opencode/skills"), "own", "Of the project.");
     let unmanaged = sandbox.done(&["list"])["unmanaged"].clone();
@@ -473,7 +473,7 @@ fn folders_that_hosts_read_besides_are_listed() {
 }
 
 #[test]
-fn reader_of_a_missing_skill_is_named() {
+fn missing_skill_names_its_reader() {
     let sandbox = Sandbox::project();
     sandbox.create("demo", "body");
     put(&sandbox.cwd().join(".claude/skills"), "demo", "Somebody's own.");

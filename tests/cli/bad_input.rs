@@ -55,7 +55,7 @@ impl Place {
 }
 
 #[test]
-fn a_folder_without_skill_md_is_no_skill() {
+fn folder_without_skill_md_is_refused() {
     let place = Place::new();
     write_files(&place.sandbox.cwd(), &[("empty/readme.txt", b"Nothing.\n", false)]);
     let problem = place.no_command_takes("empty", "invalid_skill");
@@ -64,7 +64,7 @@ fn a_folder_without_skill_md_is_no_skill() {
 }
 
 #[test]
-fn broken_yaml_is_told_with_its_line_in_the_file() {
+fn broken_yaml_reports_its_line() {
     let place = Place::new();
     let text = "---\nname: broken\ndescription: Fine.\nmetadata: [1, 2\nlicense: MIT\n---\n\n# Broken\n";
     write_files(&place.sandbox.cwd(), &[("broken/SKILL.md", text.as_bytes(), false)]);
@@ -74,7 +74,7 @@ fn broken_yaml_is_told_with_its_line_in_the_file() {
 }
 
 #[test]
-fn a_name_that_differs_from_the_folders_is_told_with_both() {
+fn name_mismatch_names_both() {
     let place = Place::new();
     write_files(&place.sandbox.cwd(), &[("one/SKILL.md", skill_md("two", "Two. Use.", "Text.").as_bytes(), false)]);
     let problem = place.no_command_takes("one", "invalid_skill");
@@ -84,7 +84,7 @@ fn a_name_that_differs_from_the_folders_is_told_with_both() {
 }
 
 #[test]
-fn links_to_files_and_to_folders_are_never_followed() {
+fn links_in_skill_are_refused() {
     let place = Place::new();
     for (name, target) in [("to-file", "/etc/hostname"), ("to-folder", "/etc"), ("to-nothing", "nowhere")] {
         let folder = place.sandbox.skill(name, "Has a link. Use in tests.", &[]);
@@ -98,7 +98,7 @@ fn links_to_files_and_to_folders_are_never_followed() {
 }
 
 #[test]
-fn a_skill_md_that_is_a_link_is_no_skill_md() {
+fn linked_skill_md_is_refused() {
     let place = Place::new();
     fs::create_dir(place.sandbox.cwd().join("linked")).unwrap();
     symlink("../good/SKILL.md", place.sandbox.cwd().join("linked/SKILL.md")).unwrap();
@@ -106,7 +106,7 @@ fn a_skill_md_that_is_a_link_is_no_skill_md() {
 }
 
 #[test]
-fn a_second_skill_md_is_refused() {
+fn nested_skill_md_is_refused() {
     let place = Place::new();
     let text = skill_md("inner", "Is inside. Use in tests.", "Text.");
     place.sandbox.skill("outer", "Holds another. Use in tests.", &[("references/inner/SKILL.md", &text)]);
@@ -115,7 +115,7 @@ fn a_second_skill_md_is_refused() {
 }
 
 #[test]
-fn frontmatter_that_nests_without_end_is_refused_quickly() {
+fn deeply_nested_frontmatter_is_refused_quickly() {
     let place = Place::new();
     let started = Instant::now();
     for (at, depth) in [200_000, 30_000, 5_000].into_iter().enumerate() {
@@ -128,7 +128,7 @@ fn frontmatter_that_nests_without_end_is_refused_quickly() {
 }
 
 #[test]
-fn a_skill_over_the_limits_is_told_which() {
+fn exceeded_limit_is_named() {
     let place = Place::new();
     let folder = place.sandbox.skill("large", "Is large. Use in tests.", &[]);
     write_files(&folder, &[("assets/large.bin", &vec![0; 17 << 20], false)]);
@@ -147,7 +147,7 @@ fn a_skill_over_the_limits_is_told_which() {
 }
 
 #[test]
-fn a_version_is_three_numbers_and_is_taken_once() {
+fn malformed_or_taken_version_is_refused() {
     let place = Place::new();
     for version in ["1", "1.0", "v1.0.0", "one", "1.0.0.0"] {
         place.refused(&["publish", "good", "--owner", "acme", "--version", version], 3, "invalid_version");
@@ -158,7 +158,7 @@ fn a_version_is_three_numbers_and_is_taken_once() {
 }
 
 #[test]
-fn an_owner_is_named_and_well_formed() {
+fn missing_or_malformed_owner_is_refused() {
     let place = Place::new();
     let error = place.refused(&["publish", "good"], 2, "no_owner");
     assert!(error["hint"].as_str().unwrap().contains("--owner"), "{error:#}");
@@ -170,7 +170,7 @@ fn an_owner_is_named_and_well_formed() {
 }
 
 #[test]
-fn what_is_not_there_is_not_found() {
+fn missing_items_are_not_found() {
     let place = Place::new();
     for args in [
         &["info", "acme/none"][..],
@@ -201,7 +201,7 @@ fn what_is_not_there_is_not_found() {
 }
 
 #[test]
-fn a_path_is_no_name_of_a_skill() {
+fn path_is_not_a_skill_name() {
     let place = Place::new();
     for name in ["../mine", "./mine", "/mine", "a/b/mine", "mine/", "..", "mi ne"] {
         for command in ["new", "history", "status", "rollback", "read", "disable", "uninstall"] {
@@ -213,7 +213,7 @@ fn a_path_is_no_name_of_a_skill() {
 }
 
 #[test]
-fn a_folder_that_is_no_registry_is_told_so() {
+fn non_registry_folder_is_reported() {
     let place = Place::new();
     let registry = place.sandbox.cwd().display().to_string();
     for args in
@@ -230,7 +230,7 @@ fn a_folder_that_is_no_registry_is_told_so() {
 }
 
 #[test]
-fn paths_that_leave_a_skill_are_refused_wherever_they_are_given() {
+fn escaping_paths_are_refused_everywhere() {
     let place = Place::new();
     fs::write(place.sandbox.cwd().join("a.txt"), "text\n").unwrap();
     let paths = ["../a.txt", "/etc/passwd", "references/../../a.txt", ".."];
@@ -249,7 +249,7 @@ fn paths_that_leave_a_skill_are_refused_wherever_they_are_given() {
 }
 
 #[test]
-fn a_usage_that_is_none_ends_with_two_as_text_and_as_json() {
+fn usage_errors_exit_with_two() {
     let sandbox = Sandbox::new();
     for args in [&["--nope"][..], &["nope"], &["validate"], &["manage", "patch"], &["list", "--color", "pink"]] {
         let answer = sandbox.run(args).exits(2);
@@ -264,7 +264,7 @@ fn a_usage_that_is_none_ends_with_two_as_text_and_as_json() {
 }
 
 #[test]
-fn nobody_is_a_person_without_a_terminal() {
+fn person_actor_needs_terminal() {
     let place = Place::new();
     let patch = ["manage", "patch", "mine", "--find", "one", "--replace", "two", "--actor"];
     place.refused(&[&patch[..], &["person:x"]].concat(), 5, "policy_denied");
@@ -274,7 +274,7 @@ fn nobody_is_a_person_without_a_terminal() {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_read_fails_closed() {
+fn unreadable_configuration_fails_closed() {
     let place = Place::new();
     fs::write(place.sandbox.skillhub_home().join("config.toml"), "policy = [").unwrap();
     let answer = place.sandbox.ask(&["manage", "delete", "mine"]);
@@ -284,7 +284,7 @@ fn a_configuration_that_cannot_be_read_fails_closed() {
 }
 
 #[test]
-fn a_damaged_state_or_history_fails_closed_and_loses_nothing() {
+fn damaged_state_or_history_fails_closed() {
     let sandbox = Sandbox::new();
     sandbox.create("mine", "one line");
     let before = tree(&sandbox.user_skill("mine"));

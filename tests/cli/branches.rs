@@ -58,7 +58,7 @@ fn ids(sandbox: &Sandbox) -> Vec<Value> {
 }
 
 #[test]
-fn folder_of_a_branch_is_at_its_revision() {
+fn branch_checkout_matches_its_revision() {
     let sandbox = branched();
     let ids = ids(&sandbox);
     switch(&sandbox, "main");
@@ -83,7 +83,7 @@ fn folder_of_a_branch_is_at_its_revision() {
 }
 
 #[test]
-fn list_gives_the_state_of_an_absent_skill() {
+fn list_shows_absent_skill() {
     let sandbox = branched();
     repo(&sandbox, &["checkout", "--quiet", "-b", "before", "main"]);
     repo(&sandbox, &["rm", "-r", "--quiet", ".agents"]);
@@ -93,7 +93,7 @@ fn list_gives_the_state_of_an_absent_skill() {
 }
 
 #[test]
-fn write_on_a_branch_records_the_return_first() {
+fn write_on_branch_records_return() {
     let sandbox = branched();
     switch(&sandbox, "main");
     let report = patch(&sandbox, "three", "six");
@@ -113,7 +113,7 @@ fn write_on_a_branch_records_the_return_first() {
 }
 
 #[test]
-fn rollback_goes_back_from_the_revision_of_the_branch() {
+fn rollback_starts_from_branch_revision() {
     let sandbox = branched();
     switch(&sandbox, "main");
     sandbox.done(&["rollback", "demo"]);
@@ -124,7 +124,7 @@ fn rollback_goes_back_from_the_revision_of_the_branch() {
 }
 
 #[test]
-fn rollback_to_the_head_leaves_the_branch() {
+fn rollback_to_head_leaves_branch() {
     let sandbox = branched();
     switch(&sandbox, "main");
     sandbox.done(&["rollback", "demo", "head"]);
@@ -147,7 +147,7 @@ fn undo_stays_on_the_branch() {
 }
 
 #[test]
-fn commit_on_a_branch_records_the_return() {
+fn commit_on_branch_records_return() {
     let sandbox = branched();
     switch(&sandbox, "main");
     let report = sandbox.done(&["commit", "demo", "--reason", "main is what we ship"]);
@@ -159,7 +159,7 @@ fn commit_on_a_branch_records_the_return() {
 }
 
 #[test]
-fn edit_on_a_branch_is_an_edit() {
+fn edit_on_branch_is_modified() {
     let sandbox = branched();
     switch(&sandbox, "main");
     let file = folder(&sandbox, "demo").join("SKILL.md");
@@ -172,7 +172,7 @@ fn edit_on_a_branch_is_an_edit() {
 }
 
 #[test]
-fn checkout_with_other_line_ends_is_at_its_revision() {
+fn crlf_checkout_matches_its_revision() {
     let sandbox = branched();
     let ids = ids(&sandbox);
     repo(&sandbox, &["config", "core.autocrlf", "true"]);
@@ -242,7 +242,7 @@ fn installed_skill_follows_its_lock_file() {
 }
 
 #[test]
-fn strict_policy_holds_the_folder_of_a_branch() {
+fn strict_policy_holds_branch_folder() {
     let sandbox = branched();
     let ids = ids(&sandbox);
     switch(&sandbox, "main");

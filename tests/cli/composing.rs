@@ -90,7 +90,7 @@ fn call(sandbox: &Sandbox, name: &str, input: &Value) -> Value {
 }
 
 #[test]
-fn the_seeds_are_installed_compiled_planned_and_run() {
+fn seed_skills_compile_and_run() {
     let site = Site::start();
     let sandbox = site.sandbox("");
     sandbox.done(&["install", "skillhub/page-check", "skillhub/site-monitor", "skillhub/topic-notes"]);
@@ -124,7 +124,7 @@ fn the_seeds_are_installed_compiled_planned_and_run() {
 }
 
 #[test]
-fn a_step_that_fails_twice_succeeds_and_one_that_always_fails_ends_the_run() {
+fn failing_steps_are_retried() {
     let site = Site::start();
     let sandbox = site.sandbox("");
     let fetch = |path: &str, rest: &str| {
@@ -152,7 +152,7 @@ fn a_step_that_fails_twice_succeeds_and_one_that_always_fails_ends_the_run() {
 }
 
 #[test]
-fn a_tool_follows_its_skill() {
+fn tool_follows_its_skill() {
     let sandbox = Sandbox::new();
     let step = |text: &str| format!("steps: [{{tool: text_template, input: {{template: \"{text}\"}}}}]");
     create(&sandbox, "note", &step("one"));
@@ -185,7 +185,7 @@ fn a_tool_follows_its_skill() {
 }
 
 #[test]
-fn nothing_reaches_past_what_its_agent_may_and_its_configuration_opens() {
+fn tools_respect_permissions_and_configuration() {
     let site = Site::start();
     let sandbox = site.sandbox("[[permissions]]\nagent = 'small'\ntool = 'web_fetch'\ndecision = 'deny'\n");
     create(
@@ -229,7 +229,7 @@ fn nothing_reaches_past_what_its_agent_may_and_its_configuration_opens() {
 }
 
 #[test]
-fn a_command_takes_the_configuration_and_a_person() {
+fn shell_needs_configuration_and_approval() {
     let sandbox = Sandbox::new();
     create(&sandbox, "run-it", "steps: [{tool: shell, input: {command: echo, args: [hi]}}]");
     sandbox.ask(&["tools", "compile", "run-it"]).exits(3);
@@ -244,7 +244,7 @@ fn a_command_takes_the_configuration_and_a_person() {
 }
 
 #[test]
-fn what_is_stored_is_versioned_and_damage_is_told() {
+fn stored_tools_are_versioned() {
     let sandbox = Sandbox::new();
     create(&sandbox, "note", "steps: [{tool: text_template, input: {template: x}}]");
     sandbox.done(&["tools", "compile", "note"]);
@@ -261,7 +261,7 @@ fn what_is_stored_is_versioned_and_damage_is_told() {
 }
 
 #[test]
-fn a_skill_that_cannot_be_used_is_told_when_it_is_named() {
+fn unusable_skill_is_reported_by_name() {
     let sandbox = Sandbox::new();
     create(&sandbox, "off", "steps: [{tool: text_template, input: {template: x}}]");
     sandbox.done(&["tools", "compile", "off"]);
@@ -280,7 +280,7 @@ fn a_skill_that_cannot_be_used_is_told_when_it_is_named() {
 }
 
 #[test]
-fn a_bad_call_says_what_is_wrong() {
+fn bad_call_names_its_error() {
     let sandbox = Sandbox::new();
     create(
         &sandbox,
@@ -304,7 +304,7 @@ fn a_bad_call_says_what_is_wrong() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_an_interrupt_ends_leaves_nothing_running_and_a_trace() {
+fn interrupted_call_leaves_only_trace() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.skillhub_home()).unwrap();
     fs::write(sandbox.skillhub_home().join("config.toml"), "[tools]\nshell = true\n").unwrap();
@@ -329,7 +329,7 @@ fn what_an_interrupt_ends_leaves_nothing_running_and_a_trace() {
 }
 
 #[test]
-fn a_trace_that_cannot_be_read_hides_no_other() {
+fn unreadable_trace_hides_no_other() {
     let sandbox = Sandbox::new();
     create(&sandbox, "note", "steps: [{tool: text_template, input: {template: x}}]");
     sandbox.done(&["tools", "compile", "note"]);

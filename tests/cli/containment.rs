@@ -207,7 +207,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 }
 
 #[test]
-fn the_guard_notices_what_it_is_there_for() {
+fn guard_detects_leaks() {
     let guard = Guarded::new();
     guard.held("nothing");
     guard.unread();

@@ -74,7 +74,7 @@ fn compiled(site: &Site, tools: &str, more: &str) -> Sandbox {
 // CC2, CC3, CC5
 #[cfg(unix)]
 #[test]
-fn the_example_runs_to_the_written_report() {
+fn example_writes_its_report() {
     let site = Site::start();
     let sandbox = compiled(&site, "folders = ['/tmp']", "");
     let begun = SystemTime::now() - Duration::from_secs(5);
@@ -94,7 +94,7 @@ fn the_example_runs_to_the_written_report() {
 // CC5
 #[cfg(unix)]
 #[test]
-fn a_literal_path_outside_is_a_compile_error() {
+fn outside_path_is_a_compile_error() {
     let sandbox = Site::start().sandbox("");
     install(&sandbox, NAME, EXAMPLE);
     let answer = sandbox.ask(&["tools", "compile", NAME]).exits(3);
@@ -138,7 +138,7 @@ fn bash_is_a_name_of_shell() {
 
 // CC1, CC2
 #[test]
-fn faults_of_a_text_are_told_together() {
+fn all_compile_errors_are_reported() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.skillhub_home()).unwrap();
     fs::write(sandbox.skillhub_home().join("config.toml"), "[tools]\nshell = true\n").unwrap();
@@ -165,7 +165,7 @@ fn faults_of_a_text_are_told_together() {
 
 // CC1, CC5
 #[test]
-fn step_that_misses_a_skipped_output_ends_with_one() {
+fn missing_skipped_output_exits_with_one() {
     let sandbox = Sandbox::new();
     let text = "---\nname: skips\ndescription: Does.\ntool_schema:\n  steps:\n    - tool: read_file\n      \
                 input: {path: absent.md}\n      on_error: skip\n    - tool: write_file\n      \
@@ -190,7 +190,7 @@ fn view(sandbox: &Sandbox) -> Vec<Value> {
 // CC6
 #[cfg(unix)]
 #[test]
-fn one_file_has_the_tools_of_all_libraries() {
+fn tools_of_all_libraries_share_file() {
     let site = Site::start();
     let sandbox = compiled(&site, "folders = ['/tmp']", "");
     let shown = sandbox.done(&["tools", "show", NAME]);
@@ -230,7 +230,7 @@ fn one_file_has_the_tools_of_all_libraries() {
 // Blueprint
 #[cfg(unix)]
 #[test]
-fn a_capability_grants_the_whole_without_its_parts() {
+fn capability_grants_whole_without_parts() {
     let site = Site::start();
     let rules = |agent: &str| {
         let rule = |tool: &str| format!("[[permissions]]\nagent = '{agent}'\ntool = '{tool}'\ndecision = 'deny'\n");

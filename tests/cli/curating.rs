@@ -60,7 +60,7 @@ fn listed(sandbox: &Sandbox, name: &str) -> bool {
 }
 
 #[test]
-fn what_nobody_uses_is_archived_by_a_plan_and_comes_back_with_everything() {
+fn unused_skill_is_archived_and_restored() {
     let sandbox = library();
     let plan = sandbox.done(&["curate", "plan"]);
     assert_eq!(names(&plan, "archive", "skill"), ["forgotten"], "{plan:#}");
@@ -91,7 +91,7 @@ fn what_nobody_uses_is_archived_by_a_plan_and_comes_back_with_everything() {
 }
 
 #[test]
-fn undo_takes_an_archiving_back() {
+fn archiving_can_be_undone() {
     let sandbox = library();
     sandbox.done(&["curate", "plan"]);
     sandbox.done(&["curate", "apply"]);
@@ -113,7 +113,7 @@ fn tell_runs(sandbox: &Sandbox, skill: &str, days_ago: &[i64]) {
 }
 
 #[test]
-fn outcomes_alone_tell_what_is_used_and_their_silence_tells_nothing() {
+fn outcomes_count_as_use() {
     let fresh = || {
         let sandbox = Sandbox::new();
         ["used", "idle", "forgotten"].iter().for_each(|name| drop(sandbox.create(name, "Text.")));
@@ -147,7 +147,7 @@ fn outcomes_alone_tell_what_is_used_and_their_silence_tells_nothing() {
 }
 
 #[test]
-fn where_nothing_is_recorded_nothing_is_archived() {
+fn nothing_recorded_means_nothing_archived() {
     let sandbox = Sandbox::new();
     sandbox.create("forgotten", "Text.");
     age(&sandbox);
@@ -160,7 +160,7 @@ fn where_nothing_is_recorded_nothing_is_archived() {
 }
 
 #[test]
-fn a_step_that_would_not_be_decided_again_is_refused_and_noted() {
+fn outdated_plan_step_is_refused() {
     for word in ["pinned", "changed", "used"] {
         let sandbox = library();
         sandbox.done(&["curate", "plan"]);
@@ -185,7 +185,7 @@ fn a_step_that_would_not_be_decided_again_is_refused_and_noted() {
 }
 
 #[test]
-fn copies_collisions_and_dead_links_are_told() {
+fn copies_and_dead_links_are_reported() {
     let sandbox = Sandbox::new();
     let body: String = (0..80).map(|word| format!("word{word} ")).collect();
     for name in ["first", "second"] {

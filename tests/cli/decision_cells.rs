@@ -292,7 +292,7 @@ fn ask(decided: &Decided, args: &[String], state: SkillState) -> Value {
 }
 
 #[test]
-fn no_command_undoes_a_decision() {
+fn commands_cannot_undo_decisions() {
     let decided = Decided::new();
     let (before, mut cells) = (decided.decisions(), Cells::new(Channel::Cli));
     for args in OTHERS {
@@ -342,7 +342,7 @@ fn calls(decided: &Decided, state: SkillState) -> Vec<(&'static str, Value)> {
 }
 
 #[test]
-fn no_tool_undoes_a_decision() {
+fn tools_cannot_undo_decisions() {
     let decided = Decided::new();
     let before = decided.decisions();
     for open in [Connection::open, Connection::newer] {
@@ -443,7 +443,7 @@ fn archive(decided: &Decided, state: SkillState) -> Vec<u8> {
 }
 
 #[test]
-fn no_route_undoes_a_decision() {
+fn routes_cannot_undo_decisions() {
     let decided = Decided::new();
     let (before, mut cells) = (decided.decisions(), Cells::new(Channel::Http));
     let gateway = Gateway::start(&decided.sandbox, TOKEN, &[]);
@@ -479,7 +479,7 @@ fn no_route_undoes_a_decision() {
 }
 
 #[test]
-fn hidden_skill_answers_over_http_like_a_missing_one() {
+fn hidden_skill_looks_missing_over_http() {
     let decided = Decided::new();
     let gateway = Gateway::start(&decided.sandbox, TOKEN, &[]);
     let browser = Browser::signed_in(&gateway, "");

@@ -141,7 +141,7 @@ pub fn name_of(state: SkillState) -> &'static str {
 }
 
 #[test]
-fn denied_skill_answers_like_a_missing_one() {
+fn denied_skill_looks_missing() {
     let decided = Decided::new();
     let sandbox = &decided.sandbox;
     // Those of skills that were installed, and of folders, are asked about other names.
@@ -159,7 +159,7 @@ fn denied_skill_answers_like_a_missing_one() {
 }
 
 #[test]
-fn agent_brings_nothing_back_that_a_person_took_back() {
+fn agent_cannot_restore_rejected_content() {
     let decided = Decided::new();
     let sandbox = &decided.sandbox;
     let old = skill_md("gone", "Does what gone says. Use in tests.", "alpha line of gone");
@@ -190,7 +190,7 @@ fn agent_brings_nothing_back_that_a_person_took_back() {
 }
 
 #[test]
-fn agent_enables_only_what_an_agent_disabled() {
+fn agent_enables_only_agent_disabled_skills() {
     let decided = Decided::new();
     let sandbox = &decided.sandbox;
     sandbox.done(&["disable", "plain"]);
@@ -207,7 +207,7 @@ fn agent_enables_only_what_an_agent_disabled() {
 }
 
 #[test]
-fn every_refused_decision_is_in_the_log() {
+fn refused_decisions_are_logged() {
     let decided = Decided::new();
     let sandbox = &decided.sandbox;
     let tries: [&[&str]; 8] = [
@@ -232,7 +232,7 @@ fn every_refused_decision_is_in_the_log() {
 }
 
 #[test]
-fn unnamed_operations_keep_to_the_configuration() {
+fn bulk_operations_respect_permissions() {
     let decided = Decided::new();
     let (sandbox, before) = (&decided.sandbox, decided.decisions());
     for args in [&["update"][..], &["update", "--dry-run"], &["install"], &["outdated"]] {
@@ -255,7 +255,7 @@ fn unnamed_operations_keep_to_the_configuration() {
 }
 
 #[test]
-fn folders_answer_alike_for_hidden_names() {
+fn hidden_folder_names_look_missing() {
     let decided = Decided::new();
     let sandbox = &decided.sandbox;
     decided.configure(&PERMISSIONS.replace("'in-secret'", "'unknown'"));
@@ -273,7 +273,7 @@ fn folders_answer_alike_for_hidden_names() {
 }
 
 #[test]
-fn adopted_folder_of_a_disabled_skill_gets_no_link() {
+fn disabled_adopted_skill_gets_no_link() {
     let decided = Decided::new();
     let sandbox = &decided.sandbox;
     let link = sandbox.home().join(".claude/skills/off");
@@ -295,7 +295,7 @@ fn stale() -> (Decided, String) {
 }
 
 #[test]
-fn agent_archives_only_what_it_may_hide() {
+fn agent_archives_only_hideable_skills() {
     let (decided, plan) = stale();
     let before = decided.decisions();
     let applied = decided.sandbox.done(&["curate", "apply", &plan]);
@@ -306,7 +306,7 @@ fn agent_archives_only_what_it_may_hide() {
 }
 
 #[test]
-fn agent_restores_nothing_that_a_person_archived() {
+fn agent_cannot_restore_persons_archive() {
     let (decided, plan) = stale();
     let sandbox = &decided.sandbox;
     decided.person(&["curate", "apply", &plan]);

@@ -29,7 +29,7 @@ fn install_accepted(sandbox: &Sandbox, token: &str) {
 }
 
 #[test]
-fn disabled_state_without_an_actor_counts_as_a_persons() {
+fn unattributed_disable_counts_as_persons() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     let state = state_of_library(&sandbox);
@@ -60,7 +60,7 @@ fn strict_holds_deletion_and_rollback() {
 }
 
 #[test]
-fn rollback_is_judged_like_an_edit() {
+fn rollback_is_judged_like_edit() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     // A script that the scanner warns of is held from an agent, and so is bringing it back.
@@ -76,7 +76,7 @@ fn rollback_is_judged_like_an_edit() {
 }
 
 #[test]
-fn decision_names_the_head_that_was_reviewed() {
+fn decision_names_the_reviewed_head() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     let config = sandbox.skillhub_home().join("config.toml");
@@ -109,7 +109,7 @@ fn decision_names_the_head_that_was_reviewed() {
 }
 
 #[test]
-fn findings_of_an_ended_waiver_block_again() {
+fn expired_waiver_blocks_again() {
     let sandbox = Sandbox::new();
     let token = sandbox.token();
     install_accepted(&sandbox, &token);
@@ -155,7 +155,7 @@ fn waiver_ends_during_a_connection() {
 }
 
 #[test]
-fn notes_of_decisions_are_bounded() {
+fn decision_notes_are_bounded() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();

@@ -53,7 +53,7 @@ fn held(sandbox: &Sandbox, request: &Value) {
 }
 
 #[test]
-fn what_can_run_or_widens_rights_waits_however_it_comes() {
+fn executable_or_privileged_change_is_held() {
     let (script, text) = (warned("scripts/a.sh"), warned("SKILL.md"));
     let md = |fields: &str| {
         format!("---\nname: demo\ndescription: Does it. Use in tests.\n{fields}---\n\n# Demo\n\nalpha\n\n{text}")
@@ -106,7 +106,7 @@ fn what_can_run_or_widens_rights_waits_however_it_comes() {
 }
 
 #[test]
-fn a_held_change_is_not_let_through_in_pieces() {
+fn split_change_is_still_held() {
     let sandbox = balanced();
     let script = warned("scripts/a.sh");
     let write = |executable: Option<bool>| {

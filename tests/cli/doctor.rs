@@ -76,7 +76,7 @@ fn make_old(path: &Path) {
 }
 
 #[test]
-fn all_is_well_in_a_new_place_and_after_ordinary_work() {
+fn healthy_library_has_no_problems() {
     let sandbox = Sandbox::new();
     let document = sandbox.done(&["doctor"]);
     for entry in document["checks"].as_array().unwrap() {
@@ -91,7 +91,7 @@ fn all_is_well_in_a_new_place_and_after_ordinary_work() {
 }
 
 #[test]
-fn a_missing_object_names_the_revisions_and_comes_back_from_the_journal_or_the_folder() {
+fn missing_object_is_restored() {
     let sandbox = project();
     let objects = own(&sandbox).join("history.git/objects");
     let history = sandbox.done(&["history", "demo"]);
@@ -108,7 +108,7 @@ fn a_missing_object_names_the_revisions_and_comes_back_from_the_journal_or_the_f
 }
 
 #[test]
-fn damage_that_nothing_brings_back_says_which_revision_is_hurt() {
+fn unrepairable_damage_names_the_revision() {
     let sandbox = project();
     let own = own(&sandbox);
     let history = sandbox.done(&["history", "demo"]);
@@ -127,7 +127,7 @@ fn damage_that_nothing_brings_back_says_which_revision_is_hurt() {
 }
 
 #[test]
-fn a_reference_that_points_nowhere_is_set_again() {
+fn dangling_reference_is_repaired() {
     let sandbox = project();
     let file = own(&sandbox).join("history.git/refs/skills/demo");
     for damage in ["x", "1111111111111111111111111111111111111111\n"] {
@@ -140,7 +140,7 @@ fn a_reference_that_points_nowhere_is_set_again() {
 }
 
 #[test]
-fn a_lost_reference_is_never_papered_over_by_a_new_first_revision() {
+fn lost_reference_refuses_new_revisions() {
     let sandbox = project();
     fs::remove_file(own(&sandbox).join("history.git/refs/skills/demo")).unwrap();
     let refused = sandbox.ask(&["manage", "patch", "demo", "--find", "beta", "--replace", "gamma"]);
@@ -151,7 +151,7 @@ fn a_lost_reference_is_never_papered_over_by_a_new_first_revision() {
 }
 
 #[test]
-fn a_history_that_is_gone_is_told_and_comes_back_from_the_journal() {
+fn missing_history_is_rebuilt_from_journal() {
     let sandbox = project();
     let own = own(&sandbox);
     fs::remove_dir_all(own.join("history.git")).unwrap();
@@ -166,7 +166,7 @@ fn a_history_that_is_gone_is_told_and_comes_back_from_the_journal() {
 }
 
 #[test]
-fn bad_lines_of_the_log_a_damaged_state_and_a_damaged_note_are_kept_aside() {
+fn damaged_files_are_set_aside() {
     let sandbox = project();
     let own = own(&sandbox);
     let append = |file: &str, text: &str| {
@@ -189,7 +189,7 @@ fn bad_lines_of_the_log_a_damaged_state_and_a_damaged_note_are_kept_aside() {
 }
 
 #[test]
-fn a_state_that_is_gone_lets_no_agent_through_and_comes_back_from_the_log() {
+fn missing_state_is_rebuilt_from_log() {
     let sandbox = project();
     sandbox.done(&["disable", "demo"]);
     sandbox.done(&["pin", "demo"]);
@@ -211,7 +211,7 @@ fn a_state_that_is_gone_lets_no_agent_through_and_comes_back_from_the_log() {
 }
 
 #[test]
-fn an_object_cut_to_nothing_ends_no_check_but_its_own() {
+fn empty_object_fails_only_its_check() {
     let sandbox = project();
     let own = own(&sandbox);
     fs::write(own.join("journal"), "").unwrap();
@@ -233,7 +233,7 @@ fn an_object_cut_to_nothing_ends_no_check_but_its_own() {
 }
 
 #[test]
-fn a_note_of_another_library_is_not_overwritten() {
+fn foreign_library_note_is_kept() {
     let sandbox = project();
     let note = own(&sandbox).join("library.toml");
     fs::write(&note, "format = 1\npath = \"/somewhere/else\"\n").unwrap();
@@ -244,7 +244,7 @@ fn a_note_of_another_library_is_not_overwritten() {
 }
 
 #[test]
-fn a_home_that_others_may_write_is_closed() {
+fn writable_home_is_closed() {
     use std::os::unix::fs::PermissionsExt;
     let sandbox = project();
     let home = sandbox.skillhub_home();
@@ -258,7 +258,7 @@ fn a_home_that_others_may_write_is_closed() {
 }
 
 #[test]
-fn half_made_things_go_when_they_are_old_and_nobodys_files_do() {
+fn old_leftovers_are_removed() {
     let sandbox = project();
     let home = sandbox.skillhub_home();
     fs::create_dir_all(home.join("cache/fetch-a1/objects")).unwrap();
@@ -275,7 +275,7 @@ fn half_made_things_go_when_they_are_old_and_nobodys_files_do() {
 }
 
 #[test]
-fn an_archive_of_the_cache_that_is_another_is_removed() {
+fn wrong_cached_archive_is_removed() {
     let sandbox = project();
     let cache = sandbox.skillhub_home().join("cache");
     let archive = snapshot(&cache).into_keys().next().unwrap();
@@ -285,7 +285,7 @@ fn an_archive_of_the_cache_that_is_another_is_removed() {
 }
 
 #[test]
-fn a_lock_file_that_was_left_behind_follows_the_library_and_one_that_is_ahead_stays() {
+fn outdated_lock_file_is_updated() {
     let sandbox = project();
     let lock = sandbox.cwd().join("skillhub.lock");
     let good = fs::read_to_string(&lock).unwrap();
@@ -313,7 +313,7 @@ fn a_lock_file_that_was_left_behind_follows_the_library_and_one_that_is_ahead_st
 }
 
 #[test]
-fn a_lock_file_of_a_clone_asks_for_an_install_and_is_no_fault() {
+fn cloned_lock_file_suggests_install() {
     let sandbox = project();
     let other = Sandbox::project();
     fs::copy(sandbox.cwd().join("skillhub.lock"), other.cwd().join("skillhub.lock")).unwrap();
@@ -322,7 +322,7 @@ fn a_lock_file_of_a_clone_asks_for_an_install_and_is_no_fault() {
 }
 
 #[test]
-fn links_that_dangle_are_placed_again_and_those_that_lead_elsewhere_stay() {
+fn dangling_links_are_repaired() {
     let sandbox = project();
     let link = sandbox.cwd().join(".claude/skills").join(WRITING);
     let good = fs::read_link(&link).unwrap();
@@ -347,7 +347,7 @@ fn links_that_dangle_are_placed_again_and_those_that_lead_elsewhere_stay() {
 }
 
 #[test]
-fn the_link_to_a_skill_that_is_gone_goes_with_it() {
+fn link_of_removed_skill_is_removed() {
     let sandbox = project();
     let own = own(&sandbox);
     let link = sandbox.cwd().join(".claude/skills").join(WRITING);
@@ -361,7 +361,7 @@ fn the_link_to_a_skill_that_is_gone_goes_with_it() {
 }
 
 #[test]
-fn folders_and_temporary_names_are_told_and_hand_edits_are_left_to_people() {
+fn missing_folders_and_leftovers_are_reported() {
     let sandbox = project();
     fs::remove_dir_all(skill(&sandbox, WRITING)).unwrap();
     is_found_and_mended(&sandbox, "folders");
@@ -386,7 +386,7 @@ fn folders_and_temporary_names_are_told_and_hand_edits_are_left_to_people() {
 }
 
 #[test]
-fn a_lock_that_is_held_is_told_with_its_holder() {
+fn held_lock_names_its_holder() {
     let sandbox = project();
     let own = own(&sandbox);
     let file = fs::OpenOptions::new().read(true).write(true).open(own.join("lock")).unwrap();
@@ -404,7 +404,7 @@ fn a_lock_that_is_held_is_told_with_its_holder() {
 }
 
 #[test]
-fn a_home_and_a_library_copied_elsewhere_work_on_another_machine() {
+fn copied_home_and_library_work() {
     let sandbox = project();
     let copy = Sandbox::project();
     for (from, to) in [(sandbox.skillhub_home(), copy.home()), (sandbox.cwd().join(".agents"), copy.cwd())] {

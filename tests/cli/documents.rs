@@ -45,7 +45,7 @@ fn validate_lists_skills_and_their_problems() {
 }
 
 #[test]
-fn scan_lists_findings_whatever_the_exit_code_is() {
+fn scan_lists_findings_on_every_exit() {
     let sandbox = Sandbox::new();
     sandbox.skill("good", "Does good. Use in tests.", &[]);
     sandbox.skill("bad", "Does bad. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
@@ -89,7 +89,7 @@ fn publish_names_registry_version_and_digest() {
 }
 
 #[test]
-fn search_and_info_show_what_was_published() {
+fn search_and_info_show_published_releases() {
     let sandbox = published();
     let results = sandbox.done(&["search", "notes"])["results"].clone();
     let result = results.as_array().unwrap().iter().find(|result| result["name"] == "acme/demo").unwrap();
@@ -104,7 +104,7 @@ fn search_and_info_show_what_was_published() {
 }
 
 #[test]
-fn history_has_every_field_of_every_revision() {
+fn history_has_every_revision_field() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "one");
     let patch = ["manage", "patch", "demo", "--find", "one", "--replace", "two", "--reason", "r", "--run", "7"];
@@ -126,7 +126,7 @@ fn history_has_every_field_of_every_revision() {
 }
 
 #[test]
-fn diff_show_and_status_tell_about_files() {
+fn diff_show_and_status_describe_files() {
     let sandbox = Sandbox::new();
     let first = sandbox.create("demo", "one");
     let second = sandbox.done(&["manage", "patch", "demo", "--find", "one", "--replace", "two"]);
@@ -144,7 +144,7 @@ fn diff_show_and_status_tell_about_files() {
 }
 
 #[test]
-fn a_file_is_shown_as_text_or_as_base64_and_as_its_bytes_in_a_pipe() {
+fn show_prints_text_base64_or_bytes() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "one");
     let write = ["manage", "write_file", "demo", "--path", "assets/a.bin", "--content", "-"];
@@ -159,7 +159,7 @@ fn a_file_is_shown_as_text_or_as_base64_and_as_its_bytes_in_a_pipe() {
 }
 
 #[test]
-fn a_revision_is_named_by_number_prefix_or_distance() {
+fn revision_accepts_number_prefix_or_distance() {
     let sandbox = Sandbox::new();
     let first = sandbox.create("demo", "one");
     sandbox.done(&["manage", "patch", "demo", "--find", "one", "--replace", "two"]);
@@ -187,7 +187,7 @@ fn rollback_answers_with_a_report() {
 }
 
 #[test]
-fn where_names_every_place() {
+fn where_prints_every_location() {
     let sandbox = Sandbox::new();
     let places = sandbox.done(&["where"]);
     assert_fields(&places, "home:s library:s history:s registry:s config:s lock:s");
@@ -208,7 +208,7 @@ fn where_names_every_place() {
 }
 
 #[test]
-fn log_has_what_was_done_and_what_was_refused() {
+fn log_has_changes_and_refusals() {
     let sandbox = Sandbox::new();
     let made = sandbox.create("demo", "one");
     sandbox.ask(&["manage", "patch", "demo", "--find", "none", "--replace", "x"]).refused(6, "no_match");

@@ -12,7 +12,7 @@ fn web(sandbox: &Sandbox) -> Web {
 }
 
 #[test]
-fn a_skill_is_installed_from_the_url_of_its_archive_and_restored_from_it() {
+fn archive_url_installs_and_restores() {
     let sandbox = Sandbox::project();
     let web = web(&sandbox);
     sandbox.skill("alpha", "Does alpha. Use in tests.", &[]);
@@ -44,7 +44,7 @@ fn a_skill_is_installed_from_the_url_of_its_archive_and_restored_from_it() {
 }
 
 #[test]
-fn many_archives_are_fetched_side_by_side_and_each_has_its_own_error() {
+fn archives_are_fetched_in_parallel() {
     let sandbox = Sandbox::project();
     fs::create_dir(sandbox.path("files")).unwrap();
     let web = Web::for_groups(sandbox.path("files"), 4);
@@ -66,7 +66,7 @@ fn many_archives_are_fetched_side_by_side_and_each_has_its_own_error() {
 }
 
 #[test]
-fn an_update_asks_the_url_again() {
+fn update_fetches_the_url_again() {
     let sandbox = Sandbox::project();
     let web = web(&sandbox);
     let file = sandbox.path("files/alpha.skill");
@@ -87,7 +87,7 @@ fn an_update_asks_the_url_again() {
 }
 
 #[test]
-fn what_is_no_archive_or_not_there_is_refused() {
+fn invalid_or_missing_archive_is_refused() {
     let sandbox = Sandbox::project();
     let web = web(&sandbox);
     fs::write(sandbox.path("files/page.skill"), "<html>no skill</html>").unwrap();
@@ -102,7 +102,7 @@ fn what_is_no_archive_or_not_there_is_refused() {
 }
 
 #[test]
-fn a_registry_may_keep_its_archives_elsewhere() {
+fn registry_can_host_archives_elsewhere() {
     let sandbox = Sandbox::new();
     let web = web(&sandbox);
     let place = sandbox.path("registry").display().to_string();

@@ -53,7 +53,7 @@ fn json_at(path: &Path) -> Value {
 }
 
 #[test]
-fn a_run_writes_what_viewers_of_others_read_and_tells_the_runner_nothing_of_what_is_looked_for() {
+fn runner_never_sees_the_assertions() {
     let sandbox = library();
     let nosy = format!("{FAITHFUL}ls -R \"$SKILLHUB_EVAL_SKILL\"\ncat\nenv | grep -c TOKEN || true\n");
     let runner = script(&sandbox, "run.sh", &nosy);
@@ -79,7 +79,7 @@ fn a_run_writes_what_viewers_of_others_read_and_tells_the_runner_nothing_of_what
 }
 
 #[test]
-fn a_judge_decides_what_is_in_words_and_scripts_run_only_when_asked_for() {
+fn judge_grades_prose_assertions() {
     let sandbox = Sandbox::new();
     let evals = json!({"evals": [{"id": 1, "prompt": "p", "assertions": ["It is good", "It is bad"],
         "checks": [{"type": "script", "path": "evals/check.sh"}]}]});
@@ -104,7 +104,7 @@ fn a_judge_decides_what_is_in_words_and_scripts_run_only_when_asked_for() {
 }
 
 #[test]
-fn a_runner_that_hangs_or_floods_is_ended_and_one_that_is_absent_says_nothing_of_the_skill() {
+fn hanging_or_flooding_runner_is_stopped() {
     let sandbox = library();
     let started = Instant::now();
     for (runner, limit, told) in
@@ -120,7 +120,7 @@ fn a_runner_that_hangs_or_floods_is_ended_and_one_that_is_absent_says_nothing_of
 }
 
 #[test]
-fn what_is_wrong_with_cases_is_told_at_once_and_they_are_not_run() {
+fn invalid_cases_are_reported_unrun() {
     let sandbox = Sandbox::new();
     let evals = "{\n\"evals\": [\n {\"id\": 1, \"prompt\": \"\"},\n {\"id\": 2, \"prompt\": \"p\", \"assertions\": [{\"type\": \"x\"}]}\n]}";
     sandbox.skill("demo", "Does demo. Use in tests.", &[("evals/evals.json", evals)]);
@@ -133,7 +133,7 @@ fn what_is_wrong_with_cases_is_told_at_once_and_they_are_not_run() {
 }
 
 #[test]
-fn a_held_change_needs_a_comparison_of_exactly_itself() {
+fn held_change_needs_its_own_comparison() {
     let sandbox = library();
     let runner = script(&sandbox, "run.sh", FAITHFUL);
     let token = sandbox.token();
@@ -163,7 +163,7 @@ fn a_held_change_needs_a_comparison_of_exactly_itself() {
 }
 
 #[test]
-fn a_candidate_is_not_judged_by_evals_of_its_own() {
+fn candidate_is_graded_by_base_evals() {
     let sandbox = library();
     let runner = script(&sandbox, "run.sh", FAITHFUL);
     let base = sandbox.user_skill("demo");
@@ -178,7 +178,7 @@ fn a_candidate_is_not_judged_by_evals_of_its_own() {
 }
 
 #[test]
-fn an_assertion_that_changes_by_itself_is_found_before_and_decides_nothing() {
+fn flaky_assertion_is_excluded() {
     let sandbox = library();
     let flaky = format!(
         "{FAITHFUL}n=$(cat \"{0}\" 2>/dev/null || echo 0)\necho $((n + 1)) > \"{0}\"\n[ $((n % 2)) = 0 ]\n",

@@ -19,7 +19,7 @@ fn left_out(answer: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn a_hostile_folder_without_history_is_shown_to_no_agent() {
+fn hostile_unrecorded_folder_is_hidden() {
     let sandbox = Sandbox::new();
     sandbox.create("good", "body");
     let text = skill_md("bad", "Looks useful. Use in tests.", "body");
@@ -34,7 +34,7 @@ fn a_hostile_folder_without_history_is_shown_to_no_agent() {
 }
 
 #[test]
-fn a_skill_whose_head_cannot_be_read_does_not_disappear() {
+fn unreadable_head_stays_listed() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "body");
     let place = sandbox.done(&["where"]);
@@ -51,7 +51,7 @@ fn a_skill_whose_head_cannot_be_read_does_not_disappear() {
 }
 
 #[test]
-fn a_skill_that_is_too_large_to_pack_is_not_valid() {
+fn oversized_skill_is_invalid() {
     let sandbox = Sandbox::new();
     let folder = sandbox.skill("large", "Large. Use in tests.", &[]);
     write_files(&folder, &[("assets/large.bin", &vec![0; 17 << 20], false)]);
@@ -64,7 +64,7 @@ fn a_skill_that_is_too_large_to_pack_is_not_valid() {
 }
 
 #[test]
-fn a_flag_that_the_action_would_pass_over_is_refused() {
+fn irrelevant_flag_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     let patch = ["manage", "patch", "demo", "--find", "alpha", "--replace", "beta", "--content", "nothing.md"];
@@ -74,7 +74,7 @@ fn a_flag_that_the_action_would_pass_over_is_refused() {
 }
 
 #[test]
-fn a_flag_goes_before_the_environment() {
+fn flag_overrides_environment() {
     let sandbox = Sandbox::new();
     let library = |variable: &str, args: &[&str]| {
         let mut command = sandbox.command(args);
@@ -89,7 +89,7 @@ fn a_flag_goes_before_the_environment() {
 }
 
 #[test]
-fn a_baseline_makes_only_new_findings_fail() {
+fn baseline_fails_only_new_findings() {
     let sandbox = Sandbox::new();
     let folder = sandbox.skill("noisy", "Noisy. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
     let scan = sandbox.ask(&["scan", "noisy"]).exits(4);
@@ -101,7 +101,7 @@ fn a_baseline_makes_only_new_findings_fail() {
 }
 
 #[test]
-fn sarif_names_the_rule_the_file_and_the_line_of_each_finding() {
+fn sarif_names_rule_file_and_line() {
     let sandbox = Sandbox::new();
     sandbox.skill("noisy", "Noisy. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
     let sarif: Value = serde_json::from_str(&sandbox.run(&["scan", "noisy", "--sarif"]).exits(4).text()).unwrap();
@@ -116,7 +116,7 @@ fn sarif_names_the_rule_the_file_and_the_line_of_each_finding() {
 }
 
 #[test]
-fn a_budget_keeps_what_fits_the_task_and_names_the_rest() {
+fn budget_keeps_relevant_skills() {
     let sandbox = Sandbox::new();
     for (name, what) in
         [("bread", "Bakes bread."), ("pdf-forms", "Fills forms in PDF files."), ("tests", "Writes tests.")]
@@ -138,7 +138,7 @@ fn a_budget_keeps_what_fits_the_task_and_names_the_rest() {
 }
 
 #[test]
-fn a_scan_of_a_repository_looks_into_the_hidden_folders_of_agents() {
+fn scan_includes_hidden_agent_folders() {
     let sandbox = Sandbox::new();
     let (text, script) = (skill_md("x", "Good. Use in tests.", "body"), hostile_script());
     let folder = sandbox.cwd().join("repository");
@@ -152,7 +152,7 @@ fn a_scan_of_a_repository_looks_into_the_hidden_folders_of_agents() {
 
 #[cfg(unix)]
 #[test]
-fn what_a_skill_says_steers_no_terminal() {
+fn skill_text_cannot_control_terminal() {
     let sandbox = Sandbox::new();
     let text = "---\nname: demo\ndescription: \"Hello \\e]0;title\\a \\e[2J. Use in tests.\"\n---\n\nText \u{1b}[2J.\n";
     write_files(&sandbox.user_skill("demo"), &[("SKILL.md", text.as_bytes(), false)]);
@@ -165,7 +165,7 @@ fn what_a_skill_says_steers_no_terminal() {
 
 #[cfg(unix)]
 #[test]
-fn pack_does_not_write_through_a_link_that_nobody_named() {
+fn pack_never_writes_through_link() {
     let sandbox = Sandbox::new();
     sandbox.skill("demo", "Does it. Use in tests.", &[]);
     let target = sandbox.path("precious");
@@ -177,7 +177,7 @@ fn pack_does_not_write_through_a_link_that_nobody_named() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_that_came_with_a_clone_leads_no_project_into_the_users_skills() {
+fn cloned_library_link_is_refused() {
     let sandbox = Sandbox::project();
     let users = sandbox.home().join(".agents/skills");
     fs::create_dir_all(&users).unwrap();
@@ -190,7 +190,7 @@ fn a_link_that_came_with_a_clone_leads_no_project_into_the_users_skills() {
 }
 
 #[test]
-fn the_same_name_of_another_registry_does_not_take_a_skills_place() {
+fn other_registrys_skill_never_replaces_installed() {
     let sandbox = Sandbox::new();
     for (registry, what) in [("one", "first"), ("two", "second")] {
         let registry = sandbox.path(registry);
@@ -211,7 +211,7 @@ fn the_same_name_of_another_registry_does_not_take_a_skills_place() {
 }
 
 #[test]
-fn a_setting_that_nobody_reads_is_refused() {
+fn unknown_setting_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha");
     fs::write(sandbox.skillhub_home().join("config.toml"), "polcy = \"strict\"\n").unwrap();

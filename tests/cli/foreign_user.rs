@@ -71,7 +71,7 @@ impl Place {
 }
 
 #[test]
-fn a_library_that_cannot_be_written_is_refused_and_works_once_it_can() {
+fn read_only_library_is_refused() {
     let place = Place::new();
     let library = place.library();
     let text = skill_md("made", "Is made. Use in tests.", "Text.");
@@ -100,7 +100,7 @@ fn a_library_that_cannot_be_written_is_refused_and_works_once_it_can() {
 }
 
 #[test]
-fn a_skill_that_cannot_be_replaced_stays_whole() {
+fn unreplaceable_skill_stays_intact() {
     let place = Place::new();
     let library = place.library();
     place.run(&["install", "./demo", "--library", &library]).done();
@@ -116,7 +116,7 @@ fn a_skill_that_cannot_be_replaced_stays_whole() {
 }
 
 #[test]
-fn a_home_that_cannot_be_written_leaves_the_library_as_it_is() {
+fn read_only_home_leaves_library_unchanged() {
     let place = Place::new();
     let library = place.library();
     set_mode(&place.sandbox.home(), 0o555);
@@ -127,7 +127,7 @@ fn a_home_that_cannot_be_written_leaves_the_library_as_it_is() {
 }
 
 #[test]
-fn a_library_of_another_user_is_refused() {
+fn another_users_library_is_refused() {
     let place = Place::new();
     if !place.is_root {
         println!("skipped: only the superuser can give a folder to somebody else");
@@ -141,7 +141,7 @@ fn a_library_of_another_user_is_refused() {
 }
 
 #[test]
-fn a_folder_of_everybodys_takes_what_is_made_and_unpacked() {
+fn world_writable_folder_accepts_new_files() {
     let place = Place::new();
     if !place.is_root {
         println!("skipped: only the superuser can give a folder to somebody else");

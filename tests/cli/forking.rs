@@ -29,7 +29,7 @@ fn release(sandbox: &Sandbox, name: &str) -> Value {
 }
 
 #[test]
-fn an_evolved_skill_is_published_with_what_it_was_made_from_and_installs_elsewhere() {
+fn fork_publishes_with_its_origin() {
     let sandbox = evolved();
     let lock = fs::read(sandbox.done(&["where"])["lock"].as_str().unwrap()).unwrap();
     let dry = sandbox.done(&["publish", "demo", "--from-fork", "--owner", "me", "--dry-run"]);
@@ -61,7 +61,7 @@ fn an_evolved_skill_is_published_with_what_it_was_made_from_and_installs_elsewhe
 }
 
 #[test]
-fn a_fork_tells_how_it_did_as_counts_alone() {
+fn fork_reports_outcomes_as_counts() {
     let sandbox = evolved();
     let id = |run: usize| format!("secret-run-{run}");
     let line = |run: usize| {
@@ -94,7 +94,7 @@ fn a_fork_tells_how_it_did_as_counts_alone() {
 }
 
 #[test]
-fn a_fork_tells_how_it_did_on_the_cases_of_what_it_was_made_from() {
+fn fork_reports_upstream_case_results() {
     let sandbox = Sandbox::new();
     let folder = sandbox.path("upstream/demo");
     let cases: Vec<Value> = (1..=4)
@@ -120,7 +120,7 @@ fn a_fork_tells_how_it_did_on_the_cases_of_what_it_was_made_from() {
 }
 
 #[test]
-fn a_hand_edit_is_taken_over_first_and_the_folder_may_be_named() {
+fn fork_records_hand_edit_first() {
     let sandbox = evolved();
     let path = sandbox.user_skill("demo").join("SKILL.md");
     fs::write(&path, fs::read_to_string(&path).unwrap().replace("3. Write.", "3. Write by hand.")).unwrap();
@@ -132,7 +132,7 @@ fn a_hand_edit_is_taken_over_first_and_the_folder_may_be_named() {
 }
 
 #[test]
-fn what_is_no_fork_is_refused() {
+fn non_fork_is_refused() {
     let sandbox = evolved();
     sandbox.ask(&["publish", "demo", "--from-fork"]).refused_with_hint(2, "no_owner");
     sandbox.ask(&["publish", "demo", "--from-fork", "--owner", "acme"]).refused_with_hint(2, "own_skill");
@@ -146,7 +146,7 @@ fn what_is_no_fork_is_refused() {
 }
 
 #[test]
-fn the_diff_against_upstream_is_a_patch_that_git_applies() {
+fn git_applies_the_upstream_diff() {
     let sandbox = evolved();
     sandbox.done(&[
         "manage",

@@ -53,7 +53,7 @@ fn held(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn an_agents_change_after_which_runs_fail_is_taken_back_and_says_why() {
+fn failing_agent_change_is_rolled_back() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     assert_eq!(tell(&sandbox, "a", 100, 20, None)["recorded"], 100);
@@ -73,7 +73,7 @@ fn an_agents_change_after_which_runs_fail_is_taken_back_and_says_why() {
 }
 
 #[test]
-fn a_persons_change_is_never_taken_back_without_one() {
+fn persons_change_only_raises_alarm() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     tell(&sandbox, "a", 100, 20, None);
@@ -92,7 +92,7 @@ fn a_persons_change_is_never_taken_back_without_one() {
 }
 
 #[test]
-fn a_trial_gives_each_run_one_revision_and_ends_by_what_is_told() {
+fn trial_fixes_revision_per_run() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     let id = held(&sandbox);
@@ -153,7 +153,7 @@ fn invented_runs_promote_nothing() {
 }
 
 #[test]
-fn twenty_runs_a_day_of_one_agent_count() {
+fn daily_runs_per_agent_are_capped() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     on_trial(&sandbox);
@@ -170,7 +170,7 @@ fn twenty_runs_a_day_of_one_agent_count() {
 }
 
 #[test]
-fn the_authors_runs_count_for_no_change() {
+fn authors_own_runs_never_count() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
@@ -188,7 +188,7 @@ fn the_authors_runs_count_for_no_change() {
 }
 
 #[test]
-fn no_reports_take_back_what_a_person_accepted() {
+fn reports_cannot_undo_accepted_change() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     tell(&sandbox, "a", 100, 1000, None);
@@ -203,7 +203,7 @@ fn no_reports_take_back_what_a_person_accepted() {
 }
 
 #[test]
-fn a_trial_that_goes_well_becomes_the_newest_revision() {
+fn successful_trial_is_promoted() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     let id = held(&sandbox);
@@ -221,7 +221,7 @@ fn a_trial_that_goes_well_becomes_the_newest_revision() {
 }
 
 #[test]
-fn a_promoted_revision_is_watched_and_one_that_degrades_later_is_told_of_once() {
+fn degraded_promotion_is_reported_once() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     let id = held(&sandbox);
@@ -258,7 +258,7 @@ fn a_promoted_revision_is_watched_and_one_that_degrades_later_is_told_of_once() 
 }
 
 #[test]
-fn an_optimiser_begins_after_the_gate_has_looked() {
+fn gate_decides_before_optimiser_runs() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     tell(&sandbox, "a", 100, 20, None);
@@ -284,7 +284,7 @@ fn an_optimiser_begins_after_the_gate_has_looked() {
 }
 
 #[test]
-fn what_is_no_outcome_is_refused_and_what_cannot_be_read_is_told() {
+fn invalid_outcome_is_refused() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     for (line, code, exit) in [
@@ -314,7 +314,7 @@ fn what_is_no_outcome_is_refused_and_what_cannot_be_read_is_told() {
 }
 
 #[test]
-fn transcripts_of_hosts_show_which_skills_were_used() {
+fn host_transcripts_show_used_skills() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     let folder = sandbox.cwd().join("projects/one");
@@ -336,7 +336,7 @@ fn transcripts_of_hosts_show_which_skills_were_used() {
 }
 
 #[test]
-fn nobody_acts_in_the_name_of_the_gate() {
+fn gate_actor_cannot_be_impersonated() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.cwd().join("SKILL.md"), skill_md("demo", "A demo.", "text")).unwrap();
     sandbox.ask(&["--actor", "optimizer:skillhub", "manage", "create", "demo", "--content", "SKILL.md"]).exits(2);

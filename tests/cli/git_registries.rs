@@ -72,7 +72,7 @@ fn names(found: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn an_empty_repository_becomes_a_registry_that_a_second_user_installs_from() {
+fn empty_repository_becomes_a_registry() {
     let sandbox = Sandbox::new();
     let daemon = Daemon::start(&sandbox, true);
     let path = empty_repository(&sandbox, "team.git");
@@ -107,7 +107,7 @@ fn an_empty_repository_becomes_a_registry_that_a_second_user_installs_from() {
 }
 
 #[test]
-fn a_yank_and_a_near_name_are_told_by_a_registry_elsewhere() {
+fn remote_registry_reports_yanks_and_lookalikes() {
     let sandbox = Sandbox::new();
     let (path, url) = registry(&sandbox);
     let yanked = sandbox.done(&["yank", "acme/beta@1.0.1", "--registry", &url]);
@@ -163,7 +163,7 @@ fn race(sandbox: &Sandbox, url: &str, registry: &Path) {
 }
 
 #[test]
-fn eight_publishers_through_a_daemon_lose_nothing() {
+fn concurrent_publishers_through_daemon_lose_nothing() {
     let sandbox = Sandbox::new();
     let daemon = Daemon::start(&sandbox, true);
     let path = empty_repository(&sandbox, "team.git");
@@ -172,7 +172,7 @@ fn eight_publishers_through_a_daemon_lose_nothing() {
 }
 
 #[test]
-fn eight_publishers_on_one_machine_lose_nothing_through_git_or_in_place() {
+fn concurrent_local_publishers_lose_nothing() {
     for prefix in ["git+file://", "file://"] {
         let sandbox = Sandbox::new();
         let path = empty_repository(&sandbox, "team.git");
@@ -183,7 +183,7 @@ fn eight_publishers_on_one_machine_lose_nothing_through_git_or_in_place() {
 }
 
 #[test]
-fn only_what_is_asked_for_is_fetched() {
+fn only_requested_objects_are_fetched() {
     let sandbox = Sandbox::new();
     let (path, url) = registry(&sandbox);
     let home = sandbox.path("second");
@@ -228,7 +228,7 @@ fn many_skills_are_fetched_together() {
 }
 
 #[test]
-fn an_owner_is_asked_at_one_registry_and_at_no_other() {
+fn owner_is_resolved_in_one_registry() {
     let sandbox = Sandbox::new();
     let daemon = Daemon::start(&sandbox, true);
     for (repository, owner, skills) in [
@@ -271,7 +271,7 @@ fn an_owner_is_asked_at_one_registry_and_at_no_other() {
 }
 
 #[test]
-fn a_changed_bundle_and_a_changed_line_are_refused() {
+fn changed_bundle_or_line_is_refused() {
     let sandbox = Sandbox::new();
     let (path, url) = registry(&sandbox);
     let good = head(&sandbox, &path, "main");
@@ -323,7 +323,7 @@ fn a_changed_bundle_and_a_changed_line_are_refused() {
 }
 
 #[test]
-fn a_replaced_history_is_refused_until_a_person_accepts_it() {
+fn replaced_registry_history_needs_acceptance() {
     let sandbox = Sandbox::new();
     let (path, url) = registry(&sandbox);
     let old = head(&sandbox, &path, "main");
@@ -365,7 +365,7 @@ fn a_replaced_history_is_refused_until_a_person_accepts_it() {
 }
 
 #[test]
-fn a_mirror_that_is_behind_is_refused_until_it_has_caught_up() {
+fn outdated_registry_mirror_is_refused() {
     let sandbox = Sandbox::new();
     let (path, url) = registry(&sandbox);
     other_user(&sandbox, "second", &["info", "acme/beta", "--registry", &url]).done();
@@ -389,7 +389,7 @@ fn a_mirror_that_is_behind_is_refused_until_it_has_caught_up() {
 }
 
 #[test]
-fn what_cannot_be_reached_read_or_changed_says_what_to_do() {
+fn registry_errors_have_hints() {
     let sandbox = Sandbox::new();
     let (path, url) = registry(&sandbox);
     let ask = |registry: &str| sandbox.ask(&["info", "acme/alpha", "--registry", registry]);
@@ -427,7 +427,7 @@ fn what_cannot_be_reached_read_or_changed_says_what_to_do() {
 
 #[cfg(unix)]
 #[test]
-fn a_hook_of_the_registry_may_refuse_and_is_heard() {
+fn registry_hook_refusal_is_shown() {
     let sandbox = Sandbox::new();
     let (path, url) = registry(&sandbox);
     let hook = path.join("hooks/pre-receive");

@@ -27,7 +27,7 @@ fn edit_hostile(sandbox: &Sandbox) -> Snapshot {
 const PATCH: [&str; 7] = ["manage", "patch", "demo", "--find", "alpha line", "--replace", "gamma line"];
 
 #[test]
-fn a_good_hand_edit_is_recorded_as_external_before_the_next_change() {
+fn hand_edit_is_recorded_as_external() {
     let sandbox = sandbox();
     write_files(&sandbox.user_skill("demo"), &[("references/notes.md", b"# Notes\n", false)]);
     let status = sandbox.done(&["status", "demo"])["skills"][0].clone();
@@ -42,7 +42,7 @@ fn a_good_hand_edit_is_recorded_as_external_before_the_next_change() {
 }
 
 #[test]
-fn a_folder_without_history_is_taken_over_as_external_by_the_first_change() {
+fn first_change_adopts_unrecorded_folder() {
     let sandbox = Sandbox::new();
     let made = sandbox.skill("found", "Was here before. Use in tests.", &[("scripts/run.sh", "#!/bin/sh\nprintf x\n")]);
     fs::create_dir_all(sandbox.user_skill("")).unwrap();
@@ -57,7 +57,7 @@ fn a_folder_without_history_is_taken_over_as_external_by_the_first_change() {
 }
 
 #[test]
-fn a_hostile_hand_edit_refuses_changes_and_stays_as_it_is() {
+fn hostile_hand_edit_refuses_changes() {
     let sandbox = sandbox();
     edit_hostile(&sandbox);
     let edited = snapshot(&sandbox.user_skill("demo"));
@@ -71,7 +71,7 @@ fn a_hostile_hand_edit_refuses_changes_and_stays_as_it_is() {
 }
 
 #[test]
-fn a_hostile_hand_edit_keeps_the_skill_from_agents_and_says_so() {
+fn hostile_hand_edit_hides_the_skill() {
     let sandbox = sandbox();
     sandbox.create("other", "Text.");
     edit_hostile(&sandbox);
@@ -86,7 +86,7 @@ fn a_hostile_hand_edit_keeps_the_skill_from_agents_and_says_so() {
 }
 
 #[test]
-fn rollback_to_the_head_keeps_the_hostile_edit_aside_and_restores_the_skill() {
+fn rollback_sets_hostile_edit_aside() {
     let sandbox = sandbox();
     let before = edit_hostile(&sandbox);
     let report = sandbox.done(&["rollback", "demo", "head"]);
@@ -101,7 +101,7 @@ fn rollback_to_the_head_keeps_the_hostile_edit_aside_and_restores_the_skill() {
 }
 
 #[test]
-fn what_was_put_aside_is_never_restored_and_the_attempt_is_logged() {
+fn set_aside_hostile_edit_stays_blocked() {
     let sandbox = sandbox();
     let before = edit_hostile(&sandbox);
     sandbox.done(&["rollback", "demo", "head"]);
@@ -114,7 +114,7 @@ fn what_was_put_aside_is_never_restored_and_the_attempt_is_logged() {
 }
 
 #[test]
-fn a_hand_edit_with_a_link_is_left_untouched_and_refused() {
+fn hand_edit_with_link_is_refused() {
     let sandbox = sandbox();
     std::os::unix::fs::symlink("/etc/hostname", sandbox.user_skill("demo").join("link")).unwrap();
     let edited = snapshot(&sandbox.user_skill("demo"));
@@ -124,7 +124,7 @@ fn a_hand_edit_with_a_link_is_left_untouched_and_refused() {
 }
 
 #[test]
-fn a_folder_that_is_gone_is_missing_and_comes_back() {
+fn missing_skill_folder_is_restored() {
     let sandbox = sandbox();
     let before = snapshot(&sandbox.user_skill("demo"));
     fs::remove_dir_all(sandbox.user_skill("demo")).unwrap();
@@ -139,7 +139,7 @@ fn a_folder_that_is_gone_is_missing_and_comes_back() {
 }
 
 #[test]
-fn the_history_reads_as_commits_with_who_and_why() {
+fn git_log_shows_actor_and_reason() {
     let sandbox = sandbox();
     sandbox.done(&[&PATCH[..], &["--reason", "a better\nword", "--run", "run-7", "--actor", "agent:tester"]].concat());
     let history = sandbox.done(&["where"])["history"].as_str().unwrap().to_owned();
@@ -174,7 +174,7 @@ fn served(sandbox: &Sandbox) -> (Value, Value) {
 }
 
 #[test]
-fn good_edit_counts_at_once() {
+fn good_edit_is_served_at_once() {
     let sandbox = sandbox();
     let before = sandbox.done(&["read", "demo"]);
     assert_eq!((&before["edited"], before["revision"].is_string()), (&json!(false), true));
@@ -201,7 +201,7 @@ fn good_edit_counts_at_once() {
 }
 
 #[test]
-fn recorded_edit_has_no_run_of_another() {
+fn recorded_edit_has_no_foreign_run() {
     let sandbox = sandbox();
     edit(&sandbox, "beta line", "delta line");
     sandbox.done(&[&PATCH[..], &["--run", "run-9", "--thread", "t-9"]].concat());
@@ -232,7 +232,7 @@ fn edited_skill_compiles_as_edited() {
 }
 
 #[test]
-fn commit_records_an_edit_with_its_reason() {
+fn commit_records_edit_with_reason() {
     let sandbox = sandbox();
     edit(&sandbox, "alpha line", "omega line");
     let folder = snapshot(&sandbox.user_skill("demo"));
@@ -253,7 +253,7 @@ fn commit_records_an_edit_with_its_reason() {
 }
 
 #[test]
-fn commit_without_a_name_records_every_edit() {
+fn commit_without_name_records_all() {
     let sandbox = sandbox();
     sandbox.create("other", "alpha line");
     sandbox.create("third", "alpha line");
@@ -266,7 +266,7 @@ fn commit_without_a_name_records_every_edit() {
 }
 
 #[test]
-fn commit_of_a_blocked_edit_is_refused() {
+fn commit_of_blocked_edit_is_refused() {
     let sandbox = sandbox();
     edit_hostile(&sandbox);
     sandbox.ask(&["commit", "demo", "--reason", "x"]).refused_with_hint(4, "external_blocked");
@@ -302,7 +302,7 @@ fn held_edits() -> Vec<(&'static str, Sandbox)> {
 }
 
 #[test]
-fn edit_that_an_agent_could_not_make_waits_for_a_person() {
+fn privileged_hand_edit_is_held() {
     for (what, sandbox) in held_edits() {
         let head = revisions(&sandbox)[0].clone();
         let folder = snapshot(&sandbox.user_skill("demo"));
@@ -331,7 +331,7 @@ fn edit_that_an_agent_could_not_make_waits_for_a_person() {
 }
 
 #[test]
-fn edit_put_aside_comes_back_only_by_a_person() {
+fn only_person_restores_set_aside_edit() {
     let sandbox = sandbox();
     let script = warned("scripts/a.sh");
     write_files(&sandbox.user_skill("demo"), &[("scripts/a.sh", script.as_bytes(), true)]);
@@ -348,7 +348,7 @@ fn edit_put_aside_comes_back_only_by_a_person() {
 }
 
 #[test]
-fn held_commit_is_accepted_by_a_person() {
+fn person_accepts_held_commit() {
     let sandbox = sandbox();
     policy(&sandbox, "strict");
     edit(&sandbox, "alpha line", "omega line");
@@ -363,7 +363,7 @@ fn held_commit_is_accepted_by_a_person() {
 }
 
 #[test]
-fn run_with_an_unrecorded_edit_counts_for_no_revision() {
+fn unrecorded_edit_counts_no_runs() {
     let sandbox = sandbox();
     sandbox.done(&["read", "demo", "--run", "before"]);
     edit(&sandbox, "alpha line", "omega line");
@@ -417,7 +417,7 @@ fn of_codex() -> Sandbox {
 }
 
 #[test]
-fn blocked_edit_is_named_with_its_agents() {
+fn blocked_edit_names_its_readers() {
     let sandbox = of_codex();
     edit_hostile(&sandbox);
     let status = sandbox.ask(&["status", "demo"]).exits(8).json();
@@ -436,7 +436,7 @@ fn blocked_edit_is_named_with_its_agents() {
 }
 
 #[test]
-fn unkeepable_blocked_edit_is_moved_away() {
+fn hint_moves_blocked_edit_away() {
     let sandbox = of_codex();
     std::os::unix::fs::symlink("/etc/hostname", sandbox.user_skill("demo").join("link")).unwrap();
     let status = sandbox.ask(&["status"]).exits(8).json();
@@ -447,7 +447,7 @@ fn unkeepable_blocked_edit_is_moved_away() {
 }
 
 #[test]
-fn blocked_folder_of_a_deleted_skill_is_named() {
+fn blocked_leftover_folder_is_reported() {
     let sandbox = sandbox();
     sandbox.done(&["manage", "delete", "demo"]);
     let text = skill_md("demo", "Is back. Use in tests.", "Text.");
@@ -460,7 +460,7 @@ fn blocked_folder_of_a_deleted_skill_is_named() {
 }
 
 #[test]
-fn held_edit_is_recorded_also_through_a_linked_folder() {
+fn held_edit_is_committed_through_link() {
     let sandbox = sandbox();
     fs::create_dir_all(sandbox.home().join(".claude")).unwrap();
     std::os::unix::fs::symlink("../.agents/skills", sandbox.home().join(".claude/skills")).unwrap();

@@ -77,7 +77,7 @@ fn problem(answer: &Answer) -> Value {
 }
 
 #[test]
-fn both_sides_of_a_merge_are_explained_by_every_command_and_brought_together() {
+fn conflicted_lock_file_is_resolved() {
     let sandbox = project();
     conflict(&sandbox);
     let conflicted = lock(&sandbox);
@@ -113,7 +113,7 @@ fn both_sides_of_a_merge_are_explained_by_every_command_and_brought_together() {
 }
 
 #[test]
-fn what_a_person_has_to_decide_is_named_and_stays_on_both_sides() {
+fn unresolvable_conflict_keeps_both_sides() {
     let sandbox = project();
     in_project(&sandbox, &["checkout", "--quiet", "-b", "other"]);
     sandbox.done(&["update", "acme/demo@1.1.0"]);
@@ -143,7 +143,7 @@ fn what_a_person_has_to_decide_is_named_and_stays_on_both_sides() {
 }
 
 #[test]
-fn a_file_of_a_former_format_is_migrated_by_the_next_change_and_one_of_a_later_is_left_alone() {
+fn older_format_is_migrated_on_write() {
     let sandbox = project();
     let path = sandbox.cwd().join("skillhub.lock");
     fs::write(&path, lock(&sandbox).replace("format = 1", "format = 0")).unwrap();
@@ -189,7 +189,7 @@ fn unknown_source_kind_is_kept() {
 }
 
 #[test]
-fn markers_that_make_no_sense_are_told_and_left_to_a_person() {
+fn broken_conflict_markers_are_reported() {
     let sandbox = project();
     let path = sandbox.cwd().join("skillhub.lock");
     let broken = format!("<<<<<<< HEAD\n{}", lock(&sandbox));

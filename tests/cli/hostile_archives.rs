@@ -26,7 +26,7 @@ fn refused_everywhere(archive: &[u8]) {
 }
 
 #[test]
-fn an_archive_made_by_another_tool_is_read() {
+fn foreign_archive_is_read() {
     let sandbox = Sandbox::new();
     let members = [Member::stored("SKILL.md", text().as_bytes()), Member::stored("references/a.md", b"# A\n")];
     fs::write(sandbox.cwd().join("packed.skill"), zip(&members)).unwrap();
@@ -36,7 +36,7 @@ fn an_archive_made_by_another_tool_is_read() {
 }
 
 #[test]
-fn a_file_that_is_no_zip_or_half_of_one_is_refused() {
+fn truncated_or_foreign_file_is_refused() {
     let whole = zip(&[Member::stored("SKILL.md", text().as_bytes())]);
     for archive in [&b""[..], b"not a zip", &whole[..whole.len() / 2], &whole[..whole.len() - 1]] {
         refused_everywhere(archive);
@@ -44,7 +44,7 @@ fn a_file_that_is_no_zip_or_half_of_one_is_refused() {
 }
 
 #[test]
-fn a_bomb_is_refused_quickly() {
+fn zip_bomb_is_refused_quickly() {
     let started = Instant::now();
     refused_everywhere(&zip_bomb(&text(), 1 << 30));
     refused_everywhere(&zip_bomb(&text(), 15 << 20));
@@ -52,14 +52,14 @@ fn a_bomb_is_refused_quickly() {
 }
 
 #[test]
-fn members_that_leave_the_folder_are_refused() {
+fn escaping_members_are_refused() {
     for name in ["../x", "/x", "a/../../x", "a\\..\\x", "C:x", "assets/con", "./x/../../x", "assets/\u{202e}x"] {
         refused_everywhere(&zip(&[Member::stored("SKILL.md", text().as_bytes()), Member::stored(name, b"x")]));
     }
 }
 
 #[test]
-fn two_members_of_one_name_are_refused() {
+fn duplicate_members_are_refused() {
     let member = |name: &str| Member::stored(name, b"x");
     for names in [["assets/a", "assets/a"], ["assets/a", "assets/A"], ["assets/ﬁ", "assets/fi"], ["assets", "assets/a"]]
     {
@@ -69,7 +69,7 @@ fn two_members_of_one_name_are_refused() {
 }
 
 #[test]
-fn an_existing_folder_is_not_unpacked_into() {
+fn unpack_refuses_existing_folder() {
     let sandbox = Sandbox::new();
     sandbox.skill("demo", "Does it. Use in tests.", &[]);
     sandbox.done(&["pack", "demo"]);

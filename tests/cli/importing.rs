@@ -97,7 +97,7 @@ fn pairs(all: &[(&str, &str)]) -> Vec<(String, String)> {
 
 #[cfg(unix)]
 #[test]
-fn what_is_there_is_taken_over_and_what_is_not_is_installed_and_all_of_it_updates() {
+fn import_adopts_or_installs_every_skill() {
     let sandbox = project();
     installed_by_npx(&sandbox, &["forms"]);
     let both = json!({"forms": entry(&sandbox, "forms"), "notes": entry(&sandbox, "notes")});
@@ -135,7 +135,7 @@ fn what_is_there_is_taken_over_and_what_is_not_is_installed_and_all_of_it_update
 }
 
 #[test]
-fn an_import_is_taken_back() {
+fn import_can_be_undone() {
     let sandbox = project();
     installed_by_npx(&sandbox, &["forms"]);
     let before = snapshot(&folder(&sandbox, "forms"));
@@ -154,7 +154,7 @@ fn an_import_is_taken_back() {
 
 /// As `npx skills` does for one agent alone: a copy in its folder, and nothing else. It becomes a link.
 #[test]
-fn copies_in_an_agent_s_folder_are_kept_up_to_date_from_then_on() {
+fn imported_copies_become_links() {
     let sandbox = project();
     installed_by_npx(&sandbox, &["forms", "notes"]);
     let copies = sandbox.cwd().join(".claude/skills");
@@ -179,7 +179,7 @@ fn copies_in_an_agent_s_folder_are_kept_up_to_date_from_then_on() {
 }
 
 #[test]
-fn changes_made_before_the_import_are_kept_and_merged_where_the_release_is_known() {
+fn changes_before_import_are_kept() {
     let sandbox = project();
     installed_by_npx(&sandbox, &["forms", "notes"]);
     edit(&sandbox, "forms", "5. Tell.", "5. Tell the team.");
@@ -208,7 +208,7 @@ fn changes_made_before_the_import_are_kept_and_merged_where_the_release_is_known
 }
 
 #[test]
-fn offline_only_what_is_here_is_taken_over() {
+fn offline_import_adopts_local_skills() {
     let sandbox = project();
     installed_by_npx(&sandbox, &["forms"]);
     let gone = json!({
@@ -232,7 +232,7 @@ fn offline_only_what_is_here_is_taken_over() {
 }
 
 #[test]
-fn clawhub_and_the_user_s_own_file_are_read() {
+fn clawhub_and_user_files_are_imported() {
     let sandbox = Sandbox::new();
     let upstream = sandbox.path("upstream");
     write_skill(&upstream.join("forms"), "forms", STEPS);
@@ -268,7 +268,7 @@ fn clawhub_and_the_user_s_own_file_are_read() {
 }
 
 #[test]
-fn broken_and_hostile_files_are_refused_and_leave_nothing_half_done() {
+fn broken_import_file_changes_nothing() {
     let sandbox = project();
     installed_by_npx(&sandbox, &["forms"]);
     sandbox.ask(&["import", "nowhere.json"]).refused_with_hint(3, "invalid_lock_file");
@@ -300,7 +300,7 @@ fn broken_and_hostile_files_are_refused_and_leave_nothing_half_done() {
 
 #[cfg(unix)]
 #[test]
-fn a_link_in_place_of_a_folder_is_not_followed() {
+fn linked_skill_folder_is_never_followed() {
     let sandbox = project();
     installed_by_npx(&sandbox, &["forms"]);
     let secret = sandbox.path("secret/forms");

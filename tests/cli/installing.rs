@@ -18,7 +18,7 @@ fn first(document: &Value) -> &Value {
 }
 
 #[test]
-fn an_install_says_what_it_did_field_by_field() {
+fn install_reports_every_field() {
     let sandbox = published();
     let document = sandbox.done(&["install", "acme/demo"]);
     let skill = first(&document);
@@ -32,7 +32,7 @@ fn an_install_says_what_it_did_field_by_field() {
 }
 
 #[test]
-fn a_dry_run_installs_nothing() {
+fn install_dry_run_changes_nothing() {
     let sandbox = published();
     assert_eq!(first(&sandbox.done(&["install", "acme/demo", "--dry-run"]))["status"], "dry_run");
     assert!(!sandbox.user_skill("demo").exists());
@@ -40,7 +40,7 @@ fn a_dry_run_installs_nothing() {
 }
 
 #[test]
-fn an_installed_skill_is_listed_with_where_it_came_from() {
+fn installed_skill_lists_its_origin() {
     let sandbox = published();
     sandbox.done(&["install", "acme/demo"]);
     let skill = first(&sandbox.done(&["list"])).clone();
@@ -53,7 +53,7 @@ fn an_installed_skill_is_listed_with_where_it_came_from() {
 }
 
 #[test]
-fn detected_agents_get_links_and_every_path_is_printed() {
+fn detected_agents_get_links() {
     let sandbox = published();
     fs::create_dir(sandbox.home().join(".claude")).unwrap();
     let answer = sandbox.run(&["install", "acme/demo"]).exits(0);
@@ -68,7 +68,7 @@ fn detected_agents_get_links_and_every_path_is_printed() {
 }
 
 #[test]
-fn what_stands_in_an_agents_folder_already_is_left_alone() {
+fn existing_agent_folder_is_kept() {
     let sandbox = published();
     let theirs = sandbox.home().join(".claude/skills/demo");
     write_files(&theirs, &[("SKILL.md", b"mine", false)]);
@@ -82,7 +82,7 @@ fn what_stands_in_an_agents_folder_already_is_left_alone() {
 }
 
 #[test]
-fn an_agents_folder_that_leads_to_the_library_needs_no_links() {
+fn linked_agent_folder_needs_no_links() {
     let sandbox = published();
     fs::create_dir_all(sandbox.user_skill("")).unwrap();
     fs::create_dir(sandbox.home().join(".claude")).unwrap();
@@ -94,7 +94,7 @@ fn an_agents_folder_that_leads_to_the_library_needs_no_links() {
 }
 
 #[test]
-fn a_copy_is_a_folder_and_a_named_agent_need_not_be_detected() {
+fn copy_works_for_undetected_agent() {
     let sandbox = published();
     sandbox.done(&["install", "acme/demo", "--agent", "claude-code", "--copy"]);
     let copy = sandbox.home().join(".claude/skills/demo");
@@ -104,7 +104,7 @@ fn a_copy_is_a_folder_and_a_named_agent_need_not_be_detected() {
 }
 
 #[test]
-fn folders_archives_and_git_repositories_are_sources() {
+fn folders_archives_and_git_are_sources() {
     let sandbox = Sandbox::new();
     let scripts = [("scripts/run.sh", "#!/bin/sh\nprintf x\n")];
     let folder = sandbox.skill("by-folder", "Comes from a folder. Use in tests.", &scripts);
@@ -117,7 +117,7 @@ fn folders_archives_and_git_repositories_are_sources() {
 }
 
 #[test]
-fn a_git_source_has_a_path_and_a_reference() {
+fn git_source_takes_path_and_reference() {
     let sandbox = Sandbox::new();
     let repo = sandbox.path("repo");
     let folder =
@@ -140,7 +140,7 @@ fn a_git_source_has_a_path_and_a_reference() {
 }
 
 #[test]
-fn a_source_with_several_skills_wants_a_choice() {
+fn source_with_several_skills_is_ambiguous() {
     let sandbox = Sandbox::new();
     for name in ["one", "two"] {
         let folder = sandbox.skill(name, "Counts. Use in tests.", &[]);
@@ -156,7 +156,7 @@ fn a_source_with_several_skills_wants_a_choice() {
 }
 
 #[test]
-fn exact_versions_and_ranges_choose_a_release() {
+fn versions_and_ranges_select_release() {
     let sandbox = Sandbox::new();
     for version in ["1.0.0", "1.2.0", "2.0.0"] {
         sandbox.skill("demo", &format!("Does it as of {version}. Use in tests."), &[]);
@@ -172,7 +172,7 @@ fn exact_versions_and_ranges_choose_a_release() {
 }
 
 #[test]
-fn a_bare_name_of_two_owners_and_a_second_owners_skill_are_conflicts() {
+fn second_owners_skill_conflicts() {
     let sandbox = published();
     sandbox.done(&["publish", "demo", "--owner", "other"]);
     sandbox.ask(&["install", "demo"]).refused_with_hint(6, "ambiguous_name");
@@ -183,7 +183,7 @@ fn a_bare_name_of_two_owners_and_a_second_owners_skill_are_conflicts() {
 }
 
 #[test]
-fn a_folder_without_history_is_never_overwritten() {
+fn unrecorded_folder_is_never_overwritten() {
     let sandbox = published();
     fs::create_dir_all(sandbox.user_skill("demo")).unwrap();
     fs::write(sandbox.user_skill("demo").join("SKILL.md"), "mine").unwrap();
@@ -192,7 +192,7 @@ fn a_folder_without_history_is_never_overwritten() {
 }
 
 #[test]
-fn a_hostile_skill_is_not_installed_from_anywhere() {
+fn hostile_skill_is_not_installed() {
     let sandbox = Sandbox::new();
     sandbox.skill("bad", "Does bad. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
     let error = sandbox.ask(&["install", "./bad"]).refused_with_hint(4, "scan_blocked");
@@ -202,7 +202,7 @@ fn a_hostile_skill_is_not_installed_from_anywhere() {
 }
 
 #[test]
-fn a_batch_does_what_passes_and_ends_with_the_gravest_code() {
+fn batch_install_exits_with_worst_code() {
     let sandbox = published();
     sandbox.skill("bad", "Does bad. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
     let document = sandbox.ask(&["install", "acme/demo", "./bad", "acme/none"]).exits(7).json();
@@ -232,7 +232,7 @@ fn in_clone(sandbox: &Sandbox, args: &[&str]) -> Value {
 }
 
 #[test]
-fn a_fresh_clone_gets_the_same_skills_from_the_lock_file() {
+fn clone_restores_locked_skills() {
     let sandbox = published();
     project_with_lock(&sandbox);
     let lock = fs::read_to_string(sandbox.cwd().join("skillhub.lock")).unwrap();
@@ -247,7 +247,7 @@ fn a_fresh_clone_gets_the_same_skills_from_the_lock_file() {
 }
 
 #[test]
-fn a_change_of_an_installed_skill_shows_in_the_lock_file() {
+fn changed_skill_updates_lock_file() {
     let sandbox = published();
     project_with_lock(&sandbox);
     let lock = || fs::read_to_string(sandbox.cwd().join("skillhub.lock")).unwrap();
@@ -259,7 +259,7 @@ fn a_change_of_an_installed_skill_shows_in_the_lock_file() {
 }
 
 #[test]
-fn a_lock_file_that_cannot_be_read_does_not_make_a_committed_change_a_failure() {
+fn unreadable_lock_file_only_warns() {
     let sandbox = published();
     fs::create_dir(sandbox.cwd().join(".git")).unwrap();
     sandbox.done(&["install", "acme/demo"]);
@@ -275,7 +275,7 @@ fn a_lock_file_that_cannot_be_read_does_not_make_a_committed_change_a_failure() 
 }
 
 #[test]
-fn a_lock_file_that_names_other_content_is_refused() {
+fn wrong_locked_digest_is_refused() {
     let sandbox = published();
     fs::create_dir(sandbox.cwd().join(".git")).unwrap();
     sandbox.done(&["install", "acme/demo"]);
@@ -290,7 +290,7 @@ fn a_lock_file_that_names_other_content_is_refused() {
 }
 
 #[test]
-fn without_specs_and_without_a_lock_file_there_is_nothing_to_do() {
+fn install_without_specs_needs_lock_file() {
     let sandbox = Sandbox::new();
     let answer = sandbox.ask(&["install"]);
     let error = answer.json()["error"].clone();
@@ -298,7 +298,7 @@ fn without_specs_and_without_a_lock_file_there_is_nothing_to_do() {
 }
 
 #[test]
-fn uninstall_refuses_what_was_written_here_and_rollback_brings_back_what_was_not() {
+fn uninstall_refuses_own_skills() {
     let sandbox = published();
     sandbox.create("mine", "Text.");
     sandbox.ask(&["uninstall", "mine"]).refused_with_hint(5, "not_installed");
@@ -313,7 +313,7 @@ fn uninstall_refuses_what_was_written_here_and_rollback_brings_back_what_was_not
 }
 
 #[test]
-fn a_batch_of_uninstalls_does_what_passes_and_exits_with_the_gravest_code() {
+fn batch_uninstall_exits_with_worst_code() {
     let sandbox = published();
     sandbox.done(&["install", "acme/demo"]);
     let answer = sandbox.ask(&["uninstall", "demo", "none"]).exits(7).json();
@@ -332,7 +332,7 @@ fn large_lock(bytes: usize) -> String {
 }
 
 #[test]
-fn lock_file_is_never_too_large_to_read() {
+fn lock_file_stays_within_its_limit() {
     let sandbox = published();
     fs::create_dir(sandbox.cwd().join(".git")).unwrap();
     let (path, skill) = (sandbox.cwd().join("skillhub.lock"), sandbox.cwd().join(".agents/skills/demo"));

@@ -79,7 +79,7 @@ fn fetches(sandbox: &Sandbox) -> Vec<String> {
 }
 
 #[test]
-fn install_is_whole_or_not_begun() {
+fn interrupted_install_is_atomic() {
     let (sandbox, url) = repository();
     let args = ["install", &url, "--all", "--agent", "claude-code"];
     let whole = Instant::now();
@@ -147,7 +147,7 @@ fn fetch_ends_with_its_git() {
 }
 
 #[test]
-fn server_that_never_answers_holds_nobody() {
+fn unresponsive_server_can_be_interrupted() {
     let sandbox = Sandbox::project();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let place = format!("http://{}", listener.local_addr().unwrap());

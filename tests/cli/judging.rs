@@ -55,7 +55,7 @@ fn example() -> PathBuf {
 }
 
 #[test]
-fn block_of_a_judge_holds_for_every_way_in() {
+fn judges_block_applies_everywhere() {
     let sandbox = unjudged("ls\n");
     sandbox.create("demo", "one");
     sandbox.done(&["install", "./one"]);
@@ -79,7 +79,7 @@ fn block_of_a_judge_holds_for_every_way_in() {
 }
 
 #[test]
-fn reading_asks_no_judge() {
+fn reading_never_calls_judge() {
     let sandbox = unjudged("ls\n");
     sandbox.create("demo", "one");
     sandbox.done(&["install", "./one"]);
@@ -102,7 +102,7 @@ fn reading_asks_no_judge() {
 }
 
 #[test]
-fn lying_judge_makes_no_block_less() {
+fn judge_cannot_weaken_a_block() {
     let sandbox = judged(&hostile_script(), ALLOW, "may_settle_warnings = true\n");
     for way in [&["install", "./one"][..], &["adopt", "./one"], &["publish", "./one", "--owner", "acme"]] {
         sandbox.ask(way).refused(4, "scan_blocked");
@@ -111,7 +111,7 @@ fn lying_judge_makes_no_block_less() {
 }
 
 #[test]
-fn warnings_are_settled_with_permission() {
+fn permitted_judge_settles_warnings() {
     let sandbox = judged(WARNS, ALLOW, "");
     sandbox.done(&["install", "./one"]);
     assert_eq!(verdict(&sandbox), "warn");
@@ -123,7 +123,7 @@ fn warnings_are_settled_with_permission() {
 }
 
 #[test]
-fn answers_are_kept_and_failures_are_not() {
+fn judge_caches_only_answers() {
     let sandbox = judged("ls\n", ALLOW, "");
     sandbox.done(&["install", "./one", "--dry-run"]);
     sandbox.done(&["install", "./one"]);
@@ -160,7 +160,7 @@ fn failing_judge_loosens_nothing() {
 }
 
 #[test]
-fn slow_judge_ends_with_all_it_started() {
+fn slow_judge_is_killed_with_children() {
     let script = "(trap '' TERM; sleep 4; echo x > LATE) & echo >> RUNS; sleep 600";
     let sandbox = judged("ls\n", script, "timeout_seconds = 1\n");
     let started = Instant::now();
@@ -172,7 +172,7 @@ fn slow_judge_ends_with_all_it_started() {
 }
 
 #[test]
-fn project_and_skill_name_no_judge() {
+fn project_and_skill_cannot_set_judge() {
     let sandbox = Sandbox::project();
     let program = sandbox.path("judge.sh");
     fs::write(&program, format!("#!/bin/sh\necho >> {}\n", sandbox.path("runs").display())).unwrap();
@@ -201,7 +201,7 @@ fn agent_cannot_set_the_judge() {
 }
 
 #[test]
-fn settings_without_sense_stop_changes() {
+fn invalid_judge_settings_stop_changes() {
     for wrong in ["command = []", "command = [\"a\"]\ntimeout_seconds = 0", "command = [\"a\"]\nallow = true", ""] {
         let sandbox = unjudged("ls\n");
         let config = format!("format = 1\n[scan.judge]\n{wrong}\n");
@@ -211,7 +211,7 @@ fn settings_without_sense_stop_changes() {
 }
 
 #[test]
-fn example_quotes_what_speaks_to_it() {
+fn example_judge_resists_injection() {
     let sandbox = unjudged("ls\n");
     let config = |more: &str| {
         let program = example();

@@ -37,7 +37,7 @@ fn merged() -> Sandbox {
 }
 
 #[test]
-fn each_line_has_the_revision_that_wrote_it_across_a_merge_and_a_rollback() {
+fn blame_survives_merge_and_rollback() {
     let sandbox = merged();
     let upstream = |version: &str| Some(format!("acme/demo {version}"));
     let blame = sandbox.done(&["blame", "demo"]);
@@ -57,7 +57,7 @@ fn each_line_has_the_revision_that_wrote_it_across_a_merge_and_a_rollback() {
 }
 
 #[test]
-fn a_file_that_was_renamed_is_followed_and_what_is_not_there_is_said() {
+fn blame_follows_renamed_file() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "Text.");
     let request = |request: Value| sandbox.request(&request).done();
@@ -78,7 +78,7 @@ fn a_file_that_was_renamed_is_followed_and_what_is_not_there_is_said() {
 }
 
 #[test]
-fn a_lineage_names_what_was_installed_merged_absorbed_and_forked() {
+fn lineage_names_every_relation() {
     let sandbox = merged();
     sandbox.create("small", "Text.");
     sandbox.request(&json!({"action": "delete", "name": "small", "absorbed_into": "demo"})).done();

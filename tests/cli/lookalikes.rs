@@ -21,7 +21,7 @@ fn warnings(document: &Value) -> Vec<String> {
 }
 
 #[test]
-fn a_name_near_to_one_that_was_there_first_is_pointed_out_with_both_names() {
+fn published_lookalike_names_the_original() {
     let sandbox = Sandbox::new();
     assert!(publish(&sandbox, "acme", "pdf-forms").is_empty());
     // Releases have their time to the second.
@@ -43,7 +43,7 @@ fn a_name_near_to_one_that_was_there_first_is_pointed_out_with_both_names() {
 }
 
 #[test]
-fn a_name_near_to_an_installed_one_is_pointed_out_wherever_it_comes_from() {
+fn lookalike_of_installed_skill_warns() {
     let sandbox = Sandbox::new();
     publish(&sandbox, "acme", "pdf-forms");
     sandbox.done(&["install", "acme/pdf-forms"]);

@@ -6,7 +6,7 @@ use super::journey::Journey;
 use crate::support::{Sandbox, git, snapshot};
 
 #[test]
-fn a_skill_is_published_found_installed_changed_read_and_taken_back() {
+fn skill_completes_its_main_journey() {
     let sandbox = Sandbox::new();
     let job = Journey::new(&sandbox);
     let script = "#!/bin/sh\ngit log --format='%s' \"$1..HEAD\"\n";
@@ -40,7 +40,7 @@ fn a_skill_is_published_found_installed_changed_read_and_taken_back() {
 }
 
 #[test]
-fn a_skill_that_an_agent_made_is_published_and_installed_by_another() {
+fn agent_made_skill_is_shared() {
     let author = Sandbox::new();
     author.create("made-here", "Written by an agent.");
     let registry = author.path("registry").display().to_string();
@@ -56,7 +56,7 @@ fn a_skill_that_an_agent_made_is_published_and_installed_by_another() {
 }
 
 #[test]
-fn a_disabled_skill_is_kept_from_agents_until_it_is_enabled() {
+fn disabled_skill_is_hidden_from_agents() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "Text.");
     sandbox.done(&["disable", "demo"]);
@@ -69,7 +69,7 @@ fn a_disabled_skill_is_kept_from_agents_until_it_is_enabled() {
 }
 
 #[test]
-fn a_new_skill_is_valid_from_the_start() {
+fn new_skill_is_valid() {
     let sandbox = Sandbox::new();
     sandbox.done(&["new", "pdf-forms"]);
     sandbox.done(&["validate", "--strict", "pdf-forms"]);

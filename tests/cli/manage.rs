@@ -39,7 +39,7 @@ fn refused(sandbox: &Sandbox, args: &[&str], exit: i32, code: &str) -> Value {
 }
 
 #[test]
-fn a_patch_becomes_a_revision_and_stands_in_the_folder() {
+fn patch_writes_revision_and_folder() {
     let sandbox = sandbox();
     let args = ["manage", "patch", "demo", "--find", "alpha line", "--replace", "gamma line", "--reason", "better"];
     let report = sandbox.done(&args);
@@ -53,7 +53,7 @@ fn a_patch_becomes_a_revision_and_stands_in_the_folder() {
 }
 
 #[test]
-fn many_matches_without_a_count_list_their_lines() {
+fn ambiguous_patch_lists_its_lines() {
     let sandbox = sandbox();
     let error =
         refused(&sandbox, &["manage", "patch", "demo", "--find", "beta", "--replace", "x"], 6, "ambiguous_match");
@@ -62,7 +62,7 @@ fn many_matches_without_a_count_list_their_lines() {
 }
 
 #[test]
-fn a_text_that_is_absent_is_answered_with_the_nearest_line() {
+fn absent_text_suggests_nearest_line() {
     let sandbox = sandbox();
     let error =
         refused(&sandbox, &["manage", "patch", "demo", "--find", "alpha lime", "--replace", "x"], 6, "no_match");
@@ -71,7 +71,7 @@ fn a_text_that_is_absent_is_answered_with_the_nearest_line() {
 }
 
 #[test]
-fn a_count_has_to_be_the_count_found() {
+fn expected_count_must_be_found() {
     let sandbox = sandbox();
     let patch = ["manage", "patch", "demo", "--find", "beta", "--replace", "x", "--expected-count"];
     let error = refused(&sandbox, &[&patch[..], &["3"]].concat(), 6, "count_mismatch");
@@ -82,7 +82,7 @@ fn a_count_has_to_be_the_count_found() {
 }
 
 #[test]
-fn replace_all_changes_every_place() {
+fn replace_all_changes_every_match() {
     let sandbox = sandbox();
     sandbox.done(&["manage", "patch", "demo", "--find", "beta", "--replace", "x", "--replace-all"]);
     let text = fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap();
@@ -90,7 +90,7 @@ fn replace_all_changes_every_place() {
 }
 
 #[test]
-fn a_patch_that_was_sent_twice_changes_nothing_the_second_time() {
+fn repeated_patch_changes_nothing() {
     let sandbox = sandbox();
     let patch = ["manage", "patch", "demo", "--find", "alpha line", "--replace", "alpha line and more"];
     let first = sandbox.done(&patch);
@@ -101,7 +101,7 @@ fn a_patch_that_was_sent_twice_changes_nothing_the_second_time() {
 }
 
 #[test]
-fn an_expected_revision_that_is_not_the_head_is_stale() {
+fn outdated_expected_revision_is_stale() {
     let sandbox = sandbox();
     let first = sandbox.done(&["history", "demo"])["revisions"][0]["revision"].as_str().unwrap().to_owned();
     let patch = ["manage", "patch", "demo", "--find", "alpha", "--replace", "gamma", "--expected-revision", &first];
@@ -113,7 +113,7 @@ fn an_expected_revision_that_is_not_the_head_is_stale() {
 }
 
 #[test]
-fn a_dry_run_shows_the_change_and_makes_none() {
+fn dry_run_shows_change_only() {
     let sandbox = sandbox();
     let before = snapshot(&sandbox.user_skill("demo"));
     let report = sandbox.done(&["manage", "patch", "demo", "--find", "alpha", "--replace", "gamma", "--dry-run"]);
@@ -124,7 +124,7 @@ fn a_dry_run_shows_the_change_and_makes_none() {
 }
 
 #[test]
-fn a_file_is_written_changed_and_removed_and_keeps_its_mode() {
+fn rewritten_file_keeps_its_mode() {
     let sandbox = sandbox();
     let script = sandbox.cwd().join("run.sh");
     fs::write(&script, "#!/bin/sh\nprintf '%s\\n' one\n").unwrap();
@@ -139,7 +139,7 @@ fn a_file_is_written_changed_and_removed_and_keeps_its_mode() {
 }
 
 #[test]
-fn edit_replaces_the_whole_text_from_a_file_or_standard_input() {
+fn edit_reads_file_or_stdin() {
     let sandbox = sandbox();
     let text = skill_md("demo", "Does more. Use in tests.", "New text.");
     fs::write(sandbox.cwd().join("new.md"), &text).unwrap();
@@ -150,7 +150,7 @@ fn edit_replaces_the_whole_text_from_a_file_or_standard_input() {
 }
 
 #[test]
-fn find_and_replace_come_from_files_as_well() {
+fn find_and_replace_accept_files() {
     let sandbox = sandbox();
     fs::write(sandbox.cwd().join("old"), "beta line\nbeta again").unwrap();
     fs::write(sandbox.cwd().join("new"), "one line").unwrap();
@@ -160,7 +160,7 @@ fn find_and_replace_come_from_files_as_well() {
 }
 
 #[test]
-fn a_blocked_write_names_rule_file_and_line_and_leaves_nothing() {
+fn blocked_write_names_its_finding() {
     let sandbox = sandbox();
     fs::write(sandbox.cwd().join("report.sh"), hostile_script()).unwrap();
     let write = ["manage", "write_file", "demo", "--path", "scripts/report.sh", "--content", "report.sh"];
@@ -176,7 +176,7 @@ fn a_blocked_write_names_rule_file_and_line_and_leaves_nothing() {
 }
 
 #[test]
-fn a_patch_of_a_script_is_scanned_like_a_new_one() {
+fn patched_script_is_scanned() {
     let sandbox = sandbox();
     fs::write(sandbox.cwd().join("run.sh"), "#!/bin/sh\nprintf done\n").unwrap();
     sandbox.done(&["manage", "write_file", "demo", "--path", "scripts/run.sh", "--content", "run.sh"]);
@@ -187,7 +187,7 @@ fn a_patch_of_a_script_is_scanned_like_a_new_one() {
 }
 
 #[test]
-fn names_that_are_taken_missing_or_none_are_told_apart() {
+fn name_errors_have_distinct_codes() {
     let sandbox = sandbox();
     fs::write(sandbox.cwd().join("new.md"), skill_md("demo", "Other. Use in tests.", "Text.")).unwrap();
     refused(&sandbox, &["manage", "create", "demo", "--content", "new.md"], 6, "exists");
@@ -203,7 +203,7 @@ fn names_that_are_taken_missing_or_none_are_told_apart() {
 }
 
 #[test]
-fn paths_that_leave_the_skill_or_its_folders_are_refused() {
+fn paths_outside_allowed_folders_are_refused() {
     let sandbox = sandbox();
     fs::write(sandbox.cwd().join("a.txt"), "text\n").unwrap();
     for path in ["../a.txt", "/etc/a.txt", "scripts/../../a.txt", "a\\b", "scripts/con", "scripts/a:b", "other/a.txt"] {
@@ -219,7 +219,7 @@ fn paths_that_leave_the_skill_or_its_folders_are_refused() {
 }
 
 #[test]
-fn the_skills_inside_skillhub_cannot_be_changed_and_the_way_on_is_told() {
+fn builtin_skills_cannot_be_changed() {
     let sandbox = sandbox();
     let name = "skillhub-evolving-skills";
     for change in [&["delete", name][..], &["patch", name, "--find", "a", "--replace", "b"]] {
@@ -234,7 +234,7 @@ fn the_skills_inside_skillhub_cannot_be_changed_and_the_way_on_is_told() {
 
 // DF2
 #[test]
-fn created_skill_goes_before_the_builtin_one() {
+fn created_skill_shadows_the_builtin() {
     let sandbox = sandbox();
     let name = "skillhub-evolving-skills";
     let text = skill_md(name, "Another. Use in tests.", "Text of ours.");
@@ -248,7 +248,7 @@ fn created_skill_goes_before_the_builtin_one() {
 
 // DF1
 #[test]
-fn skill_of_a_group_is_changed_in_its_folder() {
+fn grouped_skill_is_changed_in_place() {
     let sandbox = sandbox();
     let folder = sandbox.user_skill("team/deep/help");
     let text = skill_md("help", "Helps. Use in tests.", "Help.");
@@ -275,7 +275,7 @@ fn skill_of_a_group_is_changed_in_its_folder() {
 
 // DF1
 #[test]
-fn held_changes_of_groups_are_decided_by_id() {
+fn grouped_proposals_are_decided_by_id() {
     let sandbox = sandbox();
     write_files(&sandbox.skillhub_home(), &[("config.toml", b"policy = \"strict\"\n", false)]);
     let folder = sandbox.user_skill("team/deep/help");
@@ -303,7 +303,7 @@ fn held_changes_of_groups_are_decided_by_id() {
 
 // DF1
 #[test]
-fn skill_of_a_group_has_one_name_everywhere() {
+fn grouped_skill_has_one_name() {
     let sandbox = sandbox();
     let folder = sandbox.user_skill("team/deep/help");
     let text = skill_md("help", "Helps. Use in tests.", "Help.");
@@ -333,7 +333,7 @@ fn skill_of_a_group_has_one_name_everywhere() {
 
 // DF1
 #[test]
-fn configuration_names_the_library_and_public_skills() {
+fn configuration_sets_library_and_public_skills() {
     let sandbox = Sandbox::new();
     let root = sandbox.path("deer");
     let public = skill_md("research", "Searches. Use in tests.", "Search.");
@@ -367,7 +367,7 @@ fn configuration_names_the_library_and_public_skills() {
 }
 
 #[test]
-fn a_name_of_the_users_library_is_taken_in_a_project_too() {
+fn project_cannot_reuse_users_name() {
     let sandbox = sandbox();
     fs::create_dir(sandbox.cwd().join(".git")).unwrap();
     let text = skill_md("demo", "Another. Use in tests.", "Text.");
@@ -377,7 +377,7 @@ fn a_name_of_the_users_library_is_taken_in_a_project_too() {
 }
 
 #[test]
-fn delete_keeps_the_history_and_rollback_brings_every_file_back() {
+fn deleted_skill_is_restored_by_rollback() {
     let sandbox = sandbox();
     fs::write(sandbox.cwd().join("run.sh"), "#!/bin/sh\nprintf done\n").unwrap();
     let write = ["manage", "write_file", "demo", "--path", "scripts/run.sh", "--content", "run.sh", "--executable"];
@@ -391,7 +391,7 @@ fn delete_keeps_the_history_and_rollback_brings_every_file_back() {
 }
 
 #[test]
-fn text_for_people_names_the_change_and_how_to_take_it_back() {
+fn text_output_shows_change_and_rollback() {
     let sandbox = sandbox();
     let answer = sandbox.run(&["manage", "patch", "demo", "--find", "alpha", "--replace", "gamma"]).exits(0);
     let text = answer.text();
@@ -403,7 +403,7 @@ fn text_for_people_names_the_change_and_how_to_take_it_back() {
 
 // DF1
 #[test]
-fn inner_skill_is_hidden_or_of_its_own() {
+fn nested_skill_is_hidden_or_separate() {
     let sandbox = Sandbox::project();
     let library = sandbox.cwd().join(".agents/skills");
     for (folder, name) in [("outer", "outer"), ("outer/inner", "inner"), ("outer/evals/files/sample", "sample")] {

@@ -187,7 +187,7 @@ impl Pair {
 }
 
 #[test]
-fn of_two_hundred_pairs_no_added_line_is_lost() {
+fn two_hundred_merges_lose_no_line() {
     let sandbox = Sandbox::new();
     let mut random = Random::new(SEED);
     let (mut pairs, mut done) = (Vec::new(), BTreeMap::new());

@@ -47,7 +47,7 @@ fn check(document: &Value) -> &Value {
 }
 
 #[test]
-fn a_broken_mirror_is_found_dropped_and_fetched_again() {
+fn broken_mirror_is_fetched_again() {
     type Breaking = fn(&Path);
     let cut: Breaking = |mirror| {
         for pack in packs(mirror) {
@@ -78,7 +78,7 @@ fn a_broken_mirror_is_found_dropped_and_fetched_again() {
 }
 
 #[test]
-fn what_was_seen_of_a_registry_outlives_its_mirror() {
+fn registry_checkpoint_outlives_its_mirror() {
     let (sandbox, _) = used();
     let served = sandbox.path("served/team");
     fs::remove_dir_all(&served).unwrap();
@@ -93,7 +93,7 @@ fn what_was_seen_of_a_registry_outlives_its_mirror() {
 }
 
 #[test]
-fn gc_packs_mirrors_that_are_named_and_drops_others_that_nobody_used() {
+fn gc_drops_unused_mirrors() {
     let (sandbox, _) = used();
     let other = registry(&sandbox, "other");
     sandbox.done(&["search", "sorts", "--registry", &other]);

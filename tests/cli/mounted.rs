@@ -103,7 +103,7 @@ fn patched(place: &Mounted, from: &str, to: &str) -> Value {
 }
 
 #[test]
-fn skills_of_a_lower_layer_are_changed_deleted_and_brought_back() {
+fn overlay_skills_can_be_changed() {
     let sandbox = Sandbox::new();
     let lower = sandbox.path("lower/demo");
     let text = skill_md("demo", "Does it. Use in tests.", "alpha");
@@ -133,7 +133,7 @@ fn skills_of_a_lower_layer_are_changed_deleted_and_brought_back() {
 }
 
 #[test]
-fn a_lower_layer_that_finds_no_room_above_it_is_no_hand_edit() {
+fn full_overlay_is_not_hand_edit() {
     let sandbox = Sandbox::new();
     let long = "a line of a long text\n".repeat(3000);
     let text = skill_md("demo", "Does it. Use in tests.", "alpha");
@@ -183,7 +183,7 @@ fn has_small_pages() -> bool {
 }
 
 #[test]
-fn a_home_without_room_loses_nothing_and_goes_on_when_there_is_some() {
+fn full_home_loses_nothing() {
     // Of these sizes some are used up by the journal, and some by an object after it.
     for kib in [3040, 3060, 3072, 3088] {
         if !has_small_pages() || !fills_a_home_of(kib) {
@@ -232,7 +232,7 @@ fn fills_a_home_of(kib: u32) -> bool {
 }
 
 #[test]
-fn a_history_that_may_only_be_read_keeps_what_was_reported() {
+fn read_only_history_keeps_reported_changes() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha");
     let history = sandbox.done(&["where"])["history"].as_str().unwrap().to_owned();

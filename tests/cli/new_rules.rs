@@ -46,7 +46,7 @@ fn first(document: &Value) -> &Value {
 }
 
 #[test]
-fn strong_signs_hide_no_unchanged_skill() {
+fn strong_evidence_keeps_unchanged_skill_visible() {
     let sandbox = installed_earlier(TWO_SIGNS);
     assert!(sandbox.done(&["prompt", "--format", "json"]).to_string().contains("demo"));
     sandbox.done(&["read", "demo"]);
@@ -67,7 +67,7 @@ fn strong_signs_hide_no_unchanged_skill() {
 }
 
 #[test]
-fn printed_commands_end_the_question() {
+fn printed_commands_settle_the_findings() {
     let sandbox = installed_earlier(TWO_SIGNS);
     let text = sandbox.run(&["status", "demo"]).exits(0).text();
     let commands: Vec<&str> = text.split("`skillhub waive ").skip(1).collect();
@@ -85,7 +85,7 @@ fn printed_commands_end_the_question() {
 }
 
 #[test]
-fn hard_evidence_hides_a_skill_until_accepted() {
+fn hard_evidence_hides_skill_until_accepted() {
     let sandbox = installed_earlier(&destructive_script());
     assert!(!sandbox.done(&["prompt", "--format", "json"]).to_string().contains("demo"));
     sandbox.ask(&["read", "demo"]).refused(4, "external_blocked");
@@ -105,14 +105,14 @@ fn hard_evidence_hides_a_skill_until_accepted() {
 }
 
 #[test]
-fn removing_the_file_brings_the_skill_back() {
+fn removing_blocked_file_restores_skill() {
     let sandbox = installed_earlier(&destructive_script());
     sandbox.done(&["manage", "remove_file", "demo", "--path", "scripts/a.sh"]);
     sandbox.done(&["read", "demo"]);
 }
 
 #[test]
-fn list_remembers_what_new_rules_let_pass() {
+fn list_caches_new_rule_verdicts() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     let history = PathBuf::from(sandbox.done(&["where"])["history"].as_str().unwrap());

@@ -30,7 +30,7 @@ fn patch(sandbox: &Sandbox, find: &str, replace: &str, more: &[&str]) -> Value {
 }
 
 #[test]
-fn a_command_is_told_what_becomes_of_proposals_and_gets_no_secret() {
+fn notify_command_gets_events_without_secrets() {
     let sandbox = sandbox("cat >> HEARD; printf '%s' \"$1$SKILLHUB_REVIEWER_TOKEN\" > HEARD.args", "");
     let token = sandbox.token();
     let held = patch(&sandbox, "one", "ONE", &["--reason", "it is loud"]);
@@ -48,7 +48,7 @@ fn a_command_is_told_what_becomes_of_proposals_and_gets_no_secret() {
 }
 
 #[test]
-fn a_command_that_fails_or_hangs_or_is_not_there_changes_nothing_of_what_it_is_told_of() {
+fn failing_notify_command_changes_nothing() {
     for script in ["exit 3", "sleep 30"] {
         let sandbox = sandbox(script, "timeout_seconds = 1\n");
         let started = Instant::now();
@@ -65,7 +65,7 @@ fn a_command_that_fails_or_hangs_or_is_not_there_changes_nothing_of_what_it_is_t
 }
 
 #[test]
-fn a_project_names_no_command() {
+fn project_cannot_set_notify_command() {
     let sandbox = Sandbox::project();
     sandbox.create("demo", "one");
     let program = sandbox.path("hook.sh");
@@ -82,7 +82,7 @@ fn a_project_names_no_command() {
 }
 
 #[test]
-fn evidence_goes_with_a_proposal_and_joins_that_of_its_amendments() {
+fn amendments_add_their_evidence() {
     let sandbox = sandbox("true", "");
     let evidence = ["--evidence", "eval:run-7", "--evidence", "https://example.invalid/run/7"];
     let held = patch(&sandbox, "one", "ONE", &evidence);
@@ -103,7 +103,7 @@ fn evidence_goes_with_a_proposal_and_joins_that_of_its_amendments() {
 }
 
 #[test]
-fn a_proposal_that_another_one_makes_needless_says_by_which_it_was_superseded() {
+fn superseded_proposal_names_its_successor() {
     let sandbox = sandbox("true", "");
     let token = sandbox.token();
     let of = |actor: &str, find: &str, replace: &str| {

@@ -53,7 +53,7 @@ fn evolve(sandbox: &Sandbox, with: &str) -> Answer {
 }
 
 #[test]
-fn the_examples_keep_to_the_protocol_and_the_hostile_one_does_not() {
+fn examples_follow_the_optimiser_protocol() {
     let sandbox = Sandbox::new();
     for name in ["identity.py", "note_failures.py"] {
         let document = sandbox.done(&["evolve", "conformance", "--with", &example(name)]);
@@ -68,7 +68,7 @@ fn the_examples_keep_to_the_protocol_and_the_hostile_one_does_not() {
 }
 
 #[test]
-fn a_good_one_learns_from_what_failed_and_its_change_waits_whatever_the_policy() {
+fn optimisers_change_is_always_held() {
     let sandbox = library();
     let before = snapshot(&sandbox.user_skill("demo"));
     let unchanged = evolve(&sandbox, &example("note_failures.py")).done();
@@ -93,7 +93,7 @@ fn a_good_one_learns_from_what_failed_and_its_change_waits_whatever_the_policy()
 }
 
 #[test]
-fn an_optimiser_has_neither_the_home_nor_the_secrets_of_the_user() {
+fn optimiser_gets_no_user_secrets() {
     let sandbox = library();
     let with = format!("{} tell", example("hostile.py"));
     let args = ["evolve", "run", "demo", "--with", &with, "--env", "GIVEN", "--json"];
@@ -114,7 +114,7 @@ fn an_optimiser_has_neither_the_home_nor_the_secrets_of_the_user() {
 }
 
 #[test]
-fn an_optimiser_is_told_how_runs_with_the_revision_went_and_of_no_run() {
+fn optimiser_sees_outcomes_without_runs() {
     let sandbox = library();
     let with = "cp /dev/stdin seen.json; python3 -c 'import json; seen = json.load(open(\"seen.json\")); \
                 print(json.dumps({\"v\": 1, \"patches\": [], \"rationale\": json.dumps(seen[\"outcomes\"])}))'";
@@ -141,7 +141,7 @@ fn an_optimiser_is_told_how_runs_with_the_revision_went_and_of_no_run() {
 }
 
 #[test]
-fn a_hostile_one_harms_nothing_and_what_it_tried_is_in_the_log() {
+fn hostile_optimiser_is_contained_and_logged() {
     let sandbox = library();
     let before = snapshot(&sandbox.user_skill("demo"));
     let outside = (tree(&sandbox.cwd()), fs::metadata("/tmp/escaped.md").is_ok());
@@ -174,7 +174,7 @@ fn a_hostile_one_harms_nothing_and_what_it_tried_is_in_the_log() {
 }
 
 #[test]
-fn reasons_that_address_the_reader_are_shown_as_plain_text_and_move_nothing() {
+fn hostile_reasons_are_plain_text() {
     let sandbox = library();
     let before = snapshot(&sandbox.user_skill("demo"));
     let report = evolve(&sandbox, &format!("{} rationale", example("hostile.py"))).done();
@@ -189,7 +189,7 @@ fn reasons_that_address_the_reader_are_shown_as_plain_text_and_move_nothing() {
 }
 
 #[test]
-fn an_optimiser_works_on_what_it_saw_alone() {
+fn optimiser_edits_only_seen_revision() {
     let sandbox = library();
     let program = env!("CARGO_BIN_EXE_skillhub");
     let library = sandbox.user_skill("");

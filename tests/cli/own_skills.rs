@@ -32,7 +32,7 @@ fn write(sandbox: &Sandbox, name: &str, text: &str, files: &Files) -> PathBuf {
 }
 
 #[test]
-fn executable_scripts_stay_executable_and_others_do_not_become_so() {
+fn executable_bits_survive() {
     let text = skill_md("scripted", "Counts words. Use for counting.", "Run scripts/count.sh on the file.");
     let files = vec![
         ("scripts/count.sh", b"#!/bin/sh\nwc -w \"$1\"\n".to_vec(), true),
@@ -63,7 +63,7 @@ fn file_names_in_many_scripts_survive() {
 }
 
 #[test]
-fn carriage_returns_and_missing_last_line_ends_survive() {
+fn line_ends_survive() {
     let text =
         skill_md("crlf", "Made on Windows. Use there.", "First line here.\nSecond line here.").replace('\n', "\r\n");
     let files = vec![
@@ -89,7 +89,7 @@ fn deep_folders_and_many_files_survive() {
 }
 
 #[test]
-fn a_name_that_is_not_ascii_is_valid_and_usable_but_not_published() {
+fn non_ascii_name_is_unpublishable() {
     let sandbox = Sandbox::new();
     let name = "数据整理";
     let text = skill_md(name, "整理表格数据。需要清理数据时使用。", "先看一遍数据。");

@@ -28,7 +28,7 @@ fn write_script(sandbox: &Sandbox, text: &str) -> Answer {
 }
 
 #[test]
-fn a_token_is_made_at_a_terminal_alone_and_stands_in_for_one() {
+fn token_is_issued_only_at_terminal() {
     let sandbox = sandbox();
     sandbox.ask(&["reviewer", "new"]).refused_with_hint(5, "policy_denied");
     for terminal in [Terminal { stdin: true, stdout: false }, Terminal { stdin: false, stdout: true }] {
@@ -52,7 +52,7 @@ fn a_token_is_made_at_a_terminal_alone_and_stands_in_for_one() {
 }
 
 #[test]
-fn a_token_makes_a_person_only_of_who_says_so() {
+fn token_applies_only_to_declared_person() {
     let sandbox = sandbox();
     let token = sandbox.token();
     let actor_of = |args: &[&str], word: &str| {
@@ -67,7 +67,7 @@ fn a_token_makes_a_person_only_of_who_says_so() {
 }
 
 #[test]
-fn a_pinned_skill_is_changed_by_people_alone() {
+fn only_people_change_pinned_skill() {
     let sandbox = sandbox();
     let token = sandbox.token();
     sandbox.done(&patch("alpha", "beta"));
@@ -89,7 +89,7 @@ fn a_pinned_skill_is_changed_by_people_alone() {
 }
 
 #[test]
-fn installs_and_adoptions_do_not_pass_a_pin() {
+fn install_and_adopt_respect_pins() {
     let sandbox = Sandbox::new();
     let source = sandbox.skill("demo", "From a folder. Use in tests.", &[]);
     let source = source.to_str().unwrap().to_owned();
@@ -111,7 +111,7 @@ fn installs_and_adoptions_do_not_pass_a_pin() {
 }
 
 #[test]
-fn what_a_person_waived_is_let_through_and_shown_as_waived() {
+fn waived_finding_passes_and_is_shown() {
     let sandbox = sandbox();
     let token = sandbox.token();
     let error = write_script(&sandbox, &piped()).refused(4, "scan_blocked");
@@ -138,7 +138,7 @@ fn what_a_person_waived_is_let_through_and_shown_as_waived() {
 }
 
 #[test]
-fn status_shows_what_was_let_pass_with_a_warning_and_which_waivers_end() {
+fn status_shows_warnings_and_ending_waivers() {
     let sandbox = sandbox();
     let token = sandbox.token();
     let text =
@@ -181,7 +181,7 @@ fn status_shows_what_was_let_pass_with_a_warning_and_which_waivers_end() {
 }
 
 #[test]
-fn a_hand_edit_is_taken_over_once_its_finding_is_waived() {
+fn waived_hand_edit_is_recorded() {
     let sandbox = sandbox();
     let token = sandbox.token();
     write_files(&sandbox.user_skill("demo"), &[("scripts/run.sh", piped().as_bytes(), true)]);
@@ -205,7 +205,7 @@ fn a_hand_edit_is_taken_over_once_its_finding_is_waived() {
 }
 
 #[test]
-fn a_waiver_takes_the_executable_bit_of_the_file_that_stands_there() {
+fn waiver_uses_existing_executable_bit() {
     let sandbox = sandbox();
     let token = sandbox.token();
     write_files(&sandbox.user_skill("demo"), &[("scripts/run.sh", b"echo\n", true)]);
@@ -222,7 +222,7 @@ fn a_waiver_takes_the_executable_bit_of_the_file_that_stands_there() {
 }
 
 #[test]
-fn a_hand_edit_that_is_merely_invalid_is_not_to_be_waived() {
+fn invalid_hand_edit_cannot_be_waived() {
     let sandbox = sandbox();
     fs::write(sandbox.user_skill("demo").join("SKILL.md"), "no frontmatter\n").unwrap();
     let error = sandbox.ask(&patch("alpha", "beta")).refused_with_hint(4, "external_blocked");
@@ -230,7 +230,7 @@ fn a_hand_edit_that_is_merely_invalid_is_not_to_be_waived() {
 }
 
 #[test]
-fn waivers_that_make_no_sense_are_refused_with_the_way_on() {
+fn meaningless_waiver_is_refused() {
     let sandbox = sandbox();
     let token = sandbox.token();
     let waive = |args: &[&str]| sandbox.run_as(&token, &[&["waive"], args].concat());

@@ -16,7 +16,7 @@ fn with_rules(rules: &str) -> Sandbox {
 }
 
 #[test]
-fn an_agent_installs_updates_and_uninstalls_no_more_than_rules_let_it_and_a_person_does() {
+fn rules_limit_agents_installs() {
     let sandbox = with_rules(
         "policy = \"open\"\n[[rules]]\ndecision = \"deny\"\nactions = [\"install\", \"adopt\"]\nwhy = \"ask ann\"\n\
          [[rules]]\ndecision = \"hold\"\nactions = [\"update\", \"uninstall\"]\nactor = \"agent\"\n",
@@ -50,7 +50,7 @@ fn an_agent_installs_updates_and_uninstalls_no_more_than_rules_let_it_and_a_pers
 }
 
 #[test]
-fn of_a_batch_what_the_rules_let_through_is_installed() {
+fn permitted_part_of_batch_installs() {
     let sandbox = with_rules("[[rules]]\ndecision = \"deny\"\nactions = [\"install\"]\nskill = \"team-*\"\n");
     let sources = ["team-a", "other"].map(|name| sandbox.skill(name, "A skill. Use in tests.", &[]));
     let [team, other] = sources.each_ref().map(|path| path.to_str().unwrap());
@@ -61,7 +61,7 @@ fn of_a_batch_what_the_rules_let_through_is_installed() {
 }
 
 #[test]
-fn presets_and_rules_that_name_no_install_leave_it_alone() {
+fn only_install_rules_limit_installs() {
     let sandbox = with_rules("policy = \"strict\"\n[[rules]]\ndecision = \"deny\"\n");
     let source = sandbox.skill("demo", "From a folder. Use in tests.", &[]);
     sandbox.done(&["install", source.to_str().unwrap()]);

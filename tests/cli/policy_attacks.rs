@@ -390,7 +390,7 @@ fn run(sandbox: &Sandbox, case: &Case) -> Answer {
 }
 
 #[test]
-fn every_attack_on_the_policy_is_refused_changes_nothing_and_stands_in_the_log() {
+fn policy_attacks_are_refused_and_logged() {
     let place = Place::new();
     let cases = cases(&place);
     assert!(cases.len() >= CASES, "{} cases", cases.len());

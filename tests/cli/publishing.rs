@@ -18,7 +18,7 @@ fn registry(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn a_clone_by_git_shows_one_line_a_release() {
+fn cloned_index_has_line_per_release() {
     let sandbox = Sandbox::new();
     let registry = registry(&sandbox);
     for version in ["1.0.0", "1.1.0"] {
@@ -39,7 +39,7 @@ fn a_clone_by_git_shows_one_line_a_release() {
 }
 
 #[test]
-fn the_first_registry_is_made_when_needed_and_has_skillhubs_own_skills() {
+fn first_registry_has_seed_skills() {
     let sandbox = Sandbox::new();
     let found = names(&sandbox.done(&["search", "skillhub"]));
     assert!(found.iter().any(|name| name == "skillhub/skillhub-writing-skills"), "{found:?}");
@@ -49,7 +49,7 @@ fn the_first_registry_is_made_when_needed_and_has_skillhubs_own_skills() {
 }
 
 #[test]
-fn a_name_ranks_over_a_description_and_chinese_finds_chinese() {
+fn search_ranks_names_first() {
     let sandbox = Sandbox::new();
     let registry = registry(&sandbox);
     sandbox.skill("ledger", "Keeps accounts and checks invoices. Use for money.", &[]);
@@ -66,7 +66,7 @@ fn a_name_ranks_over_a_description_and_chinese_finds_chinese() {
 }
 
 #[test]
-fn the_same_content_again_is_unchanged_and_adds_no_commit() {
+fn republished_content_is_unchanged() {
     let sandbox = Sandbox::new();
     let registry = registry(&sandbox);
     sandbox.skill("notes", "Writes notes. Use in tests.", &[]);
@@ -79,7 +79,7 @@ fn the_same_content_again_is_unchanged_and_adds_no_commit() {
 }
 
 #[test]
-fn the_version_is_the_flags_else_the_frontmatters_else_the_next_patch() {
+fn version_comes_from_flag_or_frontmatter() {
     let sandbox = Sandbox::new();
     let registry = registry(&sandbox);
     let publish = |args: &[&str]| {
@@ -99,7 +99,7 @@ fn the_version_is_the_flags_else_the_frontmatters_else_the_next_patch() {
 }
 
 #[test]
-fn a_version_in_the_frontmatter_that_is_none_is_told_and_the_flag_stands_in_for_it() {
+fn flag_overrides_invalid_frontmatter_version() {
     let sandbox = Sandbox::new();
     sandbox.skill("notes", "Writes notes. Use in tests.\nmetadata:\n  version: draft", &[]);
     let publish = ["publish", "notes", "--owner", "acme"];
@@ -111,7 +111,7 @@ fn a_version_in_the_frontmatter_that_is_none_is_told_and_the_flag_stands_in_for_
 }
 
 #[test]
-fn what_is_hostile_is_not_published_and_not_stored() {
+fn hostile_skill_is_not_published() {
     let sandbox = Sandbox::new();
     let registry = registry(&sandbox);
     sandbox.skill("bad", "Does bad. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
@@ -124,7 +124,7 @@ fn what_is_hostile_is_not_published_and_not_stored() {
 }
 
 #[test]
-fn a_yanked_release_is_marked_and_comes_back() {
+fn yank_can_be_undone() {
     let sandbox = Sandbox::new();
     sandbox.skill("notes", "Writes notes. Use in tests.", &[]);
     sandbox.done(&["publish", "notes", "--owner", "acme"]);
@@ -136,7 +136,7 @@ fn a_yanked_release_is_marked_and_comes_back() {
 }
 
 #[test]
-fn deprecation_is_set_and_taken_back() {
+fn deprecation_can_be_undone() {
     let sandbox = Sandbox::new();
     sandbox.skill("notes", "Writes notes. Use in tests.", &[]);
     sandbox.done(&["publish", "notes", "--owner", "acme"]);
@@ -153,7 +153,7 @@ fn deprecation_is_set_and_taken_back() {
 }
 
 #[test]
-fn an_exported_index_has_the_files_of_the_repository() {
+fn exported_index_equals_the_repository() {
     let sandbox = Sandbox::new();
     let registry = registry(&sandbox);
     sandbox.skill("notes", "Writes notes. Use in tests.", &[]);
@@ -172,7 +172,7 @@ fn at_once(sandbox: &Sandbox, commands: &[Vec<&str>]) -> Vec<Answer> {
 }
 
 #[test]
-fn different_skills_published_at_once_all_land() {
+fn concurrent_skills_are_all_published() {
     let sandbox = Sandbox::new();
     let registry = registry(&sandbox);
     let skills = ["one", "two", "three", "four"];
@@ -188,7 +188,7 @@ fn different_skills_published_at_once_all_land() {
 }
 
 #[test]
-fn different_versions_published_at_once_all_land() {
+fn concurrent_versions_are_all_published() {
     let sandbox = Sandbox::new();
     let registry = registry(&sandbox);
     let versions = ["1.0.0", "1.1.0", "1.2.0", "1.3.0"];
@@ -211,7 +211,7 @@ fn different_versions_published_at_once_all_land() {
 }
 
 #[test]
-fn one_version_with_two_contents_at_once_has_one_winner_and_a_clear_conflict() {
+fn concurrent_same_version_has_one_winner() {
     let sandbox = Sandbox::new();
     let registry = registry(&sandbox);
     for at in ["a", "b"] {
@@ -246,7 +246,7 @@ fn untouched_template_is_refused() {
 }
 
 #[test]
-fn build_metadata_does_not_make_a_version() {
+fn build_metadata_is_not_a_version() {
     let sandbox = Sandbox::new();
     sandbox.skill("notes", "Writes notes. Use in tests.", &[]);
     let publish = |version: &str| sandbox.ask(&["publish", "notes", "--owner", "acme", "--version", version]);

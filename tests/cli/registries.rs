@@ -16,7 +16,7 @@ fn registry(sandbox: &Sandbox) -> String {
 }
 
 #[test]
-fn a_damaged_line_hides_its_skill_and_no_other_and_is_told() {
+fn damaged_line_hides_only_its_skill() {
     let sandbox = Sandbox::new();
     let place = registry(&sandbox);
     let copy = sandbox.path("copy").display().to_string();
@@ -37,7 +37,7 @@ fn a_damaged_line_hides_its_skill_and_no_other_and_is_told() {
 }
 
 #[test]
-fn a_registry_that_went_back_is_refused_until_a_person_says_otherwise() {
+fn reverted_registry_needs_acceptance() {
     let sandbox = Sandbox::new();
     let place = registry(&sandbox);
     sandbox.done(&["info", "acme/beta", "--registry", &place]);
@@ -61,7 +61,7 @@ fn a_registry_that_went_back_is_refused_until_a_person_says_otherwise() {
 }
 
 #[test]
-fn files_of_any_size_are_refused_before_they_are_read() {
+fn oversized_files_are_refused_unread() {
     let sandbox = Sandbox::project();
     fs::create_dir(sandbox.skillhub_home()).unwrap();
     let sparse = |path: std::path::PathBuf, bytes: u64| fs::File::create(path).unwrap().set_len(bytes).unwrap();

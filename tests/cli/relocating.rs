@@ -22,7 +22,7 @@ fn text(path: &Path) -> &str {
 }
 
 #[test]
-fn a_project_that_was_moved_keeps_its_history_its_state_and_its_links() {
+fn moved_project_keeps_its_history() {
     let (sandbox, old, new) = moved_project();
     let answer = sandbox.done(&["doctor", "--relocate", text(&old), text(&new)]);
     assert_eq!((answer["status"].as_str(), answer["skills"].as_u64()), (Some("moved"), Some(2)), "{answer:#}");
@@ -41,7 +41,7 @@ fn a_project_that_was_moved_keeps_its_history_its_state_and_its_links() {
 }
 
 #[test]
-fn whoever_looks_at_a_moved_library_is_told_the_way_and_blocks_it_by_nothing() {
+fn moved_library_suggests_relocating() {
     let (sandbox, old, new) = moved_project();
     let run = |args: &[&str]| {
         let mut command = sandbox.command(args);
@@ -71,7 +71,7 @@ fn whoever_looks_at_a_moved_library_is_told_the_way_and_blocks_it_by_nothing() {
 }
 
 #[test]
-fn a_moved_library_takes_its_links_and_its_lock_file_along() {
+fn relocation_moves_links_and_lock_file() {
     let sandbox = Sandbox::new();
     let (old, new) = (sandbox.path("old/skills"), sandbox.path("new/skills"));
     let install = format!("skillhub/{WRITING}");
@@ -92,7 +92,7 @@ fn a_moved_library_takes_its_links_and_its_lock_file_along() {
 }
 
 #[test]
-fn a_relocation_that_was_stopped_between_any_two_steps_can_be_run_again() {
+fn interrupted_relocation_can_be_repeated() {
     for stopped_after in ["the rename", "the note"] {
         let (sandbox, old, new) = moved_project();
         let skills = |root: &Path| text(&root.join(".agents/skills")).to_owned();
@@ -115,7 +115,7 @@ fn a_relocation_that_was_stopped_between_any_two_steps_can_be_run_again() {
 }
 
 #[test]
-fn nothing_is_relocated_over_another_history_or_away_from_skills() {
+fn relocation_never_overwrites_history() {
     let (sandbox, old, new) = moved_project();
     let relocate = |from: &Path, to: &Path| sandbox.ask(&["doctor", "--relocate", text(from), text(to)]);
     relocate(&old, &sandbox.path("nowhere")).refused_with_hint(7, "not_found");

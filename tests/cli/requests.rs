@@ -30,7 +30,7 @@ fn assert_is_report(report: &Value) {
 }
 
 #[test]
-fn each_action_is_taken_as_a_request() {
+fn each_action_is_a_request() {
     let sandbox = Sandbox::new();
     let requests = [
         json!({"action": "create", "name": "demo", "content": skill_md("demo", "Does it. Use in tests.", "one")}),
@@ -71,7 +71,7 @@ fn spellings_of_other_agents_work() {
 }
 
 #[test]
-fn operations_are_one_revision_all_or_nothing() {
+fn request_operations_are_atomic() {
     let sandbox = sandbox();
     let good = json!({"name": "demo", "reason": "two at once", "operations": [
         {"action": "patch", "find": "alpha line", "replace": "see references/a.md"},
@@ -88,7 +88,7 @@ fn operations_are_one_revision_all_or_nothing() {
 }
 
 #[test]
-fn exit_codes_of_requests_are_those_of_flags() {
+fn requests_and_flags_share_exit_codes() {
     let sandbox = sandbox();
     let cases = [
         (json!({"action": "patch", "name": "demo", "find": "line", "replace": "x"}), 6, "ambiguous_match"),
@@ -118,7 +118,7 @@ fn exit_codes_of_requests_are_those_of_flags() {
 }
 
 #[test]
-fn a_dry_run_of_a_request_changes_nothing() {
+fn request_dry_run_changes_nothing() {
     let sandbox = sandbox();
     let request = json!({"action": "delete", "name": "demo", "dry_run": true});
     assert_eq!(sandbox.request(&request).done()["status"], "dry_run");
@@ -126,7 +126,7 @@ fn a_dry_run_of_a_request_changes_nothing() {
 }
 
 #[test]
-fn a_request_without_json_flag_is_answered_as_text_with_the_same_exit_code() {
+fn request_without_json_prints_text() {
     let sandbox = sandbox();
     let request = json!({"action": "delete", "name": "none"}).to_string();
     let answer = sandbox.run_with(&["manage", "--request", "-"], request.as_bytes()).exits(7);
@@ -141,7 +141,7 @@ fn but_the_log(sandbox: &Sandbox) -> Snapshot {
 }
 
 #[test]
-fn requests_that_are_no_json_are_refused_quickly_and_change_nothing() {
+fn non_json_requests_are_refused_quickly() {
     let sandbox = sandbox();
     let before = but_the_log(&sandbox);
     let nested = "[".repeat(200_000);
@@ -158,7 +158,7 @@ fn requests_that_are_no_json_are_refused_quickly_and_change_nothing() {
 }
 
 #[test]
-fn twenty_megabytes_are_too_large_for_a_request_and_for_content() {
+fn oversized_request_or_content_is_refused() {
     let sandbox = sandbox();
     let before = but_the_log(&sandbox);
     let large = vec![b' '; 20_000_000];
@@ -174,7 +174,7 @@ fn twenty_megabytes_are_too_large_for_a_request_and_for_content() {
 }
 
 #[test]
-fn content_that_is_empty_or_no_utf8_is_no_skill() {
+fn empty_or_binary_content_is_refused() {
     let sandbox = sandbox();
     let create = ["manage", "create", "other", "--content", "-", "--json"];
     for content in [&b""[..], b"---\nname: other\ndescription: \xff\n---\n"] {

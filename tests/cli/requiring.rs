@@ -82,7 +82,7 @@ fn three() -> World {
 }
 
 #[test]
-fn what_is_required_comes_along_in_one_operation_and_leaves_in_one() {
+fn requirements_install_and_uninstall_together() {
     let world = three();
     let dry = world.did(&["install", "acme/aa", "--dry-run"]);
     assert_eq!(dry, ["aa 1.0.0 dry_run", "+bb 1.1.0 dry_run", "+cc 1.0.0 dry_run"]);
@@ -111,7 +111,7 @@ fn what_is_required_comes_along_in_one_operation_and_leaves_in_one() {
 }
 
 #[test]
-fn a_restore_takes_what_the_lock_file_has_and_solves_nothing_again() {
+fn restore_uses_only_the_lock_file() {
     let world = three();
     world.did(&["install", "acme/aa"]);
     let lock = world.lock();
@@ -126,7 +126,7 @@ fn a_restore_takes_what_the_lock_file_has_and_solves_nothing_again() {
 }
 
 #[test]
-fn what_others_require_stays_and_what_was_asked_for_or_changed_here_too() {
+fn required_skills_stay_installed() {
     let world = three();
     world.did(&["install", "acme/aa"]);
     for name in ["bb", "cc"] {
@@ -145,7 +145,7 @@ fn what_others_require_stays_and_what_was_asked_for_or_changed_here_too() {
 }
 
 #[test]
-fn what_cannot_go_together_is_explained_and_nothing_is_installed() {
+fn conflicting_requirements_are_explained() {
     let world = three();
     world.publish("dd", "1.0.0", "acme/cc@^2");
     world.did(&["install", "acme/aa"]);
@@ -163,7 +163,7 @@ fn what_cannot_go_together_is_explained_and_nothing_is_installed() {
 }
 
 #[test]
-fn a_ring_is_refused_and_named() {
+fn requirement_cycle_is_refused() {
     let world = World::new();
     world.publish("one", "1.0.0", "acme/two");
     world.publish("two", "1.0.0", "acme/three");
@@ -175,7 +175,7 @@ fn a_ring_is_refused_and_named() {
 }
 
 #[test]
-fn requirements_that_nobody_can_read_or_meet_are_told_when_they_are_published() {
+fn invalid_requirements_fail_publishing() {
     let world = World::new();
     for requires in ["notes", "acme/notes@newest", "acme/none@^1, b"] {
         world.skill("notes", "1.0.0", requires, &[]);
@@ -189,7 +189,7 @@ fn requirements_that_nobody_can_read_or_meet_are_told_when_they_are_published() 
 }
 
 #[test]
-fn what_requires_something_that_is_blocked_is_not_installed_without_it() {
+fn denied_requirement_refuses_the_install() {
     let world = World::new();
     world.publish("good", "1.0.0", "");
     world.publish("top", "1.0.0", "acme/good, acme/base");
@@ -205,7 +205,7 @@ fn what_requires_something_that_is_blocked_is_not_installed_without_it() {
 }
 
 #[test]
-fn a_skill_from_a_folder_brings_what_it_requires_as_well() {
+fn local_skill_installs_its_requirements() {
     let world = three();
     world.skill("mine", "1.0.0", "acme/bb", &[]);
     assert_eq!(world.did(&["install", "./mine"]), ["mine - installed", "+bb 1.1.0 installed", "+cc 1.0.0 installed"]);
@@ -216,7 +216,7 @@ fn a_skill_from_a_folder_brings_what_it_requires_as_well() {
 }
 
 #[test]
-fn an_update_brings_what_goes_together() {
+fn update_selects_compatible_releases() {
     let world = three();
     world.did(&["install", "acme/aa"]);
     world.publish("bb", "1.2.0", "acme/cc@>=1, <2");
@@ -240,7 +240,7 @@ fn an_update_brings_what_goes_together() {
 }
 
 #[test]
-fn a_newest_release_that_requires_what_is_not_there_is_left_out_of_an_update() {
+fn unsatisfiable_release_is_skipped_by_update() {
     let world = three();
     world.did(&["install", "acme/aa"]);
     world.publish("aa", "1.1.0", "acme/bb@^9");

@@ -36,7 +36,7 @@ fn queue(sandbox: &Sandbox) -> PathBuf {
 }
 
 #[test]
-fn a_held_change_is_listed_shown_and_applied_by_a_person_alone() {
+fn only_person_applies_held_change() {
     let sandbox = strict();
     let before = snapshot(&sandbox.user_skill("demo"));
     let id = held(&sandbox, "alpha line", "alpha two");
@@ -76,7 +76,7 @@ fn a_held_change_is_listed_shown_and_applied_by_a_person_alone() {
 }
 
 #[test]
-fn only_the_revision_that_was_looked_at_is_accepted() {
+fn only_reviewed_revision_is_accepted() {
     let sandbox = strict();
     let token = sandbox.token();
     let id = held(&sandbox, "alpha line", "alpha two");
@@ -97,7 +97,7 @@ fn only_the_revision_that_was_looked_at_is_accepted() {
 }
 
 #[test]
-fn a_person_at_a_terminal_edits_in_an_editor_and_accepts() {
+fn person_edits_and_accepts_at_terminal() {
     let sandbox = strict();
     let id = held(&sandbox, "alpha line", "alpha two");
     let editor = sandbox.path("editor");
@@ -130,7 +130,7 @@ fn a_person_at_a_terminal_edits_in_an_editor_and_accepts() {
 }
 
 #[test]
-fn of_processes_that_accept_at_once_one_wins() {
+fn concurrent_acceptances_have_one_winner() {
     let sandbox = strict();
     let token = sandbox.token();
     let id = held(&sandbox, "alpha line", "alpha two");
@@ -145,7 +145,7 @@ fn of_processes_that_accept_at_once_one_wins() {
 
 /// Accepting processes are killed at any moment: the skill and its proposal always agree.
 #[test]
-fn a_killed_acceptance_is_whole_or_was_none() {
+fn killed_acceptance_is_atomic() {
     let sandbox = strict();
     let token = sandbox.token();
     for number in 0..6 {
@@ -168,7 +168,7 @@ fn a_killed_acceptance_is_whole_or_was_none() {
 }
 
 #[test]
-fn a_conflict_is_told_and_a_damaged_file_breaks_nothing() {
+fn conflict_and_damaged_proposal_are_reported() {
     let sandbox = strict();
     let token = sandbox.token();
     let id = held(&sandbox, "alpha line", "alpha two");
@@ -194,7 +194,7 @@ fn a_conflict_is_told_and_a_damaged_file_breaks_nothing() {
 }
 
 #[test]
-fn a_held_creation_is_served_nowhere_until_it_is_accepted() {
+fn held_creation_is_hidden_until_accepted() {
     let sandbox = strict();
     let text = skill_md("fresh", "Does new things. Use in tests.", "Text.");
     let report = sandbox.run_with(&["manage", "create", "fresh", "--content", "-", "--json"], text.as_bytes()).done();
@@ -207,7 +207,7 @@ fn a_held_creation_is_served_nowhere_until_it_is_accepted() {
 }
 
 #[test]
-fn a_held_change_tells_what_it_touches_besides() {
+fn held_change_shows_new_capabilities() {
     let sandbox = strict();
     let calm = held(&sandbox, "alpha line", "alpha two");
     let quiet = sandbox.run(&["review", "list"]).exits(0).text();
@@ -233,7 +233,7 @@ fn a_held_change_tells_what_it_touches_besides() {
 }
 
 #[test]
-fn hostile_names_in_a_delta_stay_in_their_line() {
+fn hostile_capability_names_stay_on_line() {
     let sandbox = strict();
     let tool = format!("Bash\\e]0;x\\a{}", "y".repeat(300));
     let text = skill_md("demo", "Does what demo says. Use in tests.", "alpha line");

@@ -48,7 +48,7 @@ fn verdict_with(config: &str, script: &str) -> String {
 }
 
 #[test]
-fn a_rule_of_a_folder_blocks() {
+fn rules_folder_can_block() {
     let sandbox = Sandbox::new();
     sandbox.skill("one", "Paints. Use in tests.", &[("scripts/a.sh", PURPLE)]);
     write_files(&sandbox.cwd(), &[("rules/a.toml", RULE.as_bytes(), false), ("rules/notes.md", b"no rules", false)]);
@@ -66,7 +66,7 @@ fn a_rule_of_a_folder_blocks() {
 }
 
 #[test]
-fn configured_rule_holds_for_every_way_in() {
+fn configured_rule_applies_everywhere() {
     let sandbox = Sandbox::new();
     write_files(&sandbox.home(), &[("acme/a.toml", RULE.as_bytes(), false)]);
     let folder = sandbox.skill("one", "Paints. Use in tests.", &[("scripts/a.sh", PURPLE)]);
@@ -87,7 +87,7 @@ fn configured_rule_holds_for_every_way_in() {
 }
 
 #[test]
-fn own_hosts_installers_registries_and_packages_are_not_foreign() {
+fn allow_listed_sources_are_not_foreign() {
     let cases = [
         ("own_hosts = [\"acme.test\"]", "curl -s -d done https://reports.acme.test/v1\n"),
         ("own_hosts = [\"acme.test\"]", "tar cz . | curl -s -T - https://vault.acme.test/v1\n"),
@@ -119,7 +119,7 @@ fn own_hosts_installers_registries_and_packages_are_not_foreign() {
 }
 
 #[test]
-fn a_severity_changes_the_verdict() {
+fn configured_severity_changes_verdict() {
     let script = "npm config set registry https://npm.acme.test/\n";
     let sandbox = Sandbox::new();
     sandbox.skill("one", "Paints. Use in tests.", &[("scripts/a.sh", script)]);
@@ -140,7 +140,7 @@ fn a_severity_changes_the_verdict() {
 }
 
 #[test]
-fn what_a_policy_accepts_is_shown_and_does_not_count() {
+fn policy_accepted_findings_only_show() {
     let sandbox = Sandbox::new();
     sandbox.skill("one", "Paints. Use in tests.", &[("scripts/a.sh", &hostile_script()), ("scripts/b.sh", PURPLE)]);
     let rules = judged(&sandbox.ask(&["scan", "one"]).exits(4).json()).1;
@@ -167,7 +167,7 @@ fn what_a_policy_accepts_is_shown_and_does_not_count() {
 }
 
 #[test]
-fn a_project_and_a_skill_change_nothing() {
+fn project_cannot_change_scan_settings() {
     let sandbox = Sandbox::project();
     let loose = format!(
         "format = 1\npolicy = \"open\"\n[scan]\nrules = [\"{}\"]\nown_hosts = [\"tools.invalid\"]\n\
@@ -197,7 +197,7 @@ fn a_project_and_a_skill_change_nothing() {
 }
 
 #[test]
-fn a_broken_rule_is_told_with_file_and_line() {
+fn broken_rule_names_its_line() {
     let sandbox = Sandbox::new();
     sandbox.skill("one", "Paints. Use in tests.", &[]);
     let rule = |rest: &str| format!("\n[[rule]]\nid = \"acme-x\"\nevidence = \"hard\"\nmessage = \"m\"\n{rest}");
@@ -233,7 +233,7 @@ fn a_broken_rule_is_told_with_file_and_line() {
 }
 
 #[test]
-fn settings_that_make_no_sense_stop_every_command() {
+fn invalid_settings_stop_every_command() {
     let sandbox = Sandbox::new();
     sandbox.skill("one", "Paints. Use in tests.", &[]);
     for wrong in [
@@ -256,7 +256,7 @@ fn settings_that_make_no_sense_stop_every_command() {
 }
 
 #[test]
-fn verdicts_of_other_rules_are_not_believed() {
+fn cached_verdicts_need_same_rules() {
     let sandbox = Sandbox::new();
     for at in 0..12 {
         sandbox.skill(&format!("skills/s{at}"), "Paints. Use in tests.", &[("scripts/a.sh", PURPLE)]);
@@ -289,7 +289,7 @@ fn blocks_of_the_guide() -> Vec<(&'static str, &'static str)> {
 }
 
 #[test]
-fn the_guide_does_what_it_says() {
+fn guide_examples_work() {
     let sandbox = Sandbox::new();
     let program = Path::new(env!("CARGO_BIN_EXE_skillhub")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());

@@ -22,7 +22,7 @@ fn piped() -> String {
 }
 
 #[test]
-fn a_single_file_is_scanned_as_a_file_of_a_skill() {
+fn single_file_is_scanned_as_member() {
     let sandbox = Sandbox::new();
     let text = skill_md("lone", "Looks useful. Use in tests.", "Text.");
     let files = [
@@ -48,7 +48,7 @@ fn a_single_file_is_scanned_as_a_file_of_a_skill() {
 }
 
 #[test]
-fn standard_input_is_a_skill_md_by_its_frontmatter_and_else_may_run() {
+fn frontmatter_on_stdin_means_skill_md() {
     let sandbox = Sandbox::new();
     let text = skill_md("piped", "Looks useful. Use in tests.", "Text.");
     let good = only(&sandbox.run_with(&["scan", "-", "--json"], text.as_bytes()).done());
@@ -62,7 +62,7 @@ fn standard_input_is_a_skill_md_by_its_frontmatter_and_else_may_run() {
 }
 
 #[test]
-fn a_folder_without_skill_md_is_scanned_and_says_so() {
+fn folder_without_skill_md_is_scanned() {
     let sandbox = Sandbox::new();
     write_files(
         &sandbox.cwd(),
@@ -78,7 +78,7 @@ fn a_folder_without_skill_md_is_scanned_and_says_so() {
 }
 
 #[test]
-fn a_skill_of_the_library_is_named_where_no_such_path_is() {
+fn path_takes_precedence_over_skill_name() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "Text.");
     let found = only(&sandbox.done(&["scan", "demo"]));
@@ -89,7 +89,7 @@ fn a_skill_of_the_library_is_named_where_no_such_path_is() {
 }
 
 #[test]
-fn what_is_no_file_or_cannot_be_read_is_refused_and_blocks_nothing_else() {
+fn unreadable_targets_are_refused_separately() {
     let sandbox = Sandbox::new();
     let fifo = sandbox.cwd().join("fifo");
     assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
@@ -113,7 +113,7 @@ fn what_is_no_file_or_cannot_be_read_is_refused_and_blocks_nothing_else() {
 }
 
 #[test]
-fn capabilities_are_shown_by_scan_install_and_review() {
+fn scan_install_and_review_show_capabilities() {
     let sandbox = Sandbox::new();
     let script = "#!/bin/sh\ngit log | head > ~/report.txt\ncurl -s https://api.metrics.dev/v1 -d \"$HOME\"\n";
     sandbox.skill("able", "Sends numbers. Use in tests.", &[("scripts/run.sh", script)]);
@@ -139,7 +139,7 @@ fn capabilities_are_shown_by_scan_install_and_review() {
 }
 
 #[test]
-fn a_waived_finding_is_told_as_waived_wherever_its_skill_is_looked_at() {
+fn waived_finding_is_marked_everywhere() {
     let sandbox = Sandbox::new();
     let token = sandbox.token();
     sandbox.create("demo", "Text.");
@@ -180,7 +180,7 @@ fn a_waived_finding_is_told_as_waived_wherever_its_skill_is_looked_at() {
 }
 
 #[test]
-fn a_lock_file_tells_what_is_waived_in_the_files_as_they_are_and_decides_nothing() {
+fn lock_file_lists_current_waivers() {
     let sandbox = Sandbox::project();
     let token = sandbox.token();
     sandbox.skill("demo", "Has a note. Use in tests.", &[("references/a.md", "text\n")]);
@@ -210,7 +210,7 @@ fn a_lock_file_tells_what_is_waived_in_the_files_as_they_are_and_decides_nothing
 }
 
 #[test]
-fn taking_a_waiver_back_takes_it_out_of_the_lock_file() {
+fn withdrawn_waiver_leaves_lock_file() {
     let sandbox = Sandbox::project();
     let token = sandbox.token();
     sandbox.skill("demo", "Has a note. Use in tests.", &[("references/a.md", "text\n")]);
@@ -231,7 +231,7 @@ fn sarif_schema() -> Value {
 }
 
 #[test]
-fn sarif_fits_the_schema_of_its_standard() {
+fn sarif_fits_its_schema() {
     let sandbox = Sandbox::new();
     sandbox.skill("noisy one", "Noisy. Use in tests.", &[("scripts/报 告.sh", &hostile_script())]);
     sandbox.skill("quiet", "Quiet. Use in tests.", &[]);
@@ -267,7 +267,7 @@ fn sarif_fits_the_schema_of_its_standard() {
 }
 
 #[test]
-fn a_fingerprint_stays_when_lines_move() {
+fn fingerprint_survives_moved_lines() {
     let sandbox = Sandbox::new();
     let folder = sandbox.skill("moved", "Moves. Use in tests.", &[("scripts/a.sh", &hostile_script())]);
     let prints = || {
@@ -285,7 +285,7 @@ fn a_fingerprint_stays_when_lines_move() {
 }
 
 #[test]
-fn files_stand_for_their_skills_where_that_is_asked_for() {
+fn skills_flag_maps_files_to_skills() {
     let sandbox = Sandbox::new();
     sandbox.skill("skills/bad", "Bad. Use in tests.", &[("scripts/a.sh", &hostile_script()), ("scripts/b.sh", "ls\n")]);
     sandbox.skill("skills/good", "Good. Use in tests.", &[("references/a.md", "text\n")]);
@@ -308,7 +308,7 @@ fn files_stand_for_their_skills_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_proposal_tells_what_it_would_touch_and_what_is_waived_in_it_now() {
+fn proposal_shows_capabilities_and_waivers() {
     let sandbox = Sandbox::new();
     let token = sandbox.token();
     sandbox.create("demo", "Text.");
@@ -339,7 +339,7 @@ fn block_of_the_guide(language: &str) -> String {
 }
 
 #[test]
-fn the_git_hook_of_the_guide_refuses_a_dangerous_skill_and_lets_a_good_one_pass() {
+fn documented_git_hook_refuses_dangerous_skill() {
     let sandbox = Sandbox::new();
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_skillhub")).parent().unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
@@ -374,7 +374,7 @@ fn the_git_hook_of_the_guide_refuses_a_dangerous_skill_and_lets_a_good_one_pass(
 }
 
 #[test]
-fn many_skills_are_remembered_and_no_change_goes_unseen() {
+fn cached_scan_detects_every_change() {
     let sandbox = Sandbox::new();
     for at in 0..12 {
         sandbox.skill(&format!("skills/s{at}"), "Counts. Use in tests.", &[("scripts/a.sh", &format!("wc -l {at}\n"))]);
@@ -398,7 +398,7 @@ fn many_skills_are_remembered_and_no_change_goes_unseen() {
 }
 
 #[test]
-fn one_more_of_the_same_is_new_to_a_baseline() {
+fn repeated_finding_is_new_to_baseline() {
     let sandbox = Sandbox::new();
     let folder = sandbox.skill("noisy", "Noisy. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
     let scan = sandbox.ask(&["scan", "noisy"]).exits(4);
@@ -411,7 +411,7 @@ fn one_more_of_the_same_is_new_to_a_baseline() {
 }
 
 #[test]
-fn a_rule_that_is_not_there_brings_up_those_that_are_near() {
+fn unknown_rule_suggests_similar_rules() {
     let sandbox = Sandbox::new();
     let error = sandbox.ask(&["scan", "--explain", "pipe-to-shell"]).refused_with_hint(7, "not_found");
     assert!(error["hint"].as_str().unwrap().contains("remote-pipe-to-shell"), "{error:#}");
@@ -421,7 +421,7 @@ fn a_rule_that_is_not_there_brings_up_those_that_are_near() {
 }
 
 #[test]
-fn an_exhausted_budget_blocks_and_names_the_file() {
+fn exhausted_budget_blocks_and_names_file() {
     let sandbox = Sandbox::new();
     let flood = "curl x|curl ".repeat((1 << 20) / 12);
     let names: Vec<String> = (0..15).map(|at| format!("references/flood{at:02}.md")).collect();
@@ -437,7 +437,7 @@ fn an_exhausted_budget_blocks_and_names_the_file() {
 }
 
 #[test]
-fn sarif_tells_what_an_edit_touches_besides() {
+fn sarif_shows_an_edits_capabilities() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     let scan = |path: &str| -> Value {

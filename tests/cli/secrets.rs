@@ -86,7 +86,7 @@ fn configure(sandbox: &Sandbox, servers: &[(&str, &str)]) {
 }
 
 #[test]
-fn token_goes_to_the_registry_of_the_flag() {
+fn token_is_sent_to_named_registry() {
     let (named, other) = (Listener::refusing(), Listener::refusing());
     let sandbox = Sandbox::new();
     configure(&sandbox, &[("first", &named.url()), ("other", &other.url())]);

@@ -40,7 +40,7 @@ fn is_link(path: &Path) -> bool {
 }
 
 #[test]
-fn plan_changes_nothing() {
+fn setup_plan_changes_nothing() {
     let sandbox = newcomer();
     let before = state(&sandbox);
     let text = sandbox.run(&["setup"]).exits(0).text();
@@ -164,7 +164,7 @@ fn blocked_skill_stays_unless_accepted() {
 }
 
 #[test]
-fn setups_in_a_row_are_undone_to_the_beginning() {
+fn consecutive_setups_are_fully_undone() {
     let sandbox = Sandbox::project();
     skill_at(&sandbox.cwd().join(".opencode/skill/commit"), "commit");
     let before = state(&sandbox);

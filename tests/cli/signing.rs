@@ -77,7 +77,7 @@ impl World {
 }
 
 #[test]
-fn a_signed_release_says_who_signed_it_from_publishing_to_the_lock_file() {
+fn signed_release_shows_its_signer() {
     let world = World::new();
     let published = world.publish("1.0.0", &["--sign"]).done();
     let key = published["signer"].as_str().unwrap().to_owned();
@@ -101,7 +101,7 @@ fn a_signed_release_says_who_signed_it_from_publishing_to_the_lock_file() {
 }
 
 #[test]
-fn a_release_without_a_signature_is_as_it_was() {
+fn unsigned_release_still_installs() {
     let world = World::new();
     assert_eq!(world.publish("1.0.0", &[]).done()["signer"], Value::Null);
     assert_eq!(world.ask(&["install", "acme/notes"]).done()["skills"][0]["warnings"], json!([]));
@@ -113,7 +113,7 @@ fn a_release_without_a_signature_is_as_it_was() {
 }
 
 #[test]
-fn the_key_is_the_flags_else_the_configurations_else_the_usual_one() {
+fn signing_key_comes_from_flag_first() {
     let world = World::new();
     let (ann, bob) = (world.fingerprint("id_ed25519"), world.fingerprint("bob"));
     let signer = |flag: &str| world.publish("1.0.0", &[flag, "--dry-run"]).done()["signer"].clone();
@@ -132,7 +132,7 @@ fn the_key_is_the_flags_else_the_configurations_else_the_usual_one() {
 }
 
 #[test]
-fn another_key_than_the_owners_is_refused_until_it_is_added_and_a_retired_one_signs_nothing_new() {
+fn unknown_or_retired_key_is_refused() {
     let world = World::new();
     let bob = world.fingerprint("bob");
     let ann = world.publish("1.0.0", &["--sign"]).done()["signer"].as_str().unwrap().to_owned();
@@ -160,7 +160,7 @@ fn another_key_than_the_owners_is_refused_until_it_is_added_and_a_retired_one_si
 }
 
 #[test]
-fn owner_without_a_signing_key_adds_a_new_one() {
+fn owner_without_key_adds_one() {
     let world = World::new();
     let ann = world.publish("1.0.0", &["--sign"]).done()["signer"].as_str().unwrap().to_owned();
     world.ask(&["key", "retire", "acme", &ann]).done();
@@ -177,7 +177,7 @@ fn owner_without_a_signing_key_adds_a_new_one() {
 
 /// What an attacker who may push changes, and the code of the refusal.
 #[test]
-fn what_was_tampered_with_is_refused_and_nothing_is_written() {
+fn tampered_release_is_refused() {
     type Attack = fn(&World);
     let attacks: [(&str, &str, Attack); 5] = [
         ("the signature of another version", "bad_signature", |world| {
@@ -217,7 +217,7 @@ fn what_was_tampered_with_is_refused_and_nothing_is_written() {
 }
 
 #[test]
-fn what_was_installed_signed_is_held_to_its_key_by_verify_restore_and_update() {
+fn installed_signed_skill_keeps_its_key() {
     let world = World::new();
     world.publish("1.0.0", &["--sign"]).done();
     world.ask(&["install", "acme/notes"]).done();
@@ -263,7 +263,7 @@ fn vouched_key_needs_no_person() {
 }
 
 #[test]
-fn voucher_of_another_owner_counts_for_nothing() {
+fn other_owners_voucher_is_ignored() {
     let world = World::new();
     world.publish("1.0.0", &["--sign"]).done();
     world.ask(&["install", "acme/notes"]).done();
@@ -336,7 +336,7 @@ fn requirements_of_a_signing_owner_must_be_signed() {
 }
 
 #[test]
-fn unsigned_releases_are_refused_where_signatures_are_required() {
+fn required_signature_refuses_unsigned_release() {
     let world = World::new();
     world.publish("1.0.0", &[]).done();
     let team = format!("[registries.team]\nlocation = {:?}\nrequire_signatures = true\n", world.registry);
@@ -354,7 +354,7 @@ fn unsigned_releases_are_refused_where_signatures_are_required() {
 }
 
 #[test]
-fn a_new_key_of_an_owner_is_shown_and_where_signatures_are_required_a_person_accepts_it() {
+fn owners_new_key_needs_acceptance() {
     let world = World::new();
     let (ann, bob) = (world.fingerprint("id_ed25519"), world.fingerprint("bob"));
     world.publish("1.0.0", &["--sign"]).done();
@@ -383,7 +383,7 @@ fn a_new_key_of_an_owner_is_shown_and_where_signatures_are_required_a_person_acc
 }
 
 #[test]
-fn who_sets_up_the_machine_requires_signatures_for_everybody() {
+fn machine_policy_requires_signatures() {
     let world = World::new();
     world.publish("1.0.0", &[]).done();
     let policy = world.sandbox.path("policy.toml");

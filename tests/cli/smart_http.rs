@@ -16,7 +16,7 @@ fn served(sandbox: &Sandbox, name: &str) {
 }
 
 #[test]
-fn a_registry_is_made_published_to_searched_and_installed_from() {
+fn registry_over_http_works() {
     let sandbox = Sandbox::new();
     let web = SmartHttp::start(&sandbox, Some("team"));
     served(&sandbox, "team.git");
@@ -48,7 +48,7 @@ fn a_registry_is_made_published_to_searched_and_installed_from() {
 }
 
 #[test]
-fn who_may_not_push_is_told_so_and_may_read() {
+fn read_only_user_cannot_publish() {
     let sandbox = Sandbox::new();
     let path = sandbox.path("served/team.git");
     sandbox.done(&["index", "init", path.to_str().unwrap()]);
@@ -65,7 +65,7 @@ fn who_may_not_push_is_told_so_and_may_read() {
 }
 
 #[test]
-fn publishers_who_race_over_http_all_land() {
+fn concurrent_http_publishers_lose_nothing() {
     let sandbox = Sandbox::new();
     let web = SmartHttp::start(&sandbox, Some("team"));
     served(&sandbox, "team.git");
@@ -91,7 +91,7 @@ fn publishers_who_race_over_http_all_land() {
 }
 
 #[test]
-fn a_repository_is_installed_from_and_updated() {
+fn http_repository_installs_and_updates() {
     let sandbox = Sandbox::new();
     let web = SmartHttp::start(&sandbox, None);
     let made = sandbox.path("made");

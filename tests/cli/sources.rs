@@ -63,7 +63,7 @@ fn every_command_asks_each_source() {
 }
 
 #[test]
-fn home_of_an_earlier_build_knows_its_sources() {
+fn earlier_home_knows_its_sources() {
     let sandbox = two_sources();
     fs::remove_file(sandbox.skillhub_home().join("sources.toml")).unwrap();
     assert_eq!(statuses(&sandbox.done(&["update"])), ["acme/alpha updated", "acme/beta updated"]);
@@ -90,7 +90,7 @@ fn clone_of(sandbox: &Sandbox) -> Sandbox {
 }
 
 #[test]
-fn unknown_source_of_a_lock_file_waits_for_a_word() {
+fn unknown_lock_source_needs_confirmation() {
     let origin = two_sources();
     let clone = clone_of(&origin);
     let answer = clone.ask(&["install"]);
@@ -115,7 +115,7 @@ fn unknown_source_of_a_lock_file_waits_for_a_word() {
 }
 
 #[test]
-fn one_command_restores_a_lock_file_of_one_source() {
+fn single_source_lock_restores_directly() {
     let sandbox = Sandbox::project();
     let [(registry, _), _] = places(&sandbox);
     for skill in ["alpha", "gamma"] {
@@ -131,7 +131,7 @@ fn one_command_restores_a_lock_file_of_one_source() {
 }
 
 #[test]
-fn host_of_a_foreign_lock_file_hears_nothing() {
+fn foreign_lock_host_is_never_contacted() {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let place = format!("http://{}", listener.local_addr().unwrap());
@@ -151,7 +151,7 @@ fn host_of_a_foreign_lock_file_hears_nothing() {
 }
 
 #[test]
-fn flag_goes_before_the_source() {
+fn flag_overrides_recorded_source() {
     let sandbox = two_sources();
     let other = sandbox.path("other").display().to_string();
     sandbox.done(&["index", "init", &other]);
@@ -217,7 +217,7 @@ fn deprecated_release_names_its_replacement() {
 }
 
 #[test]
-fn hints_have_the_flags_of_the_command() {
+fn hints_repeat_the_commands_flags() {
     let sandbox = Sandbox::project();
     let [(registry, _), _] = places(&sandbox);
     publish(&sandbox, &registry, "alpha", "1.0.0", "");
@@ -240,7 +240,7 @@ fn hints_have_the_flags_of_the_command() {
 }
 
 #[test]
-fn what_is_known_of_many_releases_follows_the_registry() {
+fn release_status_follows_the_registry() {
     let sandbox = Sandbox::project();
     let [(registry, _), _] = places(&sandbox);
     let names: Vec<String> = (0..17).map(|number| format!("acme/skill-{number}")).collect();

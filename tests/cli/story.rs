@@ -59,7 +59,7 @@ fn publish(sandbox: &Sandbox, version: &str, last: &str) {
 }
 
 #[test]
-fn a_skill_is_made_improved_made_worse_and_taken_back_another_archived_and_a_third_merged() {
+fn skills_evolve_over_their_life() {
     let sandbox = Sandbox::new();
 
     // An agent makes a skill, and a better one of it.

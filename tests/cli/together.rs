@@ -22,7 +22,7 @@ fn patch(name: &str, find: &str, replace: &str) -> Vec<String> {
 }
 
 #[test]
-fn changes_of_different_skills_at_once_all_land() {
+fn concurrent_changes_of_skills_are_kept() {
     let sandbox = Sandbox::new();
     let names: Vec<String> = (0..8).map(|at| format!("skill-{at}")).collect();
     names.iter().for_each(|name| drop(sandbox.create(name, "alpha line")));
@@ -36,7 +36,7 @@ fn changes_of_different_skills_at_once_all_land() {
 }
 
 #[test]
-fn changes_of_different_lines_of_one_skill_at_once_are_all_kept() {
+fn concurrent_line_changes_are_kept() {
     let sandbox = Sandbox::new();
     let lines: Vec<String> = (10..18).map(|at| format!("line {at} old")).collect();
     sandbox.create("demo", &lines.join("\n\n"));
@@ -51,7 +51,7 @@ fn changes_of_different_lines_of_one_skill_at_once_are_all_kept() {
 }
 
 #[test]
-fn two_changes_of_one_line_at_once_have_one_winner() {
+fn concurrent_change_of_line_has_winner() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha line");
     let commands = [patch("demo", "alpha line", "beta text"), patch("demo", "alpha line", "gamma text")];
@@ -62,7 +62,7 @@ fn two_changes_of_one_line_at_once_have_one_winner() {
 }
 
 #[test]
-fn one_install_by_two_processes_is_one_revision() {
+fn concurrent_installs_make_one_revision() {
     let sandbox = Sandbox::new();
     let folder = sandbox.skill("demo", "Writes notes. Use in tests.", &[("scripts/run.sh", "#!/bin/sh\nprintf x\n")]);
     let install = vec!["install".to_owned(), "./demo".to_owned(), "--json".to_owned()];

@@ -65,7 +65,7 @@ fn there_and_back(sandbox: &Sandbox, args: &[&str], action: &str) -> Value {
 
 #[cfg(unix)]
 #[test]
-fn links_that_stand_are_not_reported_as_placed() {
+fn existing_links_are_not_reported() {
     let sandbox = Sandbox::project();
     std::fs::create_dir_all(sandbox.cwd().join(".claude")).unwrap();
     sandbox.create("demo", "line one");
@@ -78,7 +78,7 @@ fn links_that_stand_are_not_reported_as_placed() {
 }
 
 #[test]
-fn installing_is_taken_back() {
+fn install_can_be_undone() {
     let sandbox = published();
     let undone = there_and_back(&sandbox, &["install", "acme/demo"], "install");
     assert_eq!(undone["skills"][0]["status"], "removed");
@@ -86,7 +86,7 @@ fn installing_is_taken_back() {
 }
 
 #[test]
-fn several_installed_at_once_go_at_once() {
+fn batch_install_is_undone_together() {
     let sandbox = published();
     sandbox.skill("other", "Reads notes. Use in tests.", &[]);
     let undone = there_and_back(&sandbox, &["install", "acme/demo", "./other"], "install");
@@ -94,7 +94,7 @@ fn several_installed_at_once_go_at_once() {
 }
 
 #[test]
-fn uninstalling_is_taken_back_with_the_range_that_was_asked_for() {
+fn undone_uninstall_restores_the_range() {
     let sandbox = installed();
     sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."]);
     there_and_back(&sandbox, &["uninstall", "demo"], "uninstall");
@@ -104,7 +104,7 @@ fn uninstalling_is_taken_back_with_the_range_that_was_asked_for() {
 }
 
 #[test]
-fn updating_is_taken_back() {
+fn update_can_be_undone() {
     let sandbox = installed();
     sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."]);
     fs::write(sandbox.cwd().join("demo/scripts/run.sh"), "#!/bin/sh\nprintf y\n").unwrap();
@@ -116,7 +116,7 @@ fn updating_is_taken_back() {
 }
 
 #[test]
-fn edits_rollbacks_and_deletions_are_taken_back() {
+fn edits_rollbacks_and_deletions_are_undone() {
     let sandbox = installed();
     there_and_back(&sandbox, &["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."], "patch");
     sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read it."]);
@@ -126,7 +126,7 @@ fn edits_rollbacks_and_deletions_are_taken_back() {
 }
 
 #[test]
-fn blocked_edit_that_was_put_aside_never_comes_back() {
+fn set_aside_blocked_edit_stays_away() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "first line");
     sandbox.done(&["manage", "patch", "demo", "--find", "first", "--replace", "second"]);
@@ -143,7 +143,7 @@ fn blocked_edit_that_was_put_aside_never_comes_back() {
 }
 
 #[test]
-fn folder_at_a_deleted_skills_link_is_unmanaged() {
+fn folder_replacing_link_is_unmanaged() {
     let sandbox = Sandbox::project();
     let folder = sandbox.cwd().join(".claude/skills");
     write_files(&sandbox.cwd(), &[(".claude/settings.json", b"{}\n", false)]);
@@ -158,7 +158,7 @@ fn folder_at_a_deleted_skills_link_is_unmanaged() {
 }
 
 #[test]
-fn hiding_is_taken_back() {
+fn hiding_can_be_undone() {
     let sandbox = installed();
     let undone = there_and_back(&sandbox, &["disable", "demo"], "disable");
     assert_eq!(undone["skills"][0]["status"], "enabled");
@@ -166,7 +166,7 @@ fn hiding_is_taken_back() {
 }
 
 #[test]
-fn taking_over_is_taken_back_and_leaves_the_folders() {
+fn undone_adoption_leaves_the_folders() {
     let sandbox = Sandbox::new();
     let text = crate::support::skill_md("own", "Writes notes. Use in tests.", "Body.\n");
     write_files(&sandbox.user_skill("own"), &[("SKILL.md", text.as_bytes(), false)]);
@@ -183,7 +183,7 @@ fn taking_over_is_taken_back_and_leaves_the_folders() {
 }
 
 #[test]
-fn copies_follow() {
+fn copies_follow_update_and_undo() {
     let sandbox = published();
     sandbox.done(&["install", "acme/demo", "--copy"]);
     let first = snapshot(&link(&sandbox));
@@ -197,7 +197,7 @@ fn copies_follow() {
 }
 
 #[test]
-fn a_hand_edit_is_not_lost_to_an_undo() {
+fn undo_never_loses_hand_edit() {
     let sandbox = installed();
     sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."]);
     let file = sandbox.user_skill("demo").join("SKILL.md");
@@ -212,7 +212,7 @@ fn a_hand_edit_is_not_lost_to_an_undo() {
 }
 
 #[test]
-fn where_nothing_can_be_taken_back_it_says_so() {
+fn impossible_undo_is_explained() {
     let sandbox = Sandbox::new();
     sandbox.ask(&["undo"]).refused_with_hint(7, "not_found");
     sandbox.create("mine", "Body.\n");
@@ -223,7 +223,7 @@ fn where_nothing_can_be_taken_back_it_says_so() {
 }
 
 #[test]
-fn a_skill_without_history_is_shown_again() {
+fn undo_shows_unrecorded_skill_again() {
     let sandbox = Sandbox::new();
     let text = skill_md("plain", "Writes notes. Use in tests.", "Write.");
     write_files(&sandbox.user_skill("plain"), &[("SKILL.md", text.as_bytes(), false)]);
@@ -293,7 +293,7 @@ fn several_operations_are_one_undo() {
 }
 
 #[test]
-fn start_is_before_everything() {
+fn undo_to_start_removes_everything() {
     let (sandbox, ..) = five_operations();
     sandbox.done(&["undo", "--to", "start"]);
     assert!(sandbox.done(&["list"])["skills"].as_array().unwrap().is_empty());
@@ -302,7 +302,7 @@ fn start_is_before_everything() {
 }
 
 #[test]
-fn pinned_skill_stops_all_of_an_undo() {
+fn pinned_skill_stops_whole_undo() {
     let (sandbox, states, ids) = five_operations();
     sandbox.done(&["pin", "demo"]);
     sandbox.ask(&["undo", "--to", &ids[0]]).refused(5, "policy_denied");
@@ -311,7 +311,7 @@ fn pinned_skill_stops_all_of_an_undo() {
 
 #[cfg(unix)]
 #[test]
-fn unchanged_links_are_not_placed() {
+fn unchanged_links_are_kept() {
     let sandbox = Sandbox::project();
     fs::create_dir_all(sandbox.cwd().join(".claude/skills")).unwrap();
     sandbox.create("demo", "one line");
@@ -331,7 +331,7 @@ fn unchanged_links_are_not_placed() {
 /// A place from which a link was to go is forgotten also where a hand was faster.
 #[cfg(unix)]
 #[test]
-fn deleted_skill_leaves_no_place() {
+fn deleted_skill_forgets_its_links() {
     let sandbox = Sandbox::project();
     fs::create_dir_all(sandbox.cwd().join(".claude/skills")).unwrap();
     sandbox.create("demo", "one line");
@@ -345,7 +345,7 @@ fn deleted_skill_leaves_no_place() {
 
 #[cfg(unix)]
 #[test]
-fn deleted_skill_returns_behind_a_library_link() {
+fn deleted_skill_returns_through_library_link() {
     let sandbox = Sandbox::new();
     let library = sandbox.user_skill("pdf").parent().unwrap().to_owned();
     let claude = library.parent().unwrap().parent().unwrap().join(".claude/skills");

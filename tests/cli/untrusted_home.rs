@@ -100,7 +100,7 @@ fn writable_configuration_is_refused() {
 }
 
 #[test]
-fn home_below_an_open_folder_is_refused() {
+fn home_below_open_folder_is_refused() {
     let (sandbox, mark) = sandbox();
     set_mode(&sandbox.home(), 0o777);
     run_hint(&assert_refused(&sandbox, &mark));
@@ -110,7 +110,7 @@ fn home_below_an_open_folder_is_refused() {
 }
 
 #[test]
-fn home_of_a_foreign_group_is_refused() {
+fn home_of_foreign_group_is_refused() {
     let (sandbox, mark) = sandbox();
     if !is_root(&sandbox) {
         return;

@@ -54,7 +54,7 @@ fn locked(sandbox: &Sandbox) -> toml::Value {
 }
 
 #[test]
-fn a_release_is_merged_with_what_was_changed_here() {
+fn release_is_merged_with_local_changes() {
     let sandbox = evolved(&BODY.replace("3. Write.", "3. Write it down."));
     let outdated = sandbox.done(&["outdated"]);
     assert_eq!([&first(&outdated)["installed"], &first(&outdated)["wanted"]], ["1.0.0", "1.1.0"]);
@@ -77,7 +77,7 @@ fn a_release_is_merged_with_what_was_changed_here() {
 }
 
 #[test]
-fn the_release_is_the_second_parent_and_the_base_of_the_next_merge() {
+fn merged_release_is_next_merge_base() {
     let sandbox = evolved(&BODY.replace("3. Write.", "3. Write it down."));
     sandbox.done(&["update"]);
     let history = sandbox.done(&["where"])["history"].as_str().unwrap().to_owned();
@@ -93,7 +93,7 @@ fn the_release_is_the_second_parent_and_the_base_of_the_next_merge() {
 }
 
 #[test]
-fn what_was_changed_here_is_a_patch_against_the_newest_release() {
+fn local_changes_are_diffed_against_release() {
     let sandbox = evolved(&BODY.replace("3. Write.", "3. Write it down."));
     sandbox.done(&["update"]);
     let patch = sandbox.run(&["diff", "demo", "--upstream"]).exits(0).text();
@@ -112,7 +112,7 @@ fn what_was_changed_here_is_a_patch_against_the_newest_release() {
 }
 
 #[test]
-fn where_both_changed_the_same_the_skill_stays_and_a_proposal_has_both() {
+fn conflicting_update_becomes_a_proposal() {
     let sandbox = evolved(&BODY.replace("Group by kind.", "Sort by kind."));
     let before = snapshot(&sandbox.user_skill("demo"));
     let dry = sandbox.done(&["update", "--dry-run"]);
@@ -133,7 +133,7 @@ fn where_both_changed_the_same_the_skill_stays_and_a_proposal_has_both() {
 }
 
 #[test]
-fn a_person_settles_a_conflict_and_accepts() {
+fn person_resolves_and_accepts_conflict() {
     let sandbox = evolved(&BODY.replace("Group by kind.", "Sort by kind."));
     let conflict = sandbox.ask(&["update"]).exits(6).json();
     let id = first(&conflict)["proposal"].as_str().unwrap();
@@ -165,7 +165,7 @@ fn a_person_settles_a_conflict_and_accepts() {
 }
 
 #[test]
-fn one_side_can_be_taken_wherever_both_changed_the_same() {
+fn conflicts_can_take_one_side() {
     for (flag, line) in [("--theirs", "2. Sort by kind."), ("--ours", "2. Group by kind and area.")] {
         let next = BODY.replace("Group by kind.", "Sort by kind.").replace("- two", "- two\n- three");
         let sandbox = evolved(&next);
@@ -182,7 +182,7 @@ fn one_side_can_be_taken_wherever_both_changed_the_same() {
 }
 
 #[test]
-fn a_proposal_says_what_it_was_made_from_and_a_newer_release_takes_its_place() {
+fn newer_release_supersedes_update_proposal() {
     let sandbox = evolved(&BODY.replace("Group by kind.", "Sort by kind."));
     let line = |run: usize| format!("{}\n", json!({"skill": "demo", "event": "completed", "run": format!("r{run}")}));
     let lines: String = (0..4).map(line).collect();
@@ -223,7 +223,7 @@ fn a_proposal_says_what_it_was_made_from_and_a_newer_release_takes_its_place() {
 }
 
 #[test]
-fn an_edit_that_came_in_between_is_merged_anew_and_the_old_proposal_is_kept() {
+fn intervening_edit_makes_a_new_proposal() {
     let sandbox = evolved(&BODY.replace("Group by kind.", "Sort by kind."));
     let one = sandbox.ask(&["update"]).exits(6).json();
     patch(&sandbox, "- one", "- ONE");
@@ -240,7 +240,7 @@ fn an_edit_that_came_in_between_is_merged_anew_and_the_old_proposal_is_kept() {
 }
 
 #[test]
-fn a_release_that_the_scan_blocks_changes_nothing() {
+fn blocked_release_changes_nothing() {
     let sandbox = evolved(BODY);
     let folder = sandbox.cwd().join("fork");
     write_files(&folder, &[("SKILL.md", skill_md("fork", "Writes notes. Use in tests.", BODY).as_bytes(), false)]);
@@ -257,7 +257,7 @@ fn a_release_that_the_scan_blocks_changes_nothing() {
 }
 
 #[test]
-fn hand_edits_and_moved_files_go_along() {
+fn hand_edits_follow_moved_files() {
     let sandbox = Sandbox::new();
     publish(&sandbox, "1.0.0", BODY, &[("references/a.md", "alpha\nbeta\ngamma\ndelta\n")]);
     sandbox.done(&["install", "acme/demo"]);
@@ -271,7 +271,7 @@ fn hand_edits_and_moved_files_go_along() {
 }
 
 #[test]
-fn yanked_and_vanished_releases_are_told_and_nothing_goes_back() {
+fn update_never_downgrades() {
     let sandbox = Sandbox::new();
     publish(&sandbox, "1.0.0", BODY, &[]);
     publish(&sandbox, "1.1.0", &BODY.replace("one", "two"), &[]);
@@ -293,7 +293,7 @@ fn yanked_and_vanished_releases_are_told_and_nothing_goes_back() {
 }
 
 #[test]
-fn what_cannot_be_updated_says_why() {
+fn impossible_update_is_explained() {
     let sandbox = Sandbox::new();
     sandbox.create("mine", "Body.\n");
     sandbox.ask(&["update", "mine"]).refused_with_hint(7, "not_found");
@@ -333,7 +333,7 @@ fn asking() -> Sandbox {
 }
 
 #[test]
-fn an_update_tells_what_a_release_touches_besides() {
+fn update_shows_new_capabilities() {
     let sandbox = asking();
     let added = ["  + network api.metrics.dev", "  + runs curl"];
     let dry = sandbox.run(&["update", "--dry-run"]).exits(0).text();
@@ -355,7 +355,7 @@ fn an_update_tells_what_a_release_touches_besides() {
 }
 
 #[test]
-fn a_merge_tells_what_the_release_touches_besides() {
+fn merge_shows_new_capabilities() {
     let sandbox = asking();
     patch(&sandbox, "Group by kind.", "Group by kind and area.");
     let merged = sandbox.done(&["update"]);
@@ -366,7 +366,7 @@ fn a_merge_tells_what_the_release_touches_besides() {
 }
 
 #[test]
-fn old_lock_entries_list_capabilities_once_content_changes() {
+fn old_lock_entries_gain_capabilities_later() {
     let sandbox = asking();
     let lock = sandbox.done(&["where"])["lock"].as_str().unwrap().to_owned();
     let old = lock_text(&sandbox).replace("capabilities = [\n  \"runs wc\",\n]\n", "");

@@ -19,7 +19,7 @@ fn status(document: &Value) -> &str {
 }
 
 #[test]
-fn pristine_and_evolved_are_sound() {
+fn pristine_and_evolved_skills_verify() {
     let sandbox = installed();
     assert_eq!(status(&sandbox.done(&["verify"])), "pristine");
     sandbox.done(&["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read."]);
@@ -29,7 +29,7 @@ fn pristine_and_evolved_are_sound() {
 }
 
 #[test]
-fn line_ends_are_no_edit() {
+fn line_end_changes_are_not_modifications() {
     let sandbox = installed();
     let file = sandbox.user_skill("demo").join("SKILL.md");
     let text = fs::read_to_string(&file).unwrap();
@@ -38,7 +38,7 @@ fn line_ends_are_no_edit() {
 }
 
 #[test]
-fn a_changed_file_a_lost_folder_and_a_changed_lock_file_are_told() {
+fn verify_reports_every_difference() {
     let sandbox = installed();
     let script = sandbox.user_skill("demo").join("scripts/run.sh");
     let lock = sandbox.done(&["where"])["lock"].as_str().unwrap().to_owned();
@@ -62,7 +62,7 @@ fn a_changed_file_a_lost_folder_and_a_changed_lock_file_are_told() {
 }
 
 #[test]
-fn edit_is_tampering_only_without_the_history() {
+fn edit_without_history_is_tampering() {
     let sandbox = Sandbox::project();
     sandbox.skill("demo", "Writes notes. Use in tests.", &[("scripts/run.sh", "#!/bin/sh\nprintf x\n")]);
     sandbox.done(&["publish", "demo", "--owner", "acme", "--version", "1.0.0"]);
@@ -83,7 +83,7 @@ fn edit_is_tampering_only_without_the_history() {
 }
 
 #[test]
-fn what_the_registry_says_since_is_told() {
+fn verify_reports_registry_changes() {
     let sandbox = installed();
     sandbox.done(&["yank", "acme/demo@1.0.0"]);
     let yanked = sandbox.done(&["verify"]);
@@ -95,7 +95,7 @@ fn what_the_registry_says_since_is_told() {
 }
 
 #[test]
-fn without_a_lock_file_there_is_nothing_to_say() {
+fn verify_without_lock_file_is_empty() {
     let sandbox = Sandbox::new();
     assert_eq!(sandbox.done(&["verify"])["skills"], serde_json::json!([]));
     sandbox.create("mine", "Body.\n");

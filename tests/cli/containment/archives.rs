@@ -27,7 +27,7 @@ fn refused_everywhere(guard: &Guarded, what: &str, archive: &[u8]) {
 }
 
 #[test]
-fn no_member_has_a_name_that_leads_out() {
+fn escaping_member_names_are_refused() {
     let guard = Guarded::new();
     for (class, path) in bad_paths() {
         refused_everywhere(&guard, class, &with(&[Member::stored(&path, b"x")]));
@@ -35,7 +35,7 @@ fn no_member_has_a_name_that_leads_out() {
 }
 
 #[test]
-fn no_folder_in_an_archive_has_a_name_that_leads_out() {
+fn escaping_folder_members_are_refused() {
     let guard = Guarded::new();
     for name in ["../", "/", "//", "a/../../", "..\\", "con/", "a./", "C:/", "~/"] {
         refused_everywhere(&guard, name, &with(&[Member::stored(name, b"").with_mode(0o040_755)]));
@@ -43,7 +43,7 @@ fn no_folder_in_an_archive_has_a_name_that_leads_out() {
 }
 
 #[test]
-fn members_that_are_one_file_elsewhere_are_refused() {
+fn colliding_members_are_refused() {
     let guard = Guarded::new();
     for (first, second) in COLLISIONS.iter().filter(|(first, second)| ![*first, *second].contains(&"SKILL.md")) {
         refused_everywhere(&guard, first, &with(&[Member::stored(first, b"1"), Member::stored(second, b"2")]));
@@ -53,7 +53,7 @@ fn members_that_are_one_file_elsewhere_are_refused() {
 }
 
 #[test]
-fn links_devices_and_pipes_are_refused_with_what_follows_them() {
+fn special_members_are_refused() {
     let guard = Guarded::new();
     let outside = guard.sandbox.path("outside").display().to_string();
     for (mode, what) in
@@ -70,7 +70,7 @@ fn links_devices_and_pipes_are_refused_with_what_follows_them() {
 }
 
 #[test]
-fn records_that_disagree_or_lie_are_refused() {
+fn inconsistent_records_are_refused() {
     let guard = Guarded::new();
     let member = |name: &str| Member::stored(name, b"content");
     refused_everywhere(&guard, "two names", &with(&[member("assets/a").first_called("../a")]));
@@ -86,7 +86,7 @@ fn records_that_disagree_or_lie_are_refused() {
 }
 
 #[test]
-fn bytes_before_between_and_behind_are_refused() {
+fn stray_bytes_are_refused() {
     let guard = Guarded::new();
     let good = with(&[]);
     refused_everywhere(&guard, "before", &[b"#!/bin/sh\n".as_slice(), &good].concat());
@@ -105,7 +105,7 @@ fn bytes_before_between_and_behind_are_refused() {
 }
 
 #[test]
-fn bombs_are_refused_by_ratio_by_overlap_and_by_number() {
+fn archive_bombs_are_refused() {
     let guard = Guarded::new();
     refused_everywhere(&guard, "by ratio", &zip_bomb(&text(), 15 << 20));
     // One member's data, named many times by the directory.
@@ -139,7 +139,7 @@ fn bombs_are_refused_by_ratio_by_overlap_and_by_number() {
 }
 
 #[test]
-fn an_archive_in_an_archive_stays_packed_and_counts_as_it_is() {
+fn nested_archive_stays_packed() {
     let guard = Guarded::new();
     let bomb = zip_bomb(&text(), 15 << 20);
     let traversal = with(&[Member::stored("../x", b"x")]);
@@ -152,7 +152,7 @@ fn an_archive_in_an_archive_stays_packed_and_counts_as_it_is() {
 }
 
 #[test]
-fn no_bit_of_a_mode_but_the_executable_one_is_unpacked() {
+fn only_executable_bit_is_unpacked() {
     use std::os::unix::fs::PermissionsExt;
     let guard = Guarded::new();
     let modes = [0o104_755, 0o102_755, 0o101_777, 0o100_666, 0o107_777, 0];

@@ -72,7 +72,7 @@ fn make_fifo(path: &Path) {
 }
 
 #[test]
-fn no_folder_holds_a_name_that_leads_out() {
+fn escaping_file_names_are_refused() {
     let guard = Guarded::new();
     for (class, path) in bad_paths() {
         // What the system itself reads as a way out cannot be a name in a folder.
@@ -89,7 +89,7 @@ fn no_folder_holds_a_name_that_leads_out() {
 }
 
 #[test]
-fn a_name_that_is_no_utf_8_is_refused() {
+fn non_utf8_name_is_refused() {
     let guard = Guarded::new();
     refused_everywhere(&guard, "a file", "invalid_path", |folder| {
         fs::write(folder.join(OsStr::from_bytes(b"caf\xe9.md")), "x").unwrap();
@@ -100,7 +100,7 @@ fn a_name_that_is_no_utf_8_is_refused() {
 }
 
 #[test]
-fn two_names_that_are_one_elsewhere_are_refused() {
+fn colliding_names_are_refused() {
     let guard = Guarded::new();
     for (first, second) in COLLISIONS {
         refused_and_told(&guard, first, "invalid_path", "path_collision", |folder| {
@@ -111,7 +111,7 @@ fn two_names_that_are_one_elsewhere_are_refused() {
 }
 
 #[test]
-fn links_of_every_kind_are_refused_and_not_followed() {
+fn links_are_refused_and_never_followed() {
     let guard = Guarded::new();
     let outside = guard.sandbox.path("outside");
     let absolute = outside.join("secret.txt");
@@ -146,7 +146,7 @@ fn links_of_every_kind_are_refused_and_not_followed() {
 }
 
 #[test]
-fn a_skill_md_that_is_a_link_is_read_by_nobody() {
+fn linked_skill_md_is_never_read() {
     let guard = Guarded::new();
     let folder = guard.folder("spoilt");
     fs::remove_file(folder.join("SKILL.md")).unwrap();
@@ -167,7 +167,7 @@ fn a_skill_md_that_is_a_link_is_read_by_nobody() {
 }
 
 #[test]
-fn pipes_and_sockets_are_refused_without_waiting_for_them() {
+fn pipes_and_sockets_never_block() {
     let guard = Guarded::new();
     for place in ["pipe", "references/pipe", "references/notes.md"] {
         refused_everywhere(&guard, place, "invalid_path", |folder| {
@@ -214,7 +214,7 @@ fn devices_are_refused_without_opening_them() {
 }
 
 #[test]
-fn a_hard_link_is_read_as_a_copy_and_never_written_through() {
+fn hard_link_is_copied() {
     let guard = Guarded::new();
     let shared = guard.sandbox.cwd().join("shared.txt");
     fs::write(&shared, "one\n").unwrap();
@@ -246,7 +246,7 @@ fn a_hard_link_is_read_as_a_copy_and_never_written_through() {
 }
 
 #[test]
-fn setuid_and_kin_are_never_reproduced() {
+fn special_mode_bits_are_never_reproduced() {
     let guard = Guarded::new();
     let folder =
         guard.sandbox.skill("sticky", "Has bits. Use in tests.", &[("scripts/run.sh", "#!/bin/sh\nprintf x\n")]);
@@ -268,7 +268,7 @@ fn setuid_and_kin_are_never_reproduced() {
 }
 
 #[test]
-fn what_is_put_into_the_library_by_hand_is_left_and_read_by_no_command() {
+fn planted_special_files_are_never_read() {
     let outside = "../../../../outside";
     let spoil: [Spoiling<'_>; 8] = [
         ("a link to a file", &|skill| symlink(format!("{outside}/secret.txt"), skill.join("notes.md")).unwrap()),
@@ -295,7 +295,7 @@ fn what_is_put_into_the_library_by_hand_is_left_and_read_by_no_command() {
 }
 
 #[test]
-fn a_skill_folder_that_is_a_link_or_a_pipe_is_left_and_not_followed() {
+fn replaced_skill_folder_is_never_followed() {
     let spoil: [Replacing<'_>; 4] = [
         ("a link to a skill", &|guard, skill| symlink(guard.sandbox.path("outside/skill"), skill).unwrap()),
         ("a link to nothing", &|_, skill| symlink("nowhere", skill).unwrap()),
@@ -350,7 +350,7 @@ fn left_alone(guard: &Guarded, what: &str, skill: &Path) {
 }
 
 #[test]
-fn what_stands_beside_the_skills_is_not_taken_for_one() {
+fn foreign_library_entries_are_ignored() {
     let guard = Guarded::new();
     let library = guard.sandbox.home().join(".agents/skills");
     symlink(guard.sandbox.path("outside/skill"), library.join("stolen")).unwrap();
@@ -383,7 +383,7 @@ fn what_stands_beside_the_skills_is_not_taken_for_one() {
 }
 
 #[test]
-fn unpack_writes_into_no_link() {
+fn unpack_never_writes_through_link() {
     let guard = Guarded::new();
     guard.folder("good");
     guard.sandbox.done(&["pack", "good"]);
@@ -397,7 +397,7 @@ fn unpack_writes_into_no_link() {
 }
 
 #[test]
-fn an_installed_file_is_what_was_scanned() {
+fn installed_files_equal_scanned_files() {
     let guard = Guarded::new();
     let folder = guard.folder("exact");
     guard.sandbox.done(&["install", "./exact"]);

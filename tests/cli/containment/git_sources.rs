@@ -87,7 +87,7 @@ impl Raw {
 }
 
 #[test]
-fn what_is_made_here_installs_when_it_is_good() {
+fn valid_handmade_tree_installs() {
     let guard = Guarded::new();
     let raw = Raw::new(&guard);
     let script = raw.tree(&[("100755", b"run.sh", raw.blob(b"#!/bin/sh\necho x\n"))]);
@@ -99,7 +99,7 @@ fn what_is_made_here_installs_when_it_is_good() {
 }
 
 #[test]
-fn no_tree_names_a_path_that_leads_out() {
+fn escaping_tree_paths_are_refused() {
     let guard = Guarded::new();
     let raw = Raw::new(&guard);
     let blob = raw.blob(b"x");
@@ -130,7 +130,7 @@ impl Raw {
 }
 
 #[test]
-fn a_name_that_is_no_utf_8_is_refused() {
+fn non_utf8_name_is_refused() {
     let guard = Guarded::new();
     let raw = Raw::new(&guard);
     raw.skill_with(&[("100644", b"caf\xe9.md", raw.blob(b"x"))]);
@@ -141,7 +141,7 @@ fn a_name_that_is_no_utf_8_is_refused() {
 }
 
 #[test]
-fn links_and_submodules_in_a_tree_are_refused() {
+fn links_and_submodules_are_refused() {
     let guard = Guarded::new();
     let raw = Raw::new(&guard);
     let outside = guard.sandbox.path("outside");
@@ -165,7 +165,7 @@ fn links_and_submodules_in_a_tree_are_refused() {
 }
 
 #[test]
-fn a_link_beside_a_folder_of_the_same_name_is_refused() {
+fn link_shadowing_folder_is_refused() {
     let guard = Guarded::new();
     let raw = Raw::new(&guard);
     let target = raw.blob(guard.sandbox.path("outside").to_str().unwrap().as_bytes());
@@ -181,7 +181,7 @@ fn a_link_beside_a_folder_of_the_same_name_is_refused() {
 }
 
 #[test]
-fn modes_that_git_does_not_make_are_refused() {
+fn unusual_git_modes_are_refused() {
     let guard = Guarded::new();
     let raw = Raw::new(&guard);
     for mode in ["104755", "102755", "101644", "100777", "100600", "10644", "20644", "60644", "140755", "644", "0"] {
@@ -197,7 +197,7 @@ fn modes_that_git_does_not_make_are_refused() {
 }
 
 #[test]
-fn entries_that_are_one_file_elsewhere_are_refused() {
+fn colliding_tree_entries_are_refused() {
     let guard = Guarded::new();
     let raw = Raw::new(&guard);
     let (one, two) = (raw.blob(b"1"), raw.blob(b"2"));
@@ -223,7 +223,7 @@ fn entries_that_are_one_file_elsewhere_are_refused() {
 }
 
 #[test]
-fn settings_hooks_filters_and_pointers_in_a_repository_do_nothing() {
+fn repository_settings_and_hooks_never_run() {
     let guard = Guarded::new();
     let raw = Raw::new(&guard);
     let marker = guard.sandbox.path("x");
@@ -261,7 +261,7 @@ fn settings_hooks_filters_and_pointers_in_a_repository_do_nothing() {
 }
 
 #[test]
-fn a_gitmodules_file_names_nothing_that_is_fetched() {
+fn submodules_are_never_fetched() {
     let guard = Guarded::new();
     let raw = Raw::new(&guard);
     let modules = "[submodule \"../../x\"]\n\tpath = ../../x\n\turl = ext::sh -c touch% x\n\tupdate = !touch x\n";
@@ -277,7 +277,7 @@ fn a_gitmodules_file_names_nothing_that_is_fetched() {
 }
 
 #[test]
-fn a_skill_in_a_folder_with_a_hostile_name_is_refused() {
+fn hostile_folder_name_is_refused() {
     let guard = Guarded::new();
     let raw = Raw::new(&guard);
     let skill = raw.tree(&[("100644", b"SKILL.md", raw.skill_md())]);
@@ -288,7 +288,7 @@ fn a_skill_in_a_folder_with_a_hostile_name_is_refused() {
 }
 
 #[test]
-fn a_tree_that_is_too_large_too_long_or_too_deep_is_refused() {
+fn oversized_tree_is_refused() {
     let guard = Guarded::new();
     let raw = Raw::new(&guard);
     let blob = raw.blob(b"x");

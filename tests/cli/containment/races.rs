@@ -64,14 +64,14 @@ const READING: [&[&str]; 6] = [
 ];
 
 #[test]
-fn a_folder_that_turns_into_a_link_while_it_is_read_gives_nothing_from_outside() {
+fn folder_swapped_for_link_leaks_nothing() {
     let guard = Guarded::new();
     let folder = guard.folder("raced");
     tried(&guard, &folder.join("references"), &guard.sandbox.path("outside/skill/references"), 8, &READING);
 }
 
 #[test]
-fn a_file_that_turns_into_a_link_while_it_is_read_gives_nothing_from_outside() {
+fn file_swapped_for_link_leaks_nothing() {
     for (file, target) in [("references/notes.md", "outside/secret.txt"), ("SKILL.md", "outside/skill/SKILL.md")] {
         let guard = Guarded::new();
         let folder = guard.folder("raced");
@@ -80,7 +80,7 @@ fn a_file_that_turns_into_a_link_while_it_is_read_gives_nothing_from_outside() {
 }
 
 #[test]
-fn a_skill_below_a_given_folder_that_turns_into_a_link_gives_nothing_from_outside() {
+fn nested_skill_swap_leaks_nothing() {
     let guard = Guarded::new();
     let folder = guard.folder("skills/raced");
     let skills = guard.sandbox.cwd().join("skills");
@@ -101,7 +101,7 @@ const WRITING: [&[&str]; 7] = [
 ];
 
 #[test]
-fn a_skill_that_turns_into_a_link_in_the_library_is_not_written_through() {
+fn swapped_skill_is_never_written_through() {
     for (below, target) in
         [("", "outside/skill"), ("references", "outside/skill/references"), ("SKILL.md", "outside/skill/SKILL.md")]
     {
@@ -116,7 +116,7 @@ fn a_skill_that_turns_into_a_link_in_the_library_is_not_written_through() {
 }
 
 #[test]
-fn a_library_that_turns_into_a_link_is_not_left() {
+fn swapped_library_is_never_left() {
     let guard = Guarded::new();
     fs::write(guard.sandbox.cwd().join("notes.md"), "# Notes\n").unwrap();
     let library = guard.sandbox.home().join(".agents/skills");

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{BAD_PATHS, COLLISIONS, Guarded, bad_paths};
 
 #[test]
-fn no_request_names_a_path_that_leads_out() {
+fn escaping_request_paths_are_refused() {
     let guard = Guarded::new();
     for (class, path) in bad_paths() {
         for request in [
@@ -26,7 +26,7 @@ fn no_request_names_a_path_that_leads_out() {
 }
 
 #[test]
-fn no_flag_names_a_path_that_leads_out() {
+fn escaping_flag_paths_are_refused() {
     let guard = Guarded::new();
     std::fs::write(guard.sandbox.cwd().join("text.md"), "x").unwrap();
     for (class, path) in bad_paths().iter().filter(|(_, path)| !path.contains('\0')) {
@@ -41,7 +41,7 @@ fn no_flag_names_a_path_that_leads_out() {
 }
 
 #[test]
-fn no_request_names_a_skill_that_leads_out() {
+fn escaping_skill_names_are_refused() {
     let guard = Guarded::new();
     let names =
         BAD_PATHS.iter().map(|(_, path)| *path).chain(["demo/../../x", "DEMO", "demo.", "con", ".git", "-x", ""]);
@@ -61,7 +61,7 @@ fn no_request_names_a_skill_that_leads_out() {
 }
 
 #[test]
-fn no_request_makes_two_files_that_are_one_elsewhere() {
+fn colliding_request_paths_are_refused() {
     let guard = Guarded::new();
     for (first, second) in COLLISIONS.iter().filter(|(first, second)| ![*first, *second].contains(&"SKILL.md")) {
         let both = json!({"name": "demo", "operations": [
@@ -74,7 +74,7 @@ fn no_request_makes_two_files_that_are_one_elsewhere() {
 }
 
 #[test]
-fn a_file_that_is_a_folder_elsewhere_is_refused() {
+fn file_and_folder_collision_is_refused() {
     let guard = Guarded::new();
     for (first, second) in [("assets/a", "assets/a/b"), ("assets/A/b", "assets/a")] {
         let both = json!({"name": "demo", "operations": [

@@ -6,14 +6,14 @@ use super::{assert_well, is_found_and_mended, of, own, project};
 use crate::support::Sandbox;
 
 #[test]
-fn a_journal_that_waits_is_applied() {
+fn pending_journal_is_applied() {
     let sandbox = project();
     fs::remove_file(own(&sandbox).join("journal.applied")).unwrap();
     is_found_and_mended(&sandbox, "journal");
 }
 
 #[test]
-fn a_journal_cut_at_its_end_loses_what_was_never_reported() {
+fn truncated_journal_loses_only_unreported_changes() {
     let sandbox = project();
     let own = own(&sandbox);
     let mut bytes = fs::read(own.join("journal")).unwrap();
@@ -26,7 +26,7 @@ fn a_journal_cut_at_its_end_loses_what_was_never_reported() {
 }
 
 #[test]
-fn a_journal_that_is_garbage_is_kept_aside_before_it_is_cut() {
+fn garbage_journal_is_set_aside() {
     for command in ["doctor", "list"] {
         let sandbox = project();
         let own = own(&sandbox);
@@ -46,7 +46,7 @@ fn a_journal_that_is_garbage_is_kept_aside_before_it_is_cut() {
 }
 
 #[test]
-fn a_journal_damaged_in_the_middle_is_refused_by_all_but_doctor_and_saved() {
+fn only_doctor_reads_damaged_journal() {
     let sandbox = project();
     let own = own(&sandbox);
     let mut bytes = fs::read(own.join("journal")).unwrap();
@@ -65,7 +65,7 @@ fn a_journal_damaged_in_the_middle_is_refused_by_all_but_doctor_and_saved() {
 }
 
 #[test]
-fn what_a_damaged_journal_lost_is_named_and_leaves_the_exit_code_at_one() {
+fn changes_lost_from_journal_are_named() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "alpha");
     sandbox.done(&["manage", "patch", "demo", "--find", "alpha", "--replace", "beta", "--reason", "better"]);

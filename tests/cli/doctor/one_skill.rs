@@ -21,7 +21,7 @@ fn damaged(kind: &str) -> Sandbox {
 }
 
 #[test]
-fn lists_go_on_with_the_other_skills_and_tell_the_damaged_one() {
+fn lists_report_the_damaged_skill() {
     for kind in ["reference", "nowhere", "object"] {
         let sandbox = damaged(kind);
         for command in ["list", "prompt", "status"] {
@@ -51,7 +51,7 @@ fn loose_objects(sandbox: &Sandbox) -> Vec<std::path::PathBuf> {
 }
 
 #[test]
-fn an_object_that_is_cut_keeps_no_command_waiting_and_is_written_again() {
+fn truncated_object_is_rewritten() {
     let count = loose_objects(&project()).len();
     assert!(count >= 3, "a commit, a tree and a file at least");
     for (number, part) in (0..count).zip([1, 0, 2].into_iter().cycle()) {

@@ -25,7 +25,7 @@ fn is_told_and_left(sandbox: &Sandbox, check: &str) -> String {
 }
 
 #[test]
-fn a_configuration_that_cannot_be_read_is_told_by_doctor_and_refused_by_all_else() {
+fn doctor_reports_unreadable_configuration() {
     let sandbox = project();
     let config = sandbox.skillhub_home().join("config.toml");
     for damage in ["policy = \"strict", "polcy = \"strict\"\n", "format = 9\n", "\u{0}"] {
@@ -42,7 +42,7 @@ fn a_configuration_that_cannot_be_read_is_told_by_doctor_and_refused_by_all_else
 }
 
 #[test]
-fn a_policy_of_which_a_rule_cannot_be_read_is_told() {
+fn unreadable_policy_rule_is_reported() {
     let sandbox = project();
     let config = sandbox.skillhub_home().join("config.toml");
     fs::write(&config, "policy = \"strict\"\n[[rules]]\ndecision = \"hold\"\n").unwrap();
@@ -59,7 +59,7 @@ fn a_policy_of_which_a_rule_cannot_be_read_is_told() {
 }
 
 #[test]
-fn hashes_of_tokens_that_others_could_change_are_told() {
+fn writable_token_hashes_are_reported() {
     let sandbox = project();
     let file = sandbox.skillhub_home().join("reviewers.toml");
     fs::write(&file, "format = 1\n").unwrap();
@@ -73,7 +73,7 @@ fn hashes_of_tokens_that_others_could_change_are_told() {
 }
 
 #[test]
-fn proposals_stand_in_one_place_and_lead_to_what_was_proposed() {
+fn damaged_proposals_are_reported() {
     let (sandbox, id) = with_a_proposal();
     assert_well(&sandbox);
     let waiting = own(&sandbox).join("proposals").join(format!("{id}.json"));
@@ -90,7 +90,7 @@ fn proposals_stand_in_one_place_and_lead_to_what_was_proposed() {
 }
 
 #[test]
-fn a_proposal_beside_a_damaged_decision_is_told_left_and_can_be_decided_again() {
+fn damaged_decision_can_be_repeated() {
     let (sandbox, id) = with_a_proposal();
     fs::write(own(&sandbox).join("proposals/decided").join(format!("{id}.json")), "").unwrap();
     sandbox.done(&["gc"]);
@@ -101,7 +101,7 @@ fn a_proposal_beside_a_damaged_decision_is_told_left_and_can_be_decided_again() 
 }
 
 #[test]
-fn a_decided_proposal_that_still_waits_is_put_aside() {
+fn decided_proposal_leaves_the_queue() {
     let (sandbox, id) = with_a_proposal();
     let folder = own(&sandbox).join("proposals");
     let waiting = folder.join(format!("{id}.json"));

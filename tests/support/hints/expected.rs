@@ -55,44 +55,44 @@ const OTHERS_SKILL: &str = "OWNER/NAME";
 /// Offers that are not run: the test, the beginning of the command, and why.
 const UNRUN: [(&str, &str, &str); 11] = [
     (
-        "cli::doctor::a_lock_file_that_was_left_behind_follows_the_library_and_one_that_is_ahead_stays",
+        "cli::doctor::outdated_lock_file_is_updated",
         "skillhub install",
         "the lock file names a release that no registry ever had",
     ),
     (
-        "cli::importing::offline_only_what_is_here_is_taken_over",
+        "cli::importing::offline_import_adopts_local_skills",
         "skillhub update",
         "the repository is on a host that tests do not reach",
     ),
     (
-        "cli::doctor::a_note_of_another_library_is_not_overwritten",
+        "cli::doctor::foreign_library_note_is_kept",
         "skillhub doctor --relocate",
         "the note names a library that never was",
     ),
     (
-        "cli::evals::a_held_change_needs_a_comparison_of_exactly_itself",
+        "cli::evals::held_change_needs_its_own_comparison",
         "skillhub eval compare",
         "only the user has a runner, and the test runs the command with its own",
     ),
     (
-        "cli::agent_attacks::a_token_file_that_is_forged_widened_or_ended_is_worth_nothing",
+        "cli::agent_attacks::forged_or_expired_token_is_refused",
         "skillhub reviewer new",
         "the file of tokens is damaged on purpose",
     ),
     (
-        "cli::git_registries::what_cannot_be_reached_read_or_changed_says_what_to_do",
+        "cli::git_registries::registry_errors_have_hints",
         "skillhub index init",
         "the hint is about an empty repository, and this one has files",
     ),
     (
-        "cli::sources::unknown_source_of_a_lock_file_waits_for_a_word",
+        "cli::sources::unknown_lock_source_needs_confirmation",
         "skillhub install",
         "the sources wait for a person's word, which the test looks at",
     ),
     ("cli::secrets::only_registry_gets_the_common_token", "skillhub login", "the server of the test knows no token"),
-    ("cli::sources::host_of_a_foreign_lock_file_hears_nothing", "skillhub", "the test counts what its host is asked"),
+    ("cli::sources::foreign_lock_host_is_never_contacted", "skillhub", "the test counts what its host is asked"),
     (
-        "cli::scanning::a_lock_file_tells_what_is_waived_in_the_files_as_they_are_and_decides_nothing",
+        "cli::scanning::lock_file_lists_current_waivers",
         "skillhub install",
         "a folder of the same name is in the way as well, which is told once the findings are settled",
     ),
