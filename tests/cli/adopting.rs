@@ -152,7 +152,7 @@ fn project_links_are_skipped() {
 
 #[cfg(unix)]
 #[test]
-fn linked_library_folder_is_adopted_in_place() {
+fn linked_library_is_adopted_in_place() {
     for scope in [&[][..], &["--global"]] {
         let sandbox = Sandbox::project();
         let root = if scope.is_empty() { sandbox.cwd() } else { sandbox.home() };

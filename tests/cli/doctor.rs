@@ -284,6 +284,7 @@ fn wrong_cached_archive_is_removed() {
     assert!(!cache.join(archive).exists());
 }
 
+/// A lock file that is ahead of the library is kept.
 #[test]
 fn outdated_lock_file_is_updated() {
     let sandbox = project();

@@ -52,6 +52,7 @@ fn json_at(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
+/// The results have the fields that viewers of other tools read.
 #[test]
 fn runner_never_sees_the_assertions() {
     let sandbox = library();

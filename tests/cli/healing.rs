@@ -142,6 +142,7 @@ fn unresolvable_conflict_keeps_both_sides() {
     sandbox.done(&["verify"]);
 }
 
+/// A file in a newer format is left unchanged.
 #[test]
 fn older_format_is_migrated_on_write() {
     let sandbox = project();

@@ -297,6 +297,7 @@ fn install_without_specs_needs_lock_file() {
     assert!(error["hint"].is_string() && answer.exit != 0, "{answer}");
 }
 
+/// Rollback restores a skill that was installed and then uninstalled.
 #[test]
 fn uninstall_refuses_own_skills() {
     let sandbox = published();

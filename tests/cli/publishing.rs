@@ -48,6 +48,7 @@ fn first_registry_has_seed_skills() {
     sandbox.done(&["index", "verify"]);
 }
 
+/// A Chinese query finds Chinese descriptions.
 #[test]
 fn search_ranks_names_first() {
     let sandbox = Sandbox::new();

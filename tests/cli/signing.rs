@@ -233,7 +233,7 @@ fn installed_signed_skill_keeps_its_key() {
 }
 
 #[test]
-fn update_refuses_an_unsigned_release_beside_keys() {
+fn update_refuses_unsigned_release_beside_keys() {
     let world = World::new();
     world.publish("1.0.0", &[]).done();
     world.ask(&["install", "acme/notes"]).done();
@@ -312,7 +312,7 @@ fn changed_requirement_is_refused_by_name() {
 }
 
 #[test]
-fn requirements_of_a_signing_owner_must_be_signed() {
+fn signing_owners_requirements_must_be_signed() {
     let world = World::new();
     let publish = |name: &str, owner: &str, requires: &str, flags: &[&str]| {
         let metadata =

@@ -87,7 +87,7 @@ fn contained(sandbox: &Sandbox, program: &str, args: &[String]) -> Command {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn containers_with_equal_process_numbers_lose_nothing() {
+fn containers_sharing_process_ids_lose_nothing() {
     let sandbox = Sandbox::new();
     let number = contained(&sandbox, "sh", &["-c".to_owned(), "echo $$".to_owned()]).output();
     if number.is_err() || number.is_ok_and(|told| told.stdout != b"1\n") {

@@ -38,6 +38,7 @@ fn commit(places: &Places, name: &str, description: &str) {
     library.commit(vec![Commit { skill, base, revisions: vec![new] }]).unwrap();
 }
 
+/// Changes by other processes appear after the recheck interval.
 #[test]
 fn own_changes_appear_at_once() {
     let temp = tempfile::tempdir().unwrap();

@@ -222,6 +222,7 @@ mod tests {
         assert!(Reviewer::with_token(&home, &ending.token, time()).is_ok(), "the other one stays");
     }
 
+    /// The store holds a hash of the token, not the token.
     #[test]
     fn only_the_exact_token_is_accepted() {
         let (_temp, home) = home();
@@ -251,6 +252,7 @@ mod tests {
         }
     }
 
+    /// An expiry that cannot be parsed counts as past.
     #[test]
     fn token_cannot_issue_another_token() {
         let (_temp, home) = home();

@@ -111,7 +111,7 @@ fn line_end_changes_are_shown() {
 }
 
 #[test]
-fn long_texts_are_compared_by_unique_lines() {
+fn unique_lines_anchor_long_texts() {
     let numbers = |odd: usize| -> String { (0..140_000).map(|n| format!("{}\n", n * 2 + n % 2 * odd)).collect() };
     let wrapped = |text: &str| text_skill(&format!("first\nx\nx\n{text}x\nlast\n"));
     let (old, new) = (wrapped(&numbers(1)), wrapped(&numbers(1_000_001)));

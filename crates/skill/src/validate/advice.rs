@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn bare_mentions_of_missing_files_are_found() {
+    fn unlinked_missing_files_are_found() {
         for text in ["run: scripts/extract.py", "```sh\npython ./scripts/extract.py --all\n```", "see references/c.md."]
         {
             assert_eq!(codes(text).iter().map(|(code, _)| *code).collect::<Vec<_>>(), ["reference_missing"], "{text}");

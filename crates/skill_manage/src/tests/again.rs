@@ -26,7 +26,7 @@ fn operations(patches: &[(&str, &str)]) -> Value {
 }
 
 #[test]
-fn coincidental_replacement_is_no_repeat() {
+fn coincidental_replacement_is_not_repeat() {
     let mut place = Place::with_skill();
     let wrong = patch("no such words anywhere", "Second.");
     assert_no_match(&mut place, &wrong);
