@@ -7,7 +7,8 @@ use std::{
 };
 
 use serde::Deserialize;
-use server::{AddressBlock, AddressBlockError, ServerLimits, Settings, TrustedProxies, Visibility};
+use server::{Settings, Visibility};
+use web::{AddressBlock, AddressBlockError, ServerLimits, TrustedProxies};
 
 use super::ServerArgs;
 use crate::{

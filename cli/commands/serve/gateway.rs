@@ -3,14 +3,13 @@
 use std::net::SocketAddr;
 
 use agent::{Builtin, Catalogue, Places};
+use gateway::{Gate, Gateway, Readers, Upload, Workplace};
 use library::{Actor, Library};
 use serde_json::{Value, json};
-use server::{
-    ApiError, Settings,
-    gateway::{Gate, Gateway, Readers, Upload, Workplace, serve_gateway},
-};
+use server::Settings;
 use skill::{SkillName, failure::Failure};
 use skill_manage::{Elsewhere, Policy, Reviewer};
+use web::ApiError;
 
 use super::uploads;
 use crate::{
@@ -61,7 +60,7 @@ pub fn run(context: &Context, global: &Global, settings: Settings) -> Result<Exi
         // Nobody reads on; the server serves all the same.
         let _closed = context.out.answer(&document, |out| writeln!(out, "{text}"));
     };
-    serve_gateway(gateway, address, ready).map_err(failed)?;
+    gateway::serve(gateway, address, ready).map_err(failed)?;
     Ok(Exit::Done)
 }
 

@@ -7,9 +7,9 @@ use std::{
 };
 
 use client::{InstallRequest, Spec, read_below, upload_name};
+use gateway::Upload;
 use library::{ensure_private_dir, read_bounded, write_private};
 use serde_json::Value;
-use server::gateway::Upload;
 use skill::{Limits, SkillName};
 
 use crate::{

@@ -6,9 +6,12 @@ use compose::{ToolHost, Workshop};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::SkillName;
+use web::ApiError;
 
-use super::{Shared, Work, at_work, gate::Asker, read, told};
-use crate::error::ApiError;
+use crate::{
+    gate::Asker,
+    gateway::{Shared, Work, at_work, read, told},
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -13,19 +13,16 @@ use skill_manage::{
     Context, ManageError, Notes, Report, Request, Rollback, Status,
     documents::{self, Since},
 };
+use web::{ApiError, Parameters};
 
-use super::{Shared, Work, at_work, gate::Asker, read, skills::found, told};
-use crate::{api::Parameters, error::ApiError};
+use crate::{
+    gate::Asker,
+    gateway::{Shared, Work, at_work, read, told},
+    skills::{Wanted, found},
+};
 
 /// Revisions that are told unless more are asked for.
 const REVISIONS: usize = 100;
-
-/// The state of a skill that is asked for.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct Wanted {
-    pub revision: Option<String>,
-}
 
 /// A skill with its text, as it is or as it was in a revision.
 pub async fn one(

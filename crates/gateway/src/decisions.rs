@@ -16,11 +16,12 @@ use skill_manage::{
     ManageError,
     review::{self, ProposalRef, ReviewError},
 };
+use web::ApiError;
 
-use super::{Asker, Shared, Surface, Work, at_work, skill_name, told};
 use crate::{
-    error::ApiError,
-    pages::library::{refused, reviewer_token_of},
+    gate::{Asker, Surface},
+    gateway::{Shared, Work, at_work, skill_name, told},
+    pages::{refused, reviewer_token_of},
 };
 
 /// Lets a request on if the table does. A route without a row answers nothing.
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn every_route_has_a_row() {
-        let sources = [include_str!("../gateway.rs"), include_str!("../pages/library.rs")];
+        let sources = [include_str!("serve.rs"), include_str!("pages.rs")];
         let found: Vec<String> =
             sources.iter().flat_map(|source| routes(source, "/api/skills/custom/{name}")).collect();
         assert!(found.len() > 30, "{found:?}");

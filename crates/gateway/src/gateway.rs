@@ -1,68 +1,22 @@
-//! [`Gateway`]: one library over HTTP, for its operator or for a host that manages skills the way DeerFlow does.
-//!
-//! | path | does |
-//! |---|---|
-//! | `GET /api/skills` | every skill that agents of the library could see, switched off ones as well |
-//! | `GET`, `PUT /api/skills/{name}` | one; `{"enabled": false}` hides it from agents |
-//! | `POST /api/skills/install` | the body is a `.skill` archive; `deerflow.rs` reads forms and paths as well |
-//! | `POST /api/skills/reload` | look at all folders again |
-//! | `GET /api/skills/custom` | those that can be changed: the library's own |
-//! | `GET`, `PUT`, `DELETE /api/skills/custom/{name}` | its text; `{"content": …}` replaces it; a last revision without files |
-//! | `GET …/custom/{name}/history`, `…/diff` | revisions, and what differs between two |
-//! | `POST …/custom/{name}/rollback` | an earlier revision again |
-//! | `GET /api/proposals`, `/api/proposals/{id}` | what waits for a decision |
-//! | `POST /api/proposals/{id}/accept`, `/reject` | the decision, with a reviewer's token |
-//! | `POST /api/skills.codegen`, `/api/skills.codegen.remove` | compile skills to tools; take these away: `{"names": [...]}` |
-//! | `GET /api/skills.codegen.status` | the compiled ones |
-//! | all others | the library's pages, for people (`pages/library.rs`) |
-//!
-//! It changes nothing itself: each request opens the [`Workplace`] and goes through `skill_manage`, as the command line and
-//! the MCP server do, and so shares their lock, history, policy and events. Who acts comes from the connection: whoever has
-//! the gateway's token is the agent `gateway`, or `pages` in a browser, and a person only with a reviewer's token beside it.
+//! [`Gateway`]: a library, what is kept of who asks, and the [`Work`] that a request does in it.
 
-mod codegen;
-mod custom;
-mod decisions;
-mod deerflow;
-mod gate;
-mod proposals;
-mod sessions;
-mod skills;
-mod workplace;
-
-use std::{
-    net::SocketAddr,
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, thread, time::Duration};
 
 use agent::Live;
-use axum::{
-    Router,
-    body::Bytes,
-    extract::DefaultBodyLimit,
-    http::StatusCode,
-    middleware,
-    routing::{get, post},
-};
+use axum::{body::Bytes, http::StatusCode};
 use jiff::Timestamp;
 use library::Actor;
 use serde::de::DeserializeOwned;
 use skill::{Limits, SkillName, failure::Fails};
 use skill_manage::{ManageError, RequestError, Reviewer};
 use tokio::sync::Semaphore;
+use web::{ApiError, ServerLimits, TrustedProxies, on_thread};
 
 use crate::{
-    blocking::on_thread, error::ApiError, pages, proxies::TrustedProxies, serve::ServeError, settings::ServerLimits,
+    gate::{Asker, Gate, Surface},
+    sessions::Sessions,
+    workplace::{Open, Workplace},
 };
-pub(crate) use custom::change;
-pub(crate) use gate::{Asker, Surface};
-pub use gate::{Gate, GateError};
-pub(crate) use proposals::{library_with, reviewer};
-pub(crate) use sessions::Sessions;
-pub(crate) use skills::is_custom;
-pub use workplace::{Open, Readers, Upload, Workplace};
 
 /// How long a request may take: an install scans every file.
 const REQUEST_TIME: Duration = Duration::from_secs(120);
@@ -70,30 +24,19 @@ const REQUEST_TIME: Duration = Duration::from_secs(120);
 /// One library over HTTP.
 pub struct Gateway {
     open: Box<Open>,
-    live: Live,
+    pub(crate) live: Live,
     /// What scans the skills that pages show.
-    scanner: scan::Scanner,
+    pub(crate) scanner: scan::Scanner,
     pub(crate) gate: Gate,
     pub(crate) sessions: Sessions,
     /// Proxies whose headers about a client are believed.
     pub(crate) proxies: TrustedProxies,
-    limits: ServerLimits,
+    pub(crate) limits: ServerLimits,
     /// Permits of requests that read: each may hold all files of a skill.
     reading: Arc<Semaphore>,
     /// Takes the lines of the log, each a JSON object.
-    log: fn(&str),
+    pub(crate) log: fn(&str),
 }
-
-/// What hosts of another system send and read on the same routes.
-struct Dialect {
-    /// Makes its bodies ours, before the handlers of the API see them.
-    bodies: fn(Router<Shared>, &Shared) -> Router<Shared>,
-    /// Makes all answers what it reads.
-    answers: fn(Router<Shared>) -> Router<Shared>,
-}
-
-/// The systems. Each is a module that hangs on the rest by its entry here alone.
-const DIALECTS: &[Dialect] = &[deerflow::DIALECT];
 
 /// What handlers share.
 pub(crate) type Shared = Arc<Gateway>;
@@ -139,73 +82,6 @@ impl Gateway {
     }
 }
 
-/// Serves a library until the process is asked to end; `ready` is told the address as it is then.
-///
-/// # Errors
-/// [`ServeError`]
-pub fn serve_gateway(gateway: Gateway, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
-    let gateway = Arc::new(gateway);
-    let (limits, proxies) = (gateway.limits.clone(), gateway.proxies.clone());
-    let around = (&limits, &proxies);
-    crate::serve::runtime()?.block_on(async {
-        tokio::spawn(look_out(Arc::clone(&gateway)));
-        crate::serve::until_asked_to_end(address, app(&gateway), around, ready).await
-    })
-}
-
-/// Looks for what other programs change, so that no request has to.
-async fn look_out(gateway: Arc<Gateway>) {
-    loop {
-        let (began, looking) = (Instant::now(), Arc::clone(&gateway));
-        // Whoever asks is told what is wrong with a library.
-        let _told = on_thread(move || looking.live.refresh().map_err(told)).await;
-        tokio::time::sleep(Live::pause_after(began.elapsed())).await;
-    }
-}
-
-/// All routes.
-pub fn app(gateway: &Arc<Gateway>) -> Router {
-    let archive = usize::try_from(Limits::default().archive_bytes).unwrap_or(usize::MAX);
-    let one = "/api/skills/custom/{name}";
-    let at = |rest: &str| format!("{one}/{rest}");
-    let api = Router::new()
-        .route("/api/prompt/{form}", get(skills::prompt))
-        .route("/api/skills", get(skills::list))
-        .route("/api/skills/install", post(skills::install))
-        .route("/api/skills/reload", post(skills::reload))
-        .route("/api/skills/{name}", get(skills::one).put(skills::set_enabled))
-        .route("/api/skills/custom", get(skills::custom))
-        .route(one, get(custom::one).put(custom::edit).delete(custom::delete))
-        .route(&at("history"), get(custom::history))
-        .route(&at("diff"), get(custom::diff))
-        .route(&at("rollback"), post(custom::roll_back))
-        .route("/api/skills.codegen", post(codegen::compile))
-        .route("/api/skills.codegen.status", get(codegen::status))
-        .route("/api/skills.codegen.remove", post(codegen::remove))
-        .route("/api/proposals", get(proposals::list))
-        .route("/api/proposals/{id}", get(proposals::one))
-        .route("/api/proposals/{id}/accept", post(proposals::accept))
-        .route("/api/proposals/{id}/reject", post(proposals::reject));
-    let api = DIALECTS.iter().fold(api, |api, dialect| (dialect.bodies)(api, gateway));
-    let all = api
-        .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), decisions::held_to_table))
-        .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), gate::bearer))
-        .merge(
-            pages::library::router(gateway.scanner)
-                .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), decisions::held_to_table)),
-        )
-        .fallback(pages::library::nothing)
-        .method_not_allowed_fallback(|| async {
-            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here")
-        })
-        .layer(DefaultBodyLimit::max(archive));
-    DIALECTS
-        .iter()
-        .fold(all, |all, dialect| (dialect.answers)(all))
-        .layer(middleware::from_fn_with_state(Arc::clone(gateway), gate::guard))
-        .with_state(Arc::clone(gateway))
-}
-
 /// Does something in the workplace, on a thread that may wait.
 pub(crate) async fn at_work<T: Send + 'static>(
     gateway: &Shared,
@@ -232,7 +108,7 @@ pub(crate) fn skill_name(text: &str) -> Result<SkillName, ApiError> {
 }
 
 /// A body of JSON, whatever its type says; fields that are not known are refused.
-fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
+pub(crate) fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
     let most = Limits::default().request_bytes;
     if body.len() as u64 > most {
         let message = format!("the request has {} bytes, the limit is {most}", body.len());

@@ -13,6 +13,7 @@
 //! | `/skills/{name}/rollback` | what bringing a revision back would change; the form does it |
 //! | `/review`, `/review/{id}` | the changes that wait, and one of them with the form that decides |
 
+mod anybody;
 mod compare;
 mod files;
 mod guest;
@@ -34,10 +35,10 @@ use axum::{
     routing::{get, post},
 };
 use scan::Scanner;
+use web::pages::{assets, judgements::Judgements};
 
 pub use guest::{nothing, refused, reviewer_token_of};
 
-use super::{assets, judgements::Judgements};
 use crate::gateway::Shared;
 
 /// Bytes of the longest form.

@@ -13,9 +13,13 @@ use skill_manage::{
     Reviewer, documents,
     review::{self, Accept, Decider, ProposalRef, ProposalRefError, Reject},
 };
+use web::{ApiError, Parameters};
 
-use super::{Shared, Work, at_work, custom::change, gate::Asker, read, told};
-use crate::{api::Parameters, error::ApiError};
+use crate::{
+    custom::change,
+    gate::Asker,
+    gateway::{Shared, Work, at_work, read, told},
+};
 
 /// Which proposals are asked for.
 #[derive(Debug, Default, Deserialize)]

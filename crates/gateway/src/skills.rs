@@ -12,9 +12,13 @@ use axum::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Bundle, Limits, SkillName, frontmatter};
+use web::{ApiError, Parameters};
 
-use super::{Shared, Upload, Work, at_work, custom::Wanted, gate::Asker, read, told};
-use crate::{api::Parameters, error::ApiError};
+use crate::{
+    gate::Asker,
+    gateway::{Shared, Work, at_work, read, told},
+    workplace::Upload,
+};
 
 /// All skills.
 pub async fn list(State(gateway): State<Shared>, Extension(asker): Extension<Asker>) -> Result<Json<Value>, ApiError> {
@@ -61,6 +65,13 @@ pub async fn prompt(
         Ok(Json(json!({"ok": true, "form": form, "prompt": &*text})))
     })
     .await
+}
+
+/// The state of a skill that is asked for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Wanted {
+    pub revision: Option<String>,
 }
 
 /// One skill.

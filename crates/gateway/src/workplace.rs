@@ -6,8 +6,7 @@ use library::{Actor, Library};
 use serde_json::Value;
 use skill::SkillName;
 use skill_manage::{Elsewhere, Policy, Reviewer};
-
-use crate::error::ApiError;
+use web::ApiError;
 
 /// Where a gateway works, as it is at the moment of one request: settings and policy are read anew for each, so that what
 /// a person changes holds at once.

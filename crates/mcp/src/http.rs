@@ -15,7 +15,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::{
     Request, Response, StatusCode,
     body::{Bytes, Incoming},
-    header::{AUTHORIZATION, HeaderValue, WWW_AUTHENTICATE},
+    header::{HeaderValue, WWW_AUTHENTICATE},
     server::conn::http1,
     service::service_fn,
 };
@@ -23,16 +23,12 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::streamable_http_server::{
     StreamableHttpServerConfig, StreamableHttpService, session::local::LocalSessionManager,
 };
-use sha2::{Digest, Sha256};
-use skill::{
-    Limits,
-    failure::{Fails, Failure, FailureKind},
-};
-use thiserror::Error;
+use skill::Limits;
 use tokio::{
     net::TcpListener,
     sync::{Notify, Semaphore},
 };
+use web::{Token, TokenError};
 
 use crate::{
     server::{Server, Servers},
@@ -41,12 +37,6 @@ use crate::{
 
 /// The path at which clients connect.
 const PATH: &str = "/mcp";
-
-/// Characters that a token has at least.
-const TOKEN_CHARS: usize = 16;
-
-/// Random bytes of a token that we make.
-const TOKEN_BYTES: usize = 32;
 
 /// Connections at the same time. At this ceiling the oldest that has not shown the token is closed for a new one.
 const CONNECTIONS: usize = 256;
@@ -57,62 +47,25 @@ const HEADER_TIME: Duration = Duration::from_secs(30);
 /// Who is let in: who knows the token, and calls us by one of our names, and comes from no page that was not named.
 #[derive(Clone)]
 pub struct Gate {
-    token: String,
+    token: Token,
     hosts: Vec<String>,
     origins: Vec<String>,
-}
-
-/// Why there is no gate.
-#[derive(Debug, Error)]
-pub enum GateError {
-    /// The token is too easy to guess, or is none that a header can hold.
-    #[error("the token has to have {TOKEN_CHARS} characters at least, printable ASCII without spaces")]
-    Token,
-    /// The system gives no random bytes.
-    #[error("the system gives no random bytes: {0}")]
-    Random(getrandom::Error),
-}
-
-impl Fails for GateError {
-    fn failure(&self) -> Failure {
-        match self {
-            Self::Token => Failure::new(FailureKind::Usage, "usage").hint("unset it, and a good one is made"),
-            Self::Random(_) => Failure::io(),
-        }
-    }
 }
 
 impl Gate {
     /// A gate with a given token, else with one that is made. This machine's own names are hosts already.
     ///
     /// # Errors
-    /// [`GateError`]
-    pub fn new(token: Option<String>, hosts: Vec<String>, origins: Vec<String>) -> Result<Self, GateError> {
-        let token = match token {
-            Some(token) if token.len() >= TOKEN_CHARS && token.bytes().all(|byte| byte.is_ascii_graphic()) => token,
-            Some(_) => return Err(GateError::Token),
-            None => {
-                let mut bytes = [0; TOKEN_BYTES];
-                getrandom::fill(&mut bytes).map_err(GateError::Random)?;
-                bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-            }
-        };
+    /// [`TokenError`]
+    pub fn new(token: Option<String>, hosts: Vec<String>, origins: Vec<String>) -> Result<Self, TokenError> {
         let own = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
-        Ok(Self { token, hosts: [own.to_vec(), hosts].concat(), origins })
+        Ok(Self { token: Token::new(token)?, hosts: [own.to_vec(), hosts].concat(), origins })
     }
 
     /// The token.
     #[must_use]
     pub fn token(&self) -> &str {
-        &self.token
-    }
-
-    /// Whether a request brings the token. How long that takes tells nothing of it.
-    fn knows(&self, request: &Request<Incoming>) -> bool {
-        let header = request.headers().get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-        let (scheme, given) = header.and_then(|value| value.split_once(' ')).unwrap_or_default();
-        let same = Sha256::digest(given.trim().as_bytes()) == Sha256::digest(self.token.as_bytes());
-        scheme.eq_ignore_ascii_case("bearer") && same
+        self.token.text()
     }
 
     fn config(&self) -> StreamableHttpServerConfig {
@@ -228,7 +181,7 @@ impl Guest {
 }
 
 async fn respond(service: &Service, gate: &Gate, guest: &Guest, request: Request<Incoming>) -> Response<Body> {
-    if gate.knows(&request) {
+    if gate.token.is_in(request.headers()) {
         guest.leave();
     } else {
         let mut refused = told(StatusCode::UNAUTHORIZED, "the bearer token is missing or wrong\n");
@@ -245,19 +198,4 @@ fn told(status: StatusCode, text: &'static str) -> Response<Body> {
     let mut response = Response::new(Full::new(Bytes::from_static(text.as_bytes())).boxed());
     *response.status_mut() = status;
     response
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_are_long_and_made_anew_each_time() {
-        let made = || Gate::new(None, Vec::new(), Vec::new()).unwrap().token;
-        assert_eq!(made().len(), 2 * TOKEN_BYTES);
-        assert_ne!(made(), made());
-        for bad in ["", "short", "sixteen letters and spaces", "zeilenumbruch-im-token\n"] {
-            assert!(Gate::new(Some(bad.to_owned()), Vec::new(), Vec::new()).is_err(), "{bad:?}");
-        }
-    }
 }

@@ -28,7 +28,7 @@ mod tools;
 mod watchers;
 mod workplace;
 
-pub use http::{Gate, GateError, serve_http};
+pub use http::{Gate, serve_http};
 pub use interrupt::interrupt;
 pub use refusal::Refusal;
 pub use remote::{Remote, RemoteServer, STARTED_FOR_TOOLS};

@@ -10,12 +10,12 @@ use rusqlite::{OptionalExtension, Row, params};
 use serde::Serialize;
 use skill::{Digest, Owner};
 use utoipa::ToSchema;
+use web::Client;
 
 use crate::{
     accounts::to_the_second,
     counted::Counted,
     database::{Database, DatabaseError},
-    proxies::Client,
 };
 
 /// What people did.

@@ -3,7 +3,6 @@
 mod accounts;
 mod description;
 mod documents;
-mod extract;
 mod keys;
 mod moderation;
 mod publishing;
@@ -17,26 +16,22 @@ use std::sync::Arc;
 use axum::{
     Json, Router,
     extract::{FromRequestParts, State},
-    http::{StatusCode, header, request::Parts},
+    http::{StatusCode, request::Parts},
     routing::get,
 };
 use jiff::Timestamp;
 use skill::{Owner, QualifiedName, SkillName};
 use utoipa::OpenApi;
 use utoipa_axum::{router::OpenApiRouter, routes};
+use web::{
+    Client, bearer, extract, on_thread,
+    pages::session::{Cookies, MARKET},
+};
 
-pub use extract::Parameters;
 pub use publishing::TEXT_CHARS;
 pub use reading::{count, file_answer};
 
-use crate::{
-    access::Caller,
-    blocking::on_thread,
-    error::ApiError,
-    hub::Hub,
-    pages::session::{Cookies, MARKET},
-    proxies::Client,
-};
+use crate::{access::Caller, error::ApiError, hub::Hub};
 
 /// What handlers share.
 pub type Shared = Arc<Hub>;
@@ -100,11 +95,8 @@ impl FromRequestParts<Shared> for Caller {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, hub: &Shared) -> Result<Self, ApiError> {
-        let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        if let Some(given) = text(header::AUTHORIZATION.as_str()) {
-            let (scheme, token) = given.split_once(' ').unwrap_or_default();
-            let token = token.trim().to_owned();
-            if !scheme.eq_ignore_ascii_case("bearer") || token.is_empty() {
+        if let Some(token) = bearer(&parts.headers).map(str::to_owned) {
+            if token.is_empty() {
                 return Err(unknown_token());
             }
             let client = Client::of(parts);
@@ -118,7 +110,8 @@ impl FromRequestParts<Shared> for Caller {
             return caller.await?.ok_or_else(unknown_token);
         }
         let header = hub.settings.proxy_account_header.as_deref().filter(|_| Client::of(parts).is_proxied);
-        let Some(name) = header.and_then(text) else { return by_cookie(parts, hub).await };
+        let name = header.and_then(|header| parts.headers.get(header)?.to_str().ok());
+        let Some(name) = name else { return by_cookie(parts, hub).await };
         let name = Owner::parse(name.trim()).map_err(|error| ApiError::bad_request(error.to_string()))?;
         run(hub, move |hub| Ok(hub.accounts.signed_in(name, Timestamp::now())?)).await
     }

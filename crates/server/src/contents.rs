@@ -10,13 +10,13 @@ use registry_index::{Entry, FetchError};
 use scan::Scanner;
 use skill::{Bundle, Digest, Limits};
 use tokio::sync::OwnedSemaphorePermit;
+use web::pages::judgements::{Judgement, Judgements};
 
 use crate::{
     api::{Shared, run},
     error::ApiError,
     hub::Hub,
     lanes::{Job, Lanes},
-    pages::judgements::{Judgement, Judgements},
 };
 
 /// Bytes of unpacked skills that are kept in memory.

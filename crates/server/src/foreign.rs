@@ -25,8 +25,9 @@ use axum::{
     Extension, Router,
     http::{HeaderMap, header},
 };
+use web::Client;
 
-use crate::{api::Shared, proxies::Client};
+use crate::api::Shared;
 use kept::Kept;
 
 /// All routes for clients of others.

@@ -17,6 +17,7 @@ use skill::{
     shell_word,
 };
 use thiserror::Error;
+use web::Client;
 
 use crate::{
     access::{Action, Caller, Namespace, Role, Visibility},
@@ -30,7 +31,6 @@ use crate::{
     error::ApiError,
     index_pool::IndexPool,
     operations::Metrics,
-    proxies::Client,
     quarantines::{Barrier, Quarantines},
     rate::Rates,
     route_names,

@@ -25,10 +25,10 @@ use axum::{
     routing::{get, post},
 };
 use maud::Markup;
+use web::pages::{assets, layout, reader::Reader};
 
 pub use visitor::nothing;
 
-use super::{assets, layout, reader::Reader};
 use crate::api::Shared;
 
 /// The routes. Names begin with a letter or a digit, so what lies below `/-/` is no owner's.

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::settings::ServerLimits;
+use web::ServerLimits;
 
 /// Failed sign-ins of one client in a minute that are audited; further ones are only refused.
 const AUDITED_FAILURES: u32 = 10;

@@ -1,8 +1,10 @@
 //! [`Settings`]: how a server is to be run. Every limit is a field with its unit in its name.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf};
 
-use crate::{access::Visibility, proxies::TrustedProxies};
+use web::{ServerLimits, TrustedProxies};
+
+use crate::access::Visibility;
 
 /// How a server is to be run.
 #[derive(Debug, Clone)]
@@ -30,42 +32,6 @@ pub struct Settings {
     pub scanner: scan::Scanner,
     /// What keeps one client from taking all.
     pub limits: ServerLimits,
-}
-
-/// What keeps one client from taking all.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerLimits {
-    /// How long a client may take for the head of a request.
-    pub head_time: Duration,
-    /// How long a client may take nothing of an answer.
-    pub stall_time: Duration,
-    /// How long a request may take, its body included.
-    pub request_time: Duration,
-    /// Connections at the same time.
-    pub connections: usize,
-    /// Connections of one client at the same time. Trusted proxies and this machine may have them all.
-    pub connections_of_client: usize,
-    /// Requests of one client in a minute that change something or search; `0` for any number.
-    pub costly_per_minute: u32,
-    /// Attempts of one client in a minute to sign in on the pages; `0` for any number.
-    pub sign_ins_per_minute: u32,
-    /// How long requests may go on after the server was told to end.
-    pub shutdown_time: Duration,
-}
-
-impl Default for ServerLimits {
-    fn default() -> Self {
-        Self {
-            head_time: Duration::from_secs(10),
-            stall_time: Duration::from_secs(30),
-            request_time: Duration::from_secs(60),
-            connections: 1024,
-            connections_of_client: 256,
-            costly_per_minute: 600,
-            sign_ins_per_minute: 30,
-            shutdown_time: Duration::from_secs(20),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use axum::{
 use jiff::Timestamp;
 use registry_index::shard;
 use skill::Digest;
+use web::Client;
 
 use crate::{
     access::{Action, Caller},
@@ -18,7 +19,6 @@ use crate::{
     api::{HubState, Shared, run},
     contents,
     error::ApiError,
-    proxies::Client,
     static_files::StaticFile,
 };
 

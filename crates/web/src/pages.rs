@@ -1,32 +1,31 @@
 //! The pages: what people read and decide, as HTML that needs no script.
 //!
-//! [`market`] has the pages of an index, [`library`] those of one library. What both are made of stands here:
+//! The market and the gateway have pages of their own. What both are made of stands here:
 //!
-//! - [`reader::Reader`] is who reads a page: in which language, by which cookies; it turns a page, or why there is none,
-//!   into a response, with the policy that keeps foreign content from doing anything ([`layout::POLICY`]).
+//! - [`reader::Reader`] is who reads a page: in which language, by which cookies. [`answer`] turns a page, or why there is
+//!   none, into a response, with the policy that keeps foreign content from doing anything ([`layout::POLICY`]).
 //! - A skill's text is hostile. [`prose`] builds HTML from a closed list of elements, and what is no Markdown is shown as
 //!   the text that it is; no text of a skill becomes markup, an address that is loaded, or a character that nobody sees.
 //! - Every text stands in [`texts::Texts`], once for each language.
 //! - A form is taken only with the proof that one of these pages made it ([`session`]).
 
-mod about;
-mod assets;
-mod capabilities;
+pub mod about;
+pub mod answer;
+pub mod assets;
+pub mod capabilities;
 mod code;
-mod compared;
+pub mod compared;
 mod diff_rows;
-mod findings;
+pub mod findings;
 pub mod judgements;
-mod layout;
-pub mod library;
-mod listing;
-pub mod market;
-mod pieces;
+pub mod layout;
+pub mod listing;
+pub mod pieces;
 mod prose;
 pub mod reader;
 pub mod session;
-mod texts;
-mod visible;
+pub mod texts;
+pub mod visible;
 
 use maud::html;
 use skill::{Bundle, File, SkillPath};

@@ -24,7 +24,7 @@ pub(super) fn show(text: &str) {
     let name = names[text.len() % names.len()];
     let changed: String = text.split_inclusive('\n').rev().step_by(2).collect();
     let (Some(old), Some(new)) = (skill(&[(name, text)]), skill(&[(name, &changed)])) else { return };
-    let made = server::shown_bytes(&SkillPath::parse(name).expect("a path"), &old, &new);
+    let made = web::shown_bytes(&SkillPath::parse(name).expect("a path"), &old, &new);
     assert!(made.iter().all(|bytes| *bytes <= 25 << 20), "bytes of HTML: {made:?}");
 }
 

@@ -11,14 +11,8 @@ use library::Revision;
 use maud::{Markup, html};
 use skill::{Bundle, SkillName};
 use skill_manage::documents;
-
-use super::{
-    guest::{Guest, answer},
-    pieces::{Asked, heading, line, verdict_of},
-};
-use crate::{
-    error::ApiError,
-    gateway::{Shared, Work, told},
+use web::{
+    ApiError,
     pages::{
         compared::{Compared, Wanted},
         judgements::Judgements,
@@ -27,6 +21,12 @@ use crate::{
         visible::visible,
     },
 };
+
+use super::{
+    guest::{Guest, answer},
+    pieces::{Asked, heading, line, verdict_of},
+};
+use crate::gateway::{Shared, Work, told};
 
 /// The page of two revisions; without `from` it is what was before `to`, without `to` the newest.
 pub async fn diff(

@@ -10,13 +10,13 @@ use axum::{
 use maud::html;
 use skill::{Bundle, SkillName, SkillPath};
 use skill_manage::documents;
-
-use super::guest::{Guest, answer};
-use crate::{
-    error::ApiError,
-    gateway::{Shared, Work, told},
+use web::{
+    ApiError,
     pages::{judgements::Judgements, layout::Content, listing::listing},
 };
+
+use super::guest::{Guest, answer};
+use crate::gateway::{Shared, Work, told};
 
 /// What stands for the skill as agents see it, in place of a revision.
 pub const NOW: &str = "now";
@@ -38,9 +38,9 @@ pub async fn file(
         let is_now = revision == NOW;
         let above = html! {
             a href={ "/skills/" (name) } { (name) }
-            @if !is_now { " · " (texts.library.revision_word) " " (crate::pages::visible::visible(&revision)) }
+            @if !is_now { " · " (texts.library.revision_word) " " (web::pages::visible::visible(&revision)) }
         };
-        let at = format!("/skills/{name}/files/{}/", crate::pages::pieces::encoded(&revision));
+        let at = format!("/skills/{name}/files/{}/", web::pages::pieces::encoded(&revision));
         let body = listing((&path, file), &judgement.report.findings, &at, (&above, &html! {}), texts);
         Ok(Content::new(format!("{path} · {name}"), body))
     })

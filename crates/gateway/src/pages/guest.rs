@@ -1,73 +1,32 @@
-//! [`Guest`]: who looks at a page of the library, and [`answer`], which gives it to them.
+//! [`Guest`]: who has signed in and looks at a page of the library, and [`answer`], which gives it to them.
 
-use std::{convert::Infallible, ops::Deref, sync::Arc, time::Instant};
+use std::{ops::Deref, sync::Arc, time::Instant};
 
 use axum::{
     extract::{FromRequest, FromRequestParts, Request},
     http::{Method, StatusCode, request::Parts},
     response::Response,
 };
-use maud::{Markup, html};
+use maud::html;
 use serde::de::DeserializeOwned;
 use skill_manage::documents::waiting;
-
-use super::sign_in;
-use crate::{
-    error::ApiError,
-    gateway::{Asker, Shared, Surface, Work, at_work, told},
+use web::{
+    ApiError,
     pages::{
         layout::{Content, Frame, search_field},
-        pieces::proof,
-        reader::{Reader, fields},
-        session::{Cookies, LIBRARY},
+        reader::Reader,
+        session::LIBRARY,
     },
 };
 
-/// Anybody: a reader, and what their session stands for if they have one.
-#[derive(Debug, Clone)]
-pub struct Anybody {
-    reader: Reader,
-    /// What a reviewer has to show, for who has signed in.
-    pub session: Option<Option<String>>,
-}
-
-impl Deref for Anybody {
-    type Target = Reader;
-
-    fn deref(&self) -> &Reader {
-        &self.reader
-    }
-}
-
-impl FromRequestParts<Shared> for Anybody {
-    type Rejection = Infallible;
-
-    async fn from_request_parts(parts: &mut Parts, gateway: &Shared) -> Result<Self, Infallible> {
-        let reader = Reader::seen(parts, LIBRARY);
-        let find = |name: &String| gateway.sessions.find(name, Instant::now());
-        let session = reader.cookies.secret.as_ref().and_then(find);
-        Ok(Self { reader, session })
-    }
-}
-
-impl Anybody {
-    /// The frame of a page for who has not signed in, or of whom nothing more is known.
-    pub fn frame(&self) -> Frame {
-        let nav = html! { @if self.session.is_some() { (self.sign_out(None)) } };
-        Frame { search: html! {}, nav, foot: html! {} }
-    }
-
-    fn sign_out(&self, person: Option<&str>) -> Markup {
-        let texts = self.texts;
-        html! {
-            form method="post" action="/-/sign-out" {
-                (proof(self))
-                @if let Some(person) = person { span.who { (crate::pages::visible::visible(person)) } }
-                button.plain { (texts.sign_out) }
-            }
-        }
-    }
-}
+use super::{
+    anybody::{Anybody, Form},
+    sign_in,
+};
+use crate::{
+    gate::{Asker, Surface},
+    gateway::{Shared, Work, at_work, told},
+};
 
 /// Who has signed in.
 #[derive(Debug, Clone)]
@@ -187,28 +146,6 @@ pub fn reviewer_token_of(parts: &Parts, gateway: &Shared) -> Option<String> {
 pub async fn nothing(anybody: Anybody) -> Response {
     let error = ApiError::not_found("there is nothing here").hint("skills are at / and, for programs, at /api/skills");
     anybody.refused(&anybody.frame(), error, None)
-}
-
-/// A form of one of these pages, whoever sent it.
-pub struct Form<T> {
-    /// Who sent it.
-    pub anybody: Anybody,
-    /// What they filled in.
-    pub fields: T,
-}
-
-impl<T: DeserializeOwned> FromRequest<Shared> for Form<T> {
-    type Rejection = Response;
-
-    async fn from_request(request: Request, gateway: &Shared) -> Result<Self, Response> {
-        let (mut parts, body) = request.into_parts();
-        let Ok(anybody) = Anybody::from_request_parts(&mut parts, gateway).await;
-        let sent = Cookies::of(&parts.headers, LIBRARY);
-        match fields(Request::from_parts(parts, body), &sent, anybody.texts).await {
-            Ok(fields) => Ok(Self { anybody, fields }),
-            Err(error) => Err(anybody.refused(&anybody.frame(), error, None)),
-        }
-    }
 }
 
 /// A form of one of these pages, sent by somebody who has signed in.

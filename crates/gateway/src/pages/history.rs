@@ -7,15 +7,13 @@ use axum::{
 use library::{FindError, Revision};
 use maud::{Markup, html};
 use skill::SkillName;
+use web::pages::{layout::Content, pieces::number, visible::visible};
 
 use super::{
     guest::{Guest, answer},
     pieces::{Asked, actor, done, heading, line, verdict_of},
 };
-use crate::{
-    gateway::{Shared, told},
-    pages::{layout::Content, pieces::number, visible::visible},
-};
+use crate::gateway::{Shared, told};
 
 /// Revisions on a page.
 const SHOWN: usize = 50;

@@ -11,21 +11,23 @@ use library::{Library, Revision, State as Settings};
 use maud::{Markup, html};
 use skill::SkillName;
 use skill_manage::documents::waiting;
+use web::{
+    ApiError,
+    pages::{
+        layout::{Content, search_field},
+        pieces::{encoded, number},
+        texts::Texts,
+        visible::visible,
+    },
+};
 
 use super::{
     guest::{Guest, answer},
     pieces::{Asked, line},
 };
 use crate::{
-    error::ApiError,
-    gateway::{Shared, Work, is_custom, told},
-    pages::{
-        layout::Content,
-        layout::search_field,
-        pieces::{encoded, number},
-        texts::Texts,
-        visible::visible,
-    },
+    gateway::{Shared, Work, told},
+    skills::is_custom,
 };
 
 /// Skills on a page.

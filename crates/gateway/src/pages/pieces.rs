@@ -4,8 +4,7 @@ use axum::extract::{Query as Parameters, rejection::QueryRejection};
 use library::{Action, Actor, ActorKind, ProposalState, Revision};
 use maud::{Markup, html};
 use serde::Deserialize;
-
-use crate::pages::{
+use web::pages::{
     pieces::{time, verdict},
     reader::Reader,
     texts::{LibraryTexts, Texts},

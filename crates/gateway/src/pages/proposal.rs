@@ -14,16 +14,8 @@ use skill_manage::{
     documents::{self, ShownProposal},
     review::{self, Accept, Decider, Difference, ProposalRef, Reject},
 };
-
-use super::{
-    guest::{Guest, Sent, answer},
-    pieces::{Asked, CHANGED, actor, done, wanted},
-    review::facts,
-    rollback::notes,
-};
-use crate::{
-    error::ApiError,
-    gateway::{Shared, Work, change, library_with, reviewer, told},
+use web::{
+    ApiError,
     pages::{
         capabilities::capabilities,
         compared::{Compared, Wanted},
@@ -33,6 +25,18 @@ use crate::{
         pieces::{encoded, proof, time},
         visible::visible,
     },
+};
+
+use super::{
+    guest::{Guest, Sent, answer},
+    pieces::{Asked, CHANGED, actor, done, wanted},
+    review::facts,
+    rollback::notes,
+};
+use crate::{
+    custom::change,
+    gateway::{Shared, Work, told},
+    proposals::{library_with, reviewer},
 };
 
 /// What the page shows.

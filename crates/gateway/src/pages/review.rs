@@ -7,19 +7,17 @@ use axum::{
 use library::{Proposal, ProposalEntry};
 use maud::{Markup, html};
 use skill_manage::review;
+use web::pages::{
+    layout::Content,
+    pieces::{number, time, verdict},
+    visible::visible,
+};
 
 use super::{
     guest::{Guest, answer},
     pieces::{Asked, actor, done, state, wanted},
 };
-use crate::{
-    gateway::{Shared, told},
-    pages::{
-        layout::Content,
-        pieces::{number, time, verdict},
-        visible::visible,
-    },
-};
+use crate::gateway::{Shared, told};
 
 /// Proposals on a page.
 const SHOWN: usize = 50;

@@ -13,14 +13,8 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use skill::{Bundle, Limits, SkillName};
 use skill_manage::{ManageError, Notes, Rollback, documents, roll_back as do_roll_back};
-
-use super::{
-    guest::{Guest, Sent, answer},
-    pieces::{Asked, heading, line, verdict_of},
-};
-use crate::{
-    error::ApiError,
-    gateway::{Shared, Work, change, told},
+use web::{
+    ApiError,
     pages::{
         compared::{Compared, Wanted},
         judgements::Judgements,
@@ -28,6 +22,15 @@ use crate::{
         pieces::{encoded, number, proof},
         visible::visible,
     },
+};
+
+use super::{
+    guest::{Guest, Sent, answer},
+    pieces::{Asked, heading, line, verdict_of},
+};
+use crate::{
+    custom::change,
+    gateway::{Shared, Work, told},
 };
 
 /// Why, where the person says nothing.

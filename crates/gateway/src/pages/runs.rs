@@ -5,8 +5,9 @@ use jiff::Timestamp;
 use library::Library;
 use maud::{Markup, html};
 use skill::SkillName;
+use web::{ApiError, pages::texts::LibraryTexts};
 
-use crate::{error::ApiError, gateway::told, pages::texts::LibraryTexts};
+use crate::gateway::told;
 
 /// Revisions that are shown.
 const SHOWN: usize = 6;

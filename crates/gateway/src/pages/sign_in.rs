@@ -9,16 +9,19 @@ use axum::{
 };
 use maud::{Markup, html};
 use serde::Deserialize;
-
-use super::guest::{Anybody, Form};
-use crate::{
-    error::ApiError,
-    gateway::{Asker, Shared, Surface, at_work},
+use web::{
+    ApiError,
     pages::{
         pieces::proof,
         reader::is_local,
         session::{self, LIBRARY},
     },
+};
+
+use super::anybody::{Anybody, Form};
+use crate::{
+    gate::{Asker, Surface},
+    gateway::{Shared, at_work},
 };
 
 /// What the form sends.
@@ -87,7 +90,7 @@ fn tokens(anybody: &Anybody, title: &str, next: &str, wrong: Option<&str>) -> Ma
 pub async fn sign_in(State(gateway): State<Shared>, Form { anybody, fields }: Form<Tokens>) -> Response {
     let words = &anybody.texts.library;
     let next = if is_local(&fields.next) { fields.next.as_str() } else { "/" };
-    if anybody.session.is_none() && !gateway.gate.is_token(&fields.token) {
+    if anybody.session.is_none() && !gateway.gate.token.is(&fields.token) {
         return shown(&anybody, StatusCode::UNAUTHORIZED, next, Some(words.token_unknown));
     }
     let reviewer = Some(fields.reviewer.trim().to_owned()).filter(|token| !token.is_empty());

@@ -17,17 +17,8 @@ use skill::{
     diff::{self, Change},
 };
 use skill_manage::documents::waiting;
-
-use super::{
-    files::{NOW, files},
-    guest::{Guest, Sent, answer},
-    home::Standing,
-    pieces::{Asked, done, heading, line},
-    runs::runs,
-};
-use crate::{
-    error::ApiError,
-    gateway::{Readers, Shared, Work, told},
+use web::{
+    ApiError,
     pages::{
         about::{file_list, lead, readme},
         capabilities::capabilities,
@@ -37,6 +28,18 @@ use crate::{
         pieces::{encoded, proof, size},
         visible::visible,
     },
+};
+
+use super::{
+    files::{NOW, files},
+    guest::{Guest, Sent, answer},
+    home::Standing,
+    pieces::{Asked, done, heading, line},
+    runs::runs,
+};
+use crate::{
+    gateway::{Shared, Work, told},
+    workplace::Readers,
 };
 
 /// Files that are named of those that were changed by hand.

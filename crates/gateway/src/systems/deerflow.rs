@@ -27,9 +27,13 @@ use axum::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use skill::Limits;
+use web::ApiError;
 
-use super::{Asker, Dialect, Shared, at_work};
-use crate::error::ApiError;
+use super::Dialect;
+use crate::{
+    gate::Asker,
+    gateway::{Shared, at_work},
+};
 
 /// DeerFlow.
 pub(super) const DIALECT: Dialect = Dialect {

@@ -9,11 +9,9 @@ use utoipa::{
         security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
     },
 };
+use web::{ErrorBody, ErrorDocument};
 
-use crate::{
-    catalogue::Order,
-    error::{ErrorBody, ErrorDocument},
-};
+use crate::catalogue::Order;
 
 /// What stands in the description beside the operations.
 #[derive(OpenApi)]

@@ -15,6 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 use skill::{Owner, QualifiedName, SkillName, SkillPath, diff};
 use utoipa::IntoParams;
+use web::{Client, pages::judgements::Judgement};
 
 use super::{
     HubState, Shared,
@@ -32,8 +33,6 @@ use crate::{
     contents,
     error::ApiError,
     hub::Hub,
-    pages::judgements::Judgement,
-    proxies::Client,
 };
 
 /// Results on a page when nobody says how many.

@@ -21,9 +21,10 @@ use axum::{
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
+use web::Client;
 
 use super::own_url;
-use crate::{api::Shared, proxies::Client};
+use crate::api::Shared;
 
 /// Bytes of an error that are read to write it as text.
 const ERROR_BYTES: usize = 256 << 10;

@@ -25,6 +25,7 @@ use registry_index::Entry;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Digest, Owner, QualifiedName, SkillName, SkillPath};
+use web::Client;
 
 use super::{
     kept::{Facts, Kept},
@@ -39,7 +40,6 @@ use crate::{
     error::ApiError,
     hub::Hub,
     lanes::Job,
-    proxies::Client,
     sparse,
 };
 

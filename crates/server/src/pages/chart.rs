@@ -2,8 +2,7 @@
 
 use jiff::{Span, Timestamp, civil::Date, tz::TimeZone};
 use maud::{Markup, html};
-
-use crate::pages::texts::Texts;
+use web::pages::texts::Texts;
 
 /// Weeks that are shown.
 const WEEKS: usize = 12;
@@ -55,8 +54,9 @@ pub fn chart(days: &[(String, u64)], now: Timestamp, texts: &Texts) -> Markup {
 
 #[cfg(test)]
 mod tests {
+    use web::pages::texts::ENGLISH;
+
     use super::*;
-    use crate::pages::texts::ENGLISH;
 
     #[test]
     fn days_stand_in_their_weeks() {

@@ -5,18 +5,16 @@ use axum::{
     response::Response,
 };
 use maud::html;
+use web::pages::{
+    compared::{Compared, Wanted},
+    layout::Content,
+};
 
 use super::{
     opened::{Opened, opened},
     visitor::{Visitor, answer},
 };
-use crate::{
-    api::{HubState, name_of},
-    pages::{
-        compared::{Compared, Wanted},
-        layout::Content,
-    },
-};
+use crate::api::{HubState, name_of};
 
 /// The page of two releases.
 pub async fn diff(

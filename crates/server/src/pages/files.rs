@@ -6,6 +6,7 @@ use axum::{
 };
 use maud::html;
 use skill::SkillPath;
+use web::pages::{layout::Content, listing::listing, pieces::encoded};
 
 use super::{
     opened::{Opened, opened},
@@ -14,7 +15,6 @@ use super::{
 use crate::{
     api::{HubState, name_of},
     error::ApiError,
-    pages::{layout::Content, listing::listing, pieces::encoded},
 };
 
 /// The page of a file.

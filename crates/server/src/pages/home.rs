@@ -2,6 +2,7 @@
 
 use axum::{extract::State, response::Response};
 use maud::html;
+use web::pages::layout::Content;
 
 use super::{
     search_field,
@@ -11,7 +12,6 @@ use super::{
 use crate::{
     api::HubState,
     catalogue::{Order, Query},
-    pages::layout::Content,
 };
 
 /// Skills in each list.

@@ -7,6 +7,11 @@ use axum::{
 use maud::{Markup, html};
 use registry_index::Entry;
 use serde::Deserialize;
+use web::pages::{
+    layout::Content,
+    pieces::{proof, reason_field, time_of},
+    visible::visible,
+};
 
 use super::{
     skills::release_fields,
@@ -19,11 +24,6 @@ use crate::{
     decisions::{self, Decision, reason},
     error::ApiError,
     hub::Hub,
-    pages::{
-        layout::Content,
-        pieces::{proof, reason_field, time_of},
-        visible::visible,
-    },
     quarantines::{HeldCopy, Quarantined},
 };
 

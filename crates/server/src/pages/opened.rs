@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use registry_index::Entry;
 use skill::Bundle;
+use web::pages::judgements::Judgement;
 
 use crate::{
     access::{Action, Caller},
@@ -11,7 +12,6 @@ use crate::{
     contents,
     error::ApiError,
     hub::Hub,
-    pages::judgements::Judgement,
 };
 
 /// A release whose files may be read.

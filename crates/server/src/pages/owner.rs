@@ -7,6 +7,7 @@ use axum::{
 use maud::html;
 use serde::Deserialize;
 use skill::Owner;
+use web::pages::layout::Content;
 
 use super::{
     skills::skills,
@@ -17,7 +18,6 @@ use crate::{
     api::HubState,
     catalogue::{Order, Query},
     error::ApiError,
-    pages::layout::Content,
 };
 
 /// Skills on a page.

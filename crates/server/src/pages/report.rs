@@ -5,6 +5,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use registry_index::Entry;
 use serde::Deserialize;
+use web::pages::pieces::{proof, reason_field};
 
 use super::{
     skills::release_fields,
@@ -14,7 +15,6 @@ use crate::{
     access::Action,
     api::{HubState, name_of, reason, run},
     error::ApiError,
-    pages::pieces::{proof, reason_field},
 };
 
 /// What the form sends.

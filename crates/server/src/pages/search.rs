@@ -7,6 +7,10 @@ use axum::{
 use maud::{Markup, html};
 use serde::Deserialize;
 use skill::Owner;
+use web::pages::{
+    layout::Content,
+    pieces::{encoded, number},
+};
 
 use super::{
     search_field,
@@ -17,8 +21,6 @@ use crate::{
     api::HubState,
     catalogue::{DEEPEST, Filter, Order, Page, Query},
     error::ApiError,
-    pages::layout::Content,
-    pages::pieces::{encoded, number},
 };
 
 /// Skills on a page.

@@ -8,17 +8,17 @@ use axum::{
 use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
-
-use super::visitor::{Sent, Visitor, refused};
-use crate::{
-    api::{HubState, run},
+use web::{
+    Client,
     pages::{
         layout::Content,
         pieces::proof,
         session::{self, MARKET},
     },
-    proxies::Client,
 };
+
+use super::visitor::{Sent, Visitor, refused};
+use crate::api::{HubState, run};
 
 /// Bytes of the longest token that is looked up.
 const TOKEN_BYTES: usize = 200;

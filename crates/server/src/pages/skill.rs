@@ -9,6 +9,15 @@ use axum::{
 use maud::{Markup, html};
 use registry_index::{Entry, newest};
 use serde::Deserialize;
+use web::pages::{
+    about::{file_list, lead, readme},
+    capabilities::{added, capabilities},
+    findings::findings,
+    judgements::Judgement,
+    layout::Content,
+    pieces,
+    visible::visible,
+};
 
 use super::{
     chart,
@@ -22,15 +31,6 @@ use crate::{
     api::{HubState, Shared, lineage_of, name_of, run},
     error::ApiError,
     hub::Hub,
-    pages::{
-        about::{file_list, lead, readme},
-        capabilities::{added, capabilities},
-        findings::findings,
-        judgements::Judgement,
-        layout::Content,
-        pieces,
-        visible::visible,
-    },
 };
 
 /// Versions and other skills that are listed.

@@ -3,16 +3,14 @@
 use maud::html;
 use registry_index::Entry;
 use scan::Verdict;
+use web::pages::{
+    pieces::{Piece, time, verdict},
+    texts::Texts,
+    visible::visible,
+};
 
 use super::visitor::Visitor;
-use crate::{
-    catalogue::Found,
-    pages::{
-        pieces::{Piece, time, verdict},
-        texts::Texts,
-        visible::visible,
-    },
-};
+use crate::catalogue::Found;
 
 /// The verdict of a line of the index; what it does not know is no good word.
 pub fn verdict_of(entry: &Entry) -> Verdict {

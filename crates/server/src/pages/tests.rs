@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use semver::Version;
 use skill::{Bundle, File, Limits, Owner, SkillPath, archive};
 use tower::ServiceExt;
+use web::pages::layout::POLICY;
 
-use crate::pages::layout::POLICY;
 use crate::{
     Hub, NewToken, Scope, Settings, Visibility, app,
     publish::{Submission, publish},

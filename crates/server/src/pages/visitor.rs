@@ -11,6 +11,12 @@ use jiff::Timestamp;
 use library::{Agent, agents};
 use maud::html;
 use serde::de::DeserializeOwned;
+use web::pages::{
+    layout::{Content, Frame},
+    pieces::proof,
+    reader::{Reader, asked, fields},
+    session::{self, Cookies, MARKET},
+};
 
 use super::search_field;
 use crate::{
@@ -18,12 +24,6 @@ use crate::{
     api::{Shared, run},
     error::ApiError,
     hub::Hub,
-    pages::{
-        layout::{Content, Frame},
-        pieces::proof,
-        reader::{Reader, asked, fields},
-        session::{self, Cookies, MARKET},
-    },
 };
 
 /// The agent that is proposed to who has chosen none.

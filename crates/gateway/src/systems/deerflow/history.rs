@@ -4,11 +4,9 @@ use library::FolderState;
 use serde_json::{Value, json};
 use skill::SkillName;
 use skill_manage::documents;
+use web::ApiError;
 
-use crate::{
-    error::ApiError,
-    gateway::{Work, told},
-};
+use crate::gateway::{Work, told};
 
 /// All entries, the newest `limit` of them with contents, so that each has the index that a rollback takes.
 ///

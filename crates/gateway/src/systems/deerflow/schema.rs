@@ -2,8 +2,7 @@
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
-
-use crate::error::ApiError;
+use web::ApiError;
 
 /// A field of a body.
 pub struct Field {

@@ -5,11 +5,12 @@ use axum::{
     http::{StatusCode, header},
 };
 use serde_json::Value;
+use web::ApiError;
 
 use super::{Call, schema};
 use crate::{
-    error::ApiError,
-    gateway::{Shared, Upload, at_work},
+    gateway::{Shared, at_work},
+    workplace::Upload,
 };
 
 /// Where a sandbox sees the folder of its thread.

@@ -13,15 +13,15 @@ use semver::Version;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use skill::{Bundle, Digest, File, Limits, Owner, QualifiedName, SkillName, SkillPath, archive};
+use web::{Client, Parameters};
 
 use super::Asked;
 use crate::{
     access::{Action, Caller, Denied, Namespace},
-    api::{HubState, Parameters, TEXT_CHARS, name_of, run},
+    api::{HubState, TEXT_CHARS, name_of, run},
     error::ApiError,
     foreign::{kept::Kept, names::named, own_url},
     hub::Hub,
-    proxies::Client,
     publish::{Submission, publish as publish_archive},
 };
 

@@ -11,6 +11,7 @@ use axum::{
 use registry_index::{Entry, newest};
 use serde_json::{Value, json};
 use skill::{QualifiedName, SkillPath};
+use web::{Client, Parameters};
 
 use super::{
     Asked,
@@ -18,7 +19,7 @@ use super::{
 };
 use crate::{
     access::{Action, Caller},
-    api::{HubState, Parameters, Shared, count, file_answer, run},
+    api::{HubState, Shared, count, file_answer, run},
     catalogue::{DEEPEST, Order, PAGE, Page, Query},
     contents,
     error::ApiError,
@@ -28,7 +29,6 @@ use crate::{
         own_url,
     },
     hub::Hub,
-    proxies::Client,
 };
 
 /// Results when the client does not say how many.

@@ -1,0 +1,89 @@
+//! [`Anybody`]: who looks at a page of the library, whether they have signed in or not, and the [`Form`] that they send.
+
+use std::{convert::Infallible, ops::Deref, time::Instant};
+
+use axum::{
+    extract::{FromRequest, FromRequestParts, Request},
+    http::request::Parts,
+    response::Response,
+};
+use maud::{Markup, html};
+use serde::de::DeserializeOwned;
+use web::pages::{
+    layout::Frame,
+    pieces::proof,
+    reader::{Reader, fields},
+    session::{Cookies, LIBRARY},
+    visible::visible,
+};
+
+use crate::gateway::Shared;
+
+/// Anybody: a reader, and what their session stands for if they have one.
+#[derive(Debug, Clone)]
+pub struct Anybody {
+    reader: Reader,
+    /// What a reviewer has to show, for who has signed in.
+    pub session: Option<Option<String>>,
+}
+
+impl Deref for Anybody {
+    type Target = Reader;
+
+    fn deref(&self) -> &Reader {
+        &self.reader
+    }
+}
+
+impl FromRequestParts<Shared> for Anybody {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, gateway: &Shared) -> Result<Self, Infallible> {
+        let reader = Reader::seen(parts, LIBRARY);
+        let find = |name: &String| gateway.sessions.find(name, Instant::now());
+        let session = reader.cookies.secret.as_ref().and_then(find);
+        Ok(Self { reader, session })
+    }
+}
+
+impl Anybody {
+    /// The frame of a page for who has not signed in, or of whom nothing more is known.
+    pub fn frame(&self) -> Frame {
+        let nav = html! { @if self.session.is_some() { (self.sign_out(None)) } };
+        Frame { search: html! {}, nav, foot: html! {} }
+    }
+
+    /// The form for signing out, with who has signed in where that is known.
+    pub fn sign_out(&self, person: Option<&str>) -> Markup {
+        let texts = self.texts;
+        html! {
+            form method="post" action="/-/sign-out" {
+                (proof(self))
+                @if let Some(person) = person { span.who { (visible(person)) } }
+                button.plain { (texts.sign_out) }
+            }
+        }
+    }
+}
+
+/// A form of one of these pages, whoever sent it.
+pub struct Form<T> {
+    /// Who sent it.
+    pub anybody: Anybody,
+    /// What they filled in.
+    pub fields: T,
+}
+
+impl<T: DeserializeOwned> FromRequest<Shared> for Form<T> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, gateway: &Shared) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let Ok(anybody) = Anybody::from_request_parts(&mut parts, gateway).await;
+        let sent = Cookies::of(&parts.headers, LIBRARY);
+        match fields(Request::from_parts(parts, body), &sent, anybody.texts).await {
+            Ok(fields) => Ok(Self { anybody, fields }),
+            Err(error) => Err(anybody.refused(&anybody.frame(), error, None)),
+        }
+    }
+}

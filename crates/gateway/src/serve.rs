@@ -1,0 +1,88 @@
+//! [`serve`]: the routes of a library, until the process is asked to end.
+
+use std::{net::SocketAddr, sync::Arc, time::Instant};
+
+use agent::Live;
+use axum::{
+    Router,
+    extract::DefaultBodyLimit,
+    http::StatusCode,
+    middleware,
+    routing::{get, post},
+};
+use skill::Limits;
+use web::{ApiError, ServeError, on_thread, runtime, until_asked_to_end};
+
+use crate::{
+    codegen, custom, decisions,
+    gateway::{Gateway, told},
+    guard, pages, proposals, skills,
+    systems::DIALECTS,
+};
+
+/// Serves a library until the process is asked to end; `ready` is told the address as it is then.
+///
+/// # Errors
+/// [`ServeError`]
+pub fn serve(gateway: Gateway, address: SocketAddr, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+    let gateway = Arc::new(gateway);
+    let (limits, proxies) = (gateway.limits.clone(), gateway.proxies.clone());
+    let around = (&limits, &proxies);
+    runtime()?.block_on(async {
+        tokio::spawn(look_out(Arc::clone(&gateway)));
+        until_asked_to_end(address, app(&gateway), around, ready).await
+    })
+}
+
+/// Looks for what other programs change, so that no request has to.
+async fn look_out(gateway: Arc<Gateway>) {
+    loop {
+        let (began, looking) = (Instant::now(), Arc::clone(&gateway));
+        // Whoever asks is told what is wrong with a library.
+        let _told = on_thread(move || looking.live.refresh().map_err(told)).await;
+        tokio::time::sleep(Live::pause_after(began.elapsed())).await;
+    }
+}
+
+/// All routes.
+pub fn app(gateway: &Arc<Gateway>) -> Router {
+    let archive = usize::try_from(Limits::default().archive_bytes).unwrap_or(usize::MAX);
+    let one = "/api/skills/custom/{name}";
+    let at = |rest: &str| format!("{one}/{rest}");
+    let api = Router::new()
+        .route("/api/prompt/{form}", get(skills::prompt))
+        .route("/api/skills", get(skills::list))
+        .route("/api/skills/install", post(skills::install))
+        .route("/api/skills/reload", post(skills::reload))
+        .route("/api/skills/{name}", get(skills::one).put(skills::set_enabled))
+        .route("/api/skills/custom", get(skills::custom))
+        .route(one, get(custom::one).put(custom::edit).delete(custom::delete))
+        .route(&at("history"), get(custom::history))
+        .route(&at("diff"), get(custom::diff))
+        .route(&at("rollback"), post(custom::roll_back))
+        .route("/api/skills.codegen", post(codegen::compile))
+        .route("/api/skills.codegen.status", get(codegen::status))
+        .route("/api/skills.codegen.remove", post(codegen::remove))
+        .route("/api/proposals", get(proposals::list))
+        .route("/api/proposals/{id}", get(proposals::one))
+        .route("/api/proposals/{id}/accept", post(proposals::accept))
+        .route("/api/proposals/{id}/reject", post(proposals::reject));
+    let api = DIALECTS.iter().fold(api, |api, dialect| (dialect.bodies)(api, gateway));
+    let all = api
+        .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), decisions::held_to_table))
+        .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), guard::bearer))
+        .merge(
+            pages::router(gateway.scanner)
+                .route_layer(middleware::from_fn_with_state(Arc::clone(gateway), decisions::held_to_table)),
+        )
+        .fallback(pages::nothing)
+        .method_not_allowed_fallback(|| async {
+            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here")
+        })
+        .layer(DefaultBodyLimit::max(archive));
+    DIALECTS
+        .iter()
+        .fold(all, |all, dialect| (dialect.answers)(all))
+        .layer(middleware::from_fn_with_state(Arc::clone(gateway), guard::guard))
+        .with_state(Arc::clone(gateway))
+}

@@ -1,0 +1,165 @@
+//! [`until_asked_to_end`]: connections, and how they end.
+
+use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+
+use axum::{
+    Router,
+    extract::{ConnectInfo, Request},
+};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use skill::failure::{Fails, Failure};
+use thiserror::Error;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    signal,
+    sync::watch,
+};
+use tower::ServiceExt;
+
+use crate::{
+    connections::{Connections, Place},
+    descriptors,
+    limits::ServerLimits,
+    proxies::TrustedProxies,
+};
+
+/// Bytes of a request's head.
+const HEAD_BYTES: usize = 32 << 10;
+
+/// What the system does not let a server do.
+#[derive(Debug, Error)]
+#[error("{what}: {error}")]
+pub struct ServeError {
+    /// What was tried.
+    pub what: String,
+    /// What the system says.
+    pub error: io::Error,
+}
+
+impl Fails for ServeError {
+    fn failure(&self) -> Failure {
+        match self.error.kind() {
+            io::ErrorKind::AddrInUse => {
+                Failure::io().hint("another server listens there; name another port: --addr 127.0.0.1:0 takes any")
+            }
+            _ => Failure::io(),
+        }
+    }
+}
+
+/// What connections are served on.
+///
+/// # Errors
+/// [`ServeError`]
+pub fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|error| ServeError { what: "cannot start".to_owned(), error })
+}
+
+/// Answers by some routes until the process is asked to end, and lets requests end that are under way then.
+///
+/// # Errors
+/// [`ServeError`]
+pub async fn until_asked_to_end(
+    address: SocketAddr,
+    app: Router,
+    (limits, proxies): (&ServerLimits, &TrustedProxies),
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let io = |what: String| move |error| ServeError { what, error };
+    let most = descriptors::for_connections(limits.connections);
+    let listener = TcpListener::bind(address).await.map_err(io(format!("cannot listen on {address}")))?;
+    ready(listener.local_addr().map_err(io("cannot tell the address".to_owned()))?);
+    let (end, ending) = watch::channel(());
+    let open = Connections::new(most, limits.connections_of_client.min(most));
+    tokio::select! {
+        () = accept(listener, app, (limits, proxies), &open, &ending) => {}
+        ended = asked_to_end() => ended.map_err(io("cannot wait for the end".to_owned()))?,
+    }
+    drop(ending);
+    let _all_are_gone = end.send(());
+    let _late_ones_are_cut = tokio::time::timeout(limits.shutdown_time, end.closed()).await;
+    Ok(())
+}
+
+async fn accept(
+    listener: TcpListener,
+    app: Router,
+    (limits, proxies): (&ServerLimits, &TrustedProxies),
+    open: &Arc<Connections>,
+    ending: &watch::Receiver<()>,
+) {
+    loop {
+        let Ok((stream, peer)) = listener.accept().await else {
+            // Out of descriptors, mostly.
+            open.close_one();
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            continue;
+        };
+        let Some(place) = open.admit(proxies.client_of_connection(peer.ip())) else { continue };
+        let _as_it_is = stream.set_nodelay(true);
+        cut_when_stalled(&stream, limits.stall_time);
+        tokio::spawn(connected(stream, peer, app.clone(), limits.clone(), Arc::new(place), ending.clone()));
+    }
+}
+
+/// Has the system close a connection whose client takes nothing of what it is sent for that long.
+#[cfg(target_os = "linux")]
+fn cut_when_stalled(stream: &TcpStream, time: Duration) {
+    let millis = u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
+    let _as_it_is = rustix::net::sockopt::set_tcp_user_timeout(stream, millis);
+}
+
+/// Other systems decide themselves when that is.
+#[cfg(not(target_os = "linux"))]
+fn cut_when_stalled(_: &TcpStream, _: Duration) {}
+
+/// Answers the requests of one connection.
+async fn connected(
+    stream: TcpStream,
+    peer: SocketAddr,
+    app: Router,
+    limits: ServerLimits,
+    place: Arc<Place>,
+    mut ending: watch::Receiver<()>,
+) {
+    let of_requests = Arc::clone(&place);
+    let answer = service_fn(move |request: Request<Incoming>| {
+        let mut request = request.map(axum::body::Body::new);
+        request.extensions_mut().insert(ConnectInfo(peer));
+        let (app, busy) = (app.clone(), of_requests.busy());
+        async move {
+            let _until_answered = busy;
+            Ok::<_, Infallible>(app.oneshot(request).await.unwrap_or_else(|never| match never {}))
+        }
+    });
+    let mut connection = http1::Builder::new();
+    connection.timer(TokioTimer::new()).header_read_timeout(limits.head_time).max_buf_size(HEAD_BYTES);
+    let mut connection = std::pin::pin!(connection.serve_connection(TokioIo::new(stream), answer));
+    tokio::select! {
+        _client_gone = connection.as_mut() => {}
+        _told_to_end = ending.changed() => {
+            connection.as_mut().graceful_shutdown();
+            let _client_gone = connection.await;
+        }
+        () = place.asked_to_close() => if place.is_in_use() {
+            connection.as_mut().graceful_shutdown();
+            let _answered_or_too_slow = tokio::time::timeout(limits.shutdown_time, connection).await;
+        }
+    }
+}
+
+#[cfg(unix)]
+async fn asked_to_end() -> io::Result<()> {
+    let mut terminate = signal::unix::signal(signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = signal::ctrl_c() => interrupted,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+async fn asked_to_end() -> io::Result<()> {
+    signal::ctrl_c().await
+}
