@@ -8,16 +8,19 @@ use super::{
 };
 
 /// The crates that may have none.
-const ROOTS: [&str; 10] = [
+const ROOTS: [&str; 13] = [
     "crates/agent/src",
     "crates/client/src",
     "crates/compose/src",
     "crates/evolve/src",
+    "crates/gateway/src",
     "crates/library/src",
     "crates/mcp/src",
     "crates/process/src",
+    "crates/server/src",
     "crates/skill/src",
     "crates/skill_manage/src",
+    "crates/web/src",
     "registry-index/src",
 ];
 
