@@ -149,7 +149,9 @@ fn serve(context: &Context, global: &Global, args: &ServerArgs) -> Result<Exit, 
             told.iter().try_for_each(|told| writeln!(out, "{told}"))
         });
     };
-    server::serve(settings, others, ready).map_err(failed)?;
+    let first = Hub::open(settings).map_err(failed)?;
+    let others = others.into_iter().map(|index| Hub::open(index).map_err(failed)).collect::<Result<_, _>>()?;
+    server::serve(first, others, ready).map_err(failed)?;
     Ok(Exit::Done)
 }
 

@@ -1,17 +1,14 @@
 //! Skills that compile to tools, over HTTP: compile, look, take away.
 
 use agent::decisions::{Channel, Operation};
-use axum::{Extension, Json, body::Bytes, extract::State};
+use axum::{Json, body::Bytes};
 use compose::{ToolHost, Workshop};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::SkillName;
 use web::ApiError;
 
-use crate::{
-    gate::Asker,
-    gateway::{Shared, Work, at_work, read, told},
-};
+use crate::gateway::{Answer, Caller, Work, read, told, work_for};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -42,12 +39,8 @@ fn workshop<T>(work: &Work<'_>, run: impl FnOnce(&Workshop<'_>) -> T) -> Result<
 }
 
 /// Compiles the skills that are named, or all.
-pub async fn compile(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    body: Bytes,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| {
+pub async fn compile(caller: Caller, body: Bytes) -> Answer {
+    work_for(caller, move |work| {
         let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen", &names)?;
         let mut compiled = workshop(work, |workshop| workshop.compile(&names))?.map_err(told)?;
@@ -58,11 +51,8 @@ pub async fn compile(
 }
 
 /// What became of the skills that were compiled.
-pub async fn status(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, |work| {
+pub async fn status(caller: Caller) -> Answer {
+    work_for(caller, |work| {
         let entries = workshop(work, |workshop| workshop.follow())?.map_err(told)?;
         let seen = entries.iter().filter(|(skill, entry)| !entry.is_gone() && is_seen(work, skill));
         let tools: Vec<Value> = seen.map(|(skill, entry)| entry.document(skill)).collect();
@@ -72,12 +62,8 @@ pub async fn status(
 }
 
 /// Takes tools away.
-pub async fn remove(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    body: Bytes,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| {
+pub async fn remove(caller: Caller, body: Bytes) -> Answer {
+    work_for(caller, move |work| {
         let names = names(work, &body)?;
         admit_all(work, "POST /api/skills.codegen.remove", &names)?;
         workshop(work, |workshop| workshop.remove(&names))?.map_err(told)?;

@@ -1,10 +1,6 @@
 //! One skill of the library: its text, its changes and its past, all through `skill_manage`.
 
-use axum::{
-    Extension, Json,
-    body::Bytes,
-    extract::{Path, State},
-};
+use axum::{Json, body::Bytes, extract::Path};
 use library::{Library, Scope};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -16,8 +12,7 @@ use skill_manage::{
 use web::{ApiError, Parameters};
 
 use crate::{
-    gate::Asker,
-    gateway::{Shared, Work, at_work, read, told},
+    gateway::{Answer, Caller, Work, read, told, work_for},
     skills::{Wanted, found},
 };
 
@@ -25,13 +20,8 @@ use crate::{
 const REVISIONS: usize = 100;
 
 /// A skill with its text, as it is or as it was in a revision.
-pub async fn one(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    Path(name): Path<String>,
-    Parameters(asked): Parameters<Wanted>,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| {
+pub async fn one(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<Wanted>) -> Answer {
+    work_for(caller, move |work| {
         let name = work.skill_called(&name)?;
         let mut skill = with_text(work, &name)?;
         if let Some(revision) = asked.revision {
@@ -105,13 +95,8 @@ impl Change {
 }
 
 /// Replaces the text of a skill.
-pub async fn edit(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    Path(name): Path<String>,
-    body: Bytes,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| {
+pub async fn edit(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answer {
+    work_for(caller, move |work| {
         let (name, mut asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         if asked.revision.is_some() {
             return Err(ApiError::bad_request("a text is put in place of another; `revision` belongs to a rollback"));
@@ -149,13 +134,8 @@ fn with_next_step(work: &Work<'_>, name: &SkillName, error: ApiError) -> ApiErro
 }
 
 /// Deletes a skill: its history stays, and `rollback` brings it back.
-pub async fn delete(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    Path(name): Path<String>,
-    body: Bytes,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| {
+pub async fn delete(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answer {
+    work_for(caller, move |work| {
         let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         let request = asked.request(&name, Edit::Delete)?;
         let report = edited(work, &name, &request)?;
@@ -165,13 +145,8 @@ pub async fn delete(
 }
 
 /// Brings an earlier revision back, as a new one.
-pub async fn roll_back(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    Path(name): Path<String>,
-    body: Bytes,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| {
+pub async fn roll_back(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answer {
+    work_for(caller, move |work| {
         let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         if asked.content.is_some() {
             return Err(ApiError::bad_request("a rollback takes no `content`"));
@@ -201,13 +176,8 @@ pub struct Past {
 }
 
 /// The revisions of a skill, newest first.
-pub async fn history(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    Path(name): Path<String>,
-    Parameters(asked): Parameters<Past>,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| {
+pub async fn history(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<Past>) -> Answer {
+    work_for(caller, move |work| {
         let limit = asked.limit.unwrap_or(REVISIONS).max(1);
         let name = work.skill_called(&name)?;
         let history = documents::history(&work.place.library_of(&name)?, name, limit).map_err(told)?;
@@ -217,13 +187,8 @@ pub async fn history(
 }
 
 /// What differs between two revisions; the newest change without `from` and `to`.
-pub async fn diff(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    Path(name): Path<String>,
-    Parameters(asked): Parameters<Past>,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| {
+pub async fn diff(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<Past>) -> Answer {
+    work_for(caller, move |work| {
         let since = asked.from.as_deref().map_or(Since::Parent, Since::Revision);
         let to = asked.to.as_deref();
         let name = work.skill_called(&name)?;

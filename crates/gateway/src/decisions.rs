@@ -19,8 +19,7 @@ use skill_manage::{
 use web::ApiError;
 
 use crate::{
-    gate::{Asker, Surface},
-    gateway::{Shared, Work, at_work, skill_name, told},
+    gateway::{Asker, Shared, Surface, Work, at_work, skill_name, told},
     pages::{refused, reviewer_token_of},
 };
 

@@ -3,17 +3,23 @@
 use std::{sync::Arc, thread, time::Duration};
 
 use agent::Live;
-use axum::{body::Bytes, http::StatusCode};
+use axum::{
+    Json,
+    body::Bytes,
+    extract::FromRequestParts,
+    http::{StatusCode, request::Parts},
+};
 use jiff::Timestamp;
-use library::Actor;
+use library::{Actor, ActorKind};
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use skill::{Limits, SkillName, failure::Fails};
 use skill_manage::{ManageError, RequestError, Reviewer};
 use tokio::sync::Semaphore;
 use web::{ApiError, ServerLimits, TrustedProxies, on_thread};
 
 use crate::{
-    gate::{Asker, Gate, Surface},
+    gate::Gate,
     sessions::Sessions,
     workplace::{Open, Workplace},
 };
@@ -50,6 +56,63 @@ pub(crate) struct Work<'a> {
     pub now: Timestamp,
 }
 
+/// What a request came through. It names the agent that whoever has the gateway's token is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Surface {
+    /// The API.
+    Api,
+    /// The pages, in a browser.
+    Pages,
+}
+
+impl Surface {
+    /// How the history names whoever has not shown to be a person.
+    pub fn actor(self) -> Actor {
+        Actor::new(ActorKind::Agent, if self == Self::Api { "gateway" } else { "pages" })
+    }
+}
+
+/// What a request brings besides the gateway's own token.
+#[derive(Debug, Clone)]
+pub(crate) struct Asker {
+    /// What it came through.
+    pub surface: Surface,
+    /// Whether it changes nothing, so that a proof which is over only means that nobody is shown to be a person.
+    pub reads: bool,
+    /// Whether its method changes nothing.
+    pub is_safe: bool,
+    /// What a reviewer has to show.
+    pub reviewer_token: Option<String>,
+}
+
+/// What the API answers with.
+pub(crate) type Answer = Result<Json<Value>, ApiError>;
+
+/// Who calls the API, and the gateway that they reach.
+pub(crate) struct Caller {
+    gateway: Shared,
+    asker: Asker,
+}
+
+impl FromRequestParts<Shared> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, gateway: &Shared) -> Result<Self, ApiError> {
+        Ok(Self { gateway: Arc::clone(gateway), asker: Asker::of(parts)? })
+    }
+}
+
+impl Asker {
+    /// That of a request which brought the token.
+    ///
+    /// # Errors
+    /// It did not.
+    pub fn of(parts: &Parts) -> Result<Self, ApiError> {
+        let asker = parts.extensions.get::<Self>().cloned();
+        asker.ok_or_else(|| ApiError::bad_request("the request came without a token"))
+    }
+}
+
 impl Gateway {
     /// The gateway to a workplace; `log` takes a line for each request that broke, as JSON.
     ///
@@ -80,6 +143,14 @@ impl Gateway {
         }
         Ok(Work { place, live: &self.live, actor, reviewer, now })
     }
+}
+
+/// Does what a caller of the API asks for.
+pub(crate) async fn work_for<T: Send + 'static>(
+    caller: Caller,
+    work: impl FnOnce(&Work<'_>) -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    at_work(&caller.gateway, caller.asker, work).await
 }
 
 /// Does something in the workplace, on a thread that may wait.

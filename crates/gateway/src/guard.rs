@@ -2,28 +2,46 @@
 
 use axum::{
     extract::{Request, State},
-    http::{HeaderValue, header},
+    http::{HeaderName, HeaderValue, StatusCode, header},
     middleware::Next,
     response::{IntoResponse, Response},
 };
 use serde_json::json;
 use web::{
-    Why,
+    ApiError, Why,
     guard::{Terms, identify},
     pages::session::LIBRARY,
 };
 
-use crate::gateway::Shared;
+use crate::{
+    gate::Gate,
+    gateway::{Asker, Shared, Surface},
+};
+
+/// Where a person proves to be one.
+const REVIEWER_TOKEN: HeaderName = HeaderName::from_static("x-skillhub-reviewer-token");
 
 /// Lets in who brings the token.
 pub async fn bearer(State(gateway): State<Shared>, mut request: Request, next: Next) -> Response {
-    match gateway.gate.admit(&request) {
+    match admit(&gateway.gate, &request) {
         Err(refused) => refused.into_response(),
         Ok(asker) => {
             request.extensions_mut().insert(asker);
             next.run(request).await
         }
     }
+}
+
+fn admit(gate: &Gate, request: &Request) -> Result<Asker, ApiError> {
+    if !gate.token.is_in(request.headers()) {
+        let message = "the bearer token is missing or wrong";
+        return Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
+            .hint("the gateway showed it when it started; `Authorization: Bearer …`"));
+    }
+    let token = request.headers().get(REVIEWER_TOKEN).map(|value| value.to_str().map(str::to_owned));
+    let unreadable = |_| ApiError::bad_request("the reviewer's token cannot be read");
+    let (is_safe, reviewer_token) = (request.method().is_safe(), token.transpose().map_err(unreadable)?);
+    Ok(Asker { surface: Surface::Api, reads: false, is_safe, reviewer_token })
 }
 
 /// Answers a request that is meant for us, within its time.

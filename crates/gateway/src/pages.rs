@@ -35,7 +35,7 @@ use axum::{
     routing::{get, post},
 };
 use scan::Scanner;
-use web::pages::{assets, judgements::Judgements};
+use web::pages::{Judgements, assets};
 
 pub use guest::{nothing, refused, reviewer_token_of};
 

@@ -1,24 +1,18 @@
 //! Held changes, and what a person decides about them.
 
-use axum::{
-    Extension, Json,
-    body::Bytes,
-    extract::{Path, State},
-    http::StatusCode,
-};
+use axum::{Json, body::Bytes, extract::Path, http::StatusCode};
 use library::Library;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill_manage::{
     Reviewer, documents,
-    review::{self, Accept, Decider, ProposalRef, ProposalRefError, Reject},
+    review::{self, Accept, Decider, ProposalRef, ProposalRefError, Reject, Rejected},
 };
 use web::{ApiError, Parameters};
 
 use crate::{
     custom::change,
-    gate::Asker,
-    gateway::{Shared, Work, at_work, read, told},
+    gateway::{Answer, Caller, Work, read, told, work_for},
 };
 
 /// Which proposals are asked for.
@@ -32,12 +26,8 @@ pub struct Wanted {
 }
 
 /// What waits, the oldest first.
-pub async fn list(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    Parameters(wanted): Parameters<Wanted>,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| {
+pub async fn list(caller: Caller, Parameters(wanted): Parameters<Wanted>) -> Answer {
+    work_for(caller, move |work| {
         let name = wanted.name.as_deref().map(|name| work.skill_called(name)).transpose()?;
         let libraries = work.place.libraries()?;
         let mut entries = review::list(&libraries, wanted.all, name.as_ref()).map_err(told)?;
@@ -56,13 +46,8 @@ pub struct Against {
 }
 
 /// One proposal: who, why, the findings, the diff.
-pub async fn one(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    Path(id): Path<String>,
-    Parameters(against): Parameters<Against>,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| {
+pub async fn one(caller: Caller, Path(id): Path<String>, Parameters(against): Parameters<Against>) -> Answer {
+    work_for(caller, move |work| {
         let target = target(&id)?;
         let library = library_with(work, &target)?;
         let mut document = documents::proposal(&library, &target).map_err(told)?.document(work.now);
@@ -87,37 +72,36 @@ struct Decision {
 }
 
 /// Makes a proposal the newest revision of its skill.
-pub async fn accept(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    Path(id): Path<String>,
-    body: Bytes,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| {
-        let accept = Accept { target: target(&id)?, reason: read::<Decision>(&body)?.reason, trial: None };
-        let reviewer = reviewer(work, "accepting")?;
-        Ok(Json(change(work, library_with(work, &accept.target)?, |library, context| {
-            review::accept(library, &accept, reviewer, context)
-        })?))
+pub async fn accept(caller: Caller, Path(id): Path<String>, body: Bytes) -> Answer {
+    work_for(caller, move |work| Ok(Json(accepted(work, target(&id)?, read::<Decision>(&body)?.reason)?))).await
+}
+
+/// Turns a proposal down.
+pub async fn reject(caller: Caller, Path(id): Path<String>, body: Bytes) -> Answer {
+    work_for(caller, move |work| {
+        let done = rejected(work, target(&id)?, read::<Decision>(&body)?.reason)?;
+        Ok(Json(json!({"ok": true, "status": "rejected", "id": done.id.as_str(), "name": done.skill})))
     })
     .await
 }
 
-/// Turns a proposal down.
-pub async fn reject(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    Path(id): Path<String>,
-    body: Bytes,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| {
-        let reject = Reject { target: target(&id)?, reason: read::<Decision>(&body)?.reason };
-        let decider = Decider::Person(reviewer(work, "rejecting")?);
-        let done =
-            review::reject(&mut library_with(work, &reject.target)?, &reject, decider, work.now).map_err(told)?;
-        Ok(Json(json!({"ok": true, "status": "rejected", "id": done.id.as_str(), "name": done.skill})))
-    })
-    .await
+/// Accepts a proposal, and gives the report.
+///
+/// # Errors
+/// Nobody has shown to be a person; it is refused.
+pub(crate) fn accepted(work: &Work<'_>, target: ProposalRef, reason: Option<String>) -> Result<Value, ApiError> {
+    let (accept, reviewer) = (Accept { target, reason, trial: None }, reviewer(work, "accepting")?);
+    let library = library_with(work, &accept.target)?;
+    change(work, library, |library, context| review::accept(library, &accept, reviewer, context))
+}
+
+/// Turns a proposal down, and gives it as it is then.
+///
+/// # Errors
+/// Nobody has shown to be a person; it is refused.
+pub(crate) fn rejected(work: &Work<'_>, target: ProposalRef, reason: Option<String>) -> Result<Rejected, ApiError> {
+    let (reject, decider) = (Reject { target, reason }, Decider::Person(reviewer(work, "rejecting")?));
+    review::reject(&mut library_with(work, &reject.target)?, &reject, decider, work.now).map_err(told)
 }
 
 /// The library with a proposal: that which is written to, or the folder of a group below it.
@@ -129,10 +113,7 @@ pub(crate) fn library_with(work: &Work<'_>, target: &ProposalRef) -> Result<Libr
 }
 
 /// The person who asks.
-///
-/// # Errors
-/// Nobody has shown to be one.
-pub(crate) fn reviewer<'a>(work: &'a Work<'_>, what: &str) -> Result<&'a Reviewer, ApiError> {
+fn reviewer<'a>(work: &'a Work<'_>, what: &str) -> Result<&'a Reviewer, ApiError> {
     work.reviewer.as_ref().ok_or_else(|| {
         ApiError::new(StatusCode::FORBIDDEN, "policy_denied", format!("{what} a proposal takes a person")).hint(
             "use a token that `skillhub reviewer new` made: as X-Skillhub-Reviewer-Token, or signing in to the pages",

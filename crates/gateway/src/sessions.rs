@@ -7,7 +7,6 @@ use std::{
 };
 
 use sha2::{Digest, Sha256};
-use skill::hex;
 
 /// How long a session stays open that nobody uses.
 const IDLE: Duration = Duration::from_secs(12 * 60 * 60);
@@ -43,9 +42,7 @@ impl Sessions {
 
     /// Opens one, with what a reviewer has to show; `None` when the system has no random bytes.
     pub fn begin(&self, reviewer_token: Option<String>, now: Instant) -> Option<String> {
-        let mut bytes = [0; NAME_BYTES];
-        getrandom::fill(&mut bytes).ok()?;
-        let name = hex(&bytes);
+        let name = web::random::<NAME_BYTES>().ok()?;
         self.with(now, |open| {
             let oldest = open.iter().min_by_key(|(_, session)| session.used).map(|(key, _)| *key);
             if let Some(oldest) = oldest.filter(|_| open.len() >= MOST) {

@@ -3,37 +3,28 @@
 use std::path::Path as FilePath;
 
 use agent::{Catalogue, Form, Listed, Look};
-use axum::{
-    Extension, Json,
-    body::Bytes,
-    extract::{Path, State},
-    http::StatusCode,
-};
+use axum::{Extension, Json, body::Bytes, extract::Path, http::StatusCode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Bundle, Limits, SkillName, frontmatter};
 use web::{ApiError, Parameters};
 
 use crate::{
-    gate::Asker,
-    gateway::{Shared, Work, at_work, read, told},
+    gateway::{Answer, Caller, Work, read, told, work_for},
     workplace::Upload,
 };
 
 /// All skills.
-pub async fn list(State(gateway): State<Shared>, Extension(asker): Extension<Asker>) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, |work| listed(work, false)).await
+pub async fn list(caller: Caller) -> Answer {
+    work_for(caller, |work| listed(work, false)).await
 }
 
 /// Those that can be changed.
-pub async fn custom(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, |work| listed(work, true)).await
+pub async fn custom(caller: Caller) -> Answer {
+    work_for(caller, |work| listed(work, true)).await
 }
 
-fn listed(work: &Work<'_>, custom_only: bool) -> Result<Json<Value>, ApiError> {
+fn listed(work: &Work<'_>, custom_only: bool) -> Answer {
     let (library, settings) = (work.place.library()?, work.place.settings()?);
     let (skills, notes) = work
         .live
@@ -49,17 +40,13 @@ fn listed(work: &Work<'_>, custom_only: bool) -> Result<Json<Value>, ApiError> {
 }
 
 /// The list of skills for a prompt, in one of its forms.
-pub async fn prompt(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    Path(form): Path<String>,
-) -> Result<Json<Value>, ApiError> {
+pub async fn prompt(caller: Caller, Path(form): Path<String>) -> Answer {
     let none = || {
         ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("a prompt has no form {form:?}"))
             .hint(format!("the forms are {}", Form::all_names("and")))
     };
     let named = Form::named(&form).ok_or_else(none)?;
-    at_work(&gateway, asker, move |work| {
+    work_for(caller, move |work| {
         let (settings, agent) = (work.place.settings()?, &work.actor.id);
         let text = work.live.prompt(&settings, agent, Look::for_agent(named, &settings, agent)).map_err(told)?;
         Ok(Json(json!({"ok": true, "form": form, "prompt": &*text})))
@@ -75,17 +62,12 @@ pub struct Wanted {
 }
 
 /// One skill.
-pub async fn one(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    Path(name): Path<String>,
-    Parameters(asked): Parameters<Wanted>,
-) -> Result<Json<Value>, ApiError> {
+pub async fn one(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<Wanted>) -> Answer {
     if asked.revision.is_some() {
         return Err(ApiError::bad_request("this tells of a skill as it is now")
             .hint("GET /api/skills/custom/NAME?revision=… gives the text of a revision"));
     }
-    at_work(&gateway, asker, move |work| Ok(Json(found(work, &work.skill_called(&name)?)?))).await
+    work_for(caller, move |work| Ok(Json(found(work, &work.skill_called(&name)?)?))).await
 }
 
 /// What is told of the skill of a name.
@@ -110,13 +92,8 @@ struct Setting {
 }
 
 /// Shows a skill to agents, or hides it.
-pub async fn set_enabled(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    Path(name): Path<String>,
-    body: Bytes,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, move |work| {
+pub async fn set_enabled(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answer {
+    work_for(caller, move |work| {
         let (name, setting) = (work.skill_called(&name)?, read::<Setting>(&body)?);
         let links = work.place.set_enabled(&name, setting.enabled)?;
         work.live.reload();
@@ -128,14 +105,9 @@ pub async fn set_enabled(
 }
 
 /// Installs a skill from the archive that is the body.
-pub async fn install(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-    upload: Option<Extension<Upload>>,
-    archive: Bytes,
-) -> Result<Json<Value>, ApiError> {
+pub async fn install(caller: Caller, upload: Option<Extension<Upload>>, archive: Bytes) -> Answer {
     let upload = upload.map(|Extension(upload)| upload).unwrap_or_default();
-    at_work(&gateway, asker, move |work| {
+    work_for(caller, move |work| {
         if !archive.starts_with(b"PK") {
             return Err(ApiError::bad_request("the body is no .skill archive")
                 .hint("send the bytes that `skillhub pack DIR` writes"));
@@ -152,11 +124,8 @@ pub async fn install(
 }
 
 /// Looks at all folders again, and at the registry that is a storage of skills. Changes are seen without it as well, those that others make within two seconds.
-pub async fn reload(
-    State(gateway): State<Shared>,
-    Extension(asker): Extension<Asker>,
-) -> Result<Json<Value>, ApiError> {
-    at_work(&gateway, asker, |work| {
+pub async fn reload(caller: Caller) -> Answer {
+    work_for(caller, |work| {
         work.live.reload_with(work.place.builtin()?);
         listed(work, false)
     })

@@ -32,7 +32,7 @@ use web::{Token, TokenError};
 
 use crate::{
     server::{Server, Servers},
-    stdio::{ServeError, runtime},
+    stdio::ServeError,
 };
 
 /// The path at which clients connect.
@@ -92,8 +92,8 @@ pub fn serve_http(
     gate: Gate,
     ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
-    let io = |what: String| move |error| ServeError::Io { what, error };
-    runtime()?.block_on(async {
+    let io = |what: String| move |error| web::ServeError { what, error };
+    let served = web::runtime()?.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(io(format!("cannot listen on {address}")))?;
         ready(listener.local_addr().map_err(io("cannot tell the address".to_owned()))?);
         let (servers, watching) = (servers.clone(), servers.clone());
@@ -103,7 +103,8 @@ pub fn serve_http(
             () = accept(listener, service, Arc::new(gate)) => Ok(()),
             ended = tokio::signal::ctrl_c() => ended.map_err(io("cannot wait for the end".to_owned())),
         }
-    })
+    });
+    Ok(served?)
 }
 
 async fn accept(listener: TcpListener, service: Service, gate: Arc<Gate>) {

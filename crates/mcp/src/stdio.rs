@@ -10,13 +10,8 @@ use crate::server::Servers;
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// The runtime could not be started, or an address not be used.
-    #[error("{what}: {error}")]
-    Io {
-        /// What was tried.
-        what: String,
-        /// Why it failed.
-        error: std::io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] web::ServeError),
     /// The client did not speak the protocol.
     #[error("the client did not speak the protocol: {0}")]
     Client(String),
@@ -25,19 +20,11 @@ pub enum ServeError {
 impl Fails for ServeError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Io { .. } => Failure::io(),
+            Self::Io(_) => Failure::io(),
             Self::Client(_) => Failure::new(FailureKind::Usage, "usage")
                 .hint("an MCP host starts this command; `skillhub mcp install --agent ID` tells it to"),
         }
     }
-}
-
-/// The runtime on which a server answers.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
-    tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| ServeError::Io { what: "cannot start the server".to_owned(), error })
 }
 
 /// Serves the standard streams. Work that has begun when the client goes is finished.
@@ -45,7 +32,7 @@ pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
 /// # Errors
 /// [`ServeError`]
 pub fn serve_stdio(servers: &Servers) -> Result<(), ServeError> {
-    runtime()?.block_on(async {
+    web::runtime()?.block_on(async {
         let server = servers.connect();
         let watching = servers.clone();
         tokio::spawn(async move { watching.watch().await });

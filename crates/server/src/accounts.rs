@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::{
     access::{Caller, Role, Scope},
-    activity::note,
+    audit::note,
     database::{Database, DatabaseError},
 };
 

@@ -14,7 +14,8 @@ use web::Client;
 
 use crate::{
     accounts::to_the_second,
-    counted::Counted,
+    audit::note,
+    counted::{Counted, Download},
     database::{Database, DatabaseError},
 };
 
@@ -26,21 +27,6 @@ pub struct Activity {
     pending: Mutex<BTreeMap<Download, u64>>,
     /// Downloads of today that were counted.
     counted: Counted,
-}
-
-/// One download, as it is counted.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Download {
-    /// `owner/name`; empty where the request names only the content. The release that published it first is then counted.
-    pub skill: String,
-    /// The version.
-    pub version: String,
-    /// The digest of the content.
-    pub digest: Digest,
-    /// The account; empty where nobody is known.
-    pub account: String,
-    /// The day, UTC.
-    pub day: String,
 }
 
 /// Who downloaded some content.
@@ -343,18 +329,6 @@ const REPORTS: &str =
 fn stars(database: &rusqlite::Connection, skill: &str) -> rusqlite::Result<u64> {
     let sql = "select count(*) from stars where skill = ?1";
     Ok(database.query_row(sql, [skill], |row| row.get::<_, i64>(0))?.unsigned_abs())
-}
-
-/// Records a decision on a connection, so that it is part of a transaction.
-pub(crate) fn note(
-    database: &rusqlite::Connection,
-    (account, at): (&Owner, &str),
-    action: &str,
-    subject: &str,
-    reason: &str,
-) -> rusqlite::Result<()> {
-    let sql = "insert into audit (at, account, action, subject, reason) values (?1, ?2, ?3, ?4, ?5)";
-    database.execute(sql, [at, account.as_str(), action, subject, reason]).map(drop)
 }
 
 fn report_of(row: &Row<'_>) -> rusqlite::Result<ReportOfRelease> {

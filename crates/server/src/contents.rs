@@ -1,43 +1,19 @@
-//! [`Contents`]: releases read, unpacked and scanned once, however many requests want them at the same time.
+//! [`files`], [`judgement`]: releases read, unpacked and scanned once, however many requests want them at the same time.
 
-use std::{
-    collections::VecDeque,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::sync::Arc;
 
 use axum::body::Bytes;
 use registry_index::{Entry, FetchError};
-use scan::Scanner;
 use skill::{Bundle, Digest, Limits};
 use tokio::sync::OwnedSemaphorePermit;
-use web::pages::judgements::{Judgement, Judgements};
+use web::pages::Judgement;
 
 use crate::{
     api::{Shared, run},
     error::ApiError,
     hub::Hub,
-    lanes::{Job, Lanes},
+    lanes::Job,
 };
-
-/// Bytes of unpacked skills that are kept in memory.
-const KEPT_BYTES: u64 = 64 << 20;
-
-/// A cache of the releases asked for last, and the permits for work on others.
-#[derive(Debug)]
-pub struct Contents {
-    /// The permits.
-    pub lanes: Lanes,
-    /// By the hash of the archive, which was checked; the oldest first.
-    bundles: Mutex<VecDeque<(Digest, Bundle)>>,
-    judgements: Judgements,
-}
-
-impl Contents {
-    /// An empty cache, of what a scanner says of releases too.
-    pub fn judged_by(scanner: Scanner) -> Self {
-        Self { lanes: Lanes::default(), bundles: Mutex::default(), judgements: Judgements::by(scanner) }
-    }
-}
 
 /// The archive of some content; `None` when the index does not have it. Whether it may be read was checked before.
 ///
@@ -107,32 +83,4 @@ async fn once<T: Send + 'static>(
 fn differs(error: &FetchError) -> ApiError {
     ApiError::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "line_differs", error.to_string())
         .hint("who runs the server finds all such lines with `skillhub index verify`")
-}
-
-impl Contents {
-    /// Forgets the files of a release that is not handed out any more.
-    pub fn forget(&self, archive: &Digest) {
-        self.bundles().retain(|(known, _)| known != archive);
-    }
-
-    fn kept(&self, archive: &Digest) -> Option<Bundle> {
-        let mut bundles = self.bundles();
-        let at = bundles.iter().position(|(known, _)| known == archive)?;
-        let found = bundles.remove(at)?;
-        let bundle = found.1.clone();
-        bundles.push_back(found);
-        Some(bundle)
-    }
-
-    fn keep(&self, archive: Digest, bundle: &Bundle) {
-        let mut bundles = self.bundles();
-        bundles.push_back((archive, bundle.clone()));
-        while bundles.len() > 1 && bundles.iter().map(|(_, bundle)| bundle.total_bytes()).sum::<u64>() > KEPT_BYTES {
-            bundles.pop_front();
-        }
-    }
-
-    fn bundles(&self) -> MutexGuard<'_, VecDeque<(Digest, Bundle)>> {
-        self.bundles.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }

@@ -7,11 +7,26 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::activity::Download;
+use skill::Digest;
 
 /// Downloads of one day that are remembered, about 16 MB of them. With more it begins anew, so a client could count once
 /// again after a million others.
 const MOST: usize = 1_000_000;
+
+/// One download, as it is counted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Download {
+    /// `owner/name`; empty where the request names only the content. The release that published it first is then counted.
+    pub skill: String,
+    /// The version.
+    pub version: String,
+    /// The digest of the content.
+    pub digest: Digest,
+    /// The account; empty where nobody is known.
+    pub account: String,
+    /// The day, UTC.
+    pub day: String,
+}
 
 /// Hashes of addresses, accounts and contents, under a key that lives as long as the process. No address is stored.
 #[derive(Debug, Default)]
@@ -40,8 +55,6 @@ impl Counted {
 
 #[cfg(test)]
 mod tests {
-    use skill::Digest;
-
     use super::*;
 
     #[test]

@@ -10,11 +10,17 @@ use std::{
 use library::{
     LibraryLock, LockError, PlaceError, ensure_dir, ensure_private_dir, make_dir_private, make_file_private,
 };
-
-use crate::{
-    database::Database,
-    hub::{DATABASE, DataError},
+use registry_index::{InitError, OpenError};
+use skill::{
+    failure::{Fails, Failure, FailureKind},
+    shell_word,
 };
+use thiserror::Error;
+
+use crate::database::{Database, DatabaseError};
+
+/// The SQLite file, beside the index.
+pub const DATABASE: &str = "skillhub.sqlite";
 
 /// The files that SQLite keeps beside a database, with parts of its content.
 const BESIDE_DATABASE: [&str; 2] = ["-wal", "-shm"];
@@ -23,6 +29,68 @@ const BESIDE_DATABASE: [&str; 2] = ["-wal", "-shm"];
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
+}
+
+/// Why a data folder cannot be used.
+#[derive(Debug, Error)]
+pub enum DataError {
+    /// The folder cannot be made.
+    #[error("cannot use {}: {source}", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Another server changes the folder.
+    #[error("{} is served already, by {holder}", path.display())]
+    Served {
+        /// The folder.
+        path: PathBuf,
+        /// The process that serves it.
+        holder: String,
+    },
+    /// Other users can read a file with secrets, and the system refuses to change that.
+    #[error("other users can read {}, which holds secrets, and its mode cannot be changed: {source}", path.display())]
+    Exposed {
+        /// The file or folder.
+        path: PathBuf,
+        /// The mode that it needs, in octal.
+        mode: &'static str,
+        /// The system's refusal.
+        source: io::Error,
+    },
+    /// The index cannot be made.
+    #[error(transparent)]
+    Init(#[from] InitError),
+    /// The index cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The view of the index cannot be made.
+    #[error("cannot read the index into the catalogue: {0}")]
+    Refresh(String),
+}
+
+impl Fails for DataError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Folder { .. } | Self::Refresh(_) => {
+                Failure::io().hint("name a folder of your own that can be written: --data DIR")
+            }
+            Self::Served { path, .. } => Failure::new(FailureKind::Conflict, "locked").hint(format!(
+                "stop that server, or serve a mirror beside it: skillhub serve --read-only --addr 127.0.0.1:0 --data {}",
+                shell_word(&path.display().to_string())
+            )),
+            Self::Exposed { path, mode, .. } => Failure::new(FailureKind::Refused, "permission_denied")
+                .hint(format!("run as its owner: chmod {mode} {}", shell_word(&path.display().to_string()))),
+            Self::Database(error) => error.failure(),
+            Self::Init(error) => error.failure(),
+            Self::Open(error) => error.failure(),
+        }
+    }
 }
 
 impl DataDir {

@@ -1,5 +1,7 @@
 //! [`Database`]: the one SQLite file of a server.
 
+mod migrations;
+
 use std::{
     path::Path,
     sync::{
@@ -15,7 +17,7 @@ use rusqlite::{Connection, OpenFlags};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
-use crate::migrations::migrate;
+use migrations::migrate;
 
 /// How long a writer waits for another process.
 const BUSY: Duration = Duration::from_secs(10);

@@ -27,7 +27,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// Answers a request, or says why not, within its time; and writes a line for it.
 pub async fn guard(State(hub): State<Shared>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
-    let id = request_id();
+    // Without random bytes there is still a time in the log.
+    let id = web::random::<8>().unwrap_or_default();
     let client = identify(&hub.settings.trusted_proxies, &mut request);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let terms = Terms { session: MARKET, time: hub.settings.limits.request_time, slow_hint: None };
@@ -90,13 +91,6 @@ fn check_length(request: &Request) -> Result<(), ApiError> {
             .hint("leave out what agents do not need"));
     }
     Ok(())
-}
-
-fn request_id() -> String {
-    let mut bytes = [0; 8];
-    // Without random bytes there is still a time in the log.
-    let _none = getrandom::fill(&mut bytes);
-    skill::hex(&bytes)
 }
 
 #[cfg(test)]

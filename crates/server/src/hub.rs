@@ -1,7 +1,7 @@
 //! [`Hub`]: one index with all that the server keeps beside it.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     sync::{Arc, Mutex, PoisonError},
     time::Instant,
 };
@@ -9,14 +9,9 @@ use std::{
 use axum::body::Bytes;
 use jiff::Timestamp;
 use library::LibraryLock;
-use registry_index::{Entry, Index, InitError, OpenError, Stamp, newest};
+use registry_index::{Entry, Index, Stamp, newest};
 use semver::Version;
-use skill::{
-    Owner, QualifiedName,
-    failure::{Fails, Failure, FailureKind},
-    shell_word,
-};
-use thiserror::Error;
+use skill::{Owner, QualifiedName};
 use web::Client;
 
 use crate::{
@@ -25,14 +20,13 @@ use crate::{
     activity::Activity,
     blobs::{Blobs, IndexBlobs},
     catalogue::{Catalogue, CatalogueError, ShownSkill, SqliteCatalogue},
-    contents::Contents,
-    data_dir::DataDir,
-    database::DatabaseError,
+    data_dir::{DataDir, DataError},
     error::ApiError,
     index_pool::IndexPool,
-    operations::Metrics,
+    metrics::Metrics,
     quarantines::{Barrier, Quarantines},
     rate::Rates,
+    recent::Recent,
     route_names,
     settings::Settings,
     sign_ins::SignIns,
@@ -41,8 +35,6 @@ use crate::{
 
 /// The git repository with the index, in the data folder.
 pub const INDEX: &str = "index.git";
-/// The SQLite file beside it.
-pub const DATABASE: &str = "skillhub.sqlite";
 
 /// One index, and accounts, counts and decisions that bear on it.
 pub struct Hub {
@@ -61,7 +53,7 @@ pub struct Hub {
     /// Where archives are.
     pub blobs: Box<dyn Blobs>,
     /// Releases unpacked and scanned, for those asked for last.
-    pub contents: Contents,
+    pub contents: Recent,
     /// The index.
     pub indexes: Arc<IndexPool>,
     /// The files of the index as clients fetch them.
@@ -74,49 +66,6 @@ pub struct Hub {
     changing: Mutex<()>,
     /// The lock of the data folder; a mirror takes none.
     _lock: Option<LibraryLock>,
-}
-
-/// Why a data folder cannot be used.
-#[derive(Debug, Error)]
-pub enum DataError {
-    /// The folder cannot be made.
-    #[error("cannot use {}: {source}", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// Another server changes the folder.
-    #[error("{} is served already, by {holder}", path.display())]
-    Served {
-        /// The folder.
-        path: PathBuf,
-        /// The process that serves it.
-        holder: String,
-    },
-    /// Other users can read a file with secrets, and the system refuses to change that.
-    #[error("other users can read {}, which holds secrets, and its mode cannot be changed: {source}", path.display())]
-    Exposed {
-        /// The file or folder.
-        path: PathBuf,
-        /// The mode that it needs, in octal.
-        mode: &'static str,
-        /// The system's refusal.
-        source: std::io::Error,
-    },
-    /// The index cannot be made.
-    #[error(transparent)]
-    Init(#[from] InitError),
-    /// The index cannot be opened.
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    /// The database cannot be used.
-    #[error(transparent)]
-    Database(#[from] DatabaseError),
-    /// The view of the index cannot be made.
-    #[error("cannot read the index into the catalogue: {0}")]
-    Refresh(String),
 }
 
 impl Hub {
@@ -141,7 +90,7 @@ impl Hub {
             quarantines: Quarantines::new(Arc::clone(&database)),
             catalogue: Box::new(SqliteCatalogue::new(database)),
             blobs: Box::new(IndexBlobs::new(Arc::clone(&indexes))),
-            contents: Contents::judged_by(settings.scanner),
+            contents: Recent::judged_by(settings.scanner),
             files: StaticFiles::new(Arc::clone(&indexes)),
             metrics: Metrics::default(),
             rates: Rates::new(&settings.limits),
@@ -428,24 +377,5 @@ pub fn behind(what: &str, barrier: &Barrier) -> ApiError {
 impl From<CatalogueError> for DataError {
     fn from(error: CatalogueError) -> Self {
         Self::Refresh(error.to_string())
-    }
-}
-
-impl Fails for DataError {
-    fn failure(&self) -> Failure {
-        match self {
-            Self::Folder { .. } | Self::Refresh(_) => {
-                Failure::io().hint("name a folder of your own that can be written: --data DIR")
-            }
-            Self::Served { path, .. } => Failure::new(FailureKind::Conflict, "locked").hint(format!(
-                "stop that server, or serve a mirror beside it: skillhub serve --read-only --addr 127.0.0.1:0 --data {}",
-                shell_word(&path.display().to_string())
-            )),
-            Self::Exposed { path, mode, .. } => Failure::new(FailureKind::Refused, "permission_denied")
-                .hint(format!("run as its owner: chmod {mode} {}", shell_word(&path.display().to_string()))),
-            Self::Database(error) => error.failure(),
-            Self::Init(error) => error.failure(),
-            Self::Open(error) => error.failure(),
-        }
     }
 }

@@ -17,10 +17,10 @@ use thiserror::Error;
 use crate::{
     accounts::{AccountError, Accounts},
     activity::Activity,
-    data_dir::DataDir,
+    data_dir::{DataDir, DataError},
     database::DatabaseError,
     decisions::{HoldError, hold_copy},
-    hub::{DataError, INDEX},
+    hub::INDEX,
     quarantines::Quarantines,
     route_names,
 };

@@ -25,7 +25,7 @@ use axum::{
     routing::{get, post},
 };
 use maud::Markup;
-use web::pages::{assets, layout, reader::Reader};
+use web::pages::{Reader, assets};
 
 pub use visitor::nothing;
 
@@ -51,5 +51,5 @@ pub fn router() -> Router<Shared> {
 /// The field for searching, large on the pages that are about it.
 fn search_field(reader: &Reader, words: &str, is_large: bool) -> Markup {
     let texts = reader.texts;
-    layout::search_field(texts, ("/-/search", texts.search_label, texts.search_hint), words, is_large)
+    web::pages::search_field(texts, ("/-/search", texts.search_label, texts.search_hint), words, is_large)
 }

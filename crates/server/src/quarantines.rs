@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use crate::{
     accounts::to_the_second,
-    activity::note,
+    audit::note,
     database::{Database, DatabaseError},
 };
 

@@ -7,14 +7,11 @@ use axum::{
     extract::{DefaultBodyLimit, Request},
     middleware,
 };
-use skill::{
-    Limits,
-    failure::{Fails, Failure},
-};
-use thiserror::Error;
+use skill::Limits;
 use tokio::sync::watch;
 use tower::{ServiceExt, service_fn};
 use web::{
+    ServeError,
     guard::{asked_for, is_named},
     runtime, until_asked_to_end,
 };
@@ -24,7 +21,7 @@ use crate::{
     error::ApiError,
     foreign,
     guard::guard,
-    hub::{DataError, Hub},
+    hub::Hub,
     operations, pages,
     settings::Settings,
     sparse,
@@ -33,47 +30,25 @@ use crate::{
 /// How often what others did to the index is looked for, and downloads are written.
 const UPKEEP: Duration = Duration::from_secs(1);
 
-/// Why a server does not run.
-#[derive(Debug, Error)]
-pub enum ServeError {
-    /// Its data folder.
-    #[error(transparent)]
-    Data(#[from] DataError),
-    /// The system.
-    #[error(transparent)]
-    Web(#[from] web::ServeError),
-}
-
-impl Fails for ServeError {
-    fn failure(&self) -> Failure {
-        match self {
-            Self::Data(error) => error.failure(),
-            Self::Web(error) => error.failure(),
-        }
-    }
-}
-
 /// Serves until the process is asked to end; `ready` is told the address as it is then. Each of `others` is an index of
 /// its own at the names that it has; address and limits are those of the first.
 ///
 /// # Errors
 /// [`ServeError`]
-pub fn serve(settings: Settings, others: Vec<Settings>, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
-    let (address, limits, proxies) = (settings.address, settings.limits.clone(), settings.trusted_proxies.clone());
-    let first = Arc::new(Hub::open(settings)?);
-    let others: Vec<Shared> =
-        others.into_iter().map(|settings| Hub::open(settings).map(Arc::new)).collect::<Result<_, _>>()?;
+pub fn serve(first: Hub, others: Vec<Hub>, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+    let others: Vec<Shared> = others.into_iter().map(Arc::new).collect();
+    let first = Arc::new(first);
     runtime()?.block_on(async {
         let (end, ending) = watch::channel(());
         let all = std::iter::once(&first).chain(&others);
         let upkeeps: Vec<_> = all.map(|hub| tokio::spawn(upkeep(Arc::clone(hub), ending.clone()))).collect();
-        let around = (&limits, &proxies);
-        let served = until_asked_to_end(address, by_name(&first, &others), around, ready).await;
+        let Settings { address, limits, trusted_proxies, .. } = &first.settings;
+        let served = until_asked_to_end(*address, by_name(&first, &others), (limits, trusted_proxies), ready).await;
         drop((end, ending));
         for upkeep in upkeeps {
             let _done = upkeep.await;
         }
-        Ok(served?)
+        served
     })
 }
 

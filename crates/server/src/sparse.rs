@@ -15,9 +15,9 @@ use web::Client;
 
 use crate::{
     access::{Action, Caller},
-    activity::Download,
     api::{HubState, Shared, run},
     contents,
+    counted::Download,
     error::ApiError,
     static_files::StaticFile,
 };

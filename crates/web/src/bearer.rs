@@ -2,11 +2,10 @@
 
 use axum::http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
-use skill::{
-    failure::{Fails, Failure, FailureKind},
-    hex,
-};
+use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
+
+use crate::random::random;
 
 /// Characters that a token has at least.
 const TOKEN_CHARS: usize = 16;
@@ -26,7 +25,7 @@ pub enum TokenError {
     Unfit,
     /// The system gives no random bytes.
     #[error("the system gives no random bytes: {0}")]
-    Random(getrandom::Error),
+    Random(#[from] getrandom::Error),
 }
 
 impl Fails for TokenError {
@@ -49,11 +48,7 @@ impl Token {
                 Ok(Self(token))
             }
             Some(_) => Err(TokenError::Unfit),
-            None => {
-                let mut bytes = [0; TOKEN_BYTES];
-                getrandom::fill(&mut bytes).map_err(TokenError::Random)?;
-                Ok(Self(hex(&bytes)))
-            }
+            None => Ok(Self(random::<TOKEN_BYTES>()?)),
         }
     }
 

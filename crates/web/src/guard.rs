@@ -14,7 +14,7 @@ use axum::{
 
 use crate::{
     error::ApiError,
-    pages::answer::Refusal,
+    pages::Refusal,
     proxies::{Client, TrustedProxies},
 };
 

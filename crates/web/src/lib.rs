@@ -14,6 +14,7 @@ pub mod guard;
 mod limits;
 pub mod pages;
 mod proxies;
+mod random;
 mod serve;
 
 pub use bearer::{Token, TokenError, bearer};
@@ -23,4 +24,5 @@ pub use extract::Parameters;
 pub use limits::ServerLimits;
 pub use pages::shown_bytes;
 pub use proxies::{AddressBlock, AddressBlockError, Client, TrustedProxies};
+pub use random::random;
 pub use serve::{ServeError, runtime, until_asked_to_end};

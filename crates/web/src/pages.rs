@@ -2,30 +2,43 @@
 //!
 //! The market and the gateway have pages of their own. What both are made of stands here:
 //!
-//! - [`reader::Reader`] is who reads a page: in which language, by which cookies. [`answer`] turns a page, or why there is
-//!   none, into a response, with the policy that keeps foreign content from doing anything ([`layout::POLICY`]).
-//! - A skill's text is hostile. [`prose`] builds HTML from a closed list of elements, and what is no Markdown is shown as
+//! - [`Reader`] is who reads a page: in which language, by which cookies. It turns a page, or why there is
+//!   none, into a response, with the policy that keeps foreign content from doing anything ([`POLICY`]).
+//! - A skill's text is hostile. `prose` builds HTML from a closed list of elements, and what is no Markdown is shown as
 //!   the text that it is; no text of a skill becomes markup, an address that is loaded, or a character that nobody sees.
-//! - Every text stands in [`texts::Texts`], once for each language.
+//! - Every text stands in [`Texts`], once for each language.
 //! - A form is taken only with the proof that one of these pages made it ([`session`]).
 
-pub mod about;
-pub mod answer;
+mod about;
+mod answer;
 pub mod assets;
-pub mod capabilities;
+mod capabilities;
 mod code;
-pub mod compared;
+mod compared;
 mod diff_rows;
-pub mod findings;
-pub mod judgements;
-pub mod layout;
-pub mod listing;
-pub mod pieces;
+mod findings;
+mod judgements;
+mod layout;
+mod listing;
+mod pieces;
 mod prose;
-pub mod reader;
+mod reader;
 pub mod session;
-pub mod texts;
-pub mod visible;
+mod texts;
+mod visible;
+
+pub use about::{file_list, lead, readme};
+pub use answer::Refusal;
+pub use capabilities::{added, capabilities};
+pub use compared::{Compared, Wanted};
+pub use findings::findings;
+pub use judgements::{Judgement, Judgements};
+pub use layout::{Content, Frame, POLICY, search_field};
+pub use listing::listing;
+pub use pieces::{Piece, encoded, number, proof, reason_field, size, time, time_of, verdict};
+pub use reader::{Reader, asked, fields, is_local};
+pub use texts::{ENGLISH, LibraryTexts, Texts};
+pub use visible::visible;
 
 use maud::html;
 use skill::{Bundle, File, SkillPath};
@@ -34,14 +47,14 @@ use skill::{Bundle, File, SkillPath};
 /// file as it stands, and of how the two differ in both views.
 #[must_use]
 pub fn shown_bytes(path: &SkillPath, old: &Bundle, new: &Bundle) -> [usize; 4] {
-    let (texts, place) = (&texts::ENGLISH, prose::Place { files: String::new(), folder: "", has: &|_| true });
+    let (texts, place) = (&ENGLISH, prose::Place { files: String::new(), folder: "", has: &|_| true });
     let file = old.get(path);
     let text = file.and_then(File::text).unwrap_or_default();
     let differs = |view: &str| {
-        let wanted = compared::Wanted { view: view.to_owned(), ..compared::Wanted::default() };
-        compared::Compared::new(texts, "", None, &wanted).files((old, new)).0.len()
+        let wanted = Wanted { view: view.to_owned(), ..Wanted::default() };
+        Compared::new(texts, "", None, &wanted).files((old, new)).0.len()
     };
     let nothing = html! {};
-    let listed = file.map(|file| listing::listing((path, file), &[], "", (&nothing, &nothing), texts).0.len());
+    let listed = file.map(|file| listing((path, file), &[], "", (&nothing, &nothing), texts).0.len());
     [prose::prose(text, &place, texts).0.len(), listed.unwrap_or(0), differs("split"), differs("unified")]
 }

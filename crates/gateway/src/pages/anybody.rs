@@ -10,11 +10,9 @@ use axum::{
 use maud::{Markup, html};
 use serde::de::DeserializeOwned;
 use web::pages::{
-    layout::Frame,
-    pieces::proof,
-    reader::{Reader, fields},
+    Frame, Reader, fields, proof,
     session::{Cookies, LIBRARY},
-    visible::visible,
+    visible,
 };
 
 use crate::gateway::Shared;

@@ -13,13 +13,7 @@ use skill::{Bundle, SkillName};
 use skill_manage::documents;
 use web::{
     ApiError,
-    pages::{
-        compared::{Compared, Wanted},
-        judgements::Judgements,
-        layout::Content,
-        pieces::encoded,
-        visible::visible,
-    },
+    pages::{Compared, Content, Judgements, Wanted, encoded, visible},
 };
 
 use super::{

@@ -12,7 +12,7 @@ use skill::{Bundle, SkillName, SkillPath};
 use skill_manage::documents;
 use web::{
     ApiError,
-    pages::{judgements::Judgements, layout::Content, listing::listing},
+    pages::{Content, Judgements, encoded, listing, visible},
 };
 
 use super::guest::{Guest, answer};
@@ -38,9 +38,9 @@ pub async fn file(
         let is_now = revision == NOW;
         let above = html! {
             a href={ "/skills/" (name) } { (name) }
-            @if !is_now { " · " (texts.library.revision_word) " " (web::pages::visible::visible(&revision)) }
+            @if !is_now { " · " (texts.library.revision_word) " " (visible(&revision)) }
         };
-        let at = format!("/skills/{name}/files/{}/", web::pages::pieces::encoded(&revision));
+        let at = format!("/skills/{name}/files/{}/", encoded(&revision));
         let body = listing((&path, file), &judgement.report.findings, &at, (&above, &html! {}), texts);
         Ok(Content::new(format!("{path} · {name}"), body))
     })

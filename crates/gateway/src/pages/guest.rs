@@ -12,21 +12,14 @@ use serde::de::DeserializeOwned;
 use skill_manage::documents::waiting;
 use web::{
     ApiError,
-    pages::{
-        layout::{Content, Frame, search_field},
-        reader::Reader,
-        session::LIBRARY,
-    },
+    pages::{Content, Frame, Reader, search_field, session::LIBRARY},
 };
 
 use super::{
     anybody::{Anybody, Form},
     sign_in,
 };
-use crate::{
-    gate::{Asker, Surface},
-    gateway::{Shared, Work, at_work, told},
-};
+use crate::gateway::{Asker, Shared, Surface, Work, at_work, told};
 
 /// Who has signed in.
 #[derive(Debug, Clone)]

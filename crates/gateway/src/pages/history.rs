@@ -7,7 +7,7 @@ use axum::{
 use library::{FindError, Revision};
 use maud::{Markup, html};
 use skill::SkillName;
-use web::pages::{layout::Content, pieces::number, visible::visible};
+use web::pages::{Content, number, visible};
 
 use super::{
     guest::{Guest, answer},

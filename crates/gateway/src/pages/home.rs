@@ -13,12 +13,7 @@ use skill::SkillName;
 use skill_manage::documents::waiting;
 use web::{
     ApiError,
-    pages::{
-        layout::{Content, search_field},
-        pieces::{encoded, number},
-        texts::Texts,
-        visible::visible,
-    },
+    pages::{Content, Texts, encoded, number, search_field, visible},
 };
 
 use super::{

@@ -4,12 +4,7 @@ use axum::extract::{Query as Parameters, rejection::QueryRejection};
 use library::{Action, Actor, ActorKind, ProposalState, Revision};
 use maud::{Markup, html};
 use serde::Deserialize;
-use web::pages::{
-    pieces::{time, verdict},
-    reader::Reader,
-    texts::{LibraryTexts, Texts},
-    visible::visible,
-};
+use web::pages::{LibraryTexts, Reader, Texts, time, verdict, visible};
 
 /// What the address of a page may bring, each part a text.
 #[derive(Debug, Default, Deserialize)]

@@ -12,19 +12,11 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use skill_manage::{
     documents::{self, ShownProposal},
-    review::{self, Accept, Decider, Difference, ProposalRef, Reject},
+    review::{self, Difference, ProposalRef},
 };
 use web::{
     ApiError,
-    pages::{
-        capabilities::capabilities,
-        compared::{Compared, Wanted},
-        findings::findings,
-        judgements::Judgements,
-        layout::Content,
-        pieces::{encoded, proof, time},
-        visible::visible,
-    },
+    pages::{Compared, Content, Judgements, Wanted, capabilities, encoded, findings, proof, time, visible},
 };
 
 use super::{
@@ -34,9 +26,8 @@ use super::{
     rollback::notes,
 };
 use crate::{
-    custom::change,
     gateway::{Shared, Work, told},
-    proposals::{library_with, reviewer},
+    proposals::{accepted, library_with, rejected},
 };
 
 /// What the page shows.
@@ -257,17 +248,11 @@ pub async fn decide(
 fn carry_out(work: &Work<'_>, target: ProposalRef, decision: &str, reason: String) -> Result<&'static str, ApiError> {
     match decision {
         "accept" => {
-            let accept = Accept { target, reason: notes(reason, "accepted on the pages")?.reason, trial: None };
-            let reviewer = reviewer(work, "accepting")?;
-            let report = change(work, library_with(work, &accept.target)?, |library, context| {
-                review::accept(library, &accept, reviewer, context)
-            })?;
+            let report = accepted(work, target, notes(reason, "accepted on the pages")?.reason)?;
             Ok(if report["status"] == "unchanged" { "superseded" } else { "accepted" })
         }
         "reject" => {
-            let reject = Reject { target, reason: notes(reason, "rejected on the pages")?.reason };
-            let decider = Decider::Person(reviewer(work, "rejecting")?);
-            review::reject(&mut library_with(work, &reject.target)?, &reject, decider, work.now).map_err(told)?;
+            rejected(work, target, notes(reason, "rejected on the pages")?.reason)?;
             Ok("rejected")
         }
         _ => Err(ApiError::not_found(format!("{decision:?} is no decision"))),

@@ -7,11 +7,7 @@ use axum::{
 use library::{Proposal, ProposalEntry};
 use maud::{Markup, html};
 use skill_manage::review;
-use web::pages::{
-    layout::Content,
-    pieces::{number, time, verdict},
-    visible::visible,
-};
+use web::pages::{Content, number, time, verdict, visible};
 
 use super::{
     guest::{Guest, answer},

@@ -15,13 +15,7 @@ use skill::{Bundle, Limits, SkillName};
 use skill_manage::{ManageError, Notes, Rollback, documents, roll_back as do_roll_back};
 use web::{
     ApiError,
-    pages::{
-        compared::{Compared, Wanted},
-        judgements::Judgements,
-        layout::Content,
-        pieces::{encoded, number, proof},
-        visible::visible,
-    },
+    pages::{Compared, Content, Judgements, Wanted, encoded, number, proof, visible},
 };
 
 use super::{

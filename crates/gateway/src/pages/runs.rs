@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use library::Library;
 use maud::{Markup, html};
 use skill::SkillName;
-use web::{ApiError, pages::texts::LibraryTexts};
+use web::{ApiError, pages::LibraryTexts};
 
 use crate::gateway::told;
 

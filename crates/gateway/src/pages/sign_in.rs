@@ -4,25 +4,18 @@ use std::time::Instant;
 
 use axum::{
     extract::State,
-    http::{StatusCode, header},
+    http::StatusCode,
     response::{IntoResponse, Response},
 };
 use maud::{Markup, html};
 use serde::Deserialize;
 use web::{
     ApiError,
-    pages::{
-        pieces::proof,
-        reader::is_local,
-        session::{self, LIBRARY},
-    },
+    pages::{is_local, proof, session::LIBRARY},
 };
 
 use super::anybody::{Anybody, Form};
-use crate::{
-    gate::{Asker, Surface},
-    gateway::{Shared, at_work},
-};
+use crate::gateway::{Asker, Shared, Surface, at_work};
 
 /// What the form sends.
 #[derive(Debug, Default, Deserialize)]
@@ -106,7 +99,7 @@ pub async fn sign_in(State(gateway): State<Shared>, Form { anybody, fields }: Fo
     // A session never becomes another's: each proof opens a new one.
     end(&gateway, &anybody);
     match gateway.sessions.begin(reviewer, Instant::now()) {
-        Some(name) => with_session(&anybody, &name, next),
+        Some(name) => anybody.to_with_session(next, LIBRARY, &name),
         None => {
             let error = ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "the system gives no random bytes");
             anybody.refused(&anybody.frame(), error, None)
@@ -117,19 +110,11 @@ pub async fn sign_in(State(gateway): State<Shared>, Form { anybody, fields }: Fo
 /// Signs out: the session is gone here as well, the tokens stay good.
 pub async fn sign_out(State(gateway): State<Shared>, Form { anybody, .. }: Form<Nothing>) -> Response {
     end(&gateway, &anybody);
-    with_session(&anybody, "", "/")
+    anybody.to_with_session("/", LIBRARY, "")
 }
 
 fn end(gateway: &Shared, anybody: &Anybody) {
     if let Some(name) = &anybody.cookies.secret {
         gateway.sessions.end(name);
     }
-}
-
-fn with_session(anybody: &Anybody, name: &str, next: &str) -> Response {
-    let mut response = anybody.to(next);
-    if let Some(cookie) = session::of_session(LIBRARY, name, anybody.is_secure) {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
-    }
-    response
 }

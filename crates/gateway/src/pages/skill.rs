@@ -19,15 +19,7 @@ use skill::{
 use skill_manage::documents::waiting;
 use web::{
     ApiError,
-    pages::{
-        about::{file_list, lead, readme},
-        capabilities::capabilities,
-        findings::findings,
-        judgements::Judgements,
-        layout::Content,
-        pieces::{encoded, proof, size},
-        visible::visible,
-    },
+    pages::{Content, Judgements, capabilities, encoded, file_list, findings, lead, proof, readme, size, visible},
 };
 
 use super::{

@@ -30,10 +30,7 @@ use skill::Limits;
 use web::ApiError;
 
 use super::Dialect;
-use crate::{
-    gate::Asker,
-    gateway::{Shared, at_work},
-};
+use crate::gateway::{Asker, Shared, at_work};
 
 /// DeerFlow.
 pub(super) const DIALECT: Dialect = Dialect {
@@ -66,11 +63,6 @@ impl Call {
         let values = RawPathParams::from_request_parts(&mut self.parts, gateway).await;
         let values = values.map_err(|error| ApiError::bad_request(error.body_text()))?;
         Ok(values.iter().find(|(key, _)| *key == "name").map_or("", |(_, value)| value).to_owned())
-    }
-
-    fn asker(&self) -> Result<Asker, ApiError> {
-        let asker = self.parts.extensions.get::<Asker>().cloned();
-        asker.ok_or_else(|| ApiError::bad_request("the request came without a token"))
     }
 
     fn replace_body(&mut self, body: impl Into<Bytes>) {
@@ -114,7 +106,7 @@ async fn translate(call: &mut Call, gateway: &Shared) -> Result<(), ApiError> {
         if object.get("revision").is_some_and(|revision| !revision.is_null()) {
             return Err(ApiError::bad_request("name `revision` or `history_index`, not both"));
         }
-        let (name, asker) = (call.name(gateway).await?, call.asker()?);
+        let (name, asker) = (call.name(gateway).await?, Asker::of(&call.parts)?);
         let revision =
             at_work(gateway, asker, move |work| history::revision_before(work, &work.skill_called(&name)?, &index))
                 .await?;
@@ -142,7 +134,7 @@ struct Past {
 
 async fn with_history(mut call: Call, gateway: &Shared, next: Next) -> Response {
     let limit = Query::<Past>::try_from_uri(&call.parts.uri).ok().and_then(|past| past.limit).unwrap_or(ENTRIES);
-    let (name, asker) = match (call.name(gateway).await, call.asker()) {
+    let (name, asker) = match (call.name(gateway).await, Asker::of(&call.parts)) {
         (Ok(name), Ok(asker)) => (name, asker),
         // The handler refuses it.
         _ => return next.run(call.into_request()).await,

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::json;
 use skill::{Owner, QualifiedName, SkillName, SkillPath, diff};
 use utoipa::IntoParams;
-use web::{Client, pages::judgements::Judgement};
+use web::{Client, pages::Judgement};
 
 use super::{
     HubState, Shared,
@@ -28,9 +28,9 @@ use super::{
 };
 use crate::{
     access::{Action, Caller},
-    activity::Download,
     catalogue::{self, Order},
     contents,
+    counted::Download,
     error::ApiError,
     hub::Hub,
 };

@@ -2,7 +2,7 @@
 
 use jiff::{Span, Timestamp, civil::Date, tz::TimeZone};
 use maud::{Markup, html};
-use web::pages::texts::Texts;
+use web::pages::Texts;
 
 /// Weeks that are shown.
 const WEEKS: usize = 12;
@@ -54,7 +54,7 @@ pub fn chart(days: &[(String, u64)], now: Timestamp, texts: &Texts) -> Markup {
 
 #[cfg(test)]
 mod tests {
-    use web::pages::texts::ENGLISH;
+    use web::pages::ENGLISH;
 
     use super::*;
 

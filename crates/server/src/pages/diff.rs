@@ -5,10 +5,7 @@ use axum::{
     response::Response,
 };
 use maud::html;
-use web::pages::{
-    compared::{Compared, Wanted},
-    layout::Content,
-};
+use web::pages::{Compared, Content, Wanted};
 
 use super::{
     opened::{Opened, opened},

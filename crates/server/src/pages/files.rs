@@ -6,7 +6,7 @@ use axum::{
 };
 use maud::html;
 use skill::SkillPath;
-use web::pages::{layout::Content, listing::listing, pieces::encoded};
+use web::pages::{Content, encoded, listing};
 
 use super::{
     opened::{Opened, opened},

@@ -2,7 +2,7 @@
 
 use axum::{extract::State, response::Response};
 use maud::html;
-use web::pages::layout::Content;
+use web::pages::Content;
 
 use super::{
     search_field,

@@ -7,11 +7,7 @@ use axum::{
 use maud::{Markup, html};
 use registry_index::Entry;
 use serde::Deserialize;
-use web::pages::{
-    layout::Content,
-    pieces::{proof, reason_field, time_of},
-    visible::visible,
-};
+use web::pages::{Content, proof, reason_field, time_of, visible};
 
 use super::{
     skills::release_fields,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use registry_index::Entry;
 use skill::Bundle;
-use web::pages::judgements::Judgement;
+use web::pages::Judgement;
 
 use crate::{
     access::{Action, Caller},

@@ -7,7 +7,7 @@ use axum::{
 use maud::html;
 use serde::Deserialize;
 use skill::Owner;
-use web::pages::layout::Content;
+use web::pages::Content;
 
 use super::{
     skills::skills,

@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use registry_index::Entry;
 use serde::Deserialize;
-use web::pages::pieces::{proof, reason_field};
+use web::pages::{proof, reason_field};
 
 use super::{
     skills::release_fields,

@@ -7,10 +7,7 @@ use axum::{
 use maud::{Markup, html};
 use serde::Deserialize;
 use skill::Owner;
-use web::pages::{
-    layout::Content,
-    pieces::{encoded, number},
-};
+use web::pages::{Content, encoded, number};
 
 use super::{
     search_field,

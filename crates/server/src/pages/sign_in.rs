@@ -1,20 +1,12 @@
 //! [`sign_in`]: a token opens a session, whose name the browser keeps until it is closed.
 
-use axum::{
-    extract::State,
-    http::{StatusCode, header},
-    response::Response,
-};
+use axum::{extract::State, http::StatusCode, response::Response};
 use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
 use web::{
     Client,
-    pages::{
-        layout::Content,
-        pieces::proof,
-        session::{self, MARKET},
-    },
+    pages::{Content, proof, session::MARKET},
 };
 
 use super::visitor::{Sent, Visitor, refused};
@@ -78,7 +70,7 @@ pub async fn sign_in(State(hub): HubState, client: Client, Sent { visitor, field
             let content = Content::new(visitor.texts.sign_in, shown(&visitor, Some(visitor.texts.token_unknown)));
             visitor.show(StatusCode::UNAUTHORIZED, &content)
         }
-        Ok(Some(session)) => with_session(&visitor, &session),
+        Ok(Some(session)) => visitor.to_with_session("/", MARKET, &session),
     }
 }
 
@@ -90,13 +82,5 @@ pub async fn sign_out(State(hub): HubState, Sent { visitor, .. }: Sent<Nothing>)
             return refused(&visitor, error);
         }
     }
-    with_session(&visitor, "")
-}
-
-fn with_session(visitor: &Visitor, secret: &str) -> Response {
-    let mut response = visitor.to("/");
-    if let Some(cookie) = session::of_session(MARKET, secret, visitor.is_secure) {
-        response.headers_mut().append(header::SET_COOKIE, cookie);
-    }
-    response
+    visitor.to_with_session("/", MARKET, "")
 }

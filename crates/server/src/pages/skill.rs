@@ -10,13 +10,7 @@ use maud::{Markup, html};
 use registry_index::{Entry, newest};
 use serde::Deserialize;
 use web::pages::{
-    about::{file_list, lead, readme},
-    capabilities::{added, capabilities},
-    findings::findings,
-    judgements::Judgement,
-    layout::Content,
-    pieces,
-    visible::visible,
+    Content, Judgement, added, capabilities, file_list, findings, lead, number, readme, size, time, verdict, visible,
 };
 
 use super::{
@@ -126,9 +120,9 @@ impl View<'_> {
                 h1 { a.owner href={ "/" (entry.name.owner) } { (entry.name.owner) } "/" wbr; (entry.name.name) }
                 p.facts {
                     span { (entry.version) }
-                    (pieces::verdict(texts, skills::verdict_of(entry)))
+                    (verdict(texts, skills::verdict_of(entry)))
                     (skills::flags(texts, entry))
-                    span { (pieces::time(self.visitor, entry.published_at)) }
+                    span { (time(self.visitor, entry.published_at)) }
                 }
                 (lead(&entry.description))
             }
@@ -182,7 +176,7 @@ impl View<'_> {
         let older = |at: usize| self.chosen.entries.get(at + 1);
         html! {
             section #versions {
-                h2 { (texts.versions) " " span.quiet { (pieces::number(self.chosen.entries.len() as u64)) } }
+                h2 { (texts.versions) " " span.quiet { (number(self.chosen.entries.len() as u64)) } }
                 div.wide {
                     table.list {
                         @for (at, entry) in self.chosen.entries.iter().take(LISTED).enumerate() {
@@ -192,8 +186,8 @@ impl View<'_> {
                                         (entry.version)
                                     }
                                 }
-                                td { (pieces::verdict(texts, skills::verdict_of(entry))) " " (skills::flags(texts, entry)) }
-                                td { (pieces::time(self.visitor, entry.published_at)) }
+                                td { (verdict(texts, skills::verdict_of(entry))) " " (skills::flags(texts, entry)) }
+                                td { (time(self.visitor, entry.published_at)) }
                                 td.right { ((texts.downloads)(self.by_version.get(&entry.version.to_string()).copied().unwrap_or(0))) }
                                 td {
                                     @if let Some(older) = older(at) {
@@ -264,7 +258,7 @@ impl View<'_> {
                     dt { (texts.published_by) }
                     dd { (visible(&entry.publisher)) }
                     dt { (texts.size) }
-                    dd { (pieces::size(entry.size)) }
+                    dd { (size(entry.size)) }
                     @if !entry.keywords.is_empty() {
                         dt { (texts.keywords) }
                         dd { @for word in &entry.keywords { span.badge { (visible(word)) } " " } }

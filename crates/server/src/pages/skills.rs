@@ -3,11 +3,7 @@
 use maud::html;
 use registry_index::Entry;
 use scan::Verdict;
-use web::pages::{
-    pieces::{Piece, time, verdict},
-    texts::Texts,
-    visible::visible,
-};
+use web::pages::{Piece, Texts, time, verdict, visible};
 
 use super::visitor::Visitor;
 use crate::catalogue::Found;

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use semver::Version;
 use skill::{Bundle, File, Limits, Owner, SkillPath, archive};
 use tower::ServiceExt;
-use web::pages::layout::POLICY;
+use web::pages::POLICY;
 
 use crate::{
     Hub, NewToken, Scope, Settings, Visibility, app,

@@ -12,9 +12,7 @@ use library::{Agent, agents};
 use maud::html;
 use serde::de::DeserializeOwned;
 use web::pages::{
-    layout::{Content, Frame},
-    pieces::proof,
-    reader::{Reader, asked, fields},
+    Content, Frame, Reader, asked, fields, proof,
     session::{self, Cookies, MARKET},
 };
 

@@ -11,6 +11,7 @@ use maud::{Markup, html};
 use super::{
     layout::{self, Frame},
     reader::{Reader, is_local, prefers_pages},
+    session::of_session,
 };
 use crate::error::ApiError;
 
@@ -48,6 +49,14 @@ impl Reader {
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
         *response.body_mut() = axum::body::Body::from(page.into_string());
         self.finish(response)
+    }
+
+    /// The same with the cookie that signs in: `session` is its name, and without a `secret` it signs out.
+    pub fn to_with_session(&self, place: &str, session: &str, secret: &str) -> Response {
+        let mut response = self.to(place);
+        let cookie = of_session(session, secret, self.is_secure);
+        response.headers_mut().extend(cookie.map(|cookie| (header::SET_COOKIE, cookie)));
+        response
     }
 
     /// To another page of ours, after a form.

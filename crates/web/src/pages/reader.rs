@@ -11,7 +11,7 @@ use super::{
     session::{self, Cookies},
     texts::{Texts, chosen},
 };
-use crate::{error::ApiError, proxies::Client};
+use crate::{error::ApiError, proxies::Client, random::random};
 
 /// Who reads a page.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl Reader {
         let is_secure = Client::of(parts).is_https;
         let mut new_cookies = Vec::new();
         if cookies.form.is_none() {
-            cookies.form = session::random();
+            cookies.form = random::<16>().ok();
             new_cookies.extend(cookies.form.as_deref().and_then(|value| session::of_form(value, is_secure)));
         }
         let (texts, tag) = chosen(asked(parts, "lang"), cookies.language.as_deref(), text(header::ACCEPT_LANGUAGE));

@@ -72,14 +72,6 @@ impl Cookies {
     }
 }
 
-/// A random value for [`FORM`]; none when the system has no random bytes.
-#[must_use]
-pub fn random() -> Option<String> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes).ok()?;
-    Some(hex(&bytes))
-}
-
 /// The cookie that signs in; with an empty token the one that signs out.
 pub fn of_session(session: &str, secret: &str, is_secure: bool) -> Option<HeaderValue> {
     let ends = if secret.is_empty() { "; Max-Age=0" } else { "" };
