@@ -13,7 +13,7 @@ use std::{
 };
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
@@ -80,6 +80,8 @@ impl Database {
         writer.busy_timeout(BUSY)?;
         writer.pragma_update(None, "journal_mode", "wal")?;
         writer.pragma_update(None, "synchronous", "full")?;
+        // One that begins with a read could not go on to write once another process has: SQLite refuses that at once.
+        writer.set_transaction_behavior(TransactionBehavior::Immediate);
         migrate(&mut writer, Timestamp::now())?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let reader = |_| -> Result<_, DatabaseError> {
@@ -132,6 +134,29 @@ mod tests {
             assert_eq!(quarantines.of("acme/notes", "1.0.0").unwrap().unwrap().reason, "it may be bad");
             assert!(quarantines.held_copies(None).unwrap().is_empty());
         }
+    }
+
+    #[test]
+    fn transaction_that_reads_first_can_write() {
+        let dir = tempfile::tempdir().unwrap();
+        let open = || Database::open(&dir.path().join("skillhub.sqlite")).unwrap();
+        let (one, other) = (open(), open());
+        let star = |account: &str| format!("insert into stars values ('acme/notes', '{account}')");
+        let count = |database: &Connection| database.query_row("select count(*) from stars", [], |row| row.get(0));
+        thread::scope(|scope| {
+            let mut writer = one.writer();
+            let write = writer.transaction().unwrap();
+            assert_eq!(count(&write), Ok(0));
+            let waits = scope.spawn(|| other.writer().execute(&star("bob"), []).unwrap());
+            // As long as another process takes that does not have to wait.
+            let long = std::time::Instant::now() + Duration::from_millis(300);
+            while !waits.is_finished() && std::time::Instant::now() < long {
+                thread::yield_now();
+            }
+            write.execute(&star("ann"), []).unwrap();
+            write.commit().unwrap();
+        });
+        assert_eq!(count(&one.reader()), Ok(2));
     }
 
     #[test]
