@@ -6,6 +6,7 @@
 use std::{
     cell::Cell,
     hash::{BuildHasher, Hasher, RandomState},
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -39,7 +40,10 @@ pub enum StoreError {
     /// libgit2 failed: a missing or damaged object, a full disk, or missing permissions.
     #[error("the index's git repository failed: {0}")]
     Git(#[from] git2::Error),
-    /// The folder is a clone with a working copy. Only the bare repository can be changed.
+    /// Objects cannot be packed.
+    #[error("the index cannot be packed: {0}")]
+    Packing(#[from] io::Error),
+    /// The folder is a clone with a working copy; only the bare repository takes changes.
     #[error("{} is a clone of an index, which can be read but not published to", .0.display())]
     ReadOnly(PathBuf),
     /// Other writers moved the branch or held its lock at every attempt.

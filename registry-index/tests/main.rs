@@ -6,6 +6,7 @@
 mod damage;
 mod deciding;
 mod opening;
+mod packing;
 mod publishing;
 mod reading;
 mod support;

@@ -1,6 +1,10 @@
 //! Making indexes and releases.
 
-use std::{path::Path, process::Command};
+use std::{
+    io::Write,
+    path::Path,
+    process::{Command, Stdio},
+};
 
 use registry_index::{AppendError, Appended, Index, NewRelease, Stamp};
 use scan::{Baseline, Cleared};
@@ -54,10 +58,18 @@ pub fn publish(index: &Index, text: &str, body: &str) -> Result<Appended, Append
 
 /// What the system's git prints; fails the test when git fails.
 pub fn git(dir: &Path, args: &[&str]) -> String {
+    git_fed(dir, args, "")
+}
+
+/// As [`git`], with an input.
+pub fn git_fed(dir: &Path, args: &[&str], input: &str) -> String {
     let mut command = Command::new("git");
     command.arg("-C").arg(dir).args(["-c", "user.name=t", "-c", "user.email=t@example.org"]).args(args);
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
-    let output = command.output().unwrap();
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }

@@ -1,0 +1,258 @@
+//! [`Index::pack`]: the objects that publishing leaves, a file each, become packs.
+//!
+//! Every object stays, reachable or not. A file is removed only when a synced pack has its object, so that publishers and
+//! readers in other processes go on: who misses an object looks for new packs.
+
+use std::{collections::HashSet, io, path::Path};
+
+use cap_std::{ambient_authority, fs::Dir};
+use git2::{ObjectType, Odb, Oid, PackBuilder, Repository};
+
+use crate::{Index, StoreError};
+
+const PACKS: &str = "objects/pack";
+/// Where a pack is written before it takes its place; as git wants it, a folder of objects of its own.
+const UNFINISHED: &str = "pack.unfinished";
+/// The files beside a pack, of the same name. The index goes first: without it there is no pack.
+const PARTS: [&str; 5] = ["idx", "rev", "bitmap", "mtimes", "pack"];
+/// Bytes of the index of a pack that may be replaced: that of 100,000 objects.
+const LARGEST_INDEX: u64 = 2_800_000;
+/// Folders into which paths of an index go, with room for later formats. Objects further down are packed without a name.
+const DEEPEST: usize = 8;
+/// Bytes of an object's id.
+const ID_BYTES: usize = 20;
+const INDEX_MAGIC: &[u8; 8] = b"\xfftOc\0\0\0\x02";
+const FANOUT_BYTES: usize = 256 * 4;
+
+/// What may be there before an index is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PackBounds {
+    /// Objects with a file of their own; a release leaves ten.
+    pub loose_objects: usize,
+    /// Bytes of these files.
+    pub loose_bytes: u64,
+    /// Small packs; with more they become one.
+    pub small_packs: usize,
+}
+
+impl Default for PackBounds {
+    fn default() -> Self {
+        Self { loose_objects: 20_000, loose_bytes: 256 << 20, small_packs: 8 }
+    }
+}
+
+/// What was packed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Packed {
+    /// Objects that had a file of their own.
+    pub objects: usize,
+    /// Packs that were replaced. Who has one open keeps its bytes on the disk.
+    pub packs: usize,
+}
+
+impl Index {
+    /// Packs the loose objects once they are past the bounds, and small packs with them once they are many. Publishers and
+    /// readers need not wait. It ends early, with everything as it was, when `go_on` says no.
+    ///
+    /// # Errors
+    /// [`StoreError`] when git or the disk fails; nothing is lost then.
+    pub fn pack(&self, bounds: &PackBounds, go_on: impl Fn() -> bool) -> Result<Packed, StoreError> {
+        self.store.check_writable()?;
+        let repo = self.store.repo();
+        let folder = GitDir::open(repo.path())?;
+        let (loose, bytes) = folder.loose()?;
+        if loose.len() <= bounds.loose_objects && bytes <= bounds.loose_bytes {
+            return Ok(Packed::default());
+        }
+        let mut replaced = folder.small_packs()?;
+        if replaced.len() <= bounds.small_packs {
+            replaced.clear();
+        }
+        let packed = replaced.iter().flat_map(|pack| &pack.objects);
+        let objects: HashSet<Oid> = loose.iter().chain(packed).copied().collect();
+        let mut pack = Naming::new(repo, objects.clone())?.into_pack(self.store.snapshot()?.commit.id())?;
+        pack.set_progress_callback(|_, _, _| go_on())?;
+        let Some(name) = folder.write(&mut pack, &objects, &go_on)? else { return Ok(Packed::default()) };
+        folder.place(&name)?;
+        folder.forget_loose(&loose)?;
+        folder.forget_packs(replaced.iter().map(|pack| pack.name.as_str()).filter(|old| *old != name))?;
+        Ok(Packed { objects: loose.len(), packs: replaced.len() })
+    }
+}
+
+/// Names objects by their paths, so that the states of one file or folder are stored as what differs.
+struct Naming<'repo> {
+    repo: &'repo Repository,
+    pack: PackBuilder<'repo>,
+    left: HashSet<Oid>,
+}
+
+impl<'repo> Naming<'repo> {
+    fn new(repo: &'repo Repository, objects: HashSet<Oid>) -> Result<Self, git2::Error> {
+        Ok(Self { repo, pack: repo.packbuilder()?, left: objects })
+    }
+
+    /// All objects: those of the commits that lead to `head` by their paths, the others without a name.
+    fn into_pack(mut self, head: Oid) -> Result<PackBuilder<'repo>, git2::Error> {
+        let mut next = vec![head];
+        while let Some(id) = next.pop() {
+            if self.insert(id, None)? {
+                let commit = self.repo.find_commit(id)?;
+                self.insert_tree("", commit.tree_id(), 0)?;
+                next.extend(commit.parent_ids());
+            }
+        }
+        for id in std::mem::take(&mut self.left) {
+            self.pack.insert_object(id, None)?;
+        }
+        Ok(self.pack)
+    }
+
+    /// Inserts an object once. `false` for one that is in already, or is not to be packed.
+    fn insert(&mut self, id: Oid, path: Option<&str>) -> Result<bool, git2::Error> {
+        let is_new = self.left.remove(&id);
+        if is_new {
+            self.pack.insert_object(id, path)?;
+        }
+        Ok(is_new)
+    }
+
+    fn insert_tree(&mut self, path: &str, id: Oid, depth: usize) -> Result<(), git2::Error> {
+        if depth > DEEPEST || !self.insert(id, Some(path))? {
+            return Ok(());
+        }
+        for entry in &self.repo.find_tree(id)? {
+            if !self.left.contains(&entry.id()) {
+                continue;
+            }
+            let path = format!("{path}/{}", String::from_utf8_lossy(entry.name_bytes()));
+            match entry.kind() {
+                Some(ObjectType::Tree) => self.insert_tree(&path, entry.id(), depth + 1)?,
+                _ => self.insert(entry.id(), Some(&path)).map(drop)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A pack that may be replaced.
+struct SmallPack {
+    name: String,
+    objects: Vec<Oid>,
+}
+
+/// The folder of a bare repository.
+struct GitDir<'a> {
+    dir: Dir,
+    path: &'a Path,
+}
+
+impl<'a> GitDir<'a> {
+    fn open(path: &'a Path) -> io::Result<Self> {
+        Ok(Self { dir: Dir::open_ambient_dir(path, ambient_authority())?, path })
+    }
+
+    /// The objects that have a file of their own, and the bytes of these files.
+    fn loose(&self) -> io::Result<(Vec<Oid>, u64)> {
+        let (objects, mut found, mut bytes) = (self.dir.open_dir("objects")?, Vec::new(), 0);
+        for folder in objects.entries()? {
+            let folder = folder?.file_name();
+            let Some(start) = folder.to_str().filter(|name| name.len() == 2) else { continue };
+            for file in objects.open_dir(start)?.entries()? {
+                let file = file?;
+                let hex = format!("{start}{}", file.file_name().to_string_lossy());
+                let Some(id) = Oid::from_str(&hex).ok().filter(|_| hex.len() == 2 * ID_BYTES) else { continue };
+                bytes += file.metadata()?.len();
+                found.push(id);
+            }
+        }
+        Ok((found, bytes))
+    }
+
+    /// The packs of few objects that nobody asked git to keep.
+    fn small_packs(&self) -> io::Result<Vec<SmallPack>> {
+        let folder = self.dir.open_dir(PACKS)?;
+        let mut packs = Vec::new();
+        for entry in folder.entries()? {
+            let file = entry?.file_name();
+            let Some(name) = file.to_str().and_then(|file| file.strip_suffix(".pack")) else { continue };
+            let has = |part: &str| folder.exists(format!("{name}.{part}"));
+            if !has("idx") || has("keep") || has("promisor") {
+                continue;
+            }
+            let index = format!("{name}.idx");
+            if folder.metadata(&index)?.len() <= LARGEST_INDEX {
+                let objects = objects_of(&folder.read(&index)?);
+                packs.extend(objects.map(|objects| SmallPack { name: name.to_owned(), objects }));
+            }
+        }
+        Ok(packs)
+    }
+
+    /// Writes a pack beside the others and looks whether it has all objects; gives its name. `None` when it was to end.
+    fn write(
+        &self,
+        pack: &mut PackBuilder<'_>,
+        objects: &HashSet<Oid>,
+        go_on: impl Fn() -> bool,
+    ) -> Result<Option<String>, StoreError> {
+        let _of_a_process_that_was_killed = self.dir.remove_dir_all(UNFINISHED);
+        self.dir.create_dir_all(format!("{UNFINISHED}/pack"))?;
+        let unfinished = self.path.join(UNFINISHED);
+        match pack.write(&unfinished.join("pack"), 0o444) {
+            Err(_) if !go_on() => return Ok(None),
+            written => written?,
+        }
+        let written = Odb::new()?;
+        let path = unfinished.to_str().ok_or_else(|| git2::Error::from_str("the path of the index is not UTF-8"))?;
+        written.add_disk_alternate(path)?;
+        if let Some(missing) = objects.iter().find(|id| !written.exists(**id)) {
+            return Err(git2::Error::from_str(&format!("the new pack lacks the object {missing}")).into());
+        }
+        Ok(Some(format!("pack-{}", pack.name()?.unwrap_or_default())))
+    }
+
+    /// Gives a pack that was written its place. It is whole there, also after a power loss.
+    fn place(&self, name: &str) -> io::Result<()> {
+        let (written, packs) = (self.dir.open_dir(UNFINISHED)?.open_dir("pack")?, self.dir.open_dir(PACKS)?);
+        for part in ["pack", "idx"] {
+            let file = format!("{name}.{part}");
+            written.open(&file)?.sync_all()?;
+            written.rename(&file, &packs, &file)?;
+            packs.open(".")?.sync_all()?;
+        }
+        self.dir.remove_dir_all(UNFINISHED)
+    }
+
+    /// Removes files of objects. Their folders stay: a publisher may be about to write there.
+    fn forget_loose(&self, objects: &[Oid]) -> io::Result<()> {
+        let folder = self.dir.open_dir("objects")?;
+        objects.iter().try_for_each(|id| {
+            let hex = id.to_string();
+            let (start, rest) = hex.split_at(2);
+            remove(&folder, &format!("{start}/{rest}"))
+        })
+    }
+
+    fn forget_packs<'b>(&self, mut names: impl Iterator<Item = &'b str>) -> io::Result<()> {
+        let folder = self.dir.open_dir(PACKS)?;
+        // A list of all packs would name some that are gone; git makes it again.
+        remove(&folder, "multi-pack-index")?;
+        names.try_for_each(|name| PARTS.iter().try_for_each(|part| remove(&folder, &format!("{name}.{part}"))))
+    }
+}
+
+fn remove(folder: &Dir, file: &str) -> io::Result<()> {
+    match folder.remove_file(file) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The objects that the index of a pack names; `None` for one of another format.
+fn objects_of(index: &[u8]) -> Option<Vec<Oid>> {
+    let (fanout, rest) = index.strip_prefix(INDEX_MAGIC)?.split_at_checked(FANOUT_BYTES)?;
+    let count = u32::from_be_bytes(*fanout.last_chunk()?) as usize;
+    let ids = rest.get(..count.checked_mul(ID_BYTES)?)?;
+    ids.as_chunks::<ID_BYTES>().0.iter().map(|id| Oid::from_bytes(id).ok()).collect()
+}
