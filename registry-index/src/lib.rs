@@ -42,7 +42,7 @@ pub use index::{Index, IndexFile, InitError, OpenError, ReadError, Readable};
 pub use mirror::MirrorError;
 pub use owner::{KeyChange, KeyChangeError, OwnerFile, OwnerFileError, OwnerKey, SignerError};
 pub use packing::{PackBounds, Packed};
-pub use publish::{AppendError, Appended, NewRelease, Stamp};
+pub use publish::{AppendError, Appended, ClearedRelease, NewRelease, Planned, Stamp, plan};
 pub use requirement::{Requirement, RequirementError};
 pub use seeds::{SeedError, builtin_names, builtins, seed, seeds};
 pub use signature::{

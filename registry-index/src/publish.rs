@@ -9,9 +9,9 @@ use thiserror::Error;
 use crate::{
     BundlePlace, Entry, Fields, ForkedFrom, Index, LineError, OwnerFile, OwnerFileError, PublicKey, ReadError,
     SignatureError, StoreError,
-    index::read_lines,
+    index::parse_lines,
     lines::Lines,
-    owner, shard,
+    shard,
     signature::{signed_with, statement},
     store::{Change, Snapshot, Step, TreeEdit},
 };
@@ -203,6 +203,92 @@ impl Appended {
     }
 }
 
+/// A release with its line, checked as far as that takes no look at the index.
+#[derive(Debug)]
+pub struct ClearedRelease<'a> {
+    release: &'a NewRelease,
+    archive: &'a [u8],
+    entry: Entry,
+    key: Option<PublicKey>,
+    path: String,
+}
+
+/// What a release makes of an index.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Planned {
+    /// The same content is there under this version; nothing is to be written.
+    Unchanged(Entry),
+    /// What is to be written beside the archive, all or nothing.
+    Append {
+        /// The whole file of the skill.
+        lines: Vec<u8>,
+        /// The whole file of the owner, unless it stays as it is.
+        owner_file: Option<String>,
+    },
+}
+
+impl<'a> ClearedRelease<'a> {
+    /// Checks a release. `archive` is [`skill::archive::pack`] of the cleared bundle.
+    ///
+    /// # Errors
+    /// [`AppendError`] for a name that cannot be published, an archive of something else, a bundle that no release may
+    /// have, or a signature of another release.
+    pub fn new(release: &'a NewRelease, cleared: &Cleared, archive: &'a [u8]) -> Result<Self, AppendError> {
+        let path = shard::skill_file(&release.name).ok_or_else(|| AppendError::Name(release.name.clone()))?;
+        check_archive(cleared, archive)?;
+        if cleared.is_unjudged() {
+            return Err(AppendError::Unjudged);
+        }
+        let key = key_of(release, cleared)?;
+        let entry = Entry::new(fields_of(release, cleared, archive)?)?;
+        Ok(Self { release, archive, entry, key, path })
+    }
+
+    /// Its line.
+    #[must_use]
+    pub fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    /// The file of an owner with this release: one who has none gets one, and a first key is added to it. `None` when it
+    /// stays as it is.
+    fn owner_file(&self, known: Option<&[u8]>) -> Result<Option<String>, AppendError> {
+        let owner = &self.release.name.owner;
+        let damaged = |reason| AppendError::OwnerFile { path: shard::owner_file(owner), reason };
+        let mut file = known.map_or_else(|| Ok(OwnerFile::new(owner)), OwnerFile::parse).map_err(damaged)?;
+        match self.key {
+            Some(key) if file.keys().is_empty() => file.add(key, self.release.stamp.to_the_second().at),
+            Some(key) => return file.key_refusal(owner, &key).map_or(Ok(None), Err),
+            None if !file.signing().is_empty() => {
+                let release = format!("{} {}", self.release.name, self.release.version);
+                return Err(AppendError::Unsigned { release, owner: owner.clone(), known: file.signing() });
+            }
+            None if known.is_some() => return Ok(None),
+            None => {}
+        }
+        Ok(Some(file.to_text()))
+    }
+}
+
+/// Plans a release on the files of its skill and its owner, `None` where there is none. Every store of releases goes by it,
+/// so that versions, keys and lines are decided in one place.
+///
+/// # Errors
+/// [`AppendError`] when the version is taken by something else, the owner signs otherwise, or a file is damaged.
+pub fn plan(
+    lines: Option<&[u8]>,
+    owner_file: Option<&[u8]>,
+    release: &ClearedRelease<'_>,
+) -> Result<Planned, AppendError> {
+    let mut lines = parse_lines(&release.path, lines.unwrap_or_default())?;
+    if let Some(existing) = existing(&lines, &release.entry)? {
+        return Ok(Planned::Unchanged(existing));
+    }
+    let owner_file = release.owner_file(owner_file)?;
+    lines.push(release.entry.clone());
+    Ok(Planned::Append { lines: lines.to_bytes(), owner_file })
+}
+
 impl Index {
     /// Publishes a release in one commit: the archive, the entry and, for an owner's first release, the owner's file.
     /// `archive` is the output of [`skill::archive::pack`] for the cleared bundle. The commit is synced to disk before
@@ -215,59 +301,35 @@ impl Index {
     /// then.
     pub fn append(&self, release: &NewRelease, cleared: &Cleared, archive: &[u8]) -> Result<Appended, AppendError> {
         self.store.check_writable()?;
-        let path = shard::skill_file(&release.name).ok_or_else(|| AppendError::Name(release.name.clone()))?;
-        check_archive(cleared, archive)?;
-        if cleared.is_unjudged() {
-            return Err(AppendError::Unjudged);
-        }
-        let key = key_of(release, cleared)?;
-        let entry = Entry::new(fields_of(release, cleared, archive)?)?;
+        self.append_cleared(&ClearedRelease::new(release, cleared, archive)?)
+    }
+
+    /// As [`Index::append`], for a release that was checked before.
+    ///
+    /// # Errors
+    /// As [`Index::append`].
+    pub fn append_cleared(&self, new: &ClearedRelease<'_>) -> Result<Appended, AppendError> {
+        let (release, entry) = (new.release, &new.entry);
         let place = match self.config.place_of(&entry.digest) {
             BundlePlace::Tree(path) => path,
             BundlePlace::Url(url) => return Err(AppendError::Elsewhere(url)),
         };
-        let blob = self.store.write_blob(archive)?;
+        let owner_path = shard::owner_file(&release.name.owner);
+        let blob = self.store.write_blob(new.archive)?;
         self.store.update(|base| {
-            let lines = read_lines(base, &path)?;
-            if let Some(existing) = existing(&lines, &entry)? {
-                return Ok(Step::Done(Appended::Unchanged(existing)));
-            }
-            let mut edits = self.owner_edit(base, release, key)?;
+            let (lines, owner_file) = match plan(base.read(&new.path)?.as_deref(), base.read(&owner_path)?.as_deref(), new)? {
+                Planned::Unchanged(existing) => return Ok(Step::Done(Appended::Unchanged(existing))),
+                Planned::Append { lines, owner_file } => (lines, owner_file),
+            };
+            let put = |path: &str, bytes: &[u8]| -> Result<_, StoreError> {
+                Ok(TreeEdit::Put(path.to_owned(), self.store.write_blob(bytes)?))
+            };
+            let mut edits = vec![put(&new.path, &lines)?];
+            edits.extend(owner_file.map(|text| put(&owner_path, text.as_bytes())).transpose()?);
             edits.extend(bundle_edit(base, &place, blob)?);
-            edits.push(self.line_edit(&path, lines, entry.clone())?);
             let change = Change { edits, message: message_of(release), stamp: release.stamp.clone() };
             Ok(Step::Commit(change, Appended::Published(entry.clone())))
         })
-    }
-
-    fn line_edit(&self, path: &str, mut lines: Lines, entry: Entry) -> Result<TreeEdit, AppendError> {
-        lines.push(entry);
-        Ok(TreeEdit::Put(path.to_owned(), self.store.write_blob(&lines.to_bytes())?))
-    }
-
-    /// Builds the edit of the owner's file: creates it for a new owner, and adds the first key.
-    fn owner_edit(
-        &self,
-        base: &Snapshot<'_>,
-        release: &NewRelease,
-        key: Option<PublicKey>,
-    ) -> Result<Vec<TreeEdit>, AppendError> {
-        let owner = &release.name.owner;
-        let path = shard::owner_file(owner);
-        let is_there = base.blob_id(&path)?.is_some();
-        let damaged = |reason| AppendError::OwnerFile { path: path.clone(), reason };
-        let mut file = owner::read(base, owner)?.map_err(damaged)?;
-        match key {
-            Some(key) if file.keys().is_empty() => file.add(key, release.stamp.to_the_second().at),
-            Some(key) => return file.key_refusal(owner, &key).map_or_else(|| Ok(Vec::new()), Err),
-            None if !file.signing().is_empty() => {
-                let release = format!("{} {}", release.name, release.version);
-                return Err(AppendError::Unsigned { release, owner: owner.clone(), known: file.signing() });
-            }
-            None if is_there => return Ok(Vec::new()),
-            None => {}
-        }
-        Ok(vec![TreeEdit::Put(path, self.store.write_blob(file.to_text().as_bytes())?)])
     }
 }
 
