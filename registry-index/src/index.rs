@@ -22,6 +22,8 @@ use crate::{
 /// Number of attempts, and delay between them, for a folder that another process may be initializing.
 const SETTLE_TRIES: u32 = 10;
 const SETTLE_PAUSE: Duration = Duration::from_millis(20);
+/// Folders at the top of the tree that are read before the repository is opened anew.
+const SHARDS_AT_A_TIME: usize = 64;
 
 /// An index in a folder on this machine.
 ///
@@ -250,19 +252,17 @@ impl Index {
         Ok(names)
     }
 
-    /// Returns the skills whose files changed since a commit, sorted; `None` if the commit is unknown.
+    /// The paths of the files that differ between two commits; `None` when one of them is not known here.
     ///
     /// # Errors
-    /// [`ReadError::Store`] if git fails.
-    pub fn changed_since(&self, revision: &str) -> Result<Option<Vec<QualifiedName>>, ReadError> {
+    /// [`ReadError::Store`] when git fails.
+    pub fn changed_paths(&self, old: &str, new: &str) -> Result<Option<Vec<String>>, ReadError> {
         let repo = self.store.repo();
-        let Some(old) = Oid::from_str(revision).ok().and_then(|old| repo.find_commit(old).ok()) else {
-            return Ok(None);
-        };
-        let now = self.store.snapshot()?;
-        let diff = repo.diff_tree_to_tree(Some(&old.tree()?), Some(now.tree()), None)?;
+        let commit = |id: &str| Oid::from_str(id).ok().and_then(|id| repo.find_commit(id).ok());
+        let (Some(old), Some(new)) = (commit(old), commit(new)) else { return Ok(None) };
+        let diff = repo.diff_tree_to_tree(Some(&old.tree()?), Some(&new.tree()?), None)?;
         let paths = diff.deltas().filter_map(|delta| delta.new_file().path().or(delta.old_file().path())?.to_str());
-        Ok(Some(paths.filter_map(shard::skill_at).collect::<BTreeSet<_>>().into_iter().collect()))
+        Ok(Some(paths.map(str::to_owned).collect()))
     }
 
     /// Returns the skills whose names have the same beginning, unordered: those that share its parent folder.
@@ -322,27 +322,42 @@ impl Index {
     /// [`ReadError::Store`] if git fails for the index as a whole.
     pub fn readable(&self) -> Result<Readable, ReadError> {
         let mut entries = Vec::new();
-        let damaged = self.visit_skills(|releases| entries.extend(newest(&releases, false).cloned()))?;
+        let commit = self.revision()?;
+        let damaged = Self::visit_skills(self.store.repo().path(), &commit, |releases| {
+            entries.extend(newest(&releases, false).cloned());
+            Ok::<_, ReadError>(())
+        })?;
         entries.sort_by(|a: &Entry, b: &Entry| a.name.cmp(&b.name));
         Ok(Readable { entries, damaged })
     }
 
-    /// Calls `visit` with all releases of each skill, in no particular order, for one commit. Skills with damaged
-    /// entries are left out, and their errors are returned.
+    /// Visits all releases of each skill as of a commit of a bare repository, one skill after the other in no order. Skills
+    /// of which a line is damaged are left out and returned. A part of the index is open at a time: what libgit2 keeps
+    /// in memory goes with the part, so that memory does not grow with the index.
     ///
     /// # Errors
-    /// [`ReadError::Store`] if git fails for the index as a whole.
-    pub fn visit_skills(&self, mut visit: impl FnMut(Vec<Entry>)) -> Result<Vec<ReadError>, ReadError> {
-        let snapshot = self.store.snapshot()?;
+    /// That of the visit, or [`ReadError::Store`] when git fails on the index as a whole.
+    pub fn visit_skills<E: From<ReadError>>(
+        git_dir: &Path,
+        commit: &str,
+        mut visit: impl FnMut(Vec<Entry>) -> Result<(), E>,
+    ) -> Result<Vec<ReadError>, E> {
+        let open = || Store::open_at(git_dir, Oid::from_str(commit)?);
+        let folders = open().and_then(|store| store.snapshot()?.folders()).map_err(ReadError::from)?;
+        let shards: Vec<_> = folders.into_iter().filter(|folder| shard::is_shard(folder)).collect();
         let mut damaged = Vec::new();
-        for (path, id) in snapshot.files(shard::is_shard)? {
-            if shard::skill_at(&path).is_none() {
-                continue;
-            }
-            let read = snapshot.read_blob(id).map_err(ReadError::from).and_then(|bytes| parse_lines(&path, &bytes));
-            match read {
-                Ok(lines) => visit(lines.into_entries()),
-                Err(error) => damaged.push(error),
+        for part in shards.chunks(SHARDS_AT_A_TIME) {
+            let store = open().map_err(ReadError::from)?;
+            let snapshot = store.snapshot().map_err(ReadError::from)?;
+            let is_in_part = |folder: &str| part.iter().any(|one| one == folder);
+            for (path, id) in snapshot.files(is_in_part).map_err(ReadError::from)? {
+                if shard::skill_at(&path).is_none() {
+                    continue;
+                }
+                match snapshot.read_blob(id).map_err(ReadError::from).and_then(|bytes| parse_lines(&path, &bytes)) {
+                    Ok(lines) => visit(lines.into_entries())?,
+                    Err(error) => damaged.push(error),
+                }
             }
         }
         Ok(damaged)

@@ -287,8 +287,13 @@ impl<'a> Snapshot<'a> {
         }
     }
 
-    /// Lists all files below the top-level folders for which `wanted` is true. Files at the top level are included if
-    /// `wanted("")` is true.
+    /// The folders at the top.
+    pub fn folders(&self) -> Result<Vec<String>, git2::Error> {
+        let folders = self.tree.iter().filter(|entry| entry.kind() == Some(ObjectType::Tree));
+        Ok(folders.filter_map(|entry| entry.name().ok().map(str::to_owned)).collect())
+    }
+
+    /// Every file below the folders at the top that `wanted` takes, and at the top itself when it takes `""`.
     pub fn files(&self, wanted: impl Fn(&str) -> bool) -> Result<Vec<(String, Oid)>, git2::Error> {
         let mut files = Vec::new();
         self.tree.walk(TreeWalkMode::PreOrder, |folder, entry| {

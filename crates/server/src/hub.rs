@@ -9,10 +9,14 @@ use std::{
 use axum::body::Bytes;
 use jiff::Timestamp;
 use library::LibraryLock;
-use registry_index::{Entry, Index, Stamp, newest};
+use registry_index::{Entry, Index, InitError, OpenError, PackBounds, ReadError, Stamp, newest, shard};
 use semver::Version;
-use skill::{Owner, QualifiedName};
-use web::Client;
+use skill::{
+    Digest, Owner, QualifiedName,
+    failure::{Fails, Failure, FailureKind},
+    shell_word,
+};
+use thiserror::Error;
 
 use crate::{
     access::{Action, Caller, Namespace, Role, Visibility},
@@ -50,6 +54,8 @@ pub struct Hub {
     pub quarantines: Quarantines,
     /// Where skills are found.
     pub catalogue: Box<dyn Catalogue>,
+    /// The same, as it follows the index.
+    pub view: SqliteCatalogue,
     /// Where archives are.
     pub blobs: Box<dyn Blobs>,
     /// Releases unpacked and scanned, for those asked for last.
@@ -88,7 +94,8 @@ impl Hub {
             sign_ins: SignIns::new(Arc::clone(&database)),
             activity: Activity::new(Arc::clone(&database)),
             quarantines: Quarantines::new(Arc::clone(&database)),
-            catalogue: Box::new(SqliteCatalogue::new(database)),
+            catalogue: Box::new(SqliteCatalogue::new(Arc::clone(&database))),
+            view: SqliteCatalogue::new(database),
             blobs: Box::new(IndexBlobs::new(Arc::clone(&indexes))),
             contents: Recent::judged_by(settings.scanner),
             files: StaticFiles::new(Arc::clone(&indexes)),
@@ -311,50 +318,78 @@ impl Hub {
         self.bring_up_to_date()
     }
 
-    /// Forgets files of the index in memory that another process on the data folder has changed.
+    /// Packs the index when it is due; changes go on meanwhile. It ends early when `go_on` says no.
     ///
     /// # Errors
-    /// [`ApiError`] when the database cannot be read.
-    pub fn follow_other_processes(&self) -> Result<(), ApiError> {
-        if let Some(shown) = self.catalogue.revision()? {
-            self.files.advance(&shown);
+    /// [`ApiError`] when the index cannot be read or written.
+    pub fn pack_index(&self, go_on: impl Fn() -> bool) -> Result<(), ApiError> {
+        let packed = self.indexes.with(|index| index.pack(&PackBounds::default(), go_on))?;
+        if packed.map_err(|error| ApiError::of(&error))?.packs > 0 {
+            self.indexes.close_idle();
+        }
+        Ok(())
+    }
+
+    /// Forgets what is in memory of files of the index that are different at a commit.
+    ///
+    /// # Errors
+    /// [`ApiError`] when the index cannot be read.
+    pub fn advance(&self, revision: &str) -> Result<(), ApiError> {
+        for path in self.files.advance(revision)? {
+            if let Some(digest) = archive_at(&path) {
+                self.blobs.forget(&digest);
+            }
         }
         Ok(())
     }
 
     fn bring_up_to_date(&self) -> Result<(), ApiError> {
-        let shown = self.catalogue.revision()?;
-        self.indexes.with(|index| -> Result<(), ApiError> {
-            let now = index.revision()?;
-            self.files.advance(&now);
-            if shown.as_deref() == Some(now.as_str()) {
-                return Ok(());
-            }
-            let changed = match &shown {
-                Some(shown) => index.changed_since(shown)?,
+        let now = self.indexes.with(Index::revision)??;
+        let shown = self.view.revision()?;
+        if shown.as_deref() != Some(now.as_str()) {
+            self.show(shown.as_deref(), &now)?;
+        }
+        self.advance(&now)
+    }
+
+    /// Brings the view from one commit to another.
+    fn show(&self, shown: Option<&str>, now: &str) -> Result<(), ApiError> {
+        let changed = self.indexes.with(|index| -> Result<_, ApiError> {
+            let paths = match shown {
+                Some(shown) => index.changed_paths(shown, now)?,
                 None => None,
             };
-            let skills = match changed {
-                Some(names) => names.into_iter().map(|name| shown_skill(index, name)).collect::<Result<Vec<_>, _>>()?,
-                None => everything(index)?,
+            let names = paths.map(|paths| paths.iter().filter_map(|path| shard::skill_at(path)).collect::<Vec<_>>());
+            let skill = |name: QualifiedName| -> Result<_, ReadError> {
+                let releases = index.releases(&name)?;
+                Ok(ShownSkill::new(name, &releases))
             };
-            Ok(self.catalogue.show(&skills, &now)?)
-        })?
+            Ok(names.map(|names| names.into_iter().map(skill).collect::<Result<Vec<_>, _>>()).transpose()?)
+        })??;
+        match changed {
+            Some(skills) => Ok(self.view.show(&skills, now)?),
+            None => self.show_all(now),
+        }
+    }
+
+    /// Makes the view from nothing, one skill at a time.
+    fn show_all(&self, now: &str) -> Result<(), ApiError> {
+        // Of an index that stays open, libgit2 would keep in memory all that is read.
+        self.indexes.close_idle();
+        self.view.rebuild(now, |show| {
+            let damaged = Index::visit_skills(self.indexes.path(), now, |releases| -> Result<(), ApiError> {
+                let Some(first) = releases.first() else { return Ok(()) };
+                Ok(show(&ShownSkill::new(first.name.clone(), &releases))?)
+            });
+            damaged.map(drop)
+        })
     }
 }
 
-fn shown_skill(index: &Index, name: QualifiedName) -> Result<ShownSkill, ApiError> {
-    let releases = index.releases(&name)?;
-    Ok(ShownSkill::new(name, &releases))
-}
-
-fn everything(index: &Index) -> Result<Vec<ShownSkill>, ApiError> {
-    let mut skills = Vec::new();
-    index.visit_skills(|releases| {
-        skills.extend(releases.first().map(|first| ShownSkill::new(first.name.clone(), &releases)));
-    })?;
-    skills.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(skills)
+/// The content of the archive at a path of the index.
+fn archive_at(path: &str) -> Option<Digest> {
+    let hex = path.strip_prefix("bundles/")?.rsplit('/').next()?.strip_suffix(".skill")?;
+    format!("sha256:{hex}").parse().ok()
 }
 
 fn check_not_withdrawn(entry: &Entry) -> Result<(), ApiError> {

@@ -30,6 +30,11 @@ impl IndexPool {
         &self.path
     }
 
+    /// Closes those that nobody uses: the files that they have open, and what libgit2 keeps in memory of them.
+    pub fn close_idle(&self) {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Does some work with one of them.
     ///
     /// # Errors

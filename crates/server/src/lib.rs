@@ -21,6 +21,8 @@ mod data_dir;
 mod database;
 mod decisions;
 mod error;
+#[cfg(test)]
+mod fixtures;
 mod foreign;
 mod guard;
 mod hub;

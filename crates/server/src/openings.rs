@@ -77,47 +77,12 @@ impl Accounts {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use axum::body::Bytes;
-    use semver::Version;
-    use skill::{Bundle, File, Limits, SkillPath, archive};
-
     use super::*;
     use crate::{
-        Hub, NewToken, Scope, Settings, Visibility,
-        access::Caller,
-        publish::{Submission, publish},
+        Hub,
+        fixtures::{account, hub, owner, submission},
+        publish::publish,
     };
-
-    fn hub(folder: &Path) -> Hub {
-        Hub::open(Settings::in_memory(folder.join("data"), Visibility::Public)).unwrap()
-    }
-
-    fn owner(name: &str) -> Owner {
-        Owner::parse(name).unwrap()
-    }
-
-    fn submission(name: &str, description: &str) -> Submission {
-        let text = format!("---\nname: notes\ndescription: {description}\n---\n\n# Notes\n");
-        let file = File { bytes: text.as_bytes().into(), executable: false };
-        let path = SkillPath::parse("SKILL.md").unwrap();
-        let bundle = Bundle::from_files([(path, file)], &Limits::default()).unwrap();
-        Submission {
-            name: name.parse().unwrap(),
-            version: Version::new(1, 0, 0),
-            changelog: String::new(),
-            signature: None,
-            forked_from: None,
-            archive: Bytes::from(archive::pack(&bundle)),
-        }
-    }
-
-    fn account(hub: &Hub, name: &str) -> Caller {
-        let new = NewToken { account: owner(name), scope: Scope::Publish, label: String::new(), expires_at: None };
-        let (_, secret) = hub.accounts.add_token(&new, false, &new.account, Timestamp::now()).unwrap();
-        hub.accounts.caller(&secret, Timestamp::now()).unwrap().unwrap()
-    }
 
     /// What a crash between the release and the membership leaves.
     fn interrupt(hub: &Hub, name: &str) {

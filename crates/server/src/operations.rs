@@ -19,7 +19,7 @@ pub fn router() -> Router<Shared> {
 async fn ready(State(hub): HubState) -> Result<&'static str, ApiError> {
     run(&hub, |hub| {
         hub.indexes.with(|index| index.revision())??;
-        hub.catalogue.revision()?;
+        hub.view.revision()?;
         Ok("ready\n")
     })
     .await

@@ -30,6 +30,40 @@ use crate::{
 /// How often what others did to the index is looked for, and downloads are written.
 const UPKEEP: Duration = Duration::from_secs(1);
 
+/// How often is looked whether the index is to be packed.
+const PACKING: Duration = Duration::from_secs(60);
+
+/// Bytes of a request's head.
+const HEAD_BYTES: usize = 32 << 10;
+
+/// Why a server does not run.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// Its data folder.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// The system.
+    #[error("{what}: {error}")]
+    Io {
+        /// What was tried.
+        what: String,
+        /// What the system says.
+        error: io::Error,
+    },
+}
+
+impl Fails for ServeError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Io { error, .. } if error.kind() == io::ErrorKind::AddrInUse => {
+                Failure::io().hint("another server listens there; name another port: --addr 127.0.0.1:0 takes any")
+            }
+            Self::Io { .. } => Failure::io(),
+            Self::Data(error) => error.failure(),
+        }
+    }
+}
+
 /// Serves until the process is asked to end; `ready` is told the address as it is then. Each of `others` is an index of
 /// its own at the names that it has; address and limits are those of the first.
 ///
@@ -41,9 +75,14 @@ pub fn serve(first: Hub, others: Vec<Hub>, ready: impl FnOnce(SocketAddr)) -> Re
     runtime()?.block_on(async {
         let (end, ending) = watch::channel(());
         let all = std::iter::once(&first).chain(&others);
-        let upkeeps: Vec<_> = all.map(|hub| tokio::spawn(upkeep(Arc::clone(hub), ending.clone()))).collect();
-        let Settings { address, limits, trusted_proxies, .. } = &first.settings;
-        let served = until_asked_to_end(*address, by_name(&first, &others), (limits, trusted_proxies), ready).await;
+        let upkeeps: Vec<_> = all
+            .flat_map(|hub| {
+                let packing = tokio::spawn(packing(Arc::clone(hub), ending.clone()));
+                [tokio::spawn(upkeep(Arc::clone(hub), ending.clone())), packing]
+            })
+            .collect();
+        let around = (&limits, &proxies);
+        let served = until_asked_to_end(address, by_name(&first, &others), around, ready).await;
         drop((end, ending));
         for upkeep in upkeeps {
             let _done = upkeep.await;
@@ -93,13 +132,39 @@ async fn upkeep(hub: Shared, mut ending: watch::Receiver<()>) {
             hub.refresh()?;
             Ok(hub.activity.write_downloads()?)
         });
-        if let Err(error) = done.await {
-            (hub.settings.log)(
-                &serde_json::json!({"time": jiff::Timestamp::now().to_string(), "why": error.details}).to_string(),
-            );
-        }
+        log_failure(&hub, done.await);
         if is_last {
             return;
         }
     }
+}
+
+/// Packs the index now and then, until the server ends.
+async fn packing(hub: Shared, mut ending: watch::Receiver<()>) {
+    while !hub.settings.read_only && tokio::time::timeout(PACKING, ending.changed()).await.is_err() {
+        let ending = ending.clone();
+        let go_on = move || ending.has_changed().is_ok();
+        log_failure(&hub, api::run(&hub, |hub| hub.pack_index(go_on)).await);
+    }
+}
+
+fn log_failure(hub: &Shared, done: Result<(), ApiError>) {
+    if let Err(error) = done {
+        let line = serde_json::json!({"time": jiff::Timestamp::now().to_string(), "why": error.details});
+        (hub.settings.log)(&line.to_string());
+    }
+}
+
+#[cfg(unix)]
+async fn asked_to_end() -> io::Result<()> {
+    let mut terminate = signal::unix::signal(signal::unix::SignalKind::terminate())?;
+    tokio::select! {
+        interrupted = signal::ctrl_c() => interrupted,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+#[cfg(not(unix))]
+async fn asked_to_end() -> io::Result<()> {
+    signal::ctrl_c().await
 }

@@ -35,10 +35,21 @@ pub fn router() -> Router<Shared> {
         .route("/index/{*path}", get(file))
 }
 
+/// Forgets what of the index in memory another process on the data folder has changed.
+///
+/// # Errors
+/// The index or the database cannot be read.
+pub async fn follow_other_processes(hub: &Shared) -> Result<(), ApiError> {
+    match hub.view.revision()? {
+        Some(shown) if shown != hub.files.revision() => run(hub, move |hub| hub.advance(&shown)).await,
+        _ => Ok(()),
+    }
+}
+
 /// The commit that the index stands at.
 async fn head(State(hub): HubState, caller: Caller) -> Result<Response, ApiError> {
     hub.check(&caller, Action::Read)?;
-    hub.follow_other_processes()?;
+    follow_other_processes(&hub).await?;
     Ok(([(header::CACHE_CONTROL, "no-store")], hub.files.revision()).into_response())
 }
 
@@ -54,7 +65,7 @@ async fn file(
     if !is_file {
         return Err(none());
     }
-    hub.follow_other_processes()?;
+    follow_other_processes(&hub).await?;
     let found = match hub.files.at_hand(&path) {
         Some(found) => found,
         None => {

@@ -13,6 +13,9 @@ use crate::{error::ApiError, index_pool::IndexPool};
 /// Bytes of files that are kept in memory.
 const KEPT_BYTES: usize = 64 << 20;
 
+/// Bytes that each of them takes beside its path and its content.
+const ENTRY_BYTES: usize = 200;
+
 /// One file, and what tells it from an older one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaticFile {
@@ -44,12 +47,24 @@ impl StaticFiles {
         Self { indexes, kept: RwLock::default() }
     }
 
-    /// Forgets what belongs to another commit than this.
-    pub fn advance(&self, revision: &str) {
-        if self.kept().revision != revision {
-            let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-            *kept = Kept { revision: revision.to_owned(), ..Kept::default() };
+    /// Forgets files that are different at this commit, and returns their paths.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn advance(&self, revision: &str) -> Result<Vec<String>, ApiError> {
+        let before = self.revision();
+        if before == revision {
+            return Ok(Vec::new());
         }
+        let changed = self.indexes.with(|index| index.changed_paths(&before, revision))??;
+        let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
+        match &changed {
+            Some(paths) if kept.revision == before => paths.iter().for_each(|path| kept.remove(path)),
+            // Unknown, or another thread was first.
+            _ => *kept = Kept::default(),
+        }
+        kept.revision = revision.to_owned();
+        Ok(changed.unwrap_or_default())
     }
 
     /// The commit whose files are told.
@@ -76,15 +91,92 @@ impl StaticFiles {
         let (revision, found) = read.map_err(|error: OpenError| ApiError::from(error))??;
         let file = found.map(|file| StaticFile { etag: format!("\"{}\"", file.id), bytes: Bytes::from(file.bytes) });
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
-        let bytes = path.len() + file.as_ref().map_or(0, |file| file.bytes.len());
-        if kept.revision == revision && kept.bytes + bytes <= KEPT_BYTES {
-            kept.bytes += bytes;
-            kept.files.insert(path.to_owned(), file.clone());
+        if kept.revision == revision {
+            kept.add(path, file.clone());
         }
         Ok(file)
     }
 
     fn kept(&self) -> RwLockReadGuard<'_, Kept> {
         self.kept.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn add(&mut self, path: &str, file: Option<StaticFile>) {
+        self.remove(path);
+        let bytes = bytes_of(path, file.as_ref());
+        if self.bytes + bytes > KEPT_BYTES {
+            // What is asked for often is back at once.
+            self.files.clear();
+            self.bytes = 0;
+        }
+        self.bytes += bytes;
+        self.files.insert(path.to_owned(), file);
+    }
+
+    fn remove(&mut self, path: &str) {
+        if let Some(file) = self.files.remove(path) {
+            self.bytes -= bytes_of(path, file.as_ref());
+        }
+    }
+}
+
+fn bytes_of(path: &str, file: Option<&StaticFile>) -> usize {
+    path.len() + ENTRY_BYTES + file.map_or(0, |file| file.bytes.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        fixtures::{account, hub, submission},
+        publish::publish,
+    };
+
+    fn file(bytes: usize) -> Option<StaticFile> {
+        Some(StaticFile { bytes: Bytes::from(vec![0; bytes]), etag: String::new() })
+    }
+
+    #[test]
+    fn publish_forgets_its_own_files_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let hub = hub(folder.path());
+        let publish = |name: &str| publish(&hub, &account(&hub, name), &submission(&format!("{name}/notes"), "Notes."));
+        publish("ann").unwrap();
+        let path = |name: &str| format!("no/te/notes/{name}");
+        let found = hub.files.get(&path("ann")).unwrap().unwrap();
+        assert_eq!(hub.files.get(&path("bob")).unwrap(), None);
+        publish("bob").unwrap();
+        assert_eq!(hub.files.at_hand(&path("ann")), Some(Some(found)));
+        assert_eq!(hub.files.at_hand(&path("bob")), None, "that it is not there is forgotten");
+        assert!(hub.files.get(&path("bob")).unwrap().is_some());
+    }
+
+    #[test]
+    fn archive_withdrawn_by_another_process_is_forgotten() {
+        let folder = tempfile::tempdir().unwrap();
+        let hub = hub(folder.path());
+        let entry = publish(&hub, &account(&hub, "ann"), &submission("ann/notes", "Notes.")).unwrap().entry;
+        assert!(hub.blobs.get(&entry.digest).unwrap().is_some());
+        let other = registry_index::Index::open(hub.indexes.path()).unwrap();
+        let stamp = registry_index::Stamp { by: "root".to_owned(), at: jiff::Timestamp::now() };
+        other.withdraw(&entry.name, &entry.version, "it has a secret", &stamp).unwrap();
+        hub.refresh().unwrap();
+        assert_eq!(hub.blobs.at_hand(&entry.digest), None);
+        assert_eq!(hub.blobs.get(&entry.digest).unwrap(), None);
+    }
+
+    #[test]
+    fn kept_files_stay_within_their_bytes() {
+        let mut kept = Kept::default();
+        for at in 0..40 {
+            kept.add(&format!("absent-{at}"), None);
+            kept.add(&format!("file-{}", at % 20), file(KEPT_BYTES / 15));
+            let held: usize = kept.files.iter().map(|(path, file)| bytes_of(path, file.as_ref())).sum();
+            assert!(held == kept.bytes && held <= KEPT_BYTES, "{at}: {held} of {}", kept.bytes);
+        }
+        kept.remove("file-19");
+        assert!(!kept.files.contains_key("file-19") && kept.bytes < KEPT_BYTES);
     }
 }

@@ -132,7 +132,7 @@ async fn index(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     hub.check(&caller, Action::Read)?;
-    hub.follow_other_processes()?;
+    sparse::follow_other_processes(&hub).await?;
     let key = Digest::of_bytes(format!("{form:?} {:?} {:?}", at.owner, at.skill).as_bytes());
     // Read before the rendering: a commit in between makes the document outdated, not wrong.
     let state = || (hub.files.revision(), hub.quarantines.changes());
