@@ -244,6 +244,12 @@ impl<'a> ClearedRelease<'a> {
         Ok(Self { release, archive, entry, key, path })
     }
 
+    /// What its publisher says of it.
+    #[must_use]
+    pub fn release(&self) -> &NewRelease {
+        self.release
+    }
+
     /// Its line.
     #[must_use]
     pub fn entry(&self) -> &Entry {
@@ -317,10 +323,11 @@ impl Index {
         let owner_path = shard::owner_file(&release.name.owner);
         let blob = self.store.write_blob(new.archive)?;
         self.store.update(|base| {
-            let (lines, owner_file) = match plan(base.read(&new.path)?.as_deref(), base.read(&owner_path)?.as_deref(), new)? {
-                Planned::Unchanged(existing) => return Ok(Step::Done(Appended::Unchanged(existing))),
-                Planned::Append { lines, owner_file } => (lines, owner_file),
-            };
+            let (lines, owner_file) =
+                match plan(base.read(&new.path)?.as_deref(), base.read(&owner_path)?.as_deref(), new)? {
+                    Planned::Unchanged(existing) => return Ok(Step::Done(Appended::Unchanged(existing))),
+                    Planned::Append { lines, owner_file } => (lines, owner_file),
+                };
             let put = |path: &str, bytes: &[u8]| -> Result<_, StoreError> {
                 Ok(TreeEdit::Put(path.to_owned(), self.store.write_blob(bytes)?))
             };

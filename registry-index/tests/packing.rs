@@ -114,7 +114,9 @@ fn publishers_go_on_during_packing() {
 #[test]
 fn packed_growth_does_not_follow_the_trees() {
     let (_dir, index) = index();
-    let mut import = String::from("commit refs/heads/main\ncommitter a <a@b> 1767225600 +0000\ndata 4\nfill\nfrom refs/heads/main^0\n");
+    let mut import = String::from(
+        "commit refs/heads/main\ncommitter a <a@b> 1767225600 +0000\ndata 4\nfill\nfrom refs/heads/main^0\n",
+    );
     for at in 0..3000 {
         import.push_str(&format!("M 100644 inline fo/rm/form-{at}/acme\ndata 1\n\n\n"));
     }

@@ -14,6 +14,7 @@ use crate::{
     access::{Caller, Role, Scope},
     audit::note,
     database::{Database, DatabaseError},
+    store::People,
 };
 
 /// What a token of ours begins with, so that scanners of secrets know it.
@@ -107,11 +108,51 @@ impl Accounts {
         &self.database
     }
 
-    /// Makes a token and returns its secret; only the hash is kept. The audit log names `by` as its maker.
+    /// As [`Accounts::caller`], by the sha256 of the token.
+    pub(crate) fn caller_of_hash(&self, hash: &[u8], now: Timestamp) -> Result<Option<Caller>, AccountError> {
+        let found = self.database.reader().query_row(
+            "select t.account, t.scope, a.is_admin from tokens t join accounts a on a.name = t.account
+             where t.hash = ?1 and t.revoked_at is null and (t.expires_at is null or t.expires_at > ?2)",
+            params![hash, to_the_second(now)],
+            |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, bool>(2)?)),
+        );
+        let Some((name, scope, is_admin)) = found.optional()? else { return Ok(None) };
+        let (Ok(name), Some(scope)) = (Owner::parse(&name), Scope::parse(&scope)) else { return Ok(None) };
+        Ok(Some(Caller::Account { name, scope, is_admin }))
+    }
+
+    /// What an account is in a namespace.
     ///
     /// # Errors
-    /// [`AccountError`]
-    pub fn add_token(
+    /// [`AccountError::Database`]
+    pub fn role(&self, namespace: &Owner, account: &Owner) -> Result<Option<Role>, AccountError> {
+        let found = self.database.reader().query_row(
+            "select role from members where namespace = ?1 and account = ?2",
+            [namespace.as_str(), account.as_str()],
+            |row| row.get::<_, String>(0),
+        );
+        Ok(found.optional()?.and_then(|role| Role::parse(&role)))
+    }
+
+    fn change_members<T>(
+        &self,
+        namespace: &Owner,
+        change: impl FnOnce(&rusqlite::Transaction<'_>) -> Result<T, AccountError>,
+    ) -> Result<T, AccountError> {
+        let mut writer = self.database.writer();
+        let write = writer.transaction()?;
+        let had = maintainers(&write, namespace)?;
+        let done = change(&write)?;
+        if had > 0 && maintainers(&write, namespace)? == 0 {
+            return Err(AccountError::LastMaintainer(namespace.clone()));
+        }
+        write.commit()?;
+        Ok(done)
+    }
+}
+
+impl People for Accounts {
+    fn add_token(
         &self,
         new: &NewToken,
         is_admin: bool,
@@ -149,32 +190,11 @@ impl Accounts {
         Ok((token, secret))
     }
 
-    /// Who acts by a token; `None` for one that is unknown, over or revoked.
-    ///
-    /// # Errors
-    /// [`AccountError::Database`]
-    pub fn caller(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>, AccountError> {
+    fn caller(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>, AccountError> {
         self.caller_of_hash(&Sha256::digest(secret.as_bytes()), now)
     }
 
-    /// As [`Accounts::caller`], by the sha256 of the token.
-    pub(crate) fn caller_of_hash(&self, hash: &[u8], now: Timestamp) -> Result<Option<Caller>, AccountError> {
-        let found = self.database.reader().query_row(
-            "select t.account, t.scope, a.is_admin from tokens t join accounts a on a.name = t.account
-             where t.hash = ?1 and t.revoked_at is null and (t.expires_at is null or t.expires_at > ?2)",
-            params![hash, to_the_second(now)],
-            |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, bool>(2)?)),
-        );
-        let Some((name, scope, is_admin)) = found.optional()? else { return Ok(None) };
-        let (Ok(name), Some(scope)) = (Owner::parse(&name), Scope::parse(&scope)) else { return Ok(None) };
-        Ok(Some(Caller::Account { name, scope, is_admin }))
-    }
-
-    /// An account that a trusted proxy has signed in; it is made where there is none.
-    ///
-    /// # Errors
-    /// [`AccountError::Database`]
-    pub fn signed_in(&self, name: Owner, now: Timestamp) -> Result<Caller, AccountError> {
+    fn signed_in(&self, name: Owner, now: Timestamp) -> Result<Caller, AccountError> {
         let find = |database: &rusqlite::Connection| {
             let row = "select is_admin from accounts where name = ?1";
             database.query_row(row, [name.as_str()], |row| row.get::<_, bool>(0)).optional()
@@ -187,11 +207,7 @@ impl Accounts {
         Ok(Caller::Account { name, scope: Scope::Admin, is_admin: known.unwrap_or(false) })
     }
 
-    /// The tokens of an account, of all accounts without one, newest first.
-    ///
-    /// # Errors
-    /// [`AccountError::Database`]
-    pub fn tokens(&self, account: Option<&Owner>) -> Result<Vec<Token>, AccountError> {
+    fn tokens(&self, account: Option<&Owner>) -> Result<Vec<Token>, AccountError> {
         let reader = self.database.reader();
         let mut select = reader.prepare_cached(
             "select id, account, scope, label, created_at, expires_at, revoked_at from tokens
@@ -201,11 +217,7 @@ impl Accounts {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Revokes a token, of this account only where one is given. `false` when there is none that could be.
-    ///
-    /// # Errors
-    /// [`AccountError::Database`]
-    pub fn revoke(&self, id: &str, account: Option<&Owner>, now: Timestamp) -> Result<bool, AccountError> {
+    fn revoke(&self, id: &str, account: Option<&Owner>, now: Timestamp) -> Result<bool, AccountError> {
         let sql =
             "update tokens set revoked_at = ?3 where id = ?1 and (?2 is null or account = ?2) and revoked_at is null";
         let changed =
@@ -213,24 +225,7 @@ impl Accounts {
         Ok(changed > 0)
     }
 
-    /// What an account is in a namespace.
-    ///
-    /// # Errors
-    /// [`AccountError::Database`]
-    pub fn role(&self, namespace: &Owner, account: &Owner) -> Result<Option<Role>, AccountError> {
-        let found = self.database.reader().query_row(
-            "select role from members where namespace = ?1 and account = ?2",
-            [namespace.as_str(), account.as_str()],
-            |row| row.get::<_, String>(0),
-        );
-        Ok(found.optional()?.and_then(|role| Role::parse(&role)))
-    }
-
-    /// The members of a namespace, by name.
-    ///
-    /// # Errors
-    /// [`AccountError::Database`]
-    pub fn members(&self, namespace: &Owner) -> Result<Vec<Member>, AccountError> {
+    fn members(&self, namespace: &Owner) -> Result<Vec<Member>, AccountError> {
         let reader = self.database.reader();
         let mut select =
             reader.prepare_cached("select account, role from members where namespace = ?1 order by account")?;
@@ -243,11 +238,7 @@ impl Accounts {
         Ok(members)
     }
 
-    /// Makes an account a member.
-    ///
-    /// # Errors
-    /// [`AccountError`] when there is no such account, or no maintainer would be left.
-    pub fn set_member(&self, namespace: &Owner, account: &Owner, role: Role) -> Result<(), AccountError> {
+    fn set_member(&self, namespace: &Owner, account: &Owner, role: Role) -> Result<(), AccountError> {
         self.change_members(namespace, |write| {
             let known = "select 1 from accounts where name = ?1";
             if write.query_row(known, [account.as_str()], |_| Ok(())).optional()?.is_none() {
@@ -260,31 +251,11 @@ impl Accounts {
         })
     }
 
-    /// Ends a membership. `false` when there was none.
-    ///
-    /// # Errors
-    /// [`AccountError`] when no maintainer would be left.
-    pub fn remove_member(&self, namespace: &Owner, account: &Owner) -> Result<bool, AccountError> {
+    fn remove_member(&self, namespace: &Owner, account: &Owner) -> Result<bool, AccountError> {
         self.change_members(namespace, |write| {
             let sql = "delete from members where namespace = ?1 and account = ?2";
             Ok(write.execute(sql, [namespace.as_str(), account.as_str()])? > 0)
         })
-    }
-
-    fn change_members<T>(
-        &self,
-        namespace: &Owner,
-        change: impl FnOnce(&rusqlite::Transaction<'_>) -> Result<T, AccountError>,
-    ) -> Result<T, AccountError> {
-        let mut writer = self.database.writer();
-        let write = writer.transaction()?;
-        let had = maintainers(&write, namespace)?;
-        let done = change(&write)?;
-        if had > 0 && maintainers(&write, namespace)? == 0 {
-            return Err(AccountError::LastMaintainer(namespace.clone()));
-        }
-        write.commit()?;
-        Ok(done)
     }
 }
 

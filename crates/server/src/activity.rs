@@ -1,4 +1,4 @@
-//! [`Activity`]: what people do with releases: downloads, stars, reports, and what admins decide.
+//! [`SqliteActivity`]: what people do with releases: downloads, stars, reports, and what admins decide.
 
 use std::{
     collections::BTreeMap,
@@ -17,11 +17,13 @@ use crate::{
     audit::note,
     counted::{Counted, Download},
     database::{Database, DatabaseError},
+    proxies::Client,
+    store::Activity,
 };
 
 /// What people did.
 #[derive(Debug)]
-pub struct Activity {
+pub struct SqliteActivity {
     database: Arc<Database>,
     /// Downloads that are not written yet.
     pending: Mutex<BTreeMap<Download, u64>>,
@@ -84,39 +86,11 @@ pub struct AuditLine {
     pub reason: String,
 }
 
-impl Activity {
+impl SqliteActivity {
     /// That of a database.
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
         Self { database, pending: Mutex::default(), counted: Counted::default() }
-    }
-
-    /// Counts a download, once for each address, account, content and day. It is written with others, by
-    /// [`Activity::write_downloads`].
-    pub fn count(&self, download: Download, client: Client) {
-        if !self.counted.is_first(&download, client.site()) {
-            return;
-        }
-        *self.pending.lock().unwrap_or_else(PoisonError::into_inner).entry(download).or_default() += 1;
-    }
-
-    /// Writes the downloads that were counted since the last time.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]; they are counted again the next time.
-    pub fn write_downloads(&self) -> Result<(), DatabaseError> {
-        let pending = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
-        if pending.is_empty() {
-            return Ok(());
-        }
-        let written = self.add_downloads(&pending);
-        if written.is_err() {
-            let mut again = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
-            for (download, count) in pending {
-                *again.entry(download).or_default() += count;
-            }
-        }
-        written
     }
 
     fn add_downloads(&self, downloads: &BTreeMap<Download, u64>) -> Result<(), DatabaseError> {
@@ -138,12 +112,32 @@ impl Activity {
         }
         Ok(write.commit()?)
     }
+}
 
-    /// Downloads of a skill by day, UTC, the oldest first.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn by_day(&self, skill: &str, since: &str) -> Result<Vec<(String, u64)>, DatabaseError> {
+impl Activity for SqliteActivity {
+    fn count(&self, download: Download, client: Client) {
+        if !self.counted.is_first(&download, client.site()) {
+            return;
+        }
+        *self.pending.lock().unwrap_or_else(PoisonError::into_inner).entry(download).or_default() += 1;
+    }
+
+    fn write_downloads(&self) -> Result<(), DatabaseError> {
+        let pending = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
+        if pending.is_empty() {
+            return Ok(());
+        }
+        let written = self.add_downloads(&pending);
+        if written.is_err() {
+            let mut again = self.pending.lock().unwrap_or_else(PoisonError::into_inner);
+            for (download, count) in pending {
+                *again.entry(download).or_default() += count;
+            }
+        }
+        written
+    }
+
+    fn by_day(&self, skill: &str, since: &str) -> Result<Vec<(String, u64)>, DatabaseError> {
         let reader = self.database.reader();
         let mut select = reader.prepare_cached(
             "select day, sum(count) from downloads where skill = ?1 and day >= ?2 group by day order by day",
@@ -152,11 +146,7 @@ impl Activity {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Downloads of each version of a skill.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn by_version(&self, skill: &str) -> Result<BTreeMap<String, u64>, DatabaseError> {
+    fn by_version(&self, skill: &str) -> Result<BTreeMap<String, u64>, DatabaseError> {
         let reader = self.database.reader();
         let mut select =
             reader.prepare_cached("select version, sum(count) from downloads where skill = ?1 group by version")?;
@@ -164,11 +154,7 @@ impl Activity {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Who downloaded some content, newest first.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn downloaders(&self, digest: &Digest) -> Result<Vec<Downloader>, DatabaseError> {
+    fn downloaders(&self, digest: &Digest) -> Result<Vec<Downloader>, DatabaseError> {
         self.write_downloads()?;
         let reader = self.database.reader();
         let mut select = reader.prepare_cached(
@@ -187,11 +173,7 @@ impl Activity {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Stars a skill for an account, or takes the star back; gives the number of stars.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn set_star(&self, skill: &str, account: &Owner, is_starred: bool) -> Result<u64, DatabaseError> {
+    fn set_star(&self, skill: &str, account: &Owner, is_starred: bool) -> Result<u64, DatabaseError> {
         let writer = self.database.writer();
         let sql = match is_starred {
             true => "insert into stars (skill, account) values (?1, ?2) on conflict do nothing",
@@ -201,19 +183,11 @@ impl Activity {
         Ok(stars(&writer, skill)?)
     }
 
-    /// The number of stars of a skill.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn stars(&self, skill: &str) -> Result<u64, DatabaseError> {
+    fn stars(&self, skill: &str) -> Result<u64, DatabaseError> {
         Ok(stars(&self.database.reader(), skill)?)
     }
 
-    /// Notes what somebody tells of a release.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn report(
+    fn report(
         &self,
         (skill, version): (&str, &str),
         reason: &str,
@@ -230,11 +204,7 @@ impl Activity {
         Ok(writer.query_row(&format!("{REPORTS} where id = ?1"), [id], report_of)?)
     }
 
-    /// Reports, the oldest open ones first, or those that were decided, newest first; at most 200.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn reports(&self, are_open: bool) -> Result<Vec<ReportOfRelease>, DatabaseError> {
+    fn reports(&self, are_open: bool) -> Result<Vec<ReportOfRelease>, DatabaseError> {
         let reader = self.database.reader();
         let which = if are_open { "decision is null order by id" } else { "decision is not null order by id desc" };
         let mut select = reader.prepare_cached(&format!("{REPORTS} where {which} limit 200"))?;
@@ -242,11 +212,7 @@ impl Activity {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Decides an open report; `None` when there is none of this number that is open.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn decide(
+    fn decide(
         &self,
         id: i64,
         decision: &str,
@@ -268,11 +234,7 @@ impl Activity {
         Ok(Some(report))
     }
 
-    /// Keeps a decision.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn note(
+    fn note(
         &self,
         (account, now): (&Owner, Timestamp),
         action: &str,
@@ -282,21 +244,13 @@ impl Activity {
         Ok(note(&self.database.writer(), (account, &to_the_second(now)), action, subject, reason)?)
     }
 
-    /// Records something that nobody known did.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), DatabaseError> {
+    fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), DatabaseError> {
         let sql = "insert into audit (at, account, action, subject, reason) values (?1, '', ?2, ?3, ?4)";
         self.database.writer().execute(sql, [&to_the_second(now), action, subject, reason])?;
         Ok(())
     }
 
-    /// Decisions, newest first, from before one of them where its number is given; at most 200.
-    ///
-    /// # Errors
-    /// [`DatabaseError`]
-    pub fn audit(&self, before: Option<i64>) -> Result<Vec<AuditLine>, DatabaseError> {
+    fn audit(&self, before: Option<i64>) -> Result<Vec<AuditLine>, DatabaseError> {
         let reader = self.database.reader();
         let mut select = reader.prepare_cached(
             "select id, at, account, action, subject, reason from audit where id < ?1 order by id desc limit 200",

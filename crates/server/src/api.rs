@@ -101,7 +101,7 @@ impl FromRequestParts<Shared> for Caller {
             }
             let client = Client::of(parts);
             let caller = run(hub, move |hub| {
-                let caller = hub.accounts.caller(&token, Timestamp::now())?;
+                let caller = hub.stores.people.caller(&token, Timestamp::now())?;
                 if caller.is_none() {
                     hub.note_failed_sign_in(client, "token")?;
                 }
@@ -113,7 +113,7 @@ impl FromRequestParts<Shared> for Caller {
         let name = header.and_then(|header| parts.headers.get(header)?.to_str().ok());
         let Some(name) = name else { return by_cookie(parts, hub).await };
         let name = Owner::parse(name.trim()).map_err(|error| ApiError::bad_request(error.to_string()))?;
-        run(hub, move |hub| Ok(hub.accounts.signed_in(name, Timestamp::now())?)).await
+        run(hub, move |hub| Ok(hub.stores.people.signed_in(name, Timestamp::now())?)).await
     }
 }
 
@@ -122,7 +122,7 @@ impl FromRequestParts<Shared> for Caller {
 async fn by_cookie(parts: &Parts, hub: &Shared) -> Result<Caller, ApiError> {
     let secret = Cookies::of(&parts.headers, MARKET).secret;
     let Some(secret) = secret.filter(|_| parts.method.is_safe()) else { return Ok(Caller::Anonymous) };
-    let caller = run(hub, move |hub| Ok(hub.sign_ins.caller(&secret, Timestamp::now())?)).await?;
+    let caller = run(hub, move |hub| Ok(hub.stores.sessions.caller(&secret, Timestamp::now())?)).await?;
     Ok(caller.unwrap_or(Caller::Anonymous))
 }
 

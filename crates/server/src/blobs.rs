@@ -36,9 +36,6 @@ pub trait Blobs: Send + Sync {
     /// # Errors
     /// [`BlobError`]
     fn get(&self, digest: &Digest) -> Result<Option<Bytes>, BlobError>;
-
-    /// Forgets what is in memory of one that was taken out.
-    fn forget(&self, digest: &Digest);
 }
 
 /// The archives in the tree of an index, those asked for last in memory.
@@ -80,8 +77,11 @@ impl Blobs for IndexBlobs {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).add(*digest, bytes.clone());
         Ok(Some(bytes))
     }
+}
 
-    fn forget(&self, digest: &Digest) {
+impl IndexBlobs {
+    /// Forgets what is in memory of one that was taken out.
+    pub fn forget(&self, digest: &Digest) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(digest);
     }
 }

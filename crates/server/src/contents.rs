@@ -20,9 +20,9 @@ use crate::{
 /// # Errors
 /// The index cannot be read.
 pub async fn archive(hub: &Shared, digest: Digest) -> Result<Option<Bytes>, ApiError> {
-    let at_hand = |hub: &Hub| hub.blobs.at_hand(&digest).map(Some);
+    let at_hand = |hub: &Hub| hub.stores.blobs.at_hand(&digest).map(Some);
     // A read is short whatever its size, and does not wait for scans of large releases.
-    once(hub, (Job::Read, digest, 0), at_hand, move |hub| Ok(hub.blobs.get(&digest)?)).await
+    once(hub, (Job::Read, digest, 0), at_hand, move |hub| Ok(hub.stores.blobs.get(&digest)?)).await
 }
 
 /// The files of a release that may be read, held to its line.

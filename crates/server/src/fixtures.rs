@@ -37,6 +37,6 @@ pub fn submission(name: &str, description: &str) -> Submission {
 /// An account that may publish.
 pub fn account(hub: &Hub, name: &str) -> Caller {
     let new = NewToken { account: owner(name), scope: Scope::Publish, label: String::new(), expires_at: None };
-    let (_, secret) = hub.accounts.add_token(&new, false, &new.account, Timestamp::now()).unwrap();
-    hub.accounts.caller(&secret, Timestamp::now()).unwrap().unwrap()
+    let (_, secret) = hub.stores.people.add_token(&new, false, &new.account, Timestamp::now()).unwrap();
+    hub.stores.people.caller(&secret, Timestamp::now()).unwrap().unwrap()
 }

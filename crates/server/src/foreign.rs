@@ -29,6 +29,7 @@ use web::Client;
 
 use crate::api::Shared;
 use kept::Kept;
+pub use uploads::Uploads;
 
 /// All routes for clients of others.
 pub fn router() -> Router<Shared> {

@@ -11,10 +11,15 @@ use axum::{
 use jiff::Timestamp;
 use serde_json::json;
 use skill::Limits;
-use web::{
-    Client, Why,
-    guard::{Terms, check_host, check_site, identify, is_change},
-    pages::session::MARKET,
+
+use crate::{
+    access::Visibility,
+    api::Shared,
+    error::{ApiError, Why},
+    pages::{reader::Refusal, session::MARKET},
+    proxies::{Client, TrustedProxies},
+    rate::TooMany,
+    store::Limited,
 };
 
 use crate::{access::Visibility, api::Shared, error::ApiError, rate::TooMany};
@@ -72,9 +77,9 @@ fn admitted(hub: &Shared, request: &Request, client: Client) -> Result<(), ApiEr
     // Clients fetch every skill that such an index names.
     let is_index = path.contains("/.well-known/") && path.ends_with("/index.json");
     let is_costly = is_change || is_search || is_index || path.contains("/diff/");
-    let rate = if is_change && path == SIGN_IN { &hub.rates.sign_ins } else { &hub.rates.costly };
+    let kind = if is_change && path == SIGN_IN { Limited::SignIn } else { Limited::Costly };
     let (true, Some(client)) = (is_costly, client.site()) else { return Ok(()) };
-    rate.admit(client, Instant::now()).map_err(|TooMany { retry_after }| ApiError {
+    hub.stores.rates.admit(kind, client, Instant::now()).map_err(|TooMany { retry_after }| ApiError {
         retry_after: Some(retry_after),
         ..ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "too many requests from this address")
             .hint(format!("try again in {retry_after} s"))

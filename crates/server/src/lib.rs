@@ -6,7 +6,7 @@
 //!
 //! - [`access`] decides who may do what, and nothing else does.
 //! - Whatever a client sends is unpacked, validated and cleared here ([`publish`]).
-//! - Handlers ask the two narrow traits, [`catalogue::Catalogue`] and [`blobs::Blobs`], and never a store itself.
+//! - Handlers ask the traits of [`store`], and never a store itself.
 
 pub mod access;
 mod accounts;
@@ -43,6 +43,7 @@ mod settings;
 mod sign_ins;
 mod sparse;
 mod static_files;
+pub mod store;
 
 pub use access::{Scope, Visibility};
 pub use accounts::{AccountError, Accounts, NewToken, Token};

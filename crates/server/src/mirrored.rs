@@ -16,13 +16,16 @@ use thiserror::Error;
 
 use crate::{
     accounts::{AccountError, Accounts},
-    activity::Activity,
-    data_dir::{DataDir, DataError},
+    activity::SqliteActivity,
+    data_dir::DataDir,
     database::DatabaseError,
-    decisions::{HoldError, hold_copy},
-    hub::INDEX,
+    hub::{DataError, INDEX},
     quarantines::Quarantines,
     route_names,
+    store::{
+        Activity as _, People as _,
+        embedded::{HoldError, hold_copy},
+    },
 };
 
 /// Why a release is not mirrored.
@@ -132,7 +135,7 @@ pub fn mirror(data: &Path, release: &Vetted, now: Timestamp) -> Result<Appended,
     if matches!(appended, Appended::Published(_)) {
         hold_copy(&Quarantines::new(Arc::clone(&database)), &index, appended.entry(), &new.stamp)?;
         let subject = format!("{name} {}", new.version);
-        Activity::new(database).note((&name.owner, now), "mirror", &subject, &release.registry)?;
+        SqliteActivity::new(database).note((&name.owner, now), "mirror", &subject, &release.registry)?;
     }
     Ok(appended)
 }

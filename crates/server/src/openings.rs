@@ -79,15 +79,21 @@ impl Accounts {
 mod tests {
     use super::*;
     use crate::{
-        Hub,
+        DATABASE, Hub,
+        database::Database,
         fixtures::{account, hub, owner, submission},
         publish::publish,
     };
 
+    fn accounts(hub: &Hub) -> Accounts {
+        Accounts::new(Database::open(&hub.settings.data.join(DATABASE)).unwrap().into())
+    }
+
     /// What a crash between the release and the membership leaves.
     fn interrupt(hub: &Hub, name: &str) {
-        hub.accounts.database().writer().execute("delete from members where namespace = ?1", [name]).unwrap();
-        assert!(hub.accounts.begin_opening(&owner(name), &owner(name), Timestamp::now()).unwrap());
+        let accounts = accounts(hub);
+        accounts.database().writer().execute("delete from members where namespace = ?1", [name]).unwrap();
+        assert!(accounts.begin_opening(&owner(name), &owner(name), Timestamp::now()).unwrap());
     }
 
     #[test]
@@ -98,13 +104,13 @@ mod tests {
         publish(&first, &ann, &submission("ann/notes", "Takes notes.")).unwrap();
         interrupt(&first, "ann");
         first.check_namespace(&ann, &owner("ann"), false).unwrap();
-        assert_eq!(first.accounts.role(&owner("ann"), &owner("ann")).unwrap(), Some(Role::Maintainer));
+        assert_eq!(accounts(&first).role(&owner("ann"), &owner("ann")).unwrap(), Some(Role::Maintainer));
 
         interrupt(&first, "ann");
         drop(first);
         let again = hub(folder.path());
-        assert_eq!(again.accounts.role(&owner("ann"), &owner("ann")).unwrap(), Some(Role::Maintainer));
-        assert_eq!(again.accounts.openings().unwrap(), []);
+        assert_eq!(accounts(&again).role(&owner("ann"), &owner("ann")).unwrap(), Some(Role::Maintainer));
+        assert_eq!(accounts(&again).openings().unwrap(), []);
     }
 
     #[test]
@@ -115,8 +121,8 @@ mod tests {
         interrupt(&first, "ann");
         drop(first);
         let again = hub(folder.path());
-        assert_eq!(again.accounts.role(&owner("ann"), &owner("ann")).unwrap(), None);
-        assert_eq!(again.accounts.openings().unwrap(), []);
+        assert_eq!(accounts(&again).role(&owner("ann"), &owner("ann")).unwrap(), None);
+        assert_eq!(accounts(&again).openings().unwrap(), []);
     }
 
     #[test]
@@ -127,7 +133,7 @@ mod tests {
         let mut unsigned = submission("ann/notes", "Takes notes.");
         unsigned.signature = Some("not a signature".to_owned());
         assert!(publish(&hub, &ann, &unsigned).is_err());
-        assert_eq!(hub.accounts.openings().unwrap(), []);
-        assert_eq!(hub.accounts.members(&owner("ann")).unwrap(), []);
+        assert_eq!(accounts(&hub).openings().unwrap(), []);
+        assert_eq!(hub.stores.people.members(&owner("ann")).unwrap(), []);
     }
 }

@@ -18,14 +18,13 @@ pub fn router() -> Router<Shared> {
 /// Whether index and database can be read.
 async fn ready(State(hub): HubState) -> Result<&'static str, ApiError> {
     run(&hub, |hub| {
-        hub.indexes.with(|index| index.revision())??;
-        hub.view.revision()?;
+        hub.stores.releases.check_readiness()?;
         Ok("ready\n")
     })
     .await
 }
 
 async fn metrics(State(hub): HubState) -> Result<impl IntoResponse, ApiError> {
-    let text = run(&hub, |hub| Ok(hub.metrics.text(hub.catalogue.count()?))).await?;
+    let text = run(&hub, |hub| Ok(hub.metrics.text(hub.stores.catalogue.count()?))).await?;
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text))
 }

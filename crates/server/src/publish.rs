@@ -2,13 +2,13 @@
 
 use axum::body::Bytes;
 use jiff::Timestamp;
-use registry_index::{AppendError, Appended, Entry, ForkedFrom, NewRelease, Stamp};
+use registry_index::{Appended, ClearedRelease, Entry, ForkedFrom, NewRelease, Stamp};
 use scan::{Baseline, Cleared, Scanner};
 use semver::Version;
 use serde_json::json;
-use skill::{Limits, Owner, Problem, QualifiedName, Strictness, archive, validate::validate_bundle};
+use skill::{Limits, Problem, QualifiedName, Strictness, archive, validate::validate_bundle};
 
-use crate::{access::Caller, decisions::hold_copy, error::ApiError, hub::Hub};
+use crate::{access::Caller, error::ApiError, hub::Hub};
 
 /// What is sent beside an archive.
 #[derive(Debug, Clone)]
@@ -49,53 +49,20 @@ pub fn publish(hub: &Hub, caller: &Caller, submission: &Submission) -> Result<Re
     let cleared = cleared(submission, hub.settings.scanner)?;
     let packed = archive::pack(cleared.bundle());
     let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody publishes"))?;
-    let now = Timestamp::now();
     let release = NewRelease {
         name: submission.name.clone(),
         version: submission.version.clone(),
         changelog: submission.changelog.clone(),
         signature: submission.signature.clone(),
         forked_from: submission.forked_from.clone(),
-        stamp: Stamp { by: account.to_string(), at: now },
+        stamp: Stamp { by: account.to_string(), at: Timestamp::now() },
     };
-    let appended = hub.change(|index| {
-        // Another account may have opened the namespace meanwhile.
-        hub.check_namespace(caller, &submission.name.owner, false)?;
-        let appended =
-            append_as(hub, account, &release, || index.append(&release, &cleared, &packed).map_err(refused))?;
-        if matches!(appended, Appended::Published(_)) {
-            let held = hold_copy(&hub.quarantines, index, appended.entry(), &release.stamp);
-            held.map_err(|error| ApiError::of(&error))?;
-        }
-        Ok(appended)
-    })?;
+    let cleared_release = ClearedRelease::new(&release, &cleared, &packed).map_err(|error| ApiError::of(&error))?;
+    let may = || hub.check_namespace(caller, &submission.name.owner, false);
+    let appended = hub.stores.releases.publish(&cleared_release, account, &may)?;
     let is_new = matches!(appended, Appended::Published(_));
-    if is_new {
-        let subject = format!("{} {}", release.name, release.version);
-        hub.activity.note((account, now), "publish", &subject, "")?;
-    }
     let held = hub.barrier(appended.entry())?.map(|barrier| barrier.message());
     Ok(Release { entry: appended.entry().clone(), is_new, report: cleared.report().clone(), held })
-}
-
-/// Appends a release. The account that opens a namespace with it becomes its maintainer, also if the process is killed
-/// in between.
-fn append_as(
-    hub: &Hub,
-    account: &Owner,
-    release: &NewRelease,
-    append: impl FnOnce() -> Result<Appended, ApiError>,
-) -> Result<Appended, ApiError> {
-    let owner = &release.name.owner;
-    if !hub.accounts.begin_opening(owner, account, release.stamp.at)? {
-        return append();
-    }
-    let appended = append();
-    match &appended {
-        Ok(_) => hub.accounts.finish_opening(owner)?,
-        Err(_) => hub.accounts.cancel_opening(owner)?,
-    }
-    appended
 }
 
 fn cleared(submission: &Submission, scanner: Scanner) -> Result<Cleared, ApiError> {
@@ -130,8 +97,4 @@ fn unprocessable() -> axum::http::StatusCode {
 fn invalid(code: &'static str, error: &dyn std::error::Error) -> ApiError {
     ApiError::new(unprocessable(), code, error.to_string())
         .hint("`skillhub pack DIR` makes an archive that can be read")
-}
-
-fn refused(error: AppendError) -> ApiError {
-    ApiError::of(&error)
 }

@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use web::ServerLimits;
+use crate::{
+    settings::ServerLimits,
+    store::{Limited, RateLimiter},
+};
 
 /// Failed sign-ins of one client in a minute that are audited; further ones are only refused.
 const AUDITED_FAILURES: u32 = 10;
@@ -15,15 +18,23 @@ const AUDITED_FAILURES: u32 = 10;
 /// Clients that are remembered; with more, those that have not asked for longest begin anew.
 const CLIENTS: usize = 10_000;
 
-/// What is limited for each client. Each kind has buckets of its own, so that one cannot use up another's.
+/// What is limited for each client, in the memory of this process. Each kind has buckets of its own.
 #[derive(Debug)]
 pub struct Rates {
-    /// Changes and searches.
-    pub costly: Rate,
-    /// Attempts to sign in on the pages.
-    pub sign_ins: Rate,
-    /// Failed sign-ins that are audited.
-    pub audited_failures: Rate,
+    costly: Rate,
+    sign_ins: Rate,
+    audited_failures: Rate,
+}
+
+impl RateLimiter for Rates {
+    fn admit(&self, kind: Limited, client: IpAddr, now: Instant) -> Result<(), TooMany> {
+        let rate = match kind {
+            Limited::Costly => &self.costly,
+            Limited::SignIn => &self.sign_ins,
+            Limited::AuditedFailure => &self.audited_failures,
+        };
+        rate.admit(client, now)
+    }
 }
 
 impl Rates {

@@ -30,8 +30,8 @@ use crate::{
 /// How often what others did to the index is looked for, and downloads are written.
 const UPKEEP: Duration = Duration::from_secs(1);
 
-/// How often is looked whether the index is to be packed.
-const PACKING: Duration = Duration::from_secs(60);
+/// How often is looked whether the stores are to be tidied.
+const TIDYING: Duration = Duration::from_secs(60);
 
 /// Bytes of a request's head.
 const HEAD_BYTES: usize = 32 << 10;
@@ -77,8 +77,8 @@ pub fn serve(first: Hub, others: Vec<Hub>, ready: impl FnOnce(SocketAddr)) -> Re
         let all = std::iter::once(&first).chain(&others);
         let upkeeps: Vec<_> = all
             .flat_map(|hub| {
-                let packing = tokio::spawn(packing(Arc::clone(hub), ending.clone()));
-                [tokio::spawn(upkeep(Arc::clone(hub), ending.clone())), packing]
+                let tidying = tokio::spawn(tidying(Arc::clone(hub), ending.clone()));
+                [tokio::spawn(upkeep(Arc::clone(hub), ending.clone())), tidying]
             })
             .collect();
         let around = (&limits, &proxies);
@@ -129,8 +129,8 @@ async fn upkeep(hub: Shared, mut ending: watch::Receiver<()>) {
     loop {
         let is_last = tokio::time::timeout(UPKEEP, ending.changed()).await.is_ok();
         let done = api::run(&hub, |hub| {
-            hub.refresh()?;
-            Ok(hub.activity.write_downloads()?)
+            hub.stores.releases.refresh()?;
+            Ok(hub.stores.activity.write_downloads()?)
         });
         log_failure(&hub, done.await);
         if is_last {
@@ -139,12 +139,12 @@ async fn upkeep(hub: Shared, mut ending: watch::Receiver<()>) {
     }
 }
 
-/// Packs the index now and then, until the server ends.
-async fn packing(hub: Shared, mut ending: watch::Receiver<()>) {
-    while !hub.settings.read_only && tokio::time::timeout(PACKING, ending.changed()).await.is_err() {
+/// Tidies the stores now and then, until the server ends.
+async fn tidying(hub: Shared, mut ending: watch::Receiver<()>) {
+    while !hub.settings.read_only && tokio::time::timeout(TIDYING, ending.changed()).await.is_err() {
         let ending = ending.clone();
         let go_on = move || ending.has_changed().is_ok();
-        log_failure(&hub, api::run(&hub, |hub| hub.pack_index(go_on)).await);
+        log_failure(&hub, api::run(&hub, move |hub| hub.stores.releases.tidy(&go_on)).await);
     }
 }
 

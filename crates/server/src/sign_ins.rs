@@ -11,6 +11,7 @@ use crate::{
     access::Caller,
     accounts::{AccountError, Accounts, to_the_second},
     database::Database,
+    store::{People as _, Sessions},
 };
 
 /// How long a session lasts at most. It ends before that with its token, and when its user signs out.
@@ -38,13 +39,10 @@ impl SignIns {
     pub fn new(database: Arc<Database>) -> Self {
         Self { database }
     }
+}
 
-    /// Opens a session for the account of a token and returns its name; `None` for a token that is unknown, expired or
-    /// revoked.
-    ///
-    /// # Errors
-    /// [`AccountError`]
-    pub fn begin(&self, token: &str, now: Timestamp) -> Result<Option<String>, AccountError> {
+impl Sessions for SignIns {
+    fn begin(&self, token: &str, now: Timestamp) -> Result<Option<String>, AccountError> {
         let accounts = Accounts::new(Arc::clone(&self.database));
         if accounts.caller(token, now)?.is_none() {
             return Ok(None);
@@ -72,11 +70,7 @@ impl SignIns {
         Ok(Some(name))
     }
 
-    /// The account that acts by a session; `None` for one that is unknown or over, or whose token is.
-    ///
-    /// # Errors
-    /// [`AccountError::Database`]
-    pub fn caller(&self, name: &str, now: Timestamp) -> Result<Option<Caller>, AccountError> {
+    fn caller(&self, name: &str, now: Timestamp) -> Result<Option<Caller>, AccountError> {
         let sql = "select t.hash from sessions s join tokens t on t.id = s.token
                    where s.hash = ?1 and s.expires_at > ?2";
         let found = {
@@ -92,11 +86,7 @@ impl SignIns {
         Accounts::new(Arc::clone(&self.database)).caller_of_hash(&hash, now)
     }
 
-    /// Ends a session.
-    ///
-    /// # Errors
-    /// [`AccountError::Database`]
-    pub fn end(&self, name: &str) -> Result<(), AccountError> {
+    fn end(&self, name: &str) -> Result<(), AccountError> {
         self.database.writer().execute("delete from sessions where hash = ?1", params![key(name)])?;
         Ok(())
     }

@@ -40,9 +40,9 @@ pub fn router() -> Router<Shared> {
 /// # Errors
 /// The index or the database cannot be read.
 pub async fn follow_other_processes(hub: &Shared) -> Result<(), ApiError> {
-    match hub.view.revision()? {
-        Some(shown) if shown != hub.files.revision() => run(hub, move |hub| hub.advance(&shown)).await,
-        _ => Ok(()),
+    match hub.stores.releases.is_behind()? {
+        true => run(hub, |hub| hub.stores.releases.catch_up()).await,
+        false => Ok(()),
     }
 }
 
@@ -50,7 +50,7 @@ pub async fn follow_other_processes(hub: &Shared) -> Result<(), ApiError> {
 async fn head(State(hub): HubState, caller: Caller) -> Result<Response, ApiError> {
     hub.check(&caller, Action::Read)?;
     follow_other_processes(&hub).await?;
-    Ok(([(header::CACHE_CONTROL, "no-store")], hub.files.revision()).into_response())
+    Ok(([(header::CACHE_CONTROL, "no-store")], hub.stores.releases.head()?).into_response())
 }
 
 async fn file(
@@ -66,11 +66,11 @@ async fn file(
         return Err(none());
     }
     follow_other_processes(&hub).await?;
-    let found = match hub.files.at_hand(&path) {
+    let found = match hub.stores.releases.file_at_hand(&path) {
         Some(found) => found,
         None => {
             let path = path.clone();
-            run(&hub, move |hub| hub.files.get(&path)).await?
+            run(&hub, move |hub| hub.stores.releases.file(&path)).await?
         }
     };
     let StaticFile { bytes, etag } = found.ok_or_else(none)?;
@@ -90,7 +90,7 @@ async fn bundle(
     let none = || ApiError::not_found("there is no such archive").hint("its release may have been withdrawn");
     let hex = file.strip_suffix(".skill").filter(|hex| hex.starts_with(&format!("{first}{second}")));
     let digest: Digest = format!("sha256:{}", hex.ok_or_else(none)?).parse().map_err(|_| none())?;
-    if !hub.quarantines.is_readable(&digest)? {
+    if !hub.stores.releases.is_readable(&digest)? {
         return Err(ApiError::new(
             StatusCode::FORBIDDEN,
             "quarantined",
@@ -102,7 +102,9 @@ async fn bundle(
     if method == Method::GET {
         let account = caller.account().map(ToString::to_string).unwrap_or_default();
         let day = Timestamp::now().strftime("%F").to_string();
-        hub.activity.count(Download { skill: String::new(), version: String::new(), digest, account, day }, client);
+        hub.stores
+            .activity
+            .count(Download { skill: String::new(), version: String::new(), digest, account, day }, client);
     }
     Ok(answer(bytes, &format!("\"{}\"", digest.hex()), ("application/zip", SAME_BYTES), &headers))
 }

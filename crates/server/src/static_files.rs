@@ -145,26 +145,12 @@ mod tests {
         let publish = |name: &str| publish(&hub, &account(&hub, name), &submission(&format!("{name}/notes"), "Notes."));
         publish("ann").unwrap();
         let path = |name: &str| format!("no/te/notes/{name}");
-        let found = hub.files.get(&path("ann")).unwrap().unwrap();
-        assert_eq!(hub.files.get(&path("bob")).unwrap(), None);
+        let found = hub.stores.releases.file(&path("ann")).unwrap().unwrap();
+        assert_eq!(hub.stores.releases.file(&path("bob")).unwrap(), None);
         publish("bob").unwrap();
-        assert_eq!(hub.files.at_hand(&path("ann")), Some(Some(found)));
-        assert_eq!(hub.files.at_hand(&path("bob")), None, "that it is not there is forgotten");
-        assert!(hub.files.get(&path("bob")).unwrap().is_some());
-    }
-
-    #[test]
-    fn archive_withdrawn_by_another_process_is_forgotten() {
-        let folder = tempfile::tempdir().unwrap();
-        let hub = hub(folder.path());
-        let entry = publish(&hub, &account(&hub, "ann"), &submission("ann/notes", "Notes.")).unwrap().entry;
-        assert!(hub.blobs.get(&entry.digest).unwrap().is_some());
-        let other = registry_index::Index::open(hub.indexes.path()).unwrap();
-        let stamp = registry_index::Stamp { by: "root".to_owned(), at: jiff::Timestamp::now() };
-        other.withdraw(&entry.name, &entry.version, "it has a secret", &stamp).unwrap();
-        hub.refresh().unwrap();
-        assert_eq!(hub.blobs.at_hand(&entry.digest), None);
-        assert_eq!(hub.blobs.get(&entry.digest).unwrap(), None);
+        assert_eq!(hub.stores.releases.file_at_hand(&path("ann")), Some(Some(found)));
+        assert_eq!(hub.stores.releases.file_at_hand(&path("bob")), None, "that it is not there is forgotten");
+        assert!(hub.stores.releases.file(&path("bob")).unwrap().is_some());
     }
 
     #[test]

@@ -35,9 +35,9 @@ pub async fn owner(
         hub.check(&caller, Action::Read)?;
         let owner = named(&owner)?;
         let query = Query { owner: Some(owner.clone()), limit: PAGE, ..Query::default() };
-        let skills = hub.catalogue.find(&query)?.skills.iter().map(SkillSummary::from).collect::<Vec<_>>();
-        let members = hub.accounts.members(&owner)?;
-        let file = hub.indexes.with(|index| index.owner(&owner))?.map_err(|error| ApiError::of(&error))?;
+        let skills = hub.stores.catalogue.find(&query)?.skills.iter().map(SkillSummary::from).collect::<Vec<_>>();
+        let members = hub.stores.people.members(&owner)?;
+        let file = hub.stores.releases.owner(&owner)?;
         if skills.is_empty() && members.is_empty() && file.keys().is_empty() {
             return Err(ApiError::not_found(format!("nothing was published by {owner}")));
         }
@@ -67,7 +67,7 @@ pub async fn set_member(
     run(&hub, move |hub| {
         let (owner, account) = (named(&owner)?, named(&account)?);
         hub.check_namespace(&caller, &owner, true)?;
-        hub.accounts.set_member(&owner, &account, body.0.role)?;
+        hub.stores.people.set_member(&owner, &account, body.0.role)?;
         note(hub, &caller, body.0.role.as_str(), &format!("{account} in {owner}"))
     })
     .await
@@ -85,7 +85,7 @@ pub async fn remove_member(
     run(&hub, move |hub| {
         let (owner, account) = (named(&owner)?, named(&account)?);
         hub.check_namespace(&caller, &owner, true)?;
-        if !hub.accounts.remove_member(&owner, &account)? {
+        if !hub.stores.people.remove_member(&owner, &account)? {
             return Err(ApiError::not_found(format!("{account} is no member of {owner}")));
         }
         note(hub, &caller, "remove member", &format!("{account} in {owner}"))
@@ -119,7 +119,7 @@ pub struct TokensDocument {
 pub async fn tokens(State(hub): HubState, caller: Caller) -> Result<Json<TokensDocument>, ApiError> {
     run(&hub, move |hub| {
         hub.check(&caller, Action::OwnTokens)?;
-        Ok(Json(TokensDocument { ok: true, tokens: hub.accounts.tokens(whose(&caller))? }))
+        Ok(Json(TokensDocument { ok: true, tokens: hub.stores.people.tokens(whose(&caller))? }))
     })
     .await
 }
@@ -184,7 +184,7 @@ pub async fn new_token(
             Some(_) => return Err(ApiError::bad_request(format!("a token is good for 1 to {MOST_DAYS} days"))),
         };
         let new = NewToken { account, scope, label, expires_at };
-        let (token, secret) = hub.accounts.add_token(&new, admin, own, now)?;
+        let (token, secret) = hub.stores.people.add_token(&new, admin, own, now)?;
         Ok(Json(NewTokenDocument { ok: true, secret, token }))
     })
     .await
@@ -196,7 +196,7 @@ pub async fn new_token(
 pub async fn revoke(State(hub): HubState, caller: Caller, Path(id): Path<String>) -> Result<Json<Done>, ApiError> {
     run(&hub, move |hub| {
         hub.check(&caller, Action::OwnTokens)?;
-        if !hub.accounts.revoke(&id, whose(&caller), Timestamp::now())? {
+        if !hub.stores.people.revoke(&id, whose(&caller), Timestamp::now())? {
             return Err(ApiError::not_found(format!("there is no token {id} that could be revoked")));
         }
         note(hub, &caller, "revoke token", &id)
@@ -218,7 +218,7 @@ pub(super) fn named(text: &str) -> Result<Owner, ApiError> {
 
 fn note(hub: &crate::hub::Hub, caller: &Caller, action: &str, subject: &str) -> Result<Json<Done>, ApiError> {
     if let Some(account) = caller.account() {
-        hub.activity.note((account, Timestamp::now()), action, subject, "")?;
+        hub.stores.activity.note((account, Timestamp::now()), action, subject, "")?;
     }
     Ok(Json(Done::DONE))
 }

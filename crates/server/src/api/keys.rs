@@ -2,7 +2,7 @@
 
 use axum::{Json, extract::State};
 use jiff::Timestamp;
-use registry_index::{KeyChange, OwnerFile, PublicKey, Stamp};
+use registry_index::{KeyChange, OwnerFile, PublicKey};
 use serde::{Deserialize, Serialize};
 use skill::Owner;
 use utoipa::ToSchema;
@@ -111,12 +111,10 @@ fn change_key(
     caller: &Caller,
     owner: &Owner,
     change: &KeyChange,
-    (action, key): (&str, &str),
+    audit: (&str, &str),
 ) -> Result<Json<KeysDocument>, ApiError> {
     let account = caller.account().ok_or_else(|| ApiError::bad_request("sign in to change keys"))?;
-    let stamp = Stamp { by: account.to_string(), at: Timestamp::now() };
-    let file = hub.change(|index| index.change_key(owner, change, &stamp).map_err(|error| ApiError::of(&error)))?;
-    hub.activity.note((account, stamp.at), action, &format!("{key} of {owner}"), "")?;
+    let file = hub.stores.releases.change_key(owner, change, account, Timestamp::now(), audit)?;
     Ok(Json(document(owner, &file)))
 }
 

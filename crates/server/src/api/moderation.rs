@@ -49,7 +49,8 @@ pub async fn reports(
     caller: Caller,
     parameters: Parameters<ReportsParameters>,
 ) -> Result<Json<ReportsDocument>, ApiError> {
-    let reports = administer(&hub, caller, move |hub, _| Ok(hub.activity.reports(!parameters.0.decided)?)).await?;
+    let reports =
+        administer(&hub, caller, move |hub, _| Ok(hub.stores.activity.reports(!parameters.0.decided)?)).await?;
     Ok(Json(ReportsDocument { ok: true, reports }))
 }
 
@@ -169,7 +170,7 @@ pub struct QuarantineDocument {
     responses((status = 200, body = QuarantineDocument)), security(("token" = [])))]
 pub async fn quarantined(State(hub): HubState, caller: Caller) -> Result<Json<QuarantineDocument>, ApiError> {
     let queue = |hub: &Hub, _: &Owner| {
-        let (releases, copies) = (hub.quarantines.all()?, hub.quarantines.held_copies(None)?);
+        let (releases, copies) = (hub.stores.releases.quarantined()?, hub.stores.releases.held_copies()?);
         Ok(Json(QuarantineDocument { ok: true, releases, copies }))
     };
     administer(&hub, caller, queue).await
@@ -194,7 +195,7 @@ pub async fn downloaders(
 ) -> Result<Json<DownloadersDocument>, ApiError> {
     let downloads = administer(&hub, caller, move |hub, _| {
         let digest: Digest = digest.parse().map_err(|error: skill::DigestError| bad(&error))?;
-        Ok(hub.activity.downloaders(&digest)?)
+        Ok(hub.stores.activity.downloaders(&digest)?)
     });
     Ok(Json(DownloadersDocument { ok: true, downloads: downloads.await? }))
 }
@@ -225,7 +226,7 @@ pub async fn audit(
     caller: Caller,
     parameters: Parameters<AuditParameters>,
 ) -> Result<Json<AuditDocument>, ApiError> {
-    let decisions = administer(&hub, caller, move |hub, _| Ok(hub.activity.audit(parameters.0.before)?)).await?;
+    let decisions = administer(&hub, caller, move |hub, _| Ok(hub.stores.activity.audit(parameters.0.before)?)).await?;
     Ok(Json(AuditDocument { ok: true, decisions }))
 }
 

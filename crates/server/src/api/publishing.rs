@@ -3,7 +3,7 @@
 use axum::{Json, body::Bytes, extract::State};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jiff::Timestamp;
-use registry_index::{Deprecation, ForkedFrom, Stamp};
+use registry_index::{Deprecation, ForkedFrom};
 use semver::Version;
 use serde::Deserialize;
 use serde_json::json;
@@ -24,6 +24,7 @@ use crate::{
     error::ApiError,
     hub::Hub,
     publish::{Submission, publish as publish_archive},
+    store::Flag,
 };
 
 /// Longest changelog and reason, in characters.
@@ -156,18 +157,9 @@ fn set_yanked(
     hub.check_namespace(caller, &name.owner, false)?;
     let version = exact(&at.version)?;
     let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody yanks"))?;
-    let skill = name.to_string();
-    if let (Some(held), false) = (hub.quarantines.of(&skill, &at.version)?, yanked) {
-        let why = format!("{skill} {version} is under quarantine: {}", held.reason);
-        return Err(ApiError::new(axum::http::StatusCode::CONFLICT, "quarantined", why)
-            .hint("the admins of the server restore it, and then it is as it was"));
-    }
-    let stamp = Stamp { by: account.to_string(), at: Timestamp::now() };
-    let entry = hub.change(|index| {
-        index.set_yanked(&name, &version, (yanked, reason), &stamp).map_err(|error| ApiError::of(&error))
-    })?;
-    let action = if yanked { "yank" } else { "unyank" };
-    hub.activity.note((account, stamp.at), action, &format!("{skill} {version}"), reason.unwrap_or_default())?;
+    let entry = hub.release(&name, &version.to_string())?;
+    let flag = if yanked { Flag::Yanked(reason) } else { Flag::Unyanked };
+    let entry = hub.set_flag(&entry, flag, account)?;
     Ok(Json(OneRelease::of(&entry, hub.barrier(&entry)?)))
 }
 
@@ -232,13 +224,8 @@ fn set_deprecated(
     let deprecation = deprecation.as_ref();
     let version = exact(&at.version)?;
     let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody deprecates"))?;
-    let stamp = Stamp { by: account.to_string(), at: Timestamp::now() };
-    let entry = hub.change(|index| {
-        index.set_deprecated(&name, &version, deprecation, &stamp).map_err(|error| ApiError::of(&error))
-    })?;
-    let action = if deprecation.is_some() { "deprecate" } else { "undeprecate" };
-    let reason = deprecation.map(|deprecation| deprecation.reason.as_str()).unwrap_or_default();
-    hub.activity.note((account, stamp.at), action, &format!("{name} {version}"), reason)?;
+    let entry = hub.release(&name, &version.to_string())?;
+    let entry = hub.set_flag(&entry, deprecation.map_or(Flag::Undeprecated, Flag::Deprecated), account)?;
     Ok(Json(OneRelease::of(&entry, hub.barrier(&entry)?)))
 }
 
@@ -276,7 +263,7 @@ fn set_star(
     let name = name_of(owner, name)?;
     hub.releases(&name)?;
     let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody stars"))?;
-    Ok(Json(StarsDocument { ok: true, stars: hub.activity.set_star(&name.to_string(), account, starred)? }))
+    Ok(Json(StarsDocument { ok: true, stars: hub.stores.activity.set_star(&name.to_string(), account, starred)? }))
 }
 
 /// What is wrong with a release.
@@ -304,7 +291,8 @@ pub async fn report(
         let reason = reason(&body.0.reason)?;
         let account = by.account().ok_or_else(|| ApiError::bad_request("nobody reports"))?;
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
-        let _kept: ReportOfRelease = hub.activity.report((&skill, &version), &reason, account, Timestamp::now())?;
+        let _kept: ReportOfRelease =
+            hub.stores.activity.report((&skill, &version), &reason, account, Timestamp::now())?;
         Ok(Json(Done::DONE))
     })
     .await

@@ -89,7 +89,7 @@ pub async fn search(
     let page = run(&hub, move |hub| {
         let _held = permit;
         hub.check(&caller, Action::Read)?;
-        Ok(hub.catalogue.find(&catalogue::Query {
+        Ok(hub.stores.catalogue.find(&catalogue::Query {
             words: q,
             owner,
             order: sort,
@@ -120,8 +120,8 @@ pub async fn skill(
         Ok(SkillDocument {
             ok: true,
             releases: entries.iter().map(ReleaseDocument::from).collect(),
-            downloads: hub.activity.by_version(&skill)?.values().sum(),
-            stars: hub.activity.stars(&skill)?,
+            downloads: hub.stores.activity.by_version(&skill)?.values().sum(),
+            stars: hub.stores.activity.stars(&skill)?,
             name: skill,
         })
     });
@@ -260,7 +260,7 @@ pub async fn archive(
 pub fn count(hub: &Hub, entry: &Entry, account: String, client: Client) {
     let day = Timestamp::now().strftime("%F").to_string();
     let (skill, version) = (entry.name.to_string(), entry.version.to_string());
-    hub.activity.count(Download { skill, version, digest: entry.digest, account, day }, client);
+    hub.stores.activity.count(Download { skill, version, digest: entry.digest, account, day }, client);
 }
 
 /// What differs between two releases of a skill.
@@ -319,7 +319,7 @@ pub fn lineage_of(hub: &Hub, name: &QualifiedName) -> Result<LineageDocument, Ap
     };
     let made_from = hub.releases(name)?.iter().filter_map(made).collect();
     let (mut made_into, mut dependents) = (Vec::new(), Vec::new());
-    for entry in hub.catalogue.related(name)? {
+    for entry in hub.stores.catalogue.related(name)? {
         if entry.forked_from.as_ref().is_some_and(|from| from.name == name.to_string()) {
             made_into.extend(made(&entry));
         }
@@ -342,11 +342,10 @@ pub async fn owners_of_name(
     let document = run(&hub, move |hub| {
         hub.check(&caller, Action::Read)?;
         let name = SkillName::parse_standard(&name).map_err(|error| bad(&error))?;
-        hub.indexes.with(|index| -> Result<_, ApiError> {
-            let owners = index.owners_of(&name)?.iter().map(ToString::to_string).collect();
-            let similar = client::search::nearest(index.names_beside(&name)?, &name, SIMILAR);
-            Ok(OwnersDocument { ok: true, owners, similar })
-        })?
+        let releases = &hub.stores.releases;
+        let owners = releases.owners_of(&name)?.iter().map(ToString::to_string).collect();
+        let similar = client::search::nearest(releases.names_beside(&name)?, &name, SIMILAR);
+        Ok(OwnersDocument { ok: true, owners, similar })
     });
     Ok(Json(document.await?))
 }

@@ -1,4 +1,4 @@
-//! [`Kept`]: what clients of others ask of a skill's files again and again, and what they send in parts.
+//! [`Kept`]: what clients of others ask of a skill's files again and again.
 
 use std::{
     collections::HashMap,
@@ -8,7 +8,7 @@ use std::{
 use registry_index::Entry;
 use skill::Digest;
 
-use super::{fingerprint::fingerprint, rendered::Rendered, uploads::Uploads};
+use super::{fingerprint::fingerprint, rendered::Rendered};
 use crate::{
     api::{Shared, run},
     contents,
@@ -18,14 +18,12 @@ use crate::{
 /// Skills of which facts are kept.
 const KEPT_FACTS: usize = 2000;
 
-/// Facts about releases, and what waits to become a release.
+/// Facts about releases.
 #[derive(Debug, Default)]
 pub struct Kept {
     facts: Mutex<HashMap<Digest, Arc<Facts>>>,
     /// Rendered indexes.
     pub rendered: Rendered,
-    /// Files that were sent for a release that is not there yet.
-    pub uploads: Uploads,
 }
 
 /// What is asked of a skill's files again and again.

@@ -14,7 +14,7 @@ const BETWEEN: &str = "--";
 /// # Errors
 /// [`ApiError`] when the index cannot be read.
 pub fn current(hub: &Hub, name: &QualifiedName) -> Result<Option<Entry>, ApiError> {
-    let mut entries = hub.indexes.with(|index| index.releases(name))??;
+    let mut entries = hub.stores.releases.of_skill(name)?;
     entries.retain(|entry| hub.is_free(entry));
     Ok(newest(&entries, false).cloned())
 }
@@ -29,7 +29,7 @@ pub fn holder(hub: &Hub, name: &SkillName) -> Result<Option<Entry>, ApiError> {
     let mut first = None;
     for name in everyone(hub, name)? {
         let Some(entry) = current(hub, &name)? else { continue };
-        let entries = hub.indexes.with(|index| index.releases(&name))??;
+        let entries = hub.stores.releases.of_skill(&name)?;
         let since = entries.iter().map(|entry| entry.published_at).min();
         first = [first, Some((since, name.owner, entry))]
             .into_iter()
@@ -44,7 +44,7 @@ pub fn holder(hub: &Hub, name: &SkillName) -> Result<Option<Entry>, ApiError> {
 /// # Errors
 /// [`ApiError`] when the index cannot be read.
 pub fn everyone(hub: &Hub, name: &SkillName) -> Result<Vec<QualifiedName>, ApiError> {
-    let owners = hub.indexes.with(|index| index.owners_of(name))??;
+    let owners = hub.stores.releases.owners_of(name)?;
     Ok(owners.into_iter().map(|owner| QualifiedName { owner, name: name.clone() }).collect())
 }
 

@@ -35,7 +35,7 @@ impl World {
     fn token(&self, account: &str, scope: Scope, is_admin: bool) -> String {
         let account = Owner::parse(account).unwrap();
         let new = NewToken { account, scope, label: String::new(), expires_at: None };
-        self.hub.accounts.add_token(&new, is_admin, &new.account, Timestamp::now()).unwrap().1
+        self.hub.stores.people.add_token(&new, is_admin, &new.account, Timestamp::now()).unwrap().1
     }
 
     async fn ask(&self, method: &str, path: &str, token: &str, body: impl Into<Body>) -> (StatusCode, Bytes) {
@@ -143,7 +143,7 @@ async fn a_name_is_its_first_owners_and_others_have_an_index_of_their_own() {
     for _ in 0..3 {
         world.get("/v1/skills/acme/notes/2.0.0/archive").await;
     }
-    world.hub.activity.write_downloads().unwrap();
+    world.hub.stores.activity.write_downloads().unwrap();
     let (agent, plain) = ("/.well-known/agent-skills/index.json", "/.well-known/skills/index.json");
     let index = world.json(agent).await;
     assert_eq!(names(&index), ["notes", "odd"]);
@@ -242,7 +242,7 @@ async fn clawhub_finds_reads_and_downloads_and_the_download_is_counted() {
         archive::unpack(&zip, &Limits::default()).unwrap().digest(),
         bundle("notes", "1.0.0", &[("references/x.md", "x\n")]).digest()
     );
-    world.hub.activity.write_downloads().unwrap();
+    world.hub.stores.activity.write_downloads().unwrap();
     assert_eq!(world.json("/api/v1/skills/acme--notes").await["skill"]["stats"]["downloads"], 1);
     assert_eq!(world.json("/api/v1/skills/notes/moderation").await["moderation"]["verdict"], "clean");
     let install = world.json("/api/v1/skills/notes/install").await;

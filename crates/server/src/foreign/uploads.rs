@@ -11,6 +11,8 @@ use std::{
 use axum::body::Bytes;
 use skill::{Digest, Owner};
 
+use crate::store::UploadStore;
+
 /// How long files wait.
 const WAITING: Duration = Duration::from_secs(15 * 60);
 
@@ -32,9 +34,8 @@ struct Upload {
     at: Instant,
 }
 
-impl Uploads {
-    /// Keeps a file for an account; of more than may wait, the oldest go. Gives its digest.
-    pub fn add(&self, account: &Owner, bytes: Bytes, now: Instant) -> Digest {
+impl UploadStore for Uploads {
+    fn put(&self, account: &Owner, bytes: Bytes, now: Instant) -> Digest {
         let digest = Digest::of_bytes(&bytes);
         let mut files = self.files();
         files.retain(|file| {
@@ -52,18 +53,18 @@ impl Uploads {
         digest
     }
 
-    /// A file that an account sent.
-    pub fn get(&self, account: &Owner, digest: &Digest) -> Option<Bytes> {
+    fn get(&self, account: &Owner, digest: &Digest) -> Option<Bytes> {
         let files = self.files();
         let found = files.iter().find(|file| file.account == *account && file.digest == *digest);
         found.map(|file| file.bytes.clone())
     }
 
-    /// Lets files of an account go.
-    pub fn forget(&self, account: &Owner, digests: &[Digest]) {
+    fn forget(&self, account: &Owner, digests: &[Digest]) {
         self.files().retain(|file| file.account != *account || !digests.contains(&file.digest));
     }
+}
 
+impl Uploads {
     fn files(&self) -> MutexGuard<'_, VecDeque<Upload>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -82,18 +83,18 @@ mod tests {
     fn files_are_their_senders_wait_for_a_while_and_never_fill_the_memory() {
         let (uploads, now) = (Uploads::default(), Instant::now());
         let (ann, bob) = (Owner::parse("ann").unwrap(), Owner::parse("bob").unwrap());
-        let one = uploads.add(&ann, Bytes::from_static(b"one"), now);
+        let one = uploads.put(&ann, Bytes::from_static(b"one"), now);
         assert_eq!(uploads.get(&ann, &one).as_deref(), Some(&b"one"[..]));
         assert_eq!(uploads.get(&bob, &one), None);
-        let large = uploads.add(&ann, Bytes::from(vec![1; ACCOUNT_BYTES]), now);
+        let large = uploads.put(&ann, Bytes::from(vec![1; ACCOUNT_BYTES]), now);
         assert!(uploads.get(&ann, &one).is_none() && uploads.get(&ann, &large).is_some());
         uploads.forget(&ann, &[large]);
         assert_eq!(uploads.get(&ann, &large), None);
-        let old = uploads.add(&bob, Bytes::from_static(b"old"), now);
-        uploads.add(&ann, Bytes::from_static(b"new"), now + WAITING);
+        let old = uploads.put(&bob, Bytes::from_static(b"old"), now);
+        uploads.put(&ann, Bytes::from_static(b"new"), now + WAITING);
         assert_eq!(uploads.get(&bob, &old), None);
         for account in ["a", "b", "c", "d", "e"] {
-            uploads.add(&Owner::parse(account).unwrap(), Bytes::from(vec![2; ACCOUNT_BYTES]), now + WAITING);
+            uploads.put(&Owner::parse(account).unwrap(), Bytes::from(vec![2; ACCOUNT_BYTES]), now + WAITING);
         }
         assert!(held(&uploads.files(), None) <= ALL_BYTES);
     }

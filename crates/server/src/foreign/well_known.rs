@@ -135,16 +135,16 @@ async fn index(
     sparse::follow_other_processes(&hub).await?;
     let key = Digest::of_bytes(format!("{form:?} {:?} {:?}", at.owner, at.skill).as_bytes());
     // Read before the rendering: a commit in between makes the document outdated, not wrong.
-    let state = || (hub.files.revision(), hub.quarantines.changes());
-    let at_hand = || kept.rendered.at_hand(&key, &state(), Instant::now());
-    if let Some(found) = at_hand() {
+    let state = || hub.stores.releases.head().map(|head| (head, hub.stores.releases.decisions()));
+    let at_hand = || state().map(|state| kept.rendered.at_hand(&key, &state, Instant::now()));
+    if let Some(found) = at_hand()? {
         return Ok(found_as(&found, &headers));
     }
     let _turn = hub.contents.lanes.turn(Job::List, key).await;
-    let found = match at_hand() {
+    let found = match at_hand()? {
         Some(found) => found,
         None => {
-            let before = state();
+            let before = state()?;
             let text = rendered(&hub, &kept, form, at.part()?).await?;
             kept.rendered.keep(key, before, Instant::now(), text)
         }
@@ -249,7 +249,7 @@ fn entries(hub: &Hub, part: &Part) -> Result<Vec<Entry>, ApiError> {
     };
     let query = Query { owner, order: Order::Downloads, limit: PAGE, ..Query::default() };
     let mut entries = Vec::new();
-    for found in hub.catalogue.find(&query)?.skills {
+    for found in hub.stores.catalogue.find(&query)?.skills {
         let name = &found.entry.name;
         let entry = match part {
             Part::All => holder(hub, &name.name)?.filter(|holder| holder.name == *name),

@@ -42,11 +42,11 @@ pub async fn queue(State(hub): HubState, visitor: Visitor) -> Response {
     answer(&hub, visitor, |hub, visitor| {
         hub.check(&visitor.caller, Action::Administer)?;
         let texts = visitor.texts;
-        let (reports, mut held) = (hub.activity.reports(true)?, hub.quarantines.all()?);
+        let (reports, mut held) = (hub.stores.activity.reports(true)?, hub.stores.releases.quarantined()?);
         // Of what was withdrawn nothing is left to decide.
         held.retain(|one| !release(hub, &one.skill, &one.version).is_ok_and(|entry| entry.withdrawn.is_some()));
-        let copies = hub.quarantines.held_copies(None)?;
-        let decisions = hub.activity.audit(None)?;
+        let copies = hub.stores.releases.held_copies()?;
+        let decisions = hub.stores.activity.audit(None)?;
         let body = html! {
             header.title { h1 { (texts.moderation) } }
             section {

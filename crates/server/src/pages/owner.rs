@@ -44,9 +44,9 @@ pub async fn owner(
         let offset = from.ok().and_then(|Parameters(From { from })| from.parse().ok()).unwrap_or(0);
         let query =
             Query { owner: Some(owner.clone()), order: Order::Updated, offset, limit: SHOWN, ..Query::default() };
-        let page = hub.catalogue.find(&query)?;
-        let members = hub.accounts.members(&owner)?;
-        let file = hub.indexes.with(|index| index.owner(&owner))?.map_err(|error| ApiError::of(&error))?;
+        let page = hub.stores.catalogue.find(&query)?;
+        let members = hub.stores.people.members(&owner)?;
+        let file = hub.stores.releases.owner(&owner)?;
         if page.skills.is_empty() && members.is_empty() && file.keys().is_empty() {
             return Err(none());
         }

@@ -54,7 +54,7 @@ pub async fn search(
         let _held = permit;
         let asked = asked.map_err(|error| ApiError::bad_request(error.body_text()))?;
         let query = asked.query()?;
-        let page = hub.catalogue.find(&query)?;
+        let page = hub.stores.catalogue.find(&query)?;
         let title = match asked.q.trim() {
             "" => visitor.texts.all_skills.to_owned(),
             words => format!("{} · {words}", visitor.texts.search),

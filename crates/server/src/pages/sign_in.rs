@@ -56,9 +56,9 @@ pub async fn sign_in(State(hub): HubState, client: Client, Sent { visitor, field
     let found = run(&hub, move |hub| {
         let known =
             token.len() <= TOKEN_BYTES && token.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let session = if known { hub.sign_ins.begin(&token, Timestamp::now())? } else { None };
+        let session = if known { hub.stores.sessions.begin(&token, Timestamp::now())? } else { None };
         match (&session, before) {
-            (Some(_), Some(before)) => hub.sign_ins.end(&before)?,
+            (Some(_), Some(before)) => hub.stores.sessions.end(&before)?,
             (Some(_), None) => {}
             (None, _) => hub.note_failed_sign_in(client, "pages")?,
         }
@@ -77,7 +77,7 @@ pub async fn sign_in(State(hub): HubState, client: Client, Sent { visitor, field
 /// Signs out: the session ends here and in the browser, the token stays good.
 pub async fn sign_out(State(hub): HubState, Sent { visitor, .. }: Sent<Nothing>) -> Response {
     if let Some(session) = visitor.cookies.secret.clone() {
-        let ended = run(&hub, move |hub| Ok(hub.sign_ins.end(&session)?)).await;
+        let ended = run(&hub, move |hub| Ok(hub.stores.sessions.end(&session)?)).await;
         if let Err(error) = ended {
             return refused(&visitor, error);
         }

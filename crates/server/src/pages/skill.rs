@@ -70,7 +70,7 @@ pub async fn skill(
     let permit = hub.contents.lanes.permit(0).await;
     answer(&hub, visitor, move |hub, visitor| {
         let (_held, chosen) = (permit, chosen?);
-        let by_version = hub.activity.by_version(&chosen.entry.name.to_string())?;
+        let by_version = hub.stores.activity.by_version(&chosen.entry.name.to_string())?;
         let title = format!("{} {}", chosen.entry.name, chosen.entry.version);
         let view = View { visitor, chosen, was_reported: reported.is_some(), by_version };
         Ok(Content::new(title, view.page(hub)?))
@@ -236,13 +236,13 @@ impl View<'_> {
     fn side(&self, hub: &Hub) -> Result<Markup, ApiError> {
         let (texts, entry) = (self.visitor.texts, &self.chosen.entry);
         let name = entry.name.to_string();
-        let days = hub.activity.by_day(&name, &chart::first_day(self.visitor.now))?;
+        let days = hub.stores.activity.by_day(&name, &chart::first_day(self.visitor.now))?;
         let total: u64 = self.by_version.values().sum();
-        let signer = hub.indexes.with(|index| index.signer(entry))?;
+        let signer = hub.stores.releases.signer(entry)?;
         Ok(html! {
             aside {
                 h2.unseen-title { (texts.facts) }
-                p.count { ((texts.downloads)(total)) " · " ((texts.stars)(hub.activity.stars(&name)?)) }
+                p.count { ((texts.downloads)(total)) " · " ((texts.stars)(hub.stores.activity.stars(&name)?)) }
                 @if !days.is_empty() { (chart::chart(&days, self.visitor.now, texts)) }
                 dl.facts-list {
                     dt { (texts.signature) }

@@ -44,7 +44,7 @@ fn server(visibility: Visibility) -> Server {
         label: String::new(),
         expires_at: None,
     };
-    let (_, admin) = hub.accounts.add_token(&new, true, &new.account, Timestamp::now()).unwrap();
+    let (_, admin) = hub.stores.people.add_token(&new, true, &new.account, Timestamp::now()).unwrap();
     let server = Server { _folder: folder, app: app(&hub), hub, admin };
     server.publish("acme/notes", "1.0.0", "Run the old step.\n", &[("scripts/run.sh", "#!/bin/sh\necho one\n")]);
     server.publish(
@@ -77,7 +77,7 @@ impl Server {
             forked_from: None,
             archive: Bytes::from(archive::pack(&bundle)),
         };
-        let caller = self.hub.accounts.caller(&self.admin, Timestamp::now()).unwrap().unwrap();
+        let caller = self.hub.stores.people.caller(&self.admin, Timestamp::now()).unwrap().unwrap();
         publish(&self.hub, &caller, &submission).unwrap();
     }
 
@@ -279,7 +279,7 @@ async fn a_form_without_proof_changes_nothing_and_a_cookie_alone_is_good_for_rea
     assert_eq!(server.get_with("/v1/reports", &cookie).await.status, StatusCode::OK, "reading is what it is for");
     let other = Request::post("/-/sign-in").header(header::HOST, "localhost").header("sec-fetch-site", "cross-site");
     assert_eq!(server.ask(other.body(Body::empty()).unwrap()).await.status, StatusCode::FORBIDDEN);
-    assert!(server.hub.quarantines.all().unwrap().is_empty());
+    assert!(server.hub.stores.releases.quarantined().unwrap().is_empty());
 }
 
 #[tokio::test]
@@ -287,7 +287,7 @@ async fn an_admin_decides_over_reports_and_releases() {
     let server = server(Visibility::Public);
     assert_eq!(server.get("/-/moderation").await.status, StatusCode::UNAUTHORIZED);
     let account = Owner::parse("root").unwrap();
-    server.hub.activity.report(("acme/notes", "1.1.0"), "<script>bad", &account, Timestamp::now()).unwrap();
+    server.hub.stores.activity.report(("acme/notes", "1.1.0"), "<script>bad", &account, Timestamp::now()).unwrap();
     let cookie = server.signed_in().await;
     let queue = server.get_with("/-/moderation", &cookie).await;
     assert!(queue.text.contains("&lt;script&gt;bad") && queue.text.contains("uphold-and-quarantine"), "{}", queue.text);
@@ -298,7 +298,7 @@ async fn an_admin_decides_over_reports_and_releases() {
     };
     assert_eq!(decide("uphold-and-quarantine", "report=1&reason=").await, StatusCode::BAD_REQUEST);
     assert_eq!(decide("uphold-and-quarantine", "report=1&reason=it+phones+home").await, StatusCode::SEE_OTHER);
-    assert!(server.hub.activity.reports(true).unwrap().is_empty());
+    assert!(server.hub.stores.activity.reports(true).unwrap().is_empty());
     let held = server.get("/acme/notes?version=1.1.0").await;
     assert!(held.status == StatusCode::OK && held.text.contains("it phones home"), "{}", held.text);
     assert_eq!(server.get("/acme/notes/files/1.1.0/SKILL.md").await.status, StatusCode::FORBIDDEN);
@@ -336,7 +336,7 @@ async fn who_has_signed_in_reports_a_release_and_nobody_else_does() {
     assert_eq!(sent.status, StatusCode::SEE_OTHER, "{}", sent.text);
     let back = sent.headers[header::LOCATION].to_str().unwrap();
     assert!(server.get_with(back, &cookie).await.text.contains("The report was sent"));
-    assert_eq!(server.hub.activity.reports(true).unwrap()[0].reason, "odd");
+    assert_eq!(server.hub.stores.activity.reports(true).unwrap()[0].reason, "odd");
     let none = fields.replace("1.1.0", "7.0.0");
     assert_eq!(server.post("/-/report", &cookie, &none).await.status, StatusCode::NOT_FOUND);
 }

@@ -144,7 +144,7 @@ impl<T: DeserializeOwned + Send> FromRequest<Shared> for Sent<T> {
         let fields = fields(Request::from_parts(parts, body), &sent, visitor.texts).await;
         let fields = fields.map_err(|error| refused(&visitor, error))?;
         if let (Caller::Anonymous, Some(secret)) = (&visitor.caller, sent.secret) {
-            let found = run(hub, move |hub| Ok(hub.sign_ins.caller(&secret, Timestamp::now())?)).await;
+            let found = run(hub, move |hub| Ok(hub.stores.sessions.caller(&secret, Timestamp::now())?)).await;
             visitor.caller = found.map_err(|error| refused(&visitor, error))?.unwrap_or(Caller::Anonymous);
         }
         Ok(Self { visitor, fields })

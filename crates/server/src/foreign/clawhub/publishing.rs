@@ -1,9 +1,9 @@
 //! What `clawhub` sends: the files of a release one by one, then the release; and stars.
 
-use std::{sync::Arc, time::Instant};
+use std::time::Instant;
 
 use axum::{
-    Extension, Json,
+    Json,
     body::Bytes,
     extract::{Path, State},
     http::{HeaderMap, StatusCode},
@@ -20,7 +20,7 @@ use crate::{
     access::{Action, Caller, Denied, Namespace},
     api::{HubState, TEXT_CHARS, name_of, run},
     error::ApiError,
-    foreign::{kept::Kept, names::named, own_url},
+    foreign::{names::named, own_url},
     hub::Hub,
     publish::{Submission, publish as publish_archive},
 };
@@ -58,20 +58,19 @@ pub async fn upload_url(
 /// A file of a release that follows.
 pub async fn upload(
     State(hub): HubState,
-    Extension(kept): Extension<Arc<Kept>>,
     caller: Caller,
     Path(ticket): Path<String>,
     body: Bytes,
 ) -> Result<Json<Value>, ApiError> {
     let account = publisher(&hub, &caller)?.clone();
     let announced = digest(&ticket)?;
-    let stored = run(&hub, move |_| {
+    let stored = run(&hub, move |hub| {
         if Digest::of_bytes(&body) != announced {
             return Err(
                 ApiError::bad_request("these are not the bytes that were announced").hint("send the file again")
             );
         }
-        Ok(kept.uploads.add(&account, body, Instant::now()))
+        Ok(hub.stores.uploads.put(&account, body, Instant::now()))
     });
     Ok(Json(json!({"storageId": stored.await?.hex()})))
 }
@@ -110,21 +109,16 @@ struct Sent {
 }
 
 /// Publishes what was sent.
-pub async fn publish(
-    State(hub): HubState,
-    Extension(kept): Extension<Arc<Kept>>,
-    caller: Caller,
-    body: Bytes,
-) -> Result<Json<Value>, ApiError> {
+pub async fn publish(State(hub): HubState, caller: Caller, body: Bytes) -> Result<Json<Value>, ApiError> {
     let publication: Publication = read(&body)?;
     // Its files were sent before: it may have any size.
     let permit = hub.contents.lanes.permit(Limits::default().skill_bytes).await;
     run(&hub, move |hub| {
         let _held = permit;
         let account = publisher(hub, &caller)?;
-        let (submission, digests) = submission(hub, &kept, account, &publication)?;
+        let (submission, digests) = submission(hub, account, &publication)?;
         let release = publish_archive(hub, &caller, &submission)?;
-        kept.uploads.forget(account, &digests);
+        hub.stores.uploads.forget(account, &digests);
         let (name, version) = (release.entry.name.to_string(), release.entry.version.to_string());
         Ok(Json(json!({
             "ok": true, "skillId": name, "versionId": format!("{name}@{version}"), "status": "published",
@@ -134,12 +128,7 @@ pub async fn publish(
     .await
 }
 
-fn submission(
-    hub: &Hub,
-    kept: &Kept,
-    account: &Owner,
-    publication: &Publication,
-) -> Result<(Submission, Vec<Digest>), ApiError> {
+fn submission(hub: &Hub, account: &Owner, publication: &Publication) -> Result<(Submission, Vec<Digest>), ApiError> {
     if publication.migrate_owner {
         return Err(ApiError::bad_request("a skill keeps its owner").hint("publish it again under the other one"));
     }
@@ -149,7 +138,7 @@ fn submission(
     let name = own_name(account, publication)?;
     let version = Version::parse(&publication.version)
         .map_err(|_| ApiError::bad_request(format!("{:?} is no version such as 1.2.0", publication.version)))?;
-    let (bundle, digests) = collected(kept, account, &publication.files)?;
+    let (bundle, digests) = collected(hub, account, &publication.files)?;
     let forked_from = publication.fork_of.as_ref().map(|fork| forked_from(hub, fork)).transpose()?;
     let submission = Submission {
         name,
@@ -175,11 +164,11 @@ fn own_name(account: &Owner, publication: &Publication) -> Result<QualifiedName,
 }
 
 /// The files, which must all have been sent by this account. ClawHub knows no executable bit.
-fn collected(kept: &Kept, account: &Owner, sent: &[Sent]) -> Result<(Bundle, Vec<Digest>), ApiError> {
+fn collected(hub: &Hub, account: &Owner, sent: &[Sent]) -> Result<(Bundle, Vec<Digest>), ApiError> {
     let (mut files, mut digests) = (Vec::new(), Vec::new());
     for Sent { path, storage_id } in sent {
         let digest = digest(storage_id)?;
-        let bytes = kept.uploads.get(account, &digest).ok_or_else(|| {
+        let bytes = hub.stores.uploads.get(account, &digest).ok_or_else(|| {
             ApiError::new(StatusCode::CONFLICT, "not_uploaded", format!("{path} was not sent, or too long ago"))
                 .hint("publish again: files wait for 15 minutes")
         })?;
@@ -233,8 +222,8 @@ fn set_star(hub: &Hub, caller: &Caller, word: &str, asked: &Asked, starred: bool
     hub.check(caller, Action::TakePart)?;
     let account = caller.account().ok_or(Denied::SignIn)?;
     let name = named(hub, word, asked.owner_handle.as_deref())?.to_string();
-    let before = hub.activity.stars(&name)?;
-    Ok(hub.activity.set_star(&name, account, starred)? != before)
+    let before = hub.stores.activity.stars(&name)?;
+    Ok(hub.stores.activity.set_star(&name, account, starred)? != before)
 }
 
 /// The account that asks, if it may publish anywhere at all. Where exactly is asked when the release comes.

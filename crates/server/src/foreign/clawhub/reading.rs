@@ -93,7 +93,7 @@ fn find(hub: &Hub, asked: &Asked, words: &str, order: Order) -> Result<Page, Api
     let limit = asked.limit.unwrap_or(RESULTS).min(PAGE);
     let offset = asked.cursor.unwrap_or(0);
     let query = Query { words: words.to_owned(), order, offset, limit, ..Query::default() };
-    let mut page = hub.catalogue.find(&query)?;
+    let mut page = hub.stores.catalogue.find(&query)?;
     page.skills.retain(|found| hub.is_free(&found.entry));
     Ok(page)
 }
@@ -108,8 +108,10 @@ pub async fn skill(
     reads(&hub, caller, move |hub| {
         let (name, entry) = newest_of(hub, &word, &asked)?;
         let text = name.to_string();
-        let counts =
-            Counts { downloads: hub.activity.by_version(&text)?.values().sum(), stars: hub.activity.stars(&text)? };
+        let counts = Counts {
+            downloads: hub.stores.activity.by_version(&text)?.values().sum(),
+            stars: hub.stores.activity.stars(&text)?,
+        };
         let first = hub.releases(&name)?.iter().map(documents::at).min().unwrap_or_default();
         Ok(Json(json!({
             "skill": documents::skill(&slug(hub, &name)?, &entry, counts, first),
@@ -295,7 +297,7 @@ fn release(hub: &Hub, word: &str, asked: &Asked) -> Result<(QualifiedName, Entry
 
 /// The releases of a skill that are neither yanked, withdrawn nor under quarantine, newest version first.
 fn offered(hub: &Hub, name: &QualifiedName) -> Result<Vec<Entry>, ApiError> {
-    let mut entries = hub.indexes.with(|index| index.releases(name))??;
+    let mut entries = hub.stores.releases.of_skill(name)?;
     entries.retain(|entry| !entry.yanked && hub.is_free(entry));
     entries.sort_by(|a, b| b.version.cmp(&a.version));
     Ok(entries)

@@ -1,0 +1,357 @@
+//! The stores in one folder: releases in a git repository, everything else in a SQLite file beside it.
+//!
+//! Git is the source of truth: what is searched is a view of it. A change commits to git first, then shows itself, then is
+//! audited; `openings` and `decisions` say what a crash in between leaves.
+
+mod decisions;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use registry_index::{
+    Appended, ClearedRelease, Entry, Index, KeyChange, OwnerFile, PackBounds, PublicKey, ReadError, SignerError, Stamp,
+    shard,
+};
+use skill::{Digest, Owner, QualifiedName, SkillName};
+
+pub use self::decisions::{HoldError, hold_copy};
+use super::{Blobs, Flag, NamespaceState, Releases, Stores};
+use crate::{
+    accounts::{Accounts, to_the_second},
+    activity::{self, SqliteActivity},
+    blobs::{BlobError, IndexBlobs},
+    catalogue::{ShownSkill, SqliteCatalogue},
+    database::{Database, DatabaseError},
+    error::ApiError,
+    foreign::Uploads,
+    index_pool::IndexPool,
+    quarantines::{Barrier, HeldCopy, Quarantined, Quarantines},
+    rate::Rates,
+    settings::ServerLimits,
+    sign_ins::SignIns,
+    static_files::{StaticFile, StaticFiles},
+};
+
+/// The releases in an index on this machine.
+#[derive(Debug)]
+pub struct IndexReleases {
+    indexes: Arc<IndexPool>,
+    files: StaticFiles,
+    blobs: Arc<IndexBlobs>,
+    view: SqliteCatalogue,
+    accounts: Accounts,
+    quarantines: Quarantines,
+    database: Arc<Database>,
+    /// Held while the index or the view of it changes.
+    changing: Mutex<()>,
+}
+
+/// The stores of an index and a database. What a crash left half done is finished, unless they are only read.
+///
+/// # Errors
+/// [`ApiError`] when the index or the database cannot be used.
+pub fn stores(
+    indexes: IndexPool,
+    database: &Arc<Database>,
+    limits: &ServerLimits,
+    read_only: bool,
+) -> Result<Stores, ApiError> {
+    let indexes = Arc::new(indexes);
+    let blobs = Arc::new(IndexBlobs::new(Arc::clone(&indexes)));
+    let releases = IndexReleases {
+        files: StaticFiles::new(Arc::clone(&indexes)),
+        indexes,
+        blobs: Arc::clone(&blobs),
+        view: SqliteCatalogue::new(Arc::clone(database)),
+        accounts: Accounts::new(Arc::clone(database)),
+        quarantines: Quarantines::new(Arc::clone(database)),
+        database: Arc::clone(database),
+        changing: Mutex::new(()),
+    };
+    releases.refresh()?;
+    if !read_only {
+        releases.settle_openings()?;
+    }
+    Ok(Stores {
+        releases: Box::new(releases),
+        blobs: Box::new(blobs),
+        catalogue: Box::new(SqliteCatalogue::new(Arc::clone(database))),
+        people: Box::new(Accounts::new(Arc::clone(database))),
+        sessions: Box::new(SignIns::new(Arc::clone(database))),
+        activity: Box::new(SqliteActivity::new(Arc::clone(database))),
+        rates: Box::new(Rates::new(limits)),
+        uploads: Box::new(Uploads::default()),
+    })
+}
+
+impl Blobs for Arc<IndexBlobs> {
+    fn at_hand(&self, digest: &Digest) -> Option<axum::body::Bytes> {
+        self.as_ref().at_hand(digest)
+    }
+
+    fn get(&self, digest: &Digest) -> Result<Option<axum::body::Bytes>, BlobError> {
+        self.as_ref().get(digest)
+    }
+}
+
+impl Releases for IndexReleases {
+    fn head(&self) -> Result<String, ApiError> {
+        Ok(self.files.revision())
+    }
+
+    fn decisions(&self) -> u64 {
+        self.quarantines.changes()
+    }
+
+    fn is_behind(&self) -> Result<bool, ApiError> {
+        Ok(self.view.revision()?.is_some_and(|shown| shown != self.files.revision()))
+    }
+
+    fn catch_up(&self) -> Result<(), ApiError> {
+        self.view.revision()?.map_or(Ok(()), |shown| self.advance(&shown))
+    }
+
+    fn file_at_hand(&self, path: &str) -> Option<Option<StaticFile>> {
+        self.files.at_hand(path)
+    }
+
+    fn file(&self, path: &str) -> Result<Option<StaticFile>, ApiError> {
+        self.files.get(path)
+    }
+
+    fn of_skill(&self, name: &QualifiedName) -> Result<Vec<Entry>, ApiError> {
+        Ok(self.indexes.with(|index| index.releases(name))??)
+    }
+
+    fn owners_of(&self, name: &SkillName) -> Result<Vec<Owner>, ApiError> {
+        Ok(self.indexes.with(|index| index.owners_of(name))??)
+    }
+
+    fn names_beside(&self, name: &SkillName) -> Result<Vec<QualifiedName>, ApiError> {
+        Ok(self.indexes.with(|index| index.names_beside(name))??)
+    }
+
+    fn owner(&self, owner: &Owner) -> Result<OwnerFile, ApiError> {
+        self.indexes.with(|index| index.owner(owner))?.map_err(|error| ApiError::of(&error))
+    }
+
+    fn signer(&self, entry: &Entry) -> Result<Result<Option<PublicKey>, SignerError>, ApiError> {
+        Ok(self.indexes.with(|index| index.signer(entry))?)
+    }
+
+    fn namespace(&self, owner: &Owner, account: Option<&Owner>) -> Result<NamespaceState, ApiError> {
+        let role = || account.map_or(Ok(None), |account| self.accounts.role(owner, account));
+        let (mut found, has_releases) = (role()?, self.has_releases(owner)?);
+        if found.is_none() && has_releases && self.accounts.is_opening(owner)? {
+            // The first release is there and its member was not written.
+            self.accounts.finish_opening(owner)?;
+            found = role()?;
+        }
+        let is_taken = found.is_some() || has_releases || !super::People::members(&self.accounts, owner)?.is_empty();
+        Ok(NamespaceState { is_taken, role: found })
+    }
+
+    fn publish(
+        &self,
+        release: &ClearedRelease<'_>,
+        account: &Owner,
+        may: &dyn Fn() -> Result<(), ApiError>,
+    ) -> Result<Appended, ApiError> {
+        let appended = self.change(|index| {
+            // Another account may have opened the namespace meanwhile.
+            may()?;
+            let appended = self.append_as(index, release, account)?;
+            if matches!(appended, Appended::Published(_)) {
+                let held = hold_copy(&self.quarantines, index, appended.entry(), &release.release().stamp);
+                held.map_err(|error| ApiError::of(&error))?;
+            }
+            Ok(appended)
+        })?;
+        if let Appended::Published(entry) = &appended {
+            let at = release.release().stamp.at;
+            self.note((account, at), "publish", &format!("{} {}", entry.name, entry.version), "")?;
+        }
+        Ok(appended)
+    }
+
+    fn set_flag(&self, entry: &Entry, flag: Flag<'_>, account: &Owner, now: Timestamp) -> Result<Entry, ApiError> {
+        self.decide(entry, flag, account, now)
+    }
+
+    fn change_key(
+        &self,
+        owner: &Owner,
+        change: &KeyChange,
+        account: &Owner,
+        now: Timestamp,
+        (action, key): (&str, &str),
+    ) -> Result<OwnerFile, ApiError> {
+        let stamp = Stamp { by: account.to_string(), at: now };
+        let file =
+            self.change(|index| index.change_key(owner, change, &stamp).map_err(|error| ApiError::of(&error)))?;
+        self.note((account, now), action, &format!("{key} of {owner}"), "")?;
+        Ok(file)
+    }
+
+    fn barrier(&self, entry: &Entry) -> Result<Option<Barrier>, ApiError> {
+        // A line may say so in a folder that came without its database.
+        if let Some(notice) = entry.quarantined() {
+            return Ok(Some(Barrier::Quarantined(notice.reason)));
+        }
+        if let Some(notice) = entry.held() {
+            return Ok(Some(Barrier::Held(notice.reason)));
+        }
+        Ok(self.quarantines.barrier(&entry.name.to_string(), &entry.version.to_string(), &entry.digest)?)
+    }
+
+    fn is_readable(&self, digest: &Digest) -> Result<bool, ApiError> {
+        Ok(self.quarantines.is_readable(digest)?)
+    }
+
+    fn quarantine_of(&self, skill: &str, version: &str) -> Result<Option<Quarantined>, ApiError> {
+        Ok(self.quarantines.of(skill, version)?)
+    }
+
+    fn quarantined(&self) -> Result<Vec<Quarantined>, ApiError> {
+        Ok(self.quarantines.all()?)
+    }
+
+    fn held_copies(&self) -> Result<Vec<HeldCopy>, ApiError> {
+        Ok(self.quarantines.held_copies(None)?)
+    }
+
+    fn check_readiness(&self) -> Result<(), ApiError> {
+        self.indexes.with(Index::revision)??;
+        self.view.revision()?;
+        Ok(())
+    }
+
+    fn refresh(&self) -> Result<(), ApiError> {
+        let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.bring_up_to_date()
+    }
+
+    fn tidy(&self, go_on: &dyn Fn() -> bool) -> Result<(), ApiError> {
+        let packed = self.indexes.with(|index| index.pack(&PackBounds::default(), go_on))?;
+        if packed.map_err(|error| ApiError::of(&error))?.packs > 0 {
+            self.indexes.close_idle();
+        }
+        Ok(())
+    }
+}
+
+impl IndexReleases {
+    /// Changes the index, one at a time, and brings what shows it up to date.
+    fn change<T>(&self, change: impl FnOnce(&Index) -> Result<T, ApiError>) -> Result<T, ApiError> {
+        let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = self.indexes.with(change)??;
+        self.bring_up_to_date()?;
+        Ok(done)
+    }
+
+    /// Records a decision in the audit log.
+    fn note(
+        &self,
+        (account, at): (&Owner, Timestamp),
+        action: &str,
+        subject: &str,
+        reason: &str,
+    ) -> Result<(), DatabaseError> {
+        Ok(activity::note(&self.database.writer(), (account, &to_the_second(at)), action, subject, reason)?)
+    }
+
+    /// Appends a release. The account that opens a namespace with it becomes its maintainer, also if the process is killed
+    /// in between.
+    fn append_as(&self, index: &Index, release: &ClearedRelease<'_>, account: &Owner) -> Result<Appended, ApiError> {
+        let (owner, at) = (&release.entry().name.owner, release.release().stamp.at);
+        let append = || index.append_cleared(release).map_err(|error| ApiError::of(&error));
+        if !self.accounts.begin_opening(owner, account, at)? {
+            return append();
+        }
+        let appended = append();
+        match &appended {
+            Ok(_) => self.accounts.finish_opening(owner)?,
+            Err(_) => self.accounts.cancel_opening(owner)?,
+        }
+        appended
+    }
+
+    /// Finishes or forgets the openings of namespaces that a crash left behind.
+    fn settle_openings(&self) -> Result<(), ApiError> {
+        for owner in self.accounts.openings()? {
+            if self.has_releases(&owner)? {
+                self.accounts.finish_opening(&owner)?;
+            } else {
+                self.accounts.cancel_opening(&owner)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether anything was ever published in a namespace.
+    fn has_releases(&self, owner: &Owner) -> Result<bool, ApiError> {
+        let path = shard::owner_file(owner);
+        Ok(self.indexes.with(|index| index.file(&path))??.is_some())
+    }
+
+    /// Forgets what is in memory of files of the index that are different at a commit.
+    ///
+    /// # Errors
+    /// [`ApiError`] when the index cannot be read.
+    fn advance(&self, revision: &str) -> Result<(), ApiError> {
+        for path in self.files.advance(revision)? {
+            if let Some(digest) = archive_at(&path) {
+                self.blobs.forget(&digest);
+            }
+        }
+        Ok(())
+    }
+
+    fn bring_up_to_date(&self) -> Result<(), ApiError> {
+        let now = self.indexes.with(Index::revision)??;
+        let shown = self.view.revision()?;
+        if shown.as_deref() != Some(now.as_str()) {
+            self.show(shown.as_deref(), &now)?;
+        }
+        self.advance(&now)
+    }
+
+    /// Brings the view from one commit to another.
+    fn show(&self, shown: Option<&str>, now: &str) -> Result<(), ApiError> {
+        let changed = self.indexes.with(|index| -> Result<_, ApiError> {
+            let paths = match shown {
+                Some(shown) => index.changed_paths(shown, now)?,
+                None => None,
+            };
+            let names = paths.map(|paths| paths.iter().filter_map(|path| shard::skill_at(path)).collect::<Vec<_>>());
+            let skill = |name: QualifiedName| -> Result<_, ReadError> {
+                let releases = index.releases(&name)?;
+                Ok(ShownSkill::new(name, &releases))
+            };
+            Ok(names.map(|names| names.into_iter().map(skill).collect::<Result<Vec<_>, _>>()).transpose()?)
+        })??;
+        match changed {
+            Some(skills) => Ok(self.view.show(&skills, now)?),
+            None => self.show_all(now),
+        }
+    }
+
+    /// Makes the view from nothing, one skill at a time.
+    fn show_all(&self, now: &str) -> Result<(), ApiError> {
+        // Of an index that stays open, libgit2 would keep in memory all that is read.
+        self.indexes.close_idle();
+        self.view.rebuild(now, |show| {
+            let damaged = Index::visit_skills(self.indexes.path(), now, |releases| -> Result<(), ApiError> {
+                let Some(first) = releases.first() else { return Ok(()) };
+                Ok(show(&ShownSkill::new(first.name.clone(), &releases))?)
+            });
+            damaged.map(drop)
+        })
+    }
+}
+
+/// The content of the archive at a path of the index.
+fn archive_at(path: &str) -> Option<Digest> {
+    let hex = path.strip_prefix("bundles/")?.rsplit('/').next()?.strip_suffix(".skill")?;
+    format!("sha256:{hex}").parse().ok()
+}

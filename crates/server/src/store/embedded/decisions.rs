@@ -1,0 +1,220 @@
+//! Flags of releases in the folder: each is set in the index and in the database, in the order in which a crash in between
+//! hands out too little and never too much.
+
+use jiff::Timestamp;
+use registry_index::{Deprecation, Entry, FlagError, Index, Stamp};
+use semver::Version;
+use skill::{
+    Owner, QualifiedName,
+    failure::{Fails, Failure},
+};
+use thiserror::Error;
+
+use super::IndexReleases;
+use crate::{
+    accounts::to_the_second,
+    database::DatabaseError,
+    error::ApiError,
+    quarantines::{Barrier, HeldCopy, Quarantined, Quarantines, hold_reason},
+    store::{Flag, Releases},
+};
+
+/// Who decides, and when.
+type By<'a> = (&'a Owner, Timestamp);
+
+impl IndexReleases {
+    /// Sets a flag, and returns the line as it is now.
+    pub(super) fn decide(
+        &self,
+        entry: &Entry,
+        flag: Flag<'_>,
+        account: &Owner,
+        now: Timestamp,
+    ) -> Result<Entry, ApiError> {
+        let by = (account, now);
+        match flag {
+            Flag::Yanked(reason) => self.yank(entry, (true, reason), by),
+            Flag::Unyanked => self.yank(entry, (false, None), by),
+            Flag::Deprecated(advice) => self.deprecate(entry, Some(advice), by),
+            Flag::Undeprecated => self.deprecate(entry, None, by),
+            Flag::Quarantined(reason) => self.quarantine(entry, reason, by),
+            Flag::Restored(reason) => self.restore(entry, reason, by),
+            Flag::Withdrawn(reason) => self.withdraw(entry, reason, by),
+        }
+    }
+
+    fn yank(&self, entry: &Entry, (yanked, reason): (bool, Option<&str>), by: By<'_>) -> Result<Entry, ApiError> {
+        let (skill, version) = (entry.name.to_string(), entry.version.to_string());
+        if let (Some(held), false) = (self.quarantines.of(&skill, &version)?, yanked) {
+            let why = format!("{skill} {version} is under quarantine: {}", held.reason);
+            return Err(ApiError::new(axum::http::StatusCode::CONFLICT, "quarantined", why)
+                .hint("the admins of the server restore it, and then it is as it was"));
+        }
+        let action = if yanked { "yank" } else { "unyank" };
+        self.flagged(entry, (action, reason.unwrap_or_default()), by, |index, stamp| {
+            index.set_yanked(&entry.name, &entry.version, (yanked, reason), stamp)
+        })
+    }
+
+    fn deprecate(&self, entry: &Entry, advice: Option<&Deprecation>, by: By<'_>) -> Result<Entry, ApiError> {
+        let action = if advice.is_some() { "deprecate" } else { "undeprecate" };
+        let reason = advice.map(|advice| advice.reason.as_str()).unwrap_or_default();
+        self.flagged(entry, (action, reason), by, |index, stamp| {
+            index.set_deprecated(&entry.name, &entry.version, advice, stamp)
+        })
+    }
+
+    fn quarantine(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
+        let at = to_the_second(by.1);
+        let held = Quarantined {
+            skill: entry.name.to_string(),
+            version: entry.version.to_string(),
+            reason: reason.to_owned(),
+            account: by.0.to_string(),
+            at: at.clone(),
+            was_yanked: entry.yanked,
+        };
+        // In the database first: from then on neither the release nor its content is handed out.
+        self.quarantines.add(&held, &entry.digest)?;
+        self.blobs.forget(&entry.digest);
+        let decided = self.set_quarantined(entry, Some(reason), true, by)?;
+        let others = self.indexes.with(|index| index.releases_of_content(&entry.digest))??;
+        let copies: Vec<&Entry> = others
+            .iter()
+            .filter(|other| (&other.name, &other.version) != (&entry.name, &entry.version))
+            .filter(|other| matches!(self.barrier(other), Ok(Some(Barrier::Held(_)))))
+            .collect();
+        let of = format!("{} {}", entry.name, entry.version);
+        for copy in &copies {
+            self.quarantines.hold(&held_copy(copy, &of, &at), &entry.digest)?;
+        }
+        self.set_held(copies.iter().map(|copy| release_of(copy)), Some(&hold_reason(&of)), by)?;
+        Ok(decided)
+    }
+
+    fn restore(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
+        let (skill, version) = (entry.name.to_string(), entry.version.to_string());
+        let was_yanked = match self.quarantines.of(&skill, &version)? {
+            Some(was) => was.was_yanked,
+            // Of a folder that lost its database the line alone says so.
+            None if entry.quarantined().is_some() => entry.yanked_reason().is_some(),
+            None => return self.let_through(entry, reason, by),
+        };
+        // In the database last: a crash in between leaves it held back.
+        let restored = self.set_quarantined(entry, None, was_yanked, by)?;
+        let is_last = self.quarantines.all_of_content(&entry.digest)? <= 1;
+        if is_last {
+            let copies = self.quarantines.held_copies(Some(&entry.digest))?;
+            let named = copies.iter().filter_map(|copy| Some((copy.skill.parse().ok()?, copy.version.parse().ok()?)));
+            self.set_held(named, None, by)?;
+        }
+        self.quarantines.remove((&skill, &version), (by.0, reason), by.1)?;
+        Ok(restored)
+    }
+
+    /// Lets a copy go that is on hold.
+    fn let_through(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
+        let (skill, version) = (entry.name.to_string(), entry.version.to_string());
+        let none = || ApiError::not_found(format!("{skill} {version} is neither under quarantine nor on hold"));
+        let Some(Barrier::Held(_)) = self.barrier(entry)? else { return Err(none()) };
+        let of = self.quarantines.of_content(&entry.digest)?.unwrap_or_default();
+        // One that came in past the server has no row yet.
+        self.quarantines.hold(&held_copy(entry, &of, &to_the_second(by.1)), &entry.digest)?;
+        self.set_held([release_of(entry)], None, by)?;
+        self.quarantines.let_through((&skill, &version), (by.0, reason), by.1)?;
+        self.of_skill(&entry.name)?.into_iter().find(|one| one.version == entry.version).ok_or_else(none)
+    }
+
+    fn withdraw(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
+        let gone = self.flagged(entry, ("withdraw", reason), by, |index, stamp| {
+            index.withdraw(&entry.name, &entry.version, reason, stamp)
+        })?;
+        self.blobs.forget(&entry.digest);
+        // Nothing is left to decide. A quarantine stays: it holds the copies back.
+        self.quarantines.forget_copy(&entry.name.to_string(), &entry.version.to_string())?;
+        Ok(gone)
+    }
+
+    /// Sets a flag in the index and records that.
+    fn flagged(
+        &self,
+        entry: &Entry,
+        (action, reason): (&str, &str),
+        (account, at): By<'_>,
+        set: impl FnOnce(&Index, &Stamp) -> Result<Entry, FlagError>,
+    ) -> Result<Entry, ApiError> {
+        let stamp = Stamp { by: account.to_string(), at };
+        let changed = self.change(|index| set(index, &stamp).map_err(|error| ApiError::of(&error)))?;
+        self.note((account, at), action, &format!("{} {}", entry.name, entry.version), reason)?;
+        Ok(changed)
+    }
+
+    fn set_held(
+        &self,
+        releases: impl IntoIterator<Item = (QualifiedName, Version)>,
+        reason: Option<&str>,
+        (account, at): By<'_>,
+    ) -> Result<(), ApiError> {
+        let releases: Vec<_> = releases.into_iter().collect();
+        if releases.is_empty() {
+            return Ok(());
+        }
+        let stamp = Stamp { by: account.to_string(), at };
+        self.change(|index| index.set_held(&releases, reason, &stamp).map_err(|error| ApiError::of(&error)))
+    }
+
+    fn set_quarantined(
+        &self,
+        entry: &Entry,
+        reason: Option<&str>,
+        yanked: bool,
+        (account, at): By<'_>,
+    ) -> Result<Entry, ApiError> {
+        let stamp = Stamp { by: account.to_string(), at };
+        self.change(|index| {
+            let set = index.set_quarantined(&entry.name, &entry.version, reason, yanked, &stamp);
+            set.map_err(|error| ApiError::of(&error))
+        })
+    }
+}
+
+/// Puts a release that just came in on hold, if its content is that of a release under quarantine.
+///
+/// # Errors
+/// The database or the index cannot be written.
+pub fn hold_copy(quarantines: &Quarantines, index: &Index, entry: &Entry, stamp: &Stamp) -> Result<(), HoldError> {
+    let (skill, version) = (entry.name.to_string(), entry.version.to_string());
+    let Some(Barrier::Held(reason)) = quarantines.barrier(&skill, &version, &entry.digest)? else { return Ok(()) };
+    let of = quarantines.of_content(&entry.digest)?.unwrap_or_default();
+    quarantines.hold(&held_copy(entry, &of, &to_the_second(stamp.at)), &entry.digest)?;
+    Ok(index.set_held(&[release_of(entry)], Some(&reason), stamp)?)
+}
+
+/// A copy was not put on hold. Its content is not handed out all the same.
+#[derive(Debug, Error)]
+pub enum HoldError {
+    /// The database.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
+    /// The index.
+    #[error(transparent)]
+    Flag(#[from] FlagError),
+}
+
+impl Fails for HoldError {
+    fn failure(&self) -> Failure {
+        match self {
+            Self::Database(_) => Failure::io(),
+            Self::Flag(error) => error.failure(),
+        }
+    }
+}
+
+fn held_copy(entry: &Entry, copy_of: &str, at: &str) -> HeldCopy {
+    let (skill, version) = (entry.name.to_string(), entry.version.to_string());
+    HeldCopy { skill, version, copy_of: copy_of.to_owned(), at: at.to_owned() }
+}
+
+fn release_of(entry: &Entry) -> (QualifiedName, Version) {
+    (entry.name.clone(), entry.version.clone())
+}
