@@ -88,8 +88,8 @@ def names_and_texts() -> list[tuple[str, str, str]]:
     return [(f"owner{at % OWNERS}", f"{'-'.join(words.some(2))}-{at}", words.about()) for at in range(SKILLS)]
 
 
-def make(skillhub: str, place: pathlib.Path) -> None:
-    """An index of 100,000 releases, all but its first commit made in one."""
+def make(skillhub: str, place: pathlib.Path, releases=lambda at: 2 + at % 2) -> None:
+    """An index of SKILLS skills, each with its number of releases, all but its first commit made in one."""
     subprocess.run([skillhub, "index", "init", str(place)], env=built.variables(WORK), check=True, stdout=subprocess.DEVNULL)
     importer = subprocess.Popen(["git", "--git-dir", str(place), "fast-import", "--quiet"], stdin=subprocess.PIPE)
     importer.stdin.write(b"commit refs/heads/main\ncommitter bench <b@invalid> 1767225600 +0000\ndata 5\nfill\n\n"
@@ -102,7 +102,7 @@ def make(skillhub: str, place: pathlib.Path) -> None:
         put(f"owners/owner{at}.json", b'{"format":1,"owner":"owner%d","keys":[]}\n' % at)
     for at, (owner, name, about) in enumerate(names_and_texts()):
         lines = b""
-        for number in range(2 + (at % 2)):
+        for number in range(releases(at)):
             files = skill(name, about, f"Version {number}.")
             packed, hexed = archive(files), digest(files)
             entry = {

@@ -13,6 +13,7 @@ use thiserror::Error;
 
 use crate::{
     Config, Entry, LineError, Stamp, StoreError,
+    changes::changed_files,
     folder::{self, Contents},
     lines::Lines,
     newest, shard,
@@ -260,9 +261,9 @@ impl Index {
         let repo = self.store.repo();
         let commit = |id: &str| Oid::from_str(id).ok().and_then(|id| repo.find_commit(id).ok());
         let (Some(old), Some(new)) = (commit(old), commit(new)) else { return Ok(None) };
-        let diff = repo.diff_tree_to_tree(Some(&old.tree()?), Some(&new.tree()?), None)?;
-        let paths = diff.deltas().filter_map(|delta| delta.new_file().path().or(delta.old_file().path())?.to_str());
-        Ok(Some(paths.map(str::to_owned).collect()))
+        let mut paths = Vec::new();
+        changed_files(repo, (Some(old.tree_id()), Some(new.tree_id())), "", &mut paths)?;
+        Ok(Some(paths))
     }
 
     /// Returns the skills whose names have the same beginning, unordered: those that share its parent folder.

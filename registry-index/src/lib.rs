@@ -12,6 +12,7 @@
 //! Sizes are in bytes, times are UTC with a precision of seconds.
 
 mod as_text;
+mod changes;
 mod config;
 mod content;
 mod entry;

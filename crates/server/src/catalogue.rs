@@ -23,6 +23,10 @@ const MATCHES: i64 = 1000;
 /// Most skills on one page.
 pub const PAGE: usize = 100;
 
+/// Memory of the database while the view is made from nothing, in KiB, and at other times.
+const REBUILD_KIB: i64 = 64 << 10;
+const USUAL_KIB: i64 = 2000;
+
 /// Skills into a result that can be paged to.
 pub const DEEPEST: usize = 10_000;
 
@@ -195,6 +199,17 @@ impl SqliteCatalogue {
         fill: impl FnOnce(&mut dyn FnMut(&ShownSkill) -> Result<(), CatalogueError>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut writer = self.database.writer();
+        set_cache(&writer, REBUILD_KIB).map_err(CatalogueError::from)?;
+        let done = Self::fill(&mut writer, revision, fill);
+        set_cache(&writer, USUAL_KIB).map_err(CatalogueError::from)?;
+        done
+    }
+
+    fn fill<E: From<CatalogueError>>(
+        writer: &mut Connection,
+        revision: &str,
+        fill: impl FnOnce(&mut dyn FnMut(&ShownSkill) -> Result<(), CatalogueError>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let write = writer.transaction().map_err(CatalogueError::from)?;
         let indexes = clear(&write).map_err(CatalogueError::from)?;
         fill(&mut |skill| Ok(add(&write, skill)?))?;
@@ -289,6 +304,11 @@ impl Catalogue for SqliteCatalogue {
             .query_row("select count(*) from skills", [], |row| row.get::<_, i64>(0))?
             .unsigned_abs())
     }
+}
+
+fn set_cache(database: &Connection, kib: i64) -> rusqlite::Result<()> {
+    database.pragma_update(None, "cache_size", -kib)?;
+    database.execute_batch("pragma shrink_memory")
 }
 
 fn set_shown(write: &Connection, revision: &str) -> rusqlite::Result<()> {

@@ -2,7 +2,7 @@
 //!
 //! The index and the database cannot change in one transaction. So the intent is recorded first ([`Accounts::begin_opening`]),
 //! then the release is appended, then [`Accounts::finish_opening`] turns the intent into a membership. A crash leaves the
-//! intent behind; it is settled by what the index holds ([`Hub::settle_openings`](crate::Hub)).
+//! intent behind; it is settled by what the index holds (`store/embedded.rs`).
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
