@@ -17,7 +17,6 @@ use crate::{
     audit::note,
     counted::{Counted, Download},
     database::{Database, DatabaseError},
-    proxies::Client,
     store::Activity,
 };
 

@@ -12,17 +12,13 @@ use jiff::Timestamp;
 use serde_json::json;
 use skill::Limits;
 
-use crate::{
-    access::Visibility,
-    api::Shared,
-    error::{ApiError, Why},
-    pages::{reader::Refusal, session::MARKET},
-    proxies::{Client, TrustedProxies},
-    rate::TooMany,
-    store::Limited,
+use web::{
+    Client, Why,
+    guard::{Terms, check_host, check_site, identify, is_change},
+    pages::session::MARKET,
 };
 
-use crate::{access::Visibility, api::Shared, error::ApiError, rate::TooMany};
+use crate::{access::Visibility, api::Shared, error::ApiError, rate::TooMany, store::Limited};
 
 /// The path of the form for signing in.
 const SIGN_IN: &str = "/-/sign-in";

@@ -1,34 +1,25 @@
 //! [`Hub`]: one index with all that the server keeps beside it.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{path::Path, time::Instant};
 
 use axum::body::Bytes;
 use jiff::Timestamp;
 use library::LibraryLock;
-use registry_index::{Entry, Index, InitError, OpenError, Stamp, newest, shard};
+use registry_index::{Entry, Index, Stamp, newest, shard};
 use semver::Version;
-use skill::{
-    Owner, QualifiedName,
-    failure::{Fails, Failure, FailureKind},
-    shell_word,
-};
-use thiserror::Error;
+use skill::{Owner, QualifiedName};
+use web::Client;
 
 use crate::{
     access::{Action, Caller, Namespace, Visibility},
     accounts::Accounts,
     catalogue::CatalogueError,
-    contents::Contents,
-    data_dir::DataDir,
-    database::DatabaseError,
+    data_dir::{DataDir, DataError},
     error::ApiError,
     index_pool::IndexPool,
-    operations::Metrics,
-    proxies::Client,
+    metrics::Metrics,
     quarantines::Barrier,
+    recent::Recent,
     route_names,
     settings::Settings,
     store::{Flag, Limited, NamespaceState, People, Stores, embedded},
@@ -44,7 +35,7 @@ pub struct Hub {
     /// What it keeps.
     pub stores: Stores,
     /// Releases unpacked and scanned, for those asked for last.
-    pub contents: Contents,
+    pub contents: Recent,
     /// What is counted of requests.
     pub metrics: Metrics,
     /// The lock of the data folder; a mirror takes none.
@@ -69,7 +60,7 @@ impl Hub {
         let stores = embedded::stores(indexes, &data.database()?, &settings.limits, settings.read_only);
         let hub = Self {
             stores: stores.map_err(unreadable)?,
-            contents: Contents::judged_by(settings.scanner),
+            contents: Recent::judged_by(settings.scanner),
             metrics: Metrics::default(),
             settings,
             _lock: lock,

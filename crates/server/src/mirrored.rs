@@ -17,9 +17,9 @@ use thiserror::Error;
 use crate::{
     accounts::{AccountError, Accounts},
     activity::SqliteActivity,
-    data_dir::DataDir,
+    data_dir::{DataDir, DataError},
     database::DatabaseError,
-    hub::{DataError, INDEX},
+    hub::INDEX,
     quarantines::Quarantines,
     route_names,
     store::{

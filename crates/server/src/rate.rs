@@ -7,10 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{
-    settings::ServerLimits,
-    store::{Limited, RateLimiter},
-};
+use web::ServerLimits;
+
+use crate::store::{Limited, RateLimiter};
 
 /// Failed sign-ins of one client in a minute that are audited; further ones are only refused.
 const AUDITED_FAILURES: u32 = 10;

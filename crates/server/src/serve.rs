@@ -33,37 +33,6 @@ const UPKEEP: Duration = Duration::from_secs(1);
 /// How often is looked whether the stores are to be tidied.
 const TIDYING: Duration = Duration::from_secs(60);
 
-/// Bytes of a request's head.
-const HEAD_BYTES: usize = 32 << 10;
-
-/// Why a server does not run.
-#[derive(Debug, Error)]
-pub enum ServeError {
-    /// Its data folder.
-    #[error(transparent)]
-    Data(#[from] DataError),
-    /// The system.
-    #[error("{what}: {error}")]
-    Io {
-        /// What was tried.
-        what: String,
-        /// What the system says.
-        error: io::Error,
-    },
-}
-
-impl Fails for ServeError {
-    fn failure(&self) -> Failure {
-        match self {
-            Self::Io { error, .. } if error.kind() == io::ErrorKind::AddrInUse => {
-                Failure::io().hint("another server listens there; name another port: --addr 127.0.0.1:0 takes any")
-            }
-            Self::Io { .. } => Failure::io(),
-            Self::Data(error) => error.failure(),
-        }
-    }
-}
-
 /// Serves until the process is asked to end; `ready` is told the address as it is then. Each of `others` is an index of
 /// its own at the names that it has; address and limits are those of the first.
 ///
@@ -81,8 +50,8 @@ pub fn serve(first: Hub, others: Vec<Hub>, ready: impl FnOnce(SocketAddr)) -> Re
                 [tokio::spawn(upkeep(Arc::clone(hub), ending.clone())), tidying]
             })
             .collect();
-        let around = (&limits, &proxies);
-        let served = until_asked_to_end(address, by_name(&first, &others), around, ready).await;
+        let Settings { address, limits, trusted_proxies, .. } = &first.settings;
+        let served = until_asked_to_end(*address, by_name(&first, &others), (limits, trusted_proxies), ready).await;
         drop((end, ending));
         for upkeep in upkeeps {
             let _done = upkeep.await;
@@ -153,18 +122,4 @@ fn log_failure(hub: &Shared, done: Result<(), ApiError>) {
         let line = serde_json::json!({"time": jiff::Timestamp::now().to_string(), "why": error.details});
         (hub.settings.log)(&line.to_string());
     }
-}
-
-#[cfg(unix)]
-async fn asked_to_end() -> io::Result<()> {
-    let mut terminate = signal::unix::signal(signal::unix::SignalKind::terminate())?;
-    tokio::select! {
-        interrupted = signal::ctrl_c() => interrupted,
-        _ = terminate.recv() => Ok(()),
-    }
-}
-
-#[cfg(not(unix))]
-async fn asked_to_end() -> io::Result<()> {
-    signal::ctrl_c().await
 }

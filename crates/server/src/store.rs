@@ -14,14 +14,15 @@ use axum::body::Bytes;
 use jiff::Timestamp;
 use registry_index::{Appended, ClearedRelease, Deprecation, Entry, KeyChange, OwnerFile, PublicKey, SignerError};
 use skill::{Digest, Owner, QualifiedName, SkillName};
+use web::Client;
 
 use crate::{
     access::{Caller, Role},
     accounts::{AccountError, Member, NewToken, Token},
-    activity::{AuditLine, Download, Downloader, ReportOfRelease},
+    activity::{AuditLine, Downloader, ReportOfRelease},
+    counted::Download,
     database::DatabaseError,
     error::ApiError,
-    proxies::Client,
     quarantines::{Barrier, HeldCopy, Quarantined},
     rate::TooMany,
     static_files::StaticFile,

@@ -7,20 +7,19 @@ use jiff::Timestamp;
 use registry_index::{Appended, ClearedRelease, Deprecation, Index, KeyChange, NewRelease, Stamp};
 use scan::{Baseline, Cleared};
 use skill::{Bundle, Digest, File, Limits, SkillPath, archive};
+use web::{Client, ServerLimits};
 
 use super::{Flag, Limited, NamespaceState, Stores, embedded};
 use crate::{
     access::{Role, Scope},
     accounts::NewToken,
-    activity::Download,
     catalogue::Query,
+    counted::Download,
     database::Database,
     error::ApiError,
     fixtures::owner,
     index_pool::IndexPool,
-    proxies::Client,
     quarantines::Barrier,
-    settings::ServerLimits,
 };
 
 /// Opens the stores that are in a folder, as each process of a server does.

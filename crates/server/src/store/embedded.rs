@@ -13,12 +13,14 @@ use registry_index::{
     shard,
 };
 use skill::{Digest, Owner, QualifiedName, SkillName};
+use web::ServerLimits;
 
 pub use self::decisions::{HoldError, hold_copy};
 use super::{Blobs, Flag, NamespaceState, Releases, Stores};
 use crate::{
     accounts::{Accounts, to_the_second},
-    activity::{self, SqliteActivity},
+    activity::SqliteActivity,
+    audit,
     blobs::{BlobError, IndexBlobs},
     catalogue::{ShownSkill, SqliteCatalogue},
     database::{Database, DatabaseError},
@@ -27,7 +29,6 @@ use crate::{
     index_pool::IndexPool,
     quarantines::{Barrier, HeldCopy, Quarantined, Quarantines},
     rate::Rates,
-    settings::ServerLimits,
     sign_ins::SignIns,
     static_files::{StaticFile, StaticFiles},
 };
@@ -257,7 +258,7 @@ impl IndexReleases {
         subject: &str,
         reason: &str,
     ) -> Result<(), DatabaseError> {
-        Ok(activity::note(&self.database.writer(), (account, &to_the_second(at)), action, subject, reason)?)
+        Ok(audit::note(&self.database.writer(), (account, &to_the_second(at)), action, subject, reason)?)
     }
 
     /// Appends a release. The account that opens a namespace with it becomes its maintainer, also if the process is killed
