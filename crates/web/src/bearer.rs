@@ -1,4 +1,4 @@
-//! [`Token`]: the one token that opens a server of one user, and [`bearer`], the token that a request brings.
+//! [`Token`] is the secret of a single-user server, and [`bearer`] reads the token of a request.
 
 use axum::http::{HeaderMap, header};
 use sha2::{Digest, Sha256};
@@ -7,23 +7,23 @@ use thiserror::Error;
 
 use crate::random::random;
 
-/// Characters that a token has at least.
+/// Minimum length of a token, in characters.
 const TOKEN_CHARS: usize = 16;
 
-/// Random bytes of a token that we make.
+/// Random bytes in a generated token.
 const TOKEN_BYTES: usize = 32;
 
-/// The token of a server.
+/// A bearer token that grants access to a whole server.
 #[derive(Clone)]
 pub struct Token(String);
 
-/// Why there is no token.
+/// Errors that [`Token::new`] returns.
 #[derive(Debug, Error)]
 pub enum TokenError {
-    /// It is too easy to guess, or is none that a header can hold.
+    /// The given token is too short, or has characters that an HTTP header cannot hold.
     #[error("the token has to have {TOKEN_CHARS} characters at least, printable ASCII without spaces")]
     Unfit,
-    /// The system gives no random bytes.
+    /// The operating system's random number generator failed.
     #[error("the system gives no random bytes: {0}")]
     Random(#[from] getrandom::Error),
 }
@@ -38,7 +38,7 @@ impl Fails for TokenError {
 }
 
 impl Token {
-    /// A given token, else one that is made.
+    /// Returns the given token, or generates one.
     ///
     /// # Errors
     /// [`TokenError`]
@@ -52,26 +52,27 @@ impl Token {
         }
     }
 
-    /// Its text.
+    /// Returns the token as text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// Compares a text with the token. How long that takes tells nothing of it.
+    /// Compares a text with the token, in a time that reveals nothing about the token.
     #[must_use]
     pub fn is(&self, given: &str) -> bool {
         Sha256::digest(given.trim().as_bytes()) == Sha256::digest(self.0.as_bytes())
     }
 
-    /// Tests for a request that brings the token.
+    /// Returns whether a request carries the token.
     #[must_use]
     pub fn is_in(&self, headers: &HeaderMap) -> bool {
         bearer(headers).is_some_and(|given| self.is(given))
     }
 }
 
-/// The bearer token that a request brings: empty where it brings something else in that place.
+/// Returns the bearer token of a request, or `None` without a readable `Authorization` header.
+/// The token is empty if the header has another scheme.
 #[must_use]
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let given = headers.get(header::AUTHORIZATION)?.to_str().ok()?;

@@ -1,10 +1,10 @@
-//! [`on_thread`]: work that may wait, away from the threads that answer.
+//! Blocking work, kept off the threads that answer requests ([`on_thread`]).
 
 use tokio::task::{AbortHandle, spawn_blocking};
 
 use crate::error::ApiError;
 
-/// Runs work on a thread for blocking calls. Work that has not begun when the caller is dropped never begins.
+/// Runs blocking work on a thread for it. Work that has not started when the caller is dropped is cancelled.
 ///
 /// # Errors
 /// That of the work.

@@ -1,4 +1,4 @@
-//! [`Connections`]: ceilings on open connections. At a ceiling, one that waits for a request is closed for the new one.
+//! Limits on open connections ([`Connections`]). At the limit, an idle connection is closed for the new one.
 
 use std::{
     collections::HashMap,
@@ -8,7 +8,7 @@ use std::{
 
 use tokio::sync::Notify;
 
-/// The open connections of a server.
+/// The open connections of a server, with the limits on them.
 #[derive(Debug)]
 pub struct Connections {
     most: usize,
@@ -18,7 +18,7 @@ pub struct Connections {
 
 #[derive(Debug, Default)]
 struct Open {
-    /// The number of the next one. The lower of two numbers is of the older connection.
+    /// Number of the next connection. Numbers ascend, so the lowest belongs to the oldest connection.
     next: u64,
     by_number: HashMap<u64, Connection>,
 }
@@ -30,20 +30,20 @@ struct Connection {
     close: Arc<Notify>,
 }
 
-/// What a connection does at the moment.
+/// The state of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// It has not sent a whole request yet.
+    /// No complete request has arrived yet.
     New,
-    /// A request is worked on.
+    /// A request is being processed.
     Busy,
-    /// A request was answered. The answer may still be on its way.
+    /// The last request was answered; part of the answer may still have to be sent.
     Answered,
-    /// It was asked to close.
+    /// The connection was asked to close.
     Closing,
 }
 
-/// An open connection; dropped with it.
+/// The slot of an open connection, freed on drop.
 #[derive(Debug)]
 pub struct Place {
     connections: Arc<Connections>,
@@ -53,12 +53,12 @@ pub struct Place {
 }
 
 impl Connections {
-    /// So many connections in all, and of one client.
+    /// Creates limits of `most` connections in total, and `most_of_client` for each client.
     pub fn new(most: usize, most_of_client: usize) -> Arc<Self> {
         Arc::new(Self { most, most_of_client, open: Mutex::default() })
     }
 
-    /// A place for a new connection; `None` when too many are busy. Without `client` only the ceiling on all counts.
+    /// Reserves a slot for a new connection; `None` if too many are busy. Without `client`, only the total is limited.
     pub fn admit(self: &Arc<Self>, client: Option<IpAddr>) -> Option<Place> {
         let mut open = self.open();
         let is_of_client = |one: &Connection| client.is_some() && one.client == client;
@@ -70,7 +70,7 @@ impl Connections {
         Some(Place { connections: Arc::clone(self), number, client, close })
     }
 
-    /// Closes the connection that has waited longest for a request, where one waits.
+    /// Closes the oldest idle connection, if there is one.
     pub fn close_one(&self) {
         let _none_waits = self.open().close_oldest(|_| true);
     }
@@ -81,7 +81,8 @@ impl Connections {
 }
 
 impl Open {
-    /// Makes room for one more among those that count. Connections that are closing may exceed the ceiling by a quarter.
+    /// Makes room for one more connection among those that `counts` selects.
+    /// Connections that are closing may exceed the limit by a quarter.
     fn make_room(&mut self, most: usize, counts: impl Fn(&Connection) -> bool) -> Option<()> {
         let among = || self.by_number.values().filter(|one| counts(one));
         if among().count() > most + most / 4 {
@@ -93,7 +94,7 @@ impl Open {
         self.close_oldest(counts)
     }
 
-    /// Asks the oldest connection of those that wait for a request to close: first of those that never sent one.
+    /// Asks the oldest idle connection to close, preferring connections that never sent a request.
     fn close_oldest(&mut self, counts: impl Fn(&Connection) -> bool) -> Option<()> {
         let oldest = |phase: Phase| {
             let waiting = self.by_number.iter().filter(|(_, one)| one.phase == phase && counts(one));
@@ -101,7 +102,7 @@ impl Open {
         };
         let number = oldest(Phase::New).or_else(|| oldest(Phase::Answered))?;
         let one = self.by_number.get_mut(&number)?;
-        // One that was answered may have a part of the answer to send yet; a new one goes at once.
+        // An answered connection may still have part of its answer to send; a new one is dropped immediately.
         if one.phase == Phase::Answered {
             one.phase = Phase::Closing;
             one.close.notify_one();
@@ -113,17 +114,17 @@ impl Open {
 }
 
 impl Place {
-    /// Completes when this connection is to close.
+    /// Waits until this connection should close.
     pub async fn asked_to_close(&self) {
         self.close.notified().await;
     }
 
-    /// Whether a request was sent, so that an answer may be on its way.
+    /// Returns whether a request has arrived, so that an answer may still have to be sent.
     pub fn is_in_use(&self) -> bool {
         self.connections.open().by_number.get(&self.number).is_some_and(|one| one.phase != Phase::New)
     }
 
-    /// A request is worked on, until the guard is dropped.
+    /// Marks the connection as busy until the guard is dropped.
     pub fn busy(self: &Arc<Self>) -> Busy {
         self.enter(Phase::Busy);
         Busy(Arc::clone(self))
@@ -131,7 +132,7 @@ impl Place {
 
     fn enter(&self, phase: Phase) {
         let mut open = self.connections.open();
-        // A request that came just when its connection was to close is answered first.
+        // A request that arrives just as its connection is asked to close is still answered.
         let (client, close) = (self.client, Arc::clone(&self.close));
         let late = || Connection { client, phase: Phase::Closing, close };
         let one = open.by_number.entry(self.number).or_insert_with(late);
@@ -147,7 +148,7 @@ impl Drop for Place {
     }
 }
 
-/// A connection with a request that is worked on.
+/// Guard for a request in progress. Dropping it marks the connection as answered.
 #[derive(Debug)]
 pub struct Busy(Arc<Place>);
 

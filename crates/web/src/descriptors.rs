@@ -1,10 +1,10 @@
-//! [`for_connections`]: file descriptors for connections.
+//! File descriptors for the connections of a server ([`for_connections`]).
 
-/// Descriptors for the index, the database and requests that read files.
+/// Descriptors reserved for the index, the database and requests that read files.
 const OTHERS: u64 = 256;
 
-/// Raises the process's limit of open files to what so many connections need, as far as the system lets it, and gives the
-/// number of connections that fit.
+/// Raises the limit on open files to the number that `wanted` connections need, as far as the system permits.
+/// Returns the number of connections that fit.
 #[cfg(unix)]
 pub fn for_connections(wanted: usize) -> usize {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -24,7 +24,7 @@ pub fn for_connections(wanted: usize) -> usize {
     wanted.min(usize::try_from(fit).unwrap_or(usize::MAX)).max(1)
 }
 
-/// The number of connections that fit: other systems do not say.
+/// Returns `wanted` unchanged, as other systems do not report a limit.
 #[cfg(not(unix))]
 pub fn for_connections(wanted: usize) -> usize {
     wanted

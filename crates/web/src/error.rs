@@ -1,4 +1,4 @@
-//! [`ApiError`]: a failure as an HTTP status and the JSON that the command line prints as well.
+//! [`ApiError`] is a failure as an HTTP status and a JSON document, the same one that the command line prints.
 
 use axum::{
     Json,
@@ -10,67 +10,67 @@ use serde_json::{Value, json};
 use skill::failure::{Fails, Failure, FailureKind};
 use utoipa::ToSchema;
 
-/// Why a request was not answered as it was meant.
+/// A failed request, as the HTTP status and the contents of the error document.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApiError {
-    /// The status.
+    /// HTTP status of the response.
     pub status: StatusCode,
-    /// A stable name, in `snake_case`.
+    /// Stable identifier in `snake_case`, for programs.
     pub code: &'static str,
-    /// What happened.
+    /// Description of the failure, for people.
     pub message: String,
-    /// What to do next.
+    /// Suggested next step for the user.
     pub hint: Option<String>,
-    /// What a program needs to go on.
+    /// Data that a program needs to continue, such as findings. For server errors, only the text for the log.
     pub details: Box<Value>,
-    /// Seconds after which to try again.
+    /// Value of the `Retry-After` header, in seconds.
     pub retry_after: Option<u64>,
 }
 
-/// An error as JSON.
+/// The body of every error response.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorDocument {
-    /// Always `false`.
+    /// Always `false`, where successful responses have `true`.
     #[schema(example = false)]
     pub ok: bool,
-    /// The error.
+    /// Code, message and hint.
     pub error: ErrorBody,
 }
 
-/// What an error says.
+/// The contents of an error document.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ErrorBody {
-    /// A stable name, in `snake_case`.
+    /// Stable identifier in `snake_case`, for programs.
     pub code: String,
-    /// What happened.
+    /// Description of the failure, for people.
     pub message: String,
-    /// What to do next.
+    /// Suggested next step for the user.
     pub hint: Option<String>,
-    /// What a program needs to go on: findings, problems.
+    /// Data that a program needs to continue: findings, problems.
     #[schema(value_type = Object)]
     pub details: Value,
 }
 
 impl ApiError {
-    /// An error without hint and details.
+    /// Creates an error without hint, details or retry time.
     #[must_use]
     pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), hint: None, details: Box::new(json!({})), retry_after: None }
     }
 
-    /// The request cannot be understood.
+    /// A 400 for a request that cannot be understood.
     #[must_use]
     pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid_request", message)
     }
 
-    /// There is no such thing.
+    /// A 404 for a resource that does not exist.
     #[must_use]
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
-    /// Something broke that is none of the caller's; what it was is for the log only.
+    /// A 500 for a failure of the server itself. Its cause is only written to the log.
     #[must_use]
     pub fn broken(error: &dyn std::error::Error) -> Self {
         Self::broken_by(error.to_string())
@@ -81,18 +81,19 @@ impl ApiError {
         Self { details: Box::new(json!({ "log": why })), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, "io", message) }
     }
 
-    /// The same with the way on.
+    /// Sets the suggested next step.
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// An error that says itself what it means.
+    /// Converts an error that describes itself.
     pub fn of(error: &impl Fails) -> Self {
         Self::told(error.failure(), error.to_string(), error.details())
     }
 
-    /// An error of which all is known that is told.
+    /// Converts a failure, its message and its details.
+    /// Failures that are not the caller's fault become a 500 whose message is only logged.
     #[must_use]
     pub fn told(failure: Failure, message: String, details: Value) -> Self {
         let Failure { kind, code, hint } = failure;
@@ -133,7 +134,7 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// What the log says of a response that tells its reader less.
+/// The cause of a server error, for the access log; the response itself omits it.
 #[derive(Debug, Clone)]
 pub struct Why(pub String);
 

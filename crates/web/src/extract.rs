@@ -1,4 +1,4 @@
-//! What handlers are given of a request, refused in our own form where it cannot be read.
+//! Extractors for handlers, which reject malformed requests with an [`ApiError`].
 
 use axum::{
     Json,
@@ -11,10 +11,10 @@ use serde::de::DeserializeOwned;
 
 use crate::error::ApiError;
 
-/// Bytes of a body that is JSON.
+/// Size limit of a JSON body, in bytes.
 const BODY_BYTES: usize = 64 << 10;
 
-/// The names in a path.
+/// The parameters of the path.
 pub struct Path<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T> {
@@ -26,7 +26,7 @@ impl<S: Send + Sync, T: DeserializeOwned + Send> FromRequestParts<S> for Path<T>
     }
 }
 
-/// The parameters behind a `?`.
+/// The parameters of the query string.
 pub struct Parameters<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> {
@@ -38,7 +38,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequestParts<S> for Parameters<T> 
     }
 }
 
-/// A body of JSON.
+/// A JSON body of at most 64 KiB.
 pub struct Body<T>(pub T);
 
 impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
@@ -53,7 +53,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Body<T> {
     }
 }
 
-/// A body that is an archive.
+/// An archive as the raw body, limited by the route's body limit.
 pub struct Archive(pub Bytes);
 
 impl<S: Send + Sync> FromRequest<S> for Archive {

@@ -1,4 +1,4 @@
-//! [`Terms`] of an answer, and what is asked of a request before its handler sees it: who sent it, and by which name.
+//! Checks of a request before its handler runs (host, site, client), and the [`Terms`] of every response.
 
 use std::{
     net::{IpAddr, Ipv6Addr, SocketAddr},
@@ -18,18 +18,19 @@ use crate::{
     proxies::{Client, TrustedProxies},
 };
 
-/// How a server answers any request.
+/// Settings for every response of a server: session cookie and time limit.
 pub struct Terms {
-    /// The cookie by which its pages know who has signed in.
+    /// Name of the cookie that identifies a session of the server's pages.
     pub session: &'static str,
-    /// How long an answer may take.
+    /// Time limit for a response.
     pub time: Duration,
-    /// What to do after a request that took longer.
+    /// Hint for clients whose request exceeded the time limit.
     pub slow_hint: Option<&'static str>,
 }
 
 impl Terms {
-    /// Answers a request that was admitted, or says why it was not.
+    /// Runs the handler of an admitted request, within the time limit, or answers with the refusal.
+    /// Adds the security headers that all responses have.
     pub async fn answer(&self, admitted: Result<(), ApiError>, request: Request, next: Next) -> Response {
         let (request, page) = Refusal::split(request, self.session);
         let mut response = match admitted {
@@ -49,7 +50,7 @@ impl Terms {
     }
 }
 
-/// Finds out who sent a request, and leaves that with it for handlers.
+/// Determines the client of a request, and stores it in the request's extensions for handlers.
 pub fn identify(proxies: &TrustedProxies, request: &mut Request) -> Client {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
     let client = proxies.client(peer, request.headers());
@@ -57,7 +58,7 @@ pub fn identify(proxies: &TrustedProxies, request: &mut Request) -> Client {
     client
 }
 
-/// Refuses what is meant for a server of other names; `hint` is how this one gets a name.
+/// Rejects a request for another host name; `hint` explains how to configure one.
 ///
 /// # Errors
 /// [`ApiError`] with 421.
@@ -71,7 +72,7 @@ pub fn check_host(hosts: &[String], request: &Request, hint: &str) -> Result<(),
     }
 }
 
-/// Refuses a change that a browser says another site's page makes it ask for.
+/// Rejects a state-changing request that, according to the browser, another site's page initiated.
 ///
 /// # Errors
 /// [`ApiError`] with 403.
@@ -84,27 +85,28 @@ pub fn check_site(request: &Request) -> Result<(), ApiError> {
     Err(ApiError::new(StatusCode::FORBIDDEN, "other_site", message).hint("open the page on this server"))
 }
 
-/// Whether a request may change something.
+/// Returns whether the method of a request may change something.
 #[must_use]
 pub fn is_change(request: &Request) -> bool {
     !matches!(*request.method(), Method::GET | Method::HEAD)
 }
 
-/// Whether a request is meant for a server of these names. A page of somebody else that leads a name of its own to this
-/// machine's address is stopped here: an address is no name.
+/// Returns whether a request is meant for a server with these names.
+/// This blocks DNS rebinding, in which a foreign page points its own name at this machine. IP addresses are safe, as
+/// they cannot be rebound.
 fn is_for(hosts: &[String], request: &Request) -> bool {
     let Some(name) = asked_for(request) else { return false };
     name.parse::<IpAddr>().is_ok() || name.eq_ignore_ascii_case("localhost") || is_named(hosts, name)
 }
 
-/// Whether a server of these names has this one.
+/// Returns whether a server with these names has the given one. The name `*` matches all.
 #[must_use]
 pub fn is_named(hosts: &[String], name: &str) -> bool {
     hosts.iter().any(|known| known == "*" || known.eq_ignore_ascii_case(name))
 }
 
-/// The name or address that a request asks for, without its port; `None` for a `Host` that is missing, sent twice, or
-/// more than a name and a port (RFC 9110, 7.2).
+/// Returns the host name or address that a request is for, without its port.
+/// `None` if the `Host` header is missing, repeated, or more than a name and a port (RFC 9110, 7.2).
 #[must_use]
 pub fn asked_for(request: &Request) -> Option<&str> {
     let mut given = request.headers().get_all(header::HOST).iter();

@@ -1,8 +1,8 @@
-//! What every server of skillhub is made of, whether it serves an index or a library.
+//! Building blocks of skillhub's HTTP servers: the market and the gateway to a library.
 //!
-//! - [`until_asked_to_end`] answers connections within [`ServerLimits`].
-//! - [`guard`] is what is asked of a request before a handler sees it; [`Client`] is who sent it, behind [`TrustedProxies`].
-//! - [`ApiError`] is a failure as programs are told it, and [`pages`] are what people are shown.
+//! - [`until_asked_to_end`] serves connections within [`ServerLimits`].
+//! - [`guard`] checks a request before a handler sees it; [`Client`] is its sender, behind [`TrustedProxies`].
+//! - [`ApiError`] is a failure as a document for programs, and [`pages`] has the HTML for people.
 
 mod bearer;
 mod blocking;

@@ -1,25 +1,25 @@
-//! [`ServerLimits`]: what keeps one client from taking all of a server.
+//! Limits that keep one client from exhausting a server ([`ServerLimits`]).
 
 use std::time::Duration;
 
-/// What keeps one client from taking all.
+/// Time limits, connection limits and rate limits of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerLimits {
-    /// How long a client may take for the head of a request.
+    /// Time limit for receiving the head of a request.
     pub head_time: Duration,
-    /// How long a client may take nothing of an answer.
+    /// Time after which a client that accepts no data is disconnected.
     pub stall_time: Duration,
-    /// How long a request may take, its body included.
+    /// Time limit for a whole request, including its body.
     pub request_time: Duration,
-    /// Connections at the same time.
+    /// Number of simultaneous connections in total.
     pub connections: usize,
-    /// Connections of one client at the same time. Trusted proxies and this machine may have them all.
+    /// Number of simultaneous connections per client. Trusted proxies and loopback are exempt.
     pub connections_of_client: usize,
-    /// Requests of one client in a minute that change something or search; `0` for any number.
+    /// Requests per minute and client that change something or search; `0` disables the limit.
     pub costly_per_minute: u32,
-    /// Attempts of one client in a minute to sign in on the pages; `0` for any number.
+    /// Attempts per minute and client to sign in on the pages; `0` disables the limit.
     pub sign_ins_per_minute: u32,
-    /// How long requests may go on after the server was told to end.
+    /// Grace period for requests in progress at shutdown.
     pub shutdown_time: Duration,
 }
 

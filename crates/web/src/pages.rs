@@ -1,13 +1,13 @@
-//! The pages: what people read and decide, as HTML that needs no script.
+//! Server-rendered HTML pages, which work without scripts.
 //!
-//! The market and the gateway have pages of their own. What both are made of stands here:
+//! The market and the gateway have pages of their own. This module has their common parts:
 //!
-//! - [`Reader`] is who reads a page: in which language, by which cookies. It turns a page, or why there is
-//!   none, into a response, with the policy that keeps foreign content from doing anything ([`POLICY`]).
-//! - A skill's text is hostile. `prose` builds HTML from a closed list of elements, and what is no Markdown is shown as
-//!   the text that it is; no text of a skill becomes markup, an address that is loaded, or a character that nobody sees.
-//! - Every text stands in [`Texts`], once for each language.
-//! - A form is taken only with the proof that one of these pages made it ([`session`]).
+//! - [`Reader`] is the reader of a page, with their language and cookies. It renders a page or an error as a response,
+//!   with the content security policy that confines foreign content ([`POLICY`]).
+//! - A skill's text is hostile. `prose` builds HTML from an allow list of elements and shows everything else as literal
+//!   text. No text of a skill becomes markup, an address that is loaded, or an invisible character.
+//! - [`Texts`] has every text, once for each language.
+//! - A form is accepted only with a proof that one of these pages made it ([`session`]).
 
 mod about;
 mod answer;
@@ -43,8 +43,8 @@ pub use visible::visible;
 use maud::html;
 use skill::{Bundle, File, SkillPath};
 
-/// How many bytes of HTML the pages make of a file of a skill and of what it became: of its text as Markdown, of the
-/// file as it stands, and of how the two differ in both views.
+/// Returns the sizes, in bytes, of the HTML that pages make of a skill's file.
+/// In order: its text as Markdown, its listing, and its diff in the split and the unified view.
 #[must_use]
 pub fn shown_bytes(path: &SkillPath, old: &Bundle, new: &Bundle) -> [usize; 4] {
     let (texts, place) = (&ENGLISH, prose::Place { files: String::new(), folder: "", has: &|_| true });

@@ -1,4 +1,4 @@
-//! [`TrustedProxies`] and [`Client`]: the address and scheme of a client behind proxies whose headers are believed.
+//! The address and scheme of a [`Client`] behind reverse proxies that are trusted ([`TrustedProxies`]).
 
 use std::{
     convert::Infallible,
@@ -15,7 +15,7 @@ use thiserror::Error;
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 const X_FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
 
-/// Bits of an IPv6 address that a subscriber has: one machine can use all addresses that share them.
+/// Prefix length of an IPv6 subscriber: one machine can use every address of a /64.
 const IPV6_SITE_BITS: u32 = 64;
 
 /// An address, or a block of addresses such as `10.0.0.0/8`.
@@ -25,7 +25,7 @@ pub struct AddressBlock {
     bits: u32,
 }
 
-/// A text that is not an address or a block of addresses.
+/// A text that is neither an address nor a block of addresses.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{0:?} is not an IP address or a block such as 10.0.0.0/8")]
 pub struct AddressBlockError(String);
@@ -64,7 +64,7 @@ impl AddressBlock {
     }
 }
 
-/// Proxies whose headers about a client are believed.
+/// Proxies whose forwarding headers are trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Vec<AddressBlock>);
 
@@ -74,19 +74,19 @@ impl From<Vec<AddressBlock>> for TrustedProxies {
     }
 }
 
-/// The sender of a request, as far as it can be believed.
+/// The sender of a request, according to the connection and trusted headers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Client {
-    /// The address; `None` where the connection has none.
+    /// Address of the client; `None` if the connection has none.
     pub address: Option<IpAddr>,
-    /// Whether the connection to the outermost proxy is encrypted.
+    /// True if the connection to the outermost proxy is encrypted.
     pub is_https: bool,
-    /// Whether the peer may name the account that has signed in.
+    /// True if the peer is trusted to name the account that has signed in.
     pub is_proxied: bool,
 }
 
 impl Client {
-    /// The address that limits count by. All addresses of one IPv6 site count as one.
+    /// Returns the address that rate limits count by. All addresses of an IPv6 /64 count as one.
     #[must_use]
     pub fn site(self) -> Option<IpAddr> {
         self.address.map(|address| match address.to_canonical() {
@@ -108,7 +108,7 @@ impl<S: Sync> FromRequestParts<S> for Client {
 }
 
 impl Client {
-    /// The sender of a request that the guard let pass.
+    /// Returns the client that the guard stored in a request.
     #[must_use]
     pub fn of(parts: &Parts) -> Self {
         parts.extensions.get::<Self>().copied().unwrap_or_default()
@@ -120,15 +120,17 @@ impl TrustedProxies {
         self.0.iter().any(|block| block.contains(address))
     }
 
-    /// The client that a connection counts for; `None` for this machine and trusted proxies, which bring many clients.
+    /// Returns the client that a connection counts for.
+    /// `None` for loopback and trusted proxies, which carry many clients.
     #[must_use]
     pub fn client_of_connection(&self, peer: IpAddr) -> Option<IpAddr> {
         let client = Client { address: Some(peer.to_canonical()), ..Client::default() };
         client.site().filter(|_| !peer.to_canonical().is_loopback() && !self.trusts(peer))
     }
 
-    /// The client behind a connection: the rightmost address that is not a trusted proxy's. Headers of anybody else are
-    /// passed over. Without trusted proxies, a peer on loopback may still name an account.
+    /// Returns the client behind a connection: the rightmost address that is not a trusted proxy.
+    /// Forwarding headers from other peers are ignored. Without trusted proxies, a peer on loopback may still name an
+    /// account.
     #[must_use]
     pub fn client(&self, peer: Option<IpAddr>, headers: &HeaderMap) -> Client {
         let peer = peer.map(|peer| peer.to_canonical());
@@ -145,7 +147,7 @@ impl TrustedProxies {
             (None, None) => (proxy, last(headers, &X_FORWARDED_PROTO).is_some_and(is_https)),
             (Some(hops), None) => (from(&hops), last(headers, &X_FORWARDED_PROTO).is_some_and(is_https)),
             (None, Some(hops)) => (from(&hops), hops.last().is_some_and(|hop| hop.is_https)),
-            // A proxy sets one of the two and passes the other on. If they differ, one is the client's own invention.
+            // A proxy sets one of the two headers and passes the other through. If they differ, one is forged.
             (Some(plain), Some(standard)) if from(&plain) == from(&standard) => {
                 (from(&plain), last(headers, &X_FORWARDED_PROTO).is_some_and(is_https))
             }
@@ -154,7 +156,7 @@ impl TrustedProxies {
         Client { address: Some(address), is_https, is_proxied }
     }
 
-    /// Walks from the peer outwards as long as each hop is trusted and the next is an address.
+    /// Walks from the peer outwards, as long as each hop is trusted and the next one is an address.
     fn outermost(&self, peer: IpAddr, hops: &[Hop]) -> IpAddr {
         let mut client = peer;
         for hop in hops.iter().rev() {
@@ -168,14 +170,14 @@ impl TrustedProxies {
     }
 }
 
-/// One entry of a forwarding header.
+/// One hop of a forwarding header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Hop {
     address: Option<IpAddr>,
     is_https: bool,
 }
 
-/// The elements of a header that is a list, over all its lines; `None` without the header.
+/// Returns the elements of a list header, across all its lines; `None` without the header.
 fn elements(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
     let lines: Vec<_> = headers.get_all(name).iter().map(|line| line.to_str().unwrap_or("?")).collect();
     let all = lines.iter().flat_map(|line| line.split(',')).map(|element| element.trim().to_owned());
@@ -195,7 +197,7 @@ fn x_forwarded(headers: &HeaderMap) -> Option<Vec<Hop>> {
     Some(all.iter().map(|text| Hop { address: node(text), is_https: false }).collect())
 }
 
-/// The hops of `Forwarded` (RFC 7239).
+/// Parses the hops of `Forwarded` (RFC 7239).
 fn forwarded(headers: &HeaderMap) -> Option<Vec<Hop>> {
     let hop = |element: &String| {
         let mut hop = Hop { address: None, is_https: false };
@@ -212,7 +214,7 @@ fn forwarded(headers: &HeaderMap) -> Option<Vec<Hop>> {
     Some(elements(headers, &header::FORWARDED)?.iter().map(hop).collect())
 }
 
-/// An address with or without a port, IPv6 in brackets where there is one.
+/// Parses an address with an optional port; an IPv6 address with a port is in brackets.
 fn node(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let plain = match text.strip_prefix('[') {

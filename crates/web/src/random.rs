@@ -1,11 +1,11 @@
-//! [`random`]: values that nobody can guess.
+//! Random values that cannot be guessed ([`random`]).
 
 use skill::hex;
 
-/// So many random bytes, as hexadecimal digits.
+/// Returns `BYTES` random bytes as hexadecimal digits.
 ///
 /// # Errors
-/// The system gives none.
+/// The operating system's random number generator failed.
 pub fn random<const BYTES: usize>() -> Result<String, getrandom::Error> {
     let mut bytes = [0; BYTES];
     getrandom::fill(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! [`until_asked_to_end`]: connections, and how they end.
+//! The accept loop, its connections, and graceful shutdown ([`until_asked_to_end`]).
 
 use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -24,16 +24,16 @@ use crate::{
     proxies::TrustedProxies,
 };
 
-/// Bytes of a request's head.
+/// Size limit of a request's head, in bytes.
 const HEAD_BYTES: usize = 32 << 10;
 
-/// What the system does not let a server do.
+/// A system call that a server needs has failed.
 #[derive(Debug, Error)]
 #[error("{what}: {error}")]
 pub struct ServeError {
-    /// What was tried.
+    /// Description of the operation that failed.
     pub what: String,
-    /// What the system says.
+    /// Error that the system returned.
     pub error: io::Error,
 }
 
@@ -48,7 +48,7 @@ impl Fails for ServeError {
     }
 }
 
-/// What connections are served on.
+/// Creates the asynchronous runtime that serves connections.
 ///
 /// # Errors
 /// [`ServeError`]
@@ -57,7 +57,8 @@ pub fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
     runtime.map_err(|error| ServeError { what: "cannot start".to_owned(), error })
 }
 
-/// Answers by some routes until the process is asked to end, and lets requests end that are under way then.
+/// Serves the routes until the process receives SIGINT or SIGTERM, then lets requests in progress finish.
+/// Calls `ready` with the bound address.
 ///
 /// # Errors
 /// [`ServeError`]
@@ -92,7 +93,7 @@ async fn accept(
 ) {
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
-            // Out of descriptors, mostly.
+            // Usually out of file descriptors.
             open.close_one();
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
@@ -104,18 +105,18 @@ async fn accept(
     }
 }
 
-/// Has the system close a connection whose client takes nothing of what it is sent for that long.
+/// Has the system close a connection whose client acknowledges no data for that long.
 #[cfg(target_os = "linux")]
 fn cut_when_stalled(stream: &TcpStream, time: Duration) {
     let millis = u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
     let _as_it_is = rustix::net::sockopt::set_tcp_user_timeout(stream, millis);
 }
 
-/// Other systems decide themselves when that is.
+/// Does nothing, as other systems have a timeout of their own.
 #[cfg(not(target_os = "linux"))]
 fn cut_when_stalled(_: &TcpStream, _: Duration) {}
 
-/// Answers the requests of one connection.
+/// Serves the requests of one connection.
 async fn connected(
     stream: TcpStream,
     peer: SocketAddr,

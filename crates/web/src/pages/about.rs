@@ -1,4 +1,4 @@
-//! What pages about a skill have in common: [`lead`], [`readme`], [`file_list`].
+//! Common parts of the pages about a skill: [`lead`], [`readme`], [`file_list`].
 
 use maud::{Markup, html};
 use skill::{Bundle, SkillPath, frontmatter};
@@ -10,10 +10,10 @@ use super::{
     visible::visible,
 };
 
-/// Characters of a description that are shown at once.
+/// Characters of a description that are visible before it is expanded.
 const LEAD_CHARS: usize = 280;
 
-/// What a skill says of itself; of a long text the rest opens, so that what follows is on the first screen.
+/// Renders a skill's description. A long one is collapsed, so that the following parts fit on the first screen.
 pub fn lead(description: &str) -> Markup {
     let end = description.char_indices().nth(LEAD_CHARS).map_or(description.len(), |(at, _)| at);
     let (head, rest) = description.split_at(end);
@@ -23,7 +23,7 @@ pub fn lead(description: &str) -> Markup {
     }
 }
 
-/// Its `SKILL.md`; `files` is where its files are.
+/// Renders the body of `SKILL.md`; `files` is the base address of the skill's files.
 pub fn readme(bundle: &Bundle, files: &str, texts: &Texts) -> Markup {
     let text = bundle.skill_md().unwrap_or_default();
     let body = frontmatter::split(text).map_or(text, |split| split.body);
@@ -37,7 +37,7 @@ pub fn readme(bundle: &Bundle, files: &str, texts: &Texts) -> Markup {
     }
 }
 
-/// Its files.
+/// Renders the list of files with their sizes; `files` is their base address.
 pub fn file_list(bundle: &Bundle, files: &str, texts: &Texts) -> Markup {
     html! {
         section #files {

@@ -1,5 +1,5 @@
-//! What a [`Reader`] gets: a page, or why there is none; for programs the latter is a document. [`Refusal`] is for requests that no
-//! page sees.
+//! Responses for a [`Reader`]: a page, or an error as a page or as JSON. [`Refusal`] is for requests that no page
+//! handles.
 
 use axum::{
     extract::Request,
@@ -16,7 +16,7 @@ use super::{
 use crate::error::ApiError;
 
 impl Reader {
-    /// Adds the cookies and what keeps a page from being taken for another reader's.
+    /// Adds the cookies, the security policy, and headers that keep caches from serving the page to another reader.
     pub fn finish(&self, mut response: Response) -> Response {
         let headers = response.headers_mut();
         for cookie in &self.new_cookies {
@@ -28,14 +28,14 @@ impl Reader {
         response
     }
 
-    /// A page as an answer.
+    /// Renders a page as a response.
     pub fn page(&self, status: StatusCode, frame: &Frame, title: &str, body: &Markup) -> Response {
         let page = layout::page(self, frame, title, body).into_string();
         self.finish((status, Html(page)).into_response())
     }
 
-    /// The page that says what went wrong and what to do; for programs it is the document that an API answers with.
-    /// `back` is where it can be looked at again.
+    /// Renders an error as a page, or as a JSON document for clients that do not prefer HTML.
+    /// `back` is the page at which the reader can look again.
     pub fn refused(&self, frame: &Frame, error: ApiError, back: Option<&str>) -> Response {
         if !self.reads_pages {
             return error.into_response();
@@ -43,7 +43,7 @@ impl Reader {
         let (title, body) = layout::failure(self.texts, &error, back);
         let page = layout::page(self, frame, title, &body);
         let mut response = error.into_response();
-        // Status, waiting time and what the log says stay; what is read is a page.
+        // The error's other headers and its log entry stay; only the body becomes a page.
         response.headers_mut().remove(header::CONTENT_LENGTH);
         response.headers_mut().remove(header::WWW_AUTHENTICATE);
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
@@ -51,7 +51,7 @@ impl Reader {
         self.finish(response)
     }
 
-    /// The same with the cookie that signs in: `session` is its name, and without a `secret` it signs out.
+    /// Redirects like [`to`](Self::to) and sets the cookie named `session`. An empty `secret` removes it.
     pub fn to_with_session(&self, place: &str, session: &str, secret: &str) -> Response {
         let mut response = self.to(place);
         let cookie = of_session(session, secret, self.is_secure);
@@ -59,21 +59,21 @@ impl Reader {
         response
     }
 
-    /// To another page of ours, after a form.
+    /// Redirects to another page of this server, after a form. Foreign addresses are replaced by `/`.
     pub fn to(&self, place: &str) -> Response {
         let place = if is_local(place) { place } else { "/" };
         self.finish(Redirect::to(place).into_response())
     }
 }
 
-/// The answer to a request that is refused before any page sees it: a page for a browser, else a document.
+/// Builds the response to a request that is refused before a page handles it: HTML for browsers, else JSON.
 pub struct Refusal {
     parts: Option<Parts>,
     session: &'static str,
 }
 
 impl Refusal {
-    /// Notes of a request what a page would need; `session` is the cookie by which its pages know who has signed in.
+    /// Copies the parts of a request that an error page would need; `session` is the name of the session cookie.
     #[must_use]
     pub fn split(request: Request, session: &'static str) -> (Request, Self) {
         let (parts, body) = request.into_parts();
@@ -81,7 +81,7 @@ impl Refusal {
         (Request::from_parts(parts, body), Self { parts: kept, session })
     }
 
-    /// The answer.
+    /// Renders the error as a response.
     #[must_use]
     pub fn of(&self, error: ApiError) -> Response {
         let Some(parts) = &self.parts else { return error.into_response() };

@@ -1,4 +1,4 @@
-//! [`Asset`]: the stylesheet and the script, each under a name that changes with it.
+//! The stylesheet and the script, each under a name that contains its hash ([`Asset`]).
 
 use std::sync::LazyLock;
 
@@ -12,10 +12,10 @@ use skill::hex;
 
 use crate::error::ApiError;
 
-/// What a name stands for never changes.
+/// Cache policy of assets. The content of a hashed name never changes.
 const FOR_EVER: &str = "public, max-age=31536000, immutable";
 
-/// A file that comes with the program.
+/// A static file that is compiled into the program.
 pub struct Asset {
     name: &'static str,
     ending: &'static str,
@@ -24,7 +24,7 @@ pub struct Asset {
     file: LazyLock<String>,
 }
 
-/// How pages look.
+/// The stylesheet of all pages.
 pub static STYLE: Asset = Asset {
     name: "skillhub",
     ending: "css",
@@ -33,7 +33,7 @@ pub static STYLE: Asset = Asset {
     file: LazyLock::new(|| STYLE.named()),
 };
 
-/// What pages do besides.
+/// The script with optional conveniences.
 pub static SCRIPT: Asset = Asset {
     name: "skillhub",
     ending: "js",
@@ -48,13 +48,13 @@ impl Asset {
         format!("{}.{}.{}", self.name, hex(hash.get(..8).unwrap_or_default()), self.ending)
     }
 
-    /// Where it is fetched.
+    /// Returns the path at which the file is served.
     pub fn path(&self) -> String {
         format!("/-/static/{}", *self.file)
     }
 }
 
-/// One of them; an older name is gone.
+/// Serves an asset by its hashed name. The name of an older build is not found.
 pub async fn file(Path(file): Path<String>) -> Result<Response, ApiError> {
     let asset = [&STYLE, &SCRIPT].into_iter().find(|asset| *asset.file == file);
     let asset = asset.ok_or_else(|| ApiError::not_found("there is no such file").hint("load the page again"))?;

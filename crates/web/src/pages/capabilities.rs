@@ -1,17 +1,17 @@
-//! [`capabilities`]: what a skill would touch, in plain words; and [`added`], what of it is new.
+//! The capabilities of a skill in plain words ([`capabilities`]), and those that a change adds ([`added`]).
 
 use maud::{Markup, html};
 use scan::{Capabilities, Capability, CapabilityDelta, Use};
 
 use super::{texts::Texts, visible::visible};
 
-/// Names of a list that are shown at once.
+/// Number of names of a list that are visible before it is expanded.
 const SHOWN: usize = 8;
 
-/// New names of one kind that are shown.
+/// Number of new names that are shown for each kind.
 const ADDED: usize = 20;
 
-/// The lists of what a skill would touch, each with its word.
+/// Returns the lists of capabilities that are not empty, each with its label.
 fn lists<'a>(found: &'a Capabilities, texts: &Texts) -> Vec<(&'static str, &'a [Use])> {
     let all = [
         (texts.talks_to, &found.hosts),
@@ -24,7 +24,7 @@ fn lists<'a>(found: &'a Capabilities, texts: &Texts) -> Vec<(&'static str, &'a [
     all.into_iter().filter(|(_, uses)| !uses.is_empty()).map(|(word, uses)| (word, uses.as_slice())).collect()
 }
 
-/// What a skill would touch.
+/// Renders the capabilities of a skill.
 pub fn capabilities(found: &Capabilities, texts: &Texts) -> Markup {
     let lists = lists(found, texts);
     html! {
@@ -58,7 +58,7 @@ pub fn capabilities(found: &Capabilities, texts: &Texts) -> Markup {
     }
 }
 
-/// What a skill would touch besides what it did before; nothing where that is nothing.
+/// Renders the capabilities that a change adds, then `more`. Renders nothing if none were added.
 pub fn added(delta: &CapabilityDelta, more: &Markup, texts: &Texts) -> Markup {
     html! {
         @if !delta.added.is_empty() || !delta.complete {

@@ -1,26 +1,26 @@
-//! [`highlighted`]: code with its comments, strings, numbers and keywords told apart, roughly and in one pass.
+//! Approximate syntax highlighting in one pass ([`highlighted`]).
 
 use maud::{Markup, PreEscaped};
 
 use super::visible::push;
 
-/// Bytes that are looked at; longer texts are plain.
+/// Size limit for highlighting, in bytes; longer texts are plain.
 const LOOKED_AT: usize = 300_000;
 
-/// How a language writes what is told apart.
+/// The syntax family of a language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// Comments begin with `#`.
     Hash,
-    /// Comments begin with `//` or stand between `/*` and `*/`.
+    /// Comments begin with `//` or are enclosed in `/*` and `*/`.
     Slash,
-    /// No comments: JSON.
+    /// JSON, which has no comments.
     Json,
-    /// Nothing is told apart.
+    /// Plain text, which is not highlighted.
     Plain,
 }
 
-/// Words of the languages that skills are written in.
+/// Keywords of the languages that skills are commonly written in.
 const KEYWORDS: &[&str] = &[
     "and",
     "as",
@@ -96,7 +96,7 @@ const KEYWORDS: &[&str] = &[
 ];
 
 impl Language {
-    /// The language of a file's name, or of what stands behind the fence of a block.
+    /// Returns the language for a file name, or for the info string of a fenced code block.
     pub fn named(name: &str) -> Self {
         let ending = name.rsplit(['.', '/']).next().unwrap_or_default();
         match ending.to_ascii_lowercase().as_str() {
@@ -110,7 +110,7 @@ impl Language {
     }
 }
 
-/// What a piece of code is.
+/// The kind of a token, which selects its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Plain,
@@ -132,12 +132,12 @@ impl Kind {
     }
 }
 
-/// Code as markup.
+/// Renders highlighted code as one piece of markup.
 pub fn highlighted(code: &str, language: Language) -> Markup {
     PreEscaped(lines(code, language).join("\n"))
 }
 
-/// The lines of code, each as markup of its own.
+/// Renders highlighted code line by line.
 pub fn lines(code: &str, language: Language) -> Vec<String> {
     let mut lines = vec![String::new()];
     for (kind, text) in pieces(code, language) {
@@ -190,10 +190,10 @@ fn pieces(code: &str, language: Language) -> Vec<(Kind, &str)> {
     pieces
 }
 
-/// How much of the code is left where a quotation mark that does not end was given up, by its kind.
+/// For each kind of quotation mark, the length of the remaining code at the end of the last failed search.
 ///
-/// A look for an end takes a mark of the same kind only where it is escaped, and goes on behind it as a look
-/// from that mark does. So no later mark before that place ends either, and none is looked at twice.
+/// A search skips a mark of its kind only if it is escaped, and continues behind it as a search from that mark would.
+/// So no later mark before the recorded position is closed either, and no text is searched twice.
 #[derive(Default)]
 struct Unclosed([Option<usize>; 3]);
 
@@ -208,7 +208,7 @@ impl Unclosed {
     }
 }
 
-/// What begins here, and how long it is.
+/// Returns the kind and the length of the token that begins here.
 fn piece(here: &str, language: Language, before: char, unclosed: &mut Unclosed) -> Option<(Kind, usize)> {
     let to_line_end = || here.find('\n').unwrap_or(here.len());
     let first = here.chars().next()?;
@@ -233,7 +233,7 @@ fn piece(here: &str, language: Language, before: char, unclosed: &mut Unclosed) 
     }
 }
 
-/// How long a text in quotes is; `None` where it does not end in its line, unless its kind may go on.
+/// Returns the length of a quoted string. `None` if it is not closed in its line, unless its kind may span lines.
 fn text(here: &str, quote: char, language: Language, unclosed: &mut Option<usize>) -> Option<usize> {
     let triple = [quote; 3].iter().collect::<String>();
     if language == Language::Hash && here.starts_with(&triple) {

@@ -1,4 +1,4 @@
-//! [`Compared`]: what changed between two states of a skill, wherever they come from.
+//! The differences between two states of a skill ([`Compared`]).
 
 use std::{cell::Cell, collections::HashSet};
 
@@ -19,13 +19,13 @@ use super::{
     visible::visible,
 };
 
-/// Rows of a page, and of a page with one file; a long one counts as several.
+/// Row limits of a whole page, and of a page with a single file. A long row counts as several.
 const ROWS: usize = 3000;
 const ROWS_OF_ONE: usize = 12_000;
-/// Unchanged lines between two hunks that can be opened.
+/// Number of unchanged lines between two hunks that can be expanded.
 const OPENED: usize = 400;
 
-/// How a page is to show it.
+/// View options from the query string.
 #[derive(Debug, Default, Deserialize)]
 pub struct Wanted {
     #[serde(default)]
@@ -34,25 +34,26 @@ pub struct Wanted {
     pub(super) file: String,
 }
 
-/// One file that differs.
+/// A changed file with its unified diff.
 struct Changed {
     file: FileChange,
     text: String,
 }
 
-/// Two states of a skill, to be shown on a page.
+/// Renders two states of a skill as a comparison.
 pub struct Compared<'a> {
     texts: &'static Texts,
     page: &'a str,
     files: Option<&'a str>,
     is_split: bool,
     only: &'a str,
-    /// Pairs of words that may still be compared.
+    /// Remaining budget of word pairs to compare.
     pairs: Cell<usize>,
 }
 
 impl<'a> Compared<'a> {
-    /// For the page at an address, which may ask for something already; `files` is where those of the later state are.
+    /// Creates a comparison for the page at an address with view options.
+    /// `files` is the base address of the later state's files, if they can be viewed.
     pub fn new(texts: &'static Texts, page: &'a str, files: Option<&'a str>, wanted: &'a Wanted) -> Self {
         let is_split = wanted.view != "unified";
         Self { texts, page, files, is_split, only: &wanted.file, pairs: Cell::new(PAIRS) }
@@ -64,7 +65,7 @@ impl<'a> Compared<'a> {
         if file.is_empty() { base } else { format!("{base}&file={}", encoded(file)) }
     }
 
-    /// The ways to look at it, and what leads on from here.
+    /// Renders the links to the two views, then `more`.
     pub fn views(&self, more: &Markup) -> Markup {
         let texts = self.texts;
         html! {
@@ -76,12 +77,12 @@ impl<'a> Compared<'a> {
         }
     }
 
-    /// What weighs, then every file that changed.
+    /// Renders new findings and capabilities, then every changed file.
     pub fn shown(&self, bundles: (&Bundle, &Bundle), judged: (&Judgement, &Judgement)) -> Markup {
         html! { (self.graver(judged)) (self.files(bundles)) }
     }
 
-    /// Every file that changed.
+    /// Renders every changed file.
     pub fn files(&self, (old, new): (&Bundle, &Bundle)) -> Markup {
         let texts = self.texts;
         let all = changes(old, new);
@@ -107,7 +108,7 @@ impl<'a> Compared<'a> {
         html! { a href=(self.at(view, self.only)) aria-current=[is_chosen.then_some("true")] { (word) } }
     }
 
-    /// What weighs more than lines: new findings, and what the newer release touches besides.
+    /// Renders the changes that matter more than lines: new findings and added capabilities.
     fn graver(&self, (before, after): (&Judgement, &Judgement)) -> Markup {
         let texts = self.texts;
         let known: HashSet<_> = before.report.findings.iter().map(|one| (&one.rule, &one.path, &one.excerpt)).collect();
@@ -189,7 +190,7 @@ impl<'a> Compared<'a> {
         }
     }
 
-    /// Lines between two hunks, closed.
+    /// Renders the unchanged lines between two hunks, collapsed.
     fn gap(&self, at: usize, rows: &[Row<'_>], left: &mut usize) -> Markup {
         let texts = self.texts;
         let weight = weight(rows);
@@ -268,7 +269,7 @@ fn weight(rows: &[Row<'_>]) -> usize {
     rows.iter().map(Row::weight).sum()
 }
 
-/// The first of some rows, as many as there is room for.
+/// Returns the leading rows that fit into `room`.
 fn within<'r, 't>(rows: &'r [Row<'t>], mut room: usize) -> &'r [Row<'t>] {
     let fits = |row: &&Row<'_>| {
         let left = room.checked_sub(row.weight());
@@ -278,14 +279,14 @@ fn within<'r, 't>(rows: &'r [Row<'t>], mut room: usize) -> &'r [Row<'t>] {
     rows.get(..rows.iter().take_while(fits).count()).unwrap_or_default()
 }
 
-/// The unchanged lines before each hunk.
+/// Returns the unchanged lines before each hunk.
 fn gaps<'a>(hunks: &[Hunk<'a>], lines: &[&'a str]) -> Vec<Vec<Row<'a>>> {
     let (mut old, mut new) = (1, 1);
     let mut gaps = Vec::new();
     for hunk in hunks {
         let first = hunk.rows.first().and_then(|row| match row {
             Row::Same(_, (number, _)) | Row::Changed(_, Some((number, _))) => Some(*number),
-            // Where the first row has no new line, the old ones before it tell how many are between.
+            // If the first row has no new line, the distance follows from the old line numbers.
             Row::Changed(Some((number, _)), None) => Some(number + new - old),
             Row::Changed(None, None) => None,
         });
@@ -338,7 +339,7 @@ fn word_of(change: Change, texts: &Texts) -> &'static str {
     }
 }
 
-/// How the executable bit changed.
+/// Describes a change of the executable bit.
 fn mode_of(text: &str) -> Option<String> {
     let of = |name: &str| text.lines().take(4).find_map(|line| line.strip_prefix(name));
     Some(format!("{} → {}", of("old mode ")?, of("new mode ")?))

@@ -1,4 +1,4 @@
-//! [`Hunk`]: a unified diff of one file as rows that stand side by side, with the words that differ marked.
+//! A unified diff of one file as side-by-side rows, with changed words marked ([`Hunk`]).
 
 use std::cell::Cell;
 
@@ -7,36 +7,36 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::visible::push;
 
-/// Bytes of a line in which words are compared.
+/// Longest line, in bytes, in which words are compared.
 const WORDS_BYTES: usize = 2000;
 
-/// Bytes from which on a row counts as several.
+/// Length in bytes beyond which a row counts as several.
 const ROW_BYTES: usize = 200;
 
-/// Pairs of words that the lines of one page are compared by.
+/// Budget of word comparisons for one page, in pairs of words.
 pub const PAIRS: usize = 30_000_000;
 
-/// One part of a file in which something changed.
+/// A contiguous changed part of a file, with its context.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Hunk<'a> {
-    /// In order.
+    /// Rows in the order of the file.
     pub rows: Vec<Row<'a>>,
 }
 
-/// A line with its number.
+/// A line with its number, counted from 1.
 pub type Numbered<'a> = (usize, &'a str);
 
-/// What stands side by side.
+/// Two lines that are shown side by side.
 #[derive(Debug, PartialEq, Eq, Clone, Copy)]
 pub enum Row<'a> {
-    /// A line that both have, with its number in each.
+    /// An unchanged line, with its number on each side.
     Same(usize, Numbered<'a>),
-    /// A line that only one has, or that became another.
+    /// A line that was removed, added or replaced.
     Changed(Option<Numbered<'a>>, Option<Numbered<'a>>),
 }
 
 impl Row<'_> {
-    /// How many rows of usual length it is as long as.
+    /// Returns the length of the row in rows of usual length, at least 1.
     pub fn weight(&self) -> usize {
         let bytes = match self {
             Self::Same(_, (_, text)) => text.len(),
@@ -46,7 +46,7 @@ impl Row<'_> {
     }
 }
 
-/// Reads the diff of one file.
+/// Parses the unified diff of one file.
 pub fn hunks(text: &str) -> Vec<Hunk<'_>> {
     let mut hunks: Vec<Hunk<'_>> = Vec::new();
     let (mut old, mut new) = (0, 0);
@@ -82,7 +82,7 @@ pub fn hunks(text: &str) -> Vec<Hunk<'_>> {
                 }
                 (old, new) = (old + 1, new + 1);
             }
-            // That a last line has no end.
+            // The marker "\ No newline at end of file".
             _ => {}
         }
     }
@@ -90,7 +90,7 @@ pub fn hunks(text: &str) -> Vec<Hunk<'_>> {
     hunks
 }
 
-/// Lines that were replaced by others.
+/// A run of removed lines and the added lines that replace them.
 #[derive(Default)]
 struct Block<'a> {
     old: Vec<Numbered<'a>>,
@@ -110,7 +110,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// The numbers of the first lines that a head of a hunk tells.
+/// Parses the line numbers at which a hunk begins, from its header.
 fn starts(head: &str) -> Option<(usize, usize)> {
     let mut parts = head.split(' ');
     let mut number = |sign| {
@@ -120,7 +120,8 @@ fn starts(head: &str) -> Option<(usize, usize)> {
     Some((number('-')?, number('+')?))
 }
 
-/// Two lines with the words that differ marked, unless nearly all do; `left` is what of [`PAIRS`] is left.
+/// Renders two lines with their changed words marked, unless nearly all words changed.
+/// `left` is the remaining part of [`PAIRS`].
 pub fn marked(old: &str, new: &str, left: &Cell<usize>) -> (Markup, Markup) {
     if old.len() > WORDS_BYTES || new.len() > WORDS_BYTES {
         return (plain(old), plain(new));
@@ -150,7 +151,7 @@ pub fn marked(old: &str, new: &str, left: &Cell<usize>) -> (Markup, Markup) {
     (PreEscaped(before), PreEscaped(after))
 }
 
-/// The pairs of words between what both lines begin and end with.
+/// Returns how many pairs of words are left to compare, without the common beginning and end of both lines.
 fn pairs(old: &[&str], new: &[&str]) -> usize {
     let common = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(a, b)| a == b).count();
     let begin = common(&mut old.iter().zip(new));
@@ -172,12 +173,12 @@ fn part(out: &mut String, words: &[&str], element: &str, is_same: bool) {
     out.push_str(&format!("</{element}>"));
 }
 
-/// A line without marks.
+/// Renders a line without marked words.
 pub fn plain(line: &str) -> Markup {
     super::visible::visible(line.strip_suffix('\r').unwrap_or(line))
 }
 
-/// A line as words, blanks and single signs.
+/// Splits a line into words, runs of blanks, and single symbols.
 fn words(line: &str) -> Vec<&str> {
     let kind = |c: char| match c {
         c if c.is_alphanumeric() && c < '\u{2E80}' || c == '_' => 1,

@@ -1,4 +1,4 @@
-//! [`findings`]: what the scanner found in a release, the gravest first.
+//! The findings of the scanner, most severe first ([`findings`]).
 
 use maud::{Markup, html};
 use scan::{Acceptance, Finding, Report, Severity};
@@ -9,11 +9,11 @@ use super::{
     visible::visible,
 };
 
-/// Findings that are shown at once, and at all.
+/// Numbers of findings that are shown expanded, and in total.
 const SHOWN: usize = 5;
 const MOST: usize = 200;
 
-/// The verdict and why. `files` is where the files are to be seen.
+/// Renders the verdict and its findings; `files` is the base address of the files, if they can be viewed.
 pub fn findings(report: &Report, files: Option<&str>, texts: &Texts) -> Markup {
     html! {
         p { (verdict(texts, report.verdict())) " " ((texts.findings)(report.findings.len())) }
@@ -21,7 +21,7 @@ pub fn findings(report: &Report, files: Option<&str>, texts: &Texts) -> Markup {
     }
 }
 
-/// Findings, of which the first are open.
+/// Renders a list of findings, with the first ones expanded.
 pub fn list(all: &[Finding], files: Option<&str>, texts: &Texts) -> Markup {
     let found = all.get(..all.len().min(MOST)).unwrap_or_default();
     let (first, rest) = found.split_at(found.len().min(SHOWN));
@@ -36,7 +36,7 @@ pub fn list(all: &[Finding], files: Option<&str>, texts: &Texts) -> Markup {
     }
 }
 
-/// One finding, with a link to its line where the files are to be seen.
+/// Renders one finding, with a link to its line if the files can be viewed.
 pub fn finding(one: &Finding, files: Option<&str>, texts: &Texts) -> Markup {
     let (class, word) = match one.severity {
         Severity::Critical => ("bad", texts.critical),

@@ -1,4 +1,4 @@
-//! [`Judgements`]: what the scanner says of skills, kept for those looked at last.
+//! A cache of scan results ([`Judgements`]).
 
 use std::{
     collections::HashMap,
@@ -9,24 +9,24 @@ use axum::body::Bytes;
 use scan::{Capabilities, Report, Scanner};
 use skill::{Bundle, Digest};
 
-/// Judgements that are kept.
+/// Maximum number of cached results.
 const KEPT: usize = 256;
 
-/// Findings of all of them, each about a kilobyte with its document.
+/// Maximum number of findings in all cached results. One takes about a kilobyte, including its document.
 const KEPT_FINDINGS: usize = 20_000;
 
-/// What the scanner says of some content.
+/// The scan result for one content digest.
 #[derive(Debug)]
 pub struct Judgement {
-    /// What it found.
+    /// Findings, and the verdict that follows from them.
     pub report: Report,
-    /// What it would touch.
+    /// Capabilities that the content would need.
     pub capabilities: Capabilities,
-    /// Both as the API answers with them, made when first asked for.
+    /// Both as the response of the API, serialised on first use.
     pub document: OnceLock<Bytes>,
 }
 
-/// Judgements by digest: the rules of a running program do not change, and the content of a digest never does.
+/// Scan results by digest. They never expire: the rules of a running program and the content of a digest are constant.
 #[derive(Debug, Default)]
 pub struct Judgements {
     scanner: Scanner,
@@ -34,12 +34,13 @@ pub struct Judgements {
 }
 
 impl Judgements {
-    /// None yet, and what makes them.
+    /// Creates an empty cache that fills itself with this scanner.
     pub fn by(scanner: Scanner) -> Self {
         Self { scanner, ..Self::default() }
     }
 
-    /// The one of files with this digest. It only tells; whether something comes in or goes out is never asked here.
+    /// Returns the result for files with this digest, scanning them if it is not cached.
+    /// The result is for display only: no decision about publishing or installing uses it.
     pub fn of(&self, digest: Digest, bundle: &Bundle) -> Arc<Judgement> {
         if let Some(kept) = self.kept(&digest) {
             return kept;
@@ -51,14 +52,14 @@ impl Judgements {
         let findings =
             |kept: &HashMap<Digest, Arc<Judgement>>| kept.values().map(|one| one.report.findings.len()).sum::<usize>();
         while kept.len() > KEPT || findings(&kept) > KEPT_FINDINGS {
-            // Any will do: what is looked at often is back at once.
+            // Any entry can be evicted: popular ones are soon cached again.
             let Some(one) = kept.keys().find(|one| **one != digest).copied() else { break };
             kept.remove(&one);
         }
         made
     }
 
-    /// The one of this digest, if it is kept.
+    /// Returns the cached result for a digest, without scanning.
     pub fn kept(&self, digest: &Digest) -> Option<Arc<Judgement>> {
         self.lock().get(digest).cloned()
     }

@@ -1,4 +1,4 @@
-//! [`page`]: what all pages have in common: head, foot, and the policy under which a browser shows them.
+//! The common layout of all pages, with header, footer and security policy ([`page`]).
 
 use axum::http::StatusCode;
 use maud::{DOCTYPE, Markup, html};
@@ -13,38 +13,39 @@ use super::{
 };
 use crate::error::ApiError;
 
-/// What a page may load and do: our own stylesheet and script, pictures of ours, forms to us.
+/// The content security policy of all pages. It permits only this server's own stylesheet, script and forms, and images
+/// from this server or inside the page.
 pub const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; \
      form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
 
-/// What stands around each page of a house.
+/// The parts around a page's content that differ between servers.
 pub struct Frame {
-    /// A search field in the head.
+    /// Search field in the header.
     pub search: Markup,
-    /// Where else to go, and who has signed in.
+    /// Navigation links and the name of the signed-in user.
     pub nav: Markup,
-    /// What the foot has besides the languages.
+    /// Contents of the footer, beside the language links.
     pub foot: Markup,
 }
 
-/// What a page shows.
+/// The content of a page.
 pub struct Content {
-    /// Its title.
+    /// Title for the browser's window.
     pub title: String,
-    /// What stands between head and foot.
+    /// Markup between header and footer.
     pub body: Markup,
-    /// Whether the page brings a search field of its own.
+    /// True if the page has a search field of its own, which replaces the one in the header.
     pub has_search: bool,
 }
 
 impl Content {
-    /// A page with the search field in its head.
+    /// Creates a page with the search field in its header.
     pub fn new(title: impl Into<String>, body: Markup) -> Self {
         Self { title: title.into(), body, has_search: false }
     }
 }
 
-/// A page as it is sent.
+/// Renders a complete HTML document.
 pub fn page(reader: &Reader, frame: &Frame, title: &str, body: &Markup) -> Markup {
     let texts = reader.texts;
     html! {
@@ -73,7 +74,7 @@ pub fn page(reader: &Reader, frame: &Frame, title: &str, body: &Markup) -> Marku
     }
 }
 
-/// The field for searching: `(action, label, hint)`. It is large on the pages that are about it.
+/// Renders a search form from `(action, label, hint)`. The large form is for pages about searching.
 pub fn search_field(texts: &Texts, (action, label, hint): (&str, &str, &str), words: &str, is_large: bool) -> Markup {
     html! {
         form.search.large[is_large] action=(action) role="search" {
@@ -103,7 +104,7 @@ fn foot(reader: &Reader, frame: &Frame) -> Markup {
     }
 }
 
-/// The same page in another language.
+/// Returns the address of the same page in another language.
 fn in_language(at: &str, tag: &str) -> String {
     let (path, query) = at.split_once('?').unwrap_or((at, ""));
     let kept = query.split('&').filter(|pair| !pair.is_empty() && !pair.starts_with("lang="));
@@ -111,8 +112,8 @@ fn in_language(at: &str, tag: &str) -> String {
     format!("{path}?{}", pairs.join("&"))
 }
 
-/// Why a page is not there or a change was not made: the title and what to do next; `back` is where it can be looked at
-/// again.
+/// Returns the title and the content of an error page.
+/// `back` is the page at which the reader can look again.
 pub fn failure(texts: &Texts, error: &ApiError, back: Option<&str>) -> (&'static str, Markup) {
     let (title, next) = match error.status {
         StatusCode::NOT_FOUND => (texts.not_found, texts.not_found_next),

@@ -1,4 +1,4 @@
-//! [`listing`]: one file of a skill, with a name for every line.
+//! One file of a skill, with an anchor for every line ([`listing`]).
 
 use std::collections::HashSet;
 
@@ -14,15 +14,15 @@ use super::{
     visible::visible,
 };
 
-/// Lines that are shown.
+/// Maximum number of lines that are shown.
 const LINES: usize = 5000;
-/// Bytes that are shown.
+/// Maximum number of bytes that are shown.
 const BYTES: usize = 600_000;
-/// Findings that are shown.
+/// Maximum number of findings that are shown.
 const FINDINGS: usize = 50;
 
-/// A file: its name and size, what was found in it, and its text. `files` is where the files of the skill are; `above` and
-/// `beside` are what stands above and beside the name.
+/// Renders a file with its name and size, its findings, and its text.
+/// `files` is the base address of the skill's files; `above` and `beside` are placed next to the name.
 pub fn listing(
     (path, file): (&SkillPath, &File),
     found: &[Finding],

@@ -1,4 +1,4 @@
-//! [`Piece`]s that many pages show: times, counts, verdicts, fields of forms.
+//! [`Piece`]s of many pages: times, counts, verdicts, form fields.
 
 use jiff::{Timestamp, Unit};
 use maud::{Markup, html};
@@ -6,16 +6,16 @@ use scan::Verdict;
 
 use super::{reader::Reader, texts::Texts};
 
-/// Something small that stands in pages.
+/// A small fragment of a page.
 pub type Piece = Markup;
 
-/// A time as people say it, with the exact one behind it.
+/// Renders a relative time, with the exact one as its tooltip.
 pub fn time(reader: &Reader, at: Timestamp) -> Piece {
     let text = ago(reader.texts, at, reader.now);
     html! { time datetime=(at) title=(at) { (text) } }
 }
 
-/// A time as it is stored.
+/// Renders a stored time. A text that is not a timestamp is shown unchanged.
 pub fn time_of(reader: &Reader, text: &str) -> Piece {
     match text.parse() {
         Ok(at) => time(reader, at),
@@ -35,7 +35,7 @@ fn ago(texts: &Texts, at: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// A number with its thousands apart.
+/// Formats a number with thousands separators.
 pub fn number(count: u64) -> String {
     let digits = count.to_string();
     let mut out = String::new();
@@ -48,7 +48,7 @@ pub fn number(count: u64) -> String {
     out
 }
 
-/// A size with its unit.
+/// Formats a size in B, KiB or MiB.
 pub fn size(bytes: u64) -> String {
     let tenths = |unit: u64| format!("{}.{}", bytes / unit, bytes % unit * 10 / unit);
     match bytes {
@@ -58,7 +58,7 @@ pub fn size(bytes: u64) -> String {
     }
 }
 
-/// A verdict with its word.
+/// Renders a verdict as a badge.
 pub fn verdict(texts: &Texts, verdict: Verdict) -> Piece {
     let (class, word) = match verdict {
         Verdict::Allow => ("good", texts.verdict_allow),
@@ -68,7 +68,7 @@ pub fn verdict(texts: &Texts, verdict: Verdict) -> Piece {
     html! { span class={ "badge " (class) } { (word) } }
 }
 
-/// A text as a part of an address: a path keeps its slashes.
+/// Percent-encodes a text for use in an address. Slashes are kept, for paths.
 pub fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -80,12 +80,12 @@ pub fn encoded(text: &str) -> String {
     out
 }
 
-/// A field that proves that a form is ours.
+/// Renders the hidden field with the proof that this server made the form.
 pub fn proof(reader: &Reader) -> Piece {
     html! { input type="hidden" name="proof" value=(reader.cookies.proof().unwrap_or_default()); }
 }
 
-/// The field for a reason.
+/// Renders the required field for a reason.
 pub fn reason_field(reader: &Reader) -> Piece {
     html! { label { (reader.texts.reason) textarea name="reason" required maxlength="4000" rows="2" {} } }
 }

@@ -1,32 +1,32 @@
-//! [`prose`]: a skill's Markdown as HTML that can do nothing.
+//! Renders a skill's Markdown as inert HTML ([`prose`]).
 //!
-//! No markup is taken over: elements come from the closed list in [`Writer`], and HTML in the Markdown is shown as the
-//! text that an agent reads, comments included. Pictures are told by their description, never loaded. A link shows the
-//! host that it leads to; one that leads anywhere but to a web page or a file of the skill is no link.
+//! No markup is passed through. Elements come from the allow list in [`Writer`]. HTML in the Markdown, including
+//! comments, is shown as literal text, as an agent reads it. Images are replaced by their description and never loaded.
+//! A link shows the host of its target, and is omitted unless the target is a web page or a file of the skill.
 
 use maud::{Markup, PreEscaped};
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::{code, texts::Texts, visible::push};
 
-/// Bytes of Markdown that are shown; of longer texts there is the file.
+/// Bytes of Markdown that are rendered; the rest of a longer text is in the file listing.
 const SHOWN_BYTES: usize = 200_000;
-/// Bytes of HTML that are made at most.
+/// Size at which rendering stops, in bytes of HTML.
 const HTML_BYTES: usize = 1_500_000;
-/// Elements inside of each other.
+/// Maximum nesting depth of elements.
 const DEPTH: usize = 40;
 
-/// Where links lead.
+/// Resolves the links of a text.
 pub struct Place<'a> {
-    /// Where the files of the release are, with a slash at the end.
+    /// Base address of the release's files, with a slash at the end.
     pub files: String,
-    /// The folder of the text within the skill, empty or with a slash at the end.
+    /// Folder of the text within the skill, empty or with a slash at the end.
     pub folder: &'a str,
-    /// Whether the skill has a file.
+    /// Returns whether the skill has a file with this path.
     pub has: &'a dyn Fn(&str) -> bool,
 }
 
-/// A text of a skill as HTML.
+/// Renders Markdown of a skill as HTML.
 pub fn prose(text: &str, place: &Place<'_>, texts: &Texts) -> Markup {
     let (shown, is_cut) = head_of(text, SHOWN_BYTES);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -50,7 +50,7 @@ pub fn prose(text: &str, place: &Place<'_>, texts: &Texts) -> Markup {
     PreEscaped(writer.out)
 }
 
-/// The beginning of a text, up to a line's end.
+/// Returns the beginning of a text, cut at the end of a line, and whether it was cut.
 fn head_of(text: &str, bytes: usize) -> (&str, bool) {
     if text.len() <= bytes {
         return (text, false);
@@ -60,32 +60,32 @@ fn head_of(text: &str, bytes: usize) -> (&str, bool) {
     (head.rsplit_once('\n').map_or(head, |(head, _)| head), true)
 }
 
-/// Makes HTML of the parts of a Markdown text.
+/// Converts Markdown events to HTML.
 struct Writer<'a> {
     out: String,
-    /// What is open, and what closes it; empty for what was opened too deep.
+    /// Stack of open elements; [`Open::Nothing`] for those that are nested too deeply.
     open: Vec<Open>,
     place: &'a Place<'a>,
     texts: &'a Texts,
     alignments: Vec<Alignment>,
     cell: usize,
-    /// Links that are open.
+    /// Number of open links.
     links: usize,
 }
 
-/// Something that is open.
+/// An open element, with the data to close it.
 enum Open {
-    /// An element.
+    /// An HTML element, with its closing tag.
     Element(&'static str),
-    /// A link, with the host to tell behind it.
+    /// A link, with the host to show after it.
     Link(Option<String>),
-    /// What stands for a link or a picture that is not followed, with its address.
+    /// A placeholder for an image or a rejected link, with its address.
     Address(String),
-    /// A block of code, with what was read of it and its language.
+    /// A code block, as its text so far and its language.
     Code(String, String),
-    /// HTML, which is shown as it stands.
+    /// Raw HTML, shown as literal text.
     Raw,
-    /// What is shown without an element.
+    /// Content without an element of its own.
     Nothing,
 }
 
@@ -129,7 +129,7 @@ impl Writer<'_> {
     fn start(&mut self, tag: Tag<'_>) {
         match tag {
             Tag::Paragraph => self.element("<p>", "</p>"),
-            // The page's own headings stand above those of the text.
+            // The page's own headings rank above those of the text.
             Tag::Heading { level, .. } => match level {
                 HeadingLevel::H1 => self.element("<h3>", "</h3>"),
                 HeadingLevel::H2 => self.element("<h4>", "</h4>"),
@@ -242,11 +242,11 @@ impl Writer<'_> {
     }
 }
 
-/// Where an address leads.
+/// The target of a link.
 enum Target {
-    /// To a host on the web.
+    /// A web page, by its host.
     Web(String),
-    /// To a file of the skill.
+    /// A file of the skill, by its path.
     File(String),
 }
 

@@ -1,4 +1,4 @@
-//! [`Reader`]: who reads a page, as far as their browser tells it, and what a form of theirs says.
+//! The reader of a page, according to their browser ([`Reader`]), and the [`fields`] of their forms.
 
 use axum::{
     extract::{Form, FromRequest, Request},
@@ -13,35 +13,35 @@ use super::{
 };
 use crate::{error::ApiError, proxies::Client, random::random};
 
-/// Who reads a page.
+/// The reader of a page.
 #[derive(Debug, Clone)]
 pub struct Reader {
-    /// In which language.
+    /// Texts in the reader's language.
     pub texts: &'static Texts,
-    /// What the browser sent, with a value for forms whether it had one or not.
+    /// Cookies of the browser. The form value is always set: one is created if the browser sent none.
     pub cookies: Cookies,
-    /// The address of this server as the reader calls it, without a slash at the end.
+    /// Base address of this server as the browser used it, without a trailing slash.
     pub base: String,
-    /// The path and what follows it.
+    /// Path and query of the page.
     pub at: String,
-    /// When.
+    /// Time of the request.
     pub now: Timestamp,
-    /// Whether the connection is encrypted up to the proxy in front.
+    /// True if the connection is encrypted, at least up to the proxy.
     pub is_secure: bool,
-    /// Whether the reader takes HTML, not only JSON.
+    /// True if the client prefers HTML to JSON.
     pub reads_pages: bool,
-    /// Cookies that go with the answer.
+    /// Cookies to set with the response.
     pub(crate) new_cookies: Vec<HeaderValue>,
 }
 
-/// What a request's address says under a name; of several the last.
+/// Returns the last value of a query parameter, without decoding it.
 pub fn asked<'a>(parts: &'a Parts, name: &str) -> Option<&'a str> {
     let pairs = parts.uri.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
     pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).next_back()
 }
 
 impl Reader {
-    /// What a request tells of its sender; `session` is the cookie by which these pages know who has signed in.
+    /// Reads the reader from a request; `session` is the name of the session cookie.
     pub fn seen(parts: &Parts, session: &str) -> Self {
         let text = |name: header::HeaderName| parts.headers.get(name).and_then(|value| value.to_str().ok());
         let mut cookies = Cookies::of(&parts.headers, session);
@@ -53,7 +53,7 @@ impl Reader {
         }
         let (texts, tag) = chosen(asked(parts, "lang"), cookies.language.as_deref(), text(header::ACCEPT_LANGUAGE));
         new_cookies.extend(tag.and_then(|tag| session::of_language(tag, is_secure)));
-        // A path such as `//host` would lead to another site when a link repeats it.
+        // A path such as `//host` would lead to another site if a link repeated it.
         let at = parts.uri.path_and_query().map_or("/", |at| at.as_str());
         let at = Some(at).filter(|at| is_local(at)).unwrap_or("/").to_owned();
         let host = text(header::HOST).or(parts.uri.host()).unwrap_or("localhost");
@@ -69,13 +69,13 @@ impl Reader {
         }
     }
 
-    /// Sends a cookie with the answer.
+    /// Sets a cookie with the response.
     pub fn set(&mut self, cookie: Option<HeaderValue>) {
         self.new_cookies.extend(cookie);
     }
 }
 
-/// Whether a client would rather have a page than a JSON document (RFC 9110, 12.5.1): browsers name HTML first.
+/// Returns whether a client prefers HTML to JSON (RFC 9110, 12.5.1). Browsers list HTML first.
 pub(crate) fn prefers_pages(headers: &HeaderMap) -> bool {
     let lines = headers.get_all(header::ACCEPT).iter().filter_map(|line| line.to_str().ok());
     let (mut html, mut json) = (0.0_f32, 0.0_f32);
@@ -92,7 +92,7 @@ pub(crate) fn prefers_pages(headers: &HeaderMap) -> bool {
     html > 0.0 && html >= json
 }
 
-/// A form's fields beside the proof.
+/// The proof of a form, and its other fields.
 #[derive(serde::Deserialize)]
 struct Proven<T> {
     #[serde(default)]
@@ -101,11 +101,11 @@ struct Proven<T> {
     fields: T,
 }
 
-/// The fields of a form that one of our pages made for this browser: `sent` are the cookies that it came with, not a
-/// value that was just made for it.
+/// Reads the fields of a form that one of our pages made for this browser.
+/// `sent` are the cookies that the browser sent, without a form value that was created for this request.
 ///
 /// # Errors
-/// It cannot be read, or brings no proof.
+/// The form cannot be read, or its proof is missing or wrong.
 pub async fn fields<T: DeserializeOwned>(request: Request, sent: &Cookies, texts: &Texts) -> Result<T, ApiError> {
     let form = Form::<Proven<T>>::from_request(request, &()).await;
     let unreadable = |error: axum::extract::rejection::FormRejection| match error.status() {
@@ -121,7 +121,7 @@ pub async fn fields<T: DeserializeOwned>(request: Request, sent: &Cookies, texts
     }
 }
 
-/// Whether a text leads to a page of this server, whatever browser reads it.
+/// Returns whether an address stays on this server in every browser.
 pub fn is_local(place: &str) -> bool {
     place.starts_with('/')
         && !place.starts_with("//")

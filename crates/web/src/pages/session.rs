@@ -1,40 +1,39 @@
-//! [`Cookies`]: what a browser keeps for us, and the proof that a form is one of ours.
+//! The cookies of the pages ([`Cookies`]), and the proof that one of our pages made a form.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use sha2::{Digest, Sha256};
 use skill::hex;
 
-/// The cookie with the session of who has signed in to the market. In older builds it held the token: such a cookie
-/// names no session.
+/// Session cookie of the market. Older builds stored the token in it; such a value matches no session.
 pub const MARKET: &str = "skillhub_session";
-/// The cookie with the session of who has signed in to a library. It has a name of its own: browsers send cookies to all
-/// ports of a host.
+/// Session cookie of a library. Its name differs from the market's, because browsers send cookies to all ports of a
+/// host.
 pub const LIBRARY: &str = "skillhub_library";
-/// The cookie with a random value, from which proofs for forms are made.
+/// Cookie with a random value, from which the proofs of forms are derived.
 const FORM: &str = "skillhub_form";
-/// The cookie with the language that was chosen.
+/// Cookie with the chosen language.
 const LANGUAGE: &str = "skillhub_lang";
-/// The cookie with the agent that was chosen.
+/// Cookie with the chosen agent.
 pub const AGENT: &str = "skillhub_agent";
 
-/// Seconds for which a choice is remembered: a year.
+/// Lifetime of a remembered choice, in seconds: one year.
 const REMEMBERED_SECONDS: u32 = 31_536_000;
 
-/// What a browser sent along.
+/// The cookies of a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Cookies {
-    /// The name of a session.
+    /// Name of the session, unguessable.
     pub secret: Option<String>,
-    /// What proofs are made from.
+    /// Random value from which proofs are derived.
     pub form: Option<String>,
-    /// A language.
+    /// Tag of the chosen language.
     pub language: Option<String>,
-    /// An agent.
+    /// Id of the chosen agent.
     pub agent: Option<String>,
 }
 
 impl Cookies {
-    /// Those of a request; `session` is the one that signs in.
+    /// Reads the cookies of a request; `session` is the name of the session cookie.
     #[must_use]
     pub fn of(headers: &HeaderMap, session: &str) -> Self {
         let mut cookies = Self::default();
@@ -47,7 +46,7 @@ impl Cookies {
                 AGENT => &mut cookies.agent,
                 _ => continue,
             };
-            // Of two of a name the first counts: it is the one of the narrower path.
+            // The first of two cookies with the same name has the narrower path (RFC 6265, 5.4).
             if place.is_none() && !value.is_empty() {
                 *place = Some(value.to_owned());
             }
@@ -55,7 +54,7 @@ impl Cookies {
         cookies
     }
 
-    /// The proof that goes into a form: nobody who does not read these cookies can make it.
+    /// Returns the proof for a form. Only a program that can read these cookies can compute it.
     #[must_use]
     pub fn proof(&self) -> Option<String> {
         let form = self.form.as_deref()?;
@@ -63,32 +62,32 @@ impl Cookies {
         Some(hex(&Sha256::digest(format!("skillhub-form-v1\n{form}\n{secret}"))))
     }
 
-    /// Whether a form brings the proof.
+    /// Returns whether a form has the right proof.
     #[must_use]
     pub fn are_of(&self, given: &str) -> bool {
-        // Both are hashed again, so that what a comparison takes tells nothing.
+        // Hashing both again keeps the comparison's duration from revealing anything.
         let again = |text: &str| Sha256::digest(text);
         self.proof().is_some_and(|proof| again(&proof) == again(given))
     }
 }
 
-/// The cookie that signs in; with an empty token the one that signs out.
+/// Returns the session cookie, or one that deletes it if `secret` is empty.
 pub fn of_session(session: &str, secret: &str, is_secure: bool) -> Option<HeaderValue> {
     let ends = if secret.is_empty() { "; Max-Age=0" } else { "" };
     cookie(&format!("{session}={secret}; Path=/; HttpOnly; SameSite=Strict{ends}"), is_secure)
 }
 
-/// The cookie from which proofs are made.
+/// Returns the cookie from which proofs are derived.
 pub fn of_form(value: &str, is_secure: bool) -> Option<HeaderValue> {
     cookie(&format!("{FORM}={value}; Path=/; HttpOnly; SameSite=Strict"), is_secure)
 }
 
-/// The cookie that remembers a language.
+/// Returns the cookie that remembers a language.
 pub fn of_language(tag: &str, is_secure: bool) -> Option<HeaderValue> {
     cookie(&format!("{LANGUAGE}={tag}; Path=/; SameSite=Lax; Max-Age={REMEMBERED_SECONDS}"), is_secure)
 }
 
-/// The cookie that remembers an agent; the script of the pages sets it as well.
+/// Returns the cookie that remembers an agent. The script of the pages sets it as well.
 pub fn of_agent(id: &str, is_secure: bool) -> Option<HeaderValue> {
     cookie(&format!("{AGENT}={id}; Path=/; SameSite=Lax; Max-Age={REMEMBERED_SECONDS}"), is_secure)
 }

@@ -1,4 +1,4 @@
-//! [`Texts`]: all that the pages say, once for each language. A text that is missing does not compile.
+//! All texts of the pages, once for each language ([`Texts`]). A missing translation does not compile.
 
 #![expect(missing_docs, reason = "each field is named for the text that it holds")]
 
@@ -10,15 +10,15 @@ pub use chinese::CHINESE;
 pub use english::ENGLISH;
 pub use library::LibraryTexts;
 
-/// The languages, in the order in which they are offered.
+/// The available languages, in the order of the language menu.
 pub static LANGUAGES: [&Texts; 2] = [&ENGLISH, &CHINESE];
 
-/// What the pages say in one language.
+/// The texts of the pages in one language.
 #[derive(Debug)]
 pub struct Texts {
-    /// The language's tag.
+    /// Language tag, such as `en`.
     pub tag: &'static str,
-    /// What its speakers call it.
+    /// Name of the language in that language.
     pub name: &'static str,
 
     // The frame of every page.
@@ -219,11 +219,12 @@ pub struct Texts {
     pub bad_request: &'static str,
     pub bad_request_next: &'static str,
 
-    /// What the pages of a library say besides.
+    /// Texts that only the pages of a library use.
     pub library: &'static LibraryTexts,
 }
 
-/// The language that was asked for in the address, chosen before, or that the browser prefers; and the tag to remember.
+/// Chooses the language of the address, else of the cookie, else one that the browser prefers.
+/// Also returns the tag to remember, if the address names a language.
 pub fn chosen(
     asked: Option<&str>,
     kept: Option<&str>,
@@ -236,7 +237,7 @@ pub fn chosen(
     (kept.and_then(named).unwrap_or_else(|| preferred(accepted.unwrap_or_default())), None)
 }
 
-/// The best of a header's list, `zh-CN,zh;q=0.9,en;q=0.8`.
+/// Returns the preferred language of an `Accept-Language` header, such as `zh-CN,zh;q=0.9,en;q=0.8`.
 fn preferred(accepted: &str) -> &'static Texts {
     let mut best = (0, &ENGLISH);
     for part in accepted.split(',').take(20) {

@@ -1,17 +1,17 @@
-//! [`visible`]: foreign text as markup in which nothing is hidden.
+//! Foreign text as markup in which no character is hidden ([`visible`]).
 
 use std::fmt::Write as _;
 
 use maud::{Markup, PreEscaped};
 
-/// A text with every character that nobody sees, or that turns the direction of others, shown as a box.
+/// Escapes a text, and shows invisible characters and direction marks as boxes with their code point.
 pub fn visible(text: &str) -> Markup {
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     push(&mut out, text);
     PreEscaped(out)
 }
 
-/// Adds a text to markup, escaped, with what nobody sees as a box.
+/// Appends a text to markup, escaped like [`visible`].
 pub fn push(out: &mut String, text: &str) {
     let mut before = ' ';
     let mut chars = text.chars().peekable();
@@ -34,7 +34,7 @@ pub fn push(out: &mut String, text: &str) {
     }
 }
 
-/// Whether a character only says how the picture before it is drawn, or joins it with the one that follows.
+/// Returns whether a character is part of an emoji: a variation selector or a joiner between two pictures.
 fn is_of_emoji(c: char, before: char, next: Option<char>) -> bool {
     let is_picture =
         |c: char| matches!(c, '\u{200D}' | '\u{FE0F}' | '\u{203C}'..='\u{3299}' | '\u{1F000}'..='\u{1FAFF}');

@@ -1,9 +1,9 @@
-//! [`CHINESE`].
+//! [`CHINESE`]: the texts of the pages in simplified Chinese.
 
 use super::{Texts, library};
 use crate::pages::pieces::number;
 
-/// In Chinese, simplified.
+/// Texts of the pages in simplified Chinese.
 pub static CHINESE: Texts = Texts {
     tag: "zh",
     name: "中文",

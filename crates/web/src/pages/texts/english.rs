@@ -1,14 +1,14 @@
-//! [`ENGLISH`].
+//! [`ENGLISH`]: the texts of the pages in English.
 
 use super::{Texts, library};
 use crate::pages::pieces::number;
 
-/// What stands at the end of a word for more than one.
+/// Returns the plural ending of a word for a count.
 fn s(is_one: bool) -> &'static str {
     if is_one { "" } else { "s" }
 }
 
-/// In English.
+/// Texts of the pages in English.
 pub static ENGLISH: Texts = Texts {
     tag: "en",
     name: "English",

@@ -1,4 +1,4 @@
-//! [`LibraryTexts`]: what the library's pages say besides.
+//! Texts that only the pages of a library use ([`LibraryTexts`]).
 
 #![expect(missing_docs, reason = "each field is named for the text that it holds")]
 
@@ -8,7 +8,7 @@ mod english;
 pub use chinese::CHINESE;
 pub use english::ENGLISH;
 
-/// What the pages of a library say in one language.
+/// The texts of a library's pages in one language.
 #[derive(Debug)]
 pub struct LibraryTexts {
     // Frame, signing in.
@@ -123,7 +123,7 @@ pub struct LibraryTexts {
     pub superseded: &'static str,
     pub proposed_because: &'static str,
     pub no_reason: &'static str,
-    /// What its author says speaks for a proposal.
+    /// Heading for the evidence that a proposal's author gives.
     pub evidence: &'static str,
     pub held_because: &'static str,
     pub since_then_said: &'static str,

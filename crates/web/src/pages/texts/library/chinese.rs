@@ -1,9 +1,9 @@
-//! [`CHINESE`].
+//! [`CHINESE`]: the library's texts in simplified Chinese.
 
 use super::LibraryTexts;
 use crate::pages::pieces::number;
 
-/// In Chinese, simplified.
+/// Texts of the library's pages in simplified Chinese.
 pub static CHINESE: LibraryTexts = LibraryTexts {
     skills: "技能",
     skill: "技能",

@@ -1,14 +1,14 @@
-//! [`ENGLISH`].
+//! [`ENGLISH`]: the library's texts in English.
 
 use super::LibraryTexts;
 use crate::pages::pieces::number;
 
-/// What stands at the end of a word for more than one.
+/// Returns the plural ending of a word for a count.
 fn s(is_one: bool) -> &'static str {
     if is_one { "" } else { "s" }
 }
 
-/// In English.
+/// Texts of the library's pages in English.
 pub static ENGLISH: LibraryTexts = LibraryTexts {
     skills: "Skills",
     skill: "Skill",
