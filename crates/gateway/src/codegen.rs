@@ -1,4 +1,4 @@
-//! Skills that compile to tools, over HTTP: compile, look, take away.
+//! HTTP routes for tools that are compiled from skills: compile, list and remove them.
 
 use agent::decisions::{Channel, Operation};
 use axum::{Json, body::Bytes};
@@ -22,7 +22,7 @@ fn names(work: &Work<'_>, body: &Bytes) -> Result<Vec<SkillName>, ApiError> {
     names.iter().map(|name| work.skill_called(name)).collect()
 }
 
-/// Holds a route, whose skills stand in the body, to the decision table.
+/// Checks a route against the decision table for every skill that its body names.
 fn admit_all(work: &Work<'_>, route: &str, names: &[SkillName]) -> Result<(), ApiError> {
     let operation = Operation::find(Channel::Http, route);
     names.iter().try_for_each(|name| operation.map_or(Ok(()), |operation| work.admit(operation, name)))
@@ -32,13 +32,13 @@ fn is_seen(work: &Work<'_>, name: &str) -> bool {
     SkillName::parse(name).is_ok_and(|name| work.sees(&name))
 }
 
-/// Runs something with the workshop of the skills as they are now.
+/// Runs a function with the workshop of the skills as they are now.
 fn workshop<T>(work: &Work<'_>, run: impl FnOnce(&Workshop<'_>) -> T) -> Result<T, ApiError> {
     let tools = work.place.tool_hosts()?.tools();
     work.live.with(|catalogue| run(&Workshop { catalogue, tools: &tools })).map_err(told)
 }
 
-/// Compiles the skills that are named, or all.
+/// Compiles the named skills, or all skills if none is named.
 pub async fn compile(caller: Caller, body: Bytes) -> Answer {
     work_for(caller, move |work| {
         let names = names(work, &body)?;
@@ -50,7 +50,7 @@ pub async fn compile(caller: Caller, body: Bytes) -> Answer {
     .await
 }
 
-/// What became of the skills that were compiled.
+/// Lists the compiled tools and their state.
 pub async fn status(caller: Caller) -> Answer {
     work_for(caller, |work| {
         let entries = workshop(work, |workshop| workshop.follow())?.map_err(told)?;
@@ -61,7 +61,7 @@ pub async fn status(caller: Caller) -> Answer {
     .await
 }
 
-/// Takes tools away.
+/// Removes the tools of the named skills.
 pub async fn remove(caller: Caller, body: Bytes) -> Answer {
     work_for(caller, move |work| {
         let names = names(work, &body)?;

@@ -1,4 +1,4 @@
-//! One skill of the library: its text, its changes and its past, all through `skill_manage`.
+//! HTTP routes for one skill of the library: its text, its changes and its history, all through `skill_manage`.
 
 use axum::{Json, body::Bytes, extract::Path};
 use library::{Library, Scope};
@@ -16,10 +16,10 @@ use crate::{
     skills::{Wanted, found},
 };
 
-/// Revisions that are told unless more are asked for.
+/// Number of revisions in a history, unless the request has a limit.
 const REVISIONS: usize = 100;
 
-/// A skill with its text, as it is or as it was in a revision.
+/// Returns a skill with its text, now or in the requested revision.
 pub async fn one(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<Wanted>) -> Answer {
     work_for(caller, move |work| {
         let name = work.skill_called(&name)?;
@@ -61,13 +61,13 @@ fn with_text(work: &Work<'_>, name: &SkillName) -> Result<Value, ApiError> {
     Ok(skill)
 }
 
-/// What a client may say about any change.
+/// Fields that a client can send with any change.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Change {
-    /// The whole `SKILL.md`.
+    /// Complete text of `SKILL.md`.
     content: Option<String>,
-    /// The revision to bring back.
+    /// Id or number of the revision to restore.
     revision: Option<String>,
     expected_revision: Option<String>,
     reason: Option<String>,
@@ -94,7 +94,7 @@ impl Change {
     }
 }
 
-/// Replaces the text of a skill.
+/// Replaces the `SKILL.md` of a skill.
 pub async fn edit(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answer {
     work_for(caller, move |work| {
         let (name, mut asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
@@ -115,7 +115,7 @@ fn edited(work: &Work<'_>, name: &SkillName, request: &Request) -> Result<Value,
         .map_err(|error| with_next_step(work, name, error))
 }
 
-/// Says of a skill that can only be read here how it is customised.
+/// Adds a hint on how to customise a skill that is read-only here.
 fn with_next_step(work: &Work<'_>, name: &SkillName, error: ApiError) -> ApiError {
     let is_public = || found(work, name).ok().filter(|skill| skill["category"] == "public");
     let is_missing = matches!(error.code, "not_found" | "policy_denied");
@@ -133,7 +133,7 @@ fn with_next_step(work: &Work<'_>, name: &SkillName, error: ApiError) -> ApiErro
     ApiError { message, hint: Some(hint), details, ..error }
 }
 
-/// Deletes a skill: its history stays, and `rollback` brings it back.
+/// Deletes a skill. Its history remains, and a rollback restores it.
 pub async fn delete(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answer {
     work_for(caller, move |work| {
         let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
@@ -144,7 +144,7 @@ pub async fn delete(caller: Caller, Path(name): Path<String>, body: Bytes) -> An
     .await
 }
 
-/// Brings an earlier revision back, as a new one.
+/// Restores an earlier revision, as a new revision.
 pub async fn roll_back(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answer {
     work_for(caller, move |work| {
         let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
@@ -166,7 +166,7 @@ pub async fn roll_back(caller: Caller, Path(name): Path<String>, body: Bytes) ->
     .await
 }
 
-/// How much of the past is asked for.
+/// Query parameters of the history and the diff.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Past {
@@ -175,7 +175,7 @@ pub struct Past {
     to: Option<String>,
 }
 
-/// The revisions of a skill, newest first.
+/// Lists the revisions of a skill, newest first.
 pub async fn history(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<Past>) -> Answer {
     work_for(caller, move |work| {
         let limit = asked.limit.unwrap_or(REVISIONS).max(1);
@@ -186,7 +186,7 @@ pub async fn history(caller: Caller, Path(name): Path<String>, Parameters(asked)
     .await
 }
 
-/// What differs between two revisions; the newest change without `from` and `to`.
+/// Compares two revisions. Without `from` and `to`, it returns the newest change.
 pub async fn diff(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<Past>) -> Answer {
     work_for(caller, move |work| {
         let since = asked.from.as_deref().map_or(Since::Parent, Since::Revision);
@@ -198,10 +198,10 @@ pub async fn diff(caller: Caller, Path(name): Path<String>, Parameters(asked): P
     .await
 }
 
-/// Does a change and tells what follows from it.
+/// Makes a change and returns its report.
 ///
 /// # Errors
-/// Those of the change; nothing has changed then.
+/// The change failed; nothing was changed then.
 pub(crate) fn change(
     work: &Work<'_>,
     mut library: Library,
@@ -219,12 +219,12 @@ pub(crate) fn change(
         let said = if report.message.is_empty() { warning } else { format!("{}; {warning}", report.message) };
         document["message"] = Value::String(said);
     }
-    // A folder that was made a moment ago is seen in what is told of the skill, held or applied.
+    // Makes a folder that the change has just created visible to the catalogue, whether the change is held or applied.
     work.live.reload();
     Ok(document)
 }
 
-/// A skill as it is now, with what became of the change; where both say something, the report does.
+/// Merges the document of a skill with the report of a change. The report wins where both have a field.
 fn joined(mut skill: Value, report: Value) -> Value {
     let listed = skill.get("files").cloned();
     if let (Some(skill), Value::Object(report)) = (skill.as_object_mut(), report) {

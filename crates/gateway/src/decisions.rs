@@ -1,4 +1,4 @@
-//! [`held_to_table`]: each route held to the decision table before its handler begins.
+//! Checks each route against the decision table before its handler runs ([`held_to_table`]).
 
 use agent::{
     Catalogue, Listed, Settings, Sight,
@@ -23,7 +23,7 @@ use crate::{
     pages::{refused, reviewer_token_of},
 };
 
-/// Lets a request on if the table does. A route without a row answers nothing.
+/// Passes a request to its handler if the decision table admits it. A route without a row is rejected.
 pub async fn held_to_table(State(gateway): State<Shared>, request: Request, next: Next) -> Response {
     let (mut parts, body) = request.into_parts();
     let path = parts.extensions.get::<MatchedPath>().map(|path| path.as_str().to_owned()).unwrap_or_default();
@@ -69,7 +69,7 @@ fn admit(work: &Work<'_>, operation: &Operation, values: &[(String, String)]) ->
     for target in targets.filter(|_| operation.act != Act::Decides) {
         let entry = match review::library_with(work.place.libraries()?, &target.id) {
             Ok(library) => library.proposal(&target.id).map_err(told)?,
-            // The handler tells that there is none.
+            // The handler reports the missing proposal.
             Err(_) => None,
         };
         let Some(skill) = entry.as_ref().and_then(ProposalEntry::skill) else { continue };
@@ -82,11 +82,12 @@ fn admit(work: &Work<'_>, operation: &Operation, values: &[(String, String)]) ->
 }
 
 impl Work<'_> {
-    /// The skill that a path or body names: by its folder or history, or by the name in its `SKILL.md` where it alone
-    /// of those that whoever asks may know of gives that.
+    /// Returns the skill that a path or body names.
+    /// The text is a skill's folder or history name. It may also be the name in a `SKILL.md`, if only one skill that
+    /// the caller may see has it.
     ///
     /// # Errors
-    /// The text cannot be a name, or several skills give it.
+    /// The text is not a valid name, or it is ambiguous.
     pub fn skill_called(&self, text: &str) -> Result<SkillName, ApiError> {
         let (parsed, settings) = (skill_name(text), self.place.settings()?);
         let called = |catalogue: &Catalogue| catalogue.called(text, |listed| self.sees_listed(&settings, listed));
@@ -97,10 +98,11 @@ impl Work<'_> {
         }
     }
 
-    /// Holds an operation on a skill to the table.
+    /// Checks an operation on a skill against the decision table.
     ///
     /// # Errors
-    /// The answer of the operation for a skill that does not exist; a person has to be asked.
+    /// The operation is denied, with the same answer as for a skill that does not exist; or it needs a person's
+    /// approval.
     pub fn admit(&self, operation: &Operation, name: &SkillName) -> Result<(), ApiError> {
         let settings = self.place.settings()?;
         if self.actor.kind == ActorKind::Person || !settings.restricts_skills() {
@@ -112,7 +114,7 @@ impl Work<'_> {
         }
     }
 
-    /// Tests for a skill that whoever asks may know of.
+    /// Returns whether the caller may know that a skill exists.
     pub fn sees(&self, name: &SkillName) -> bool {
         let seen = || -> Result<bool, ApiError> {
             let settings = self.place.settings()?;
@@ -124,7 +126,7 @@ impl Work<'_> {
         seen().unwrap_or(false)
     }
 
-    /// The same for one of the catalogue.
+    /// Returns whether the caller may know of a skill of the catalogue, like [`sees`](Self::sees).
     pub fn sees_listed(&self, settings: &Settings, listed: &Listed) -> bool {
         let is_person = self.actor.kind == ActorKind::Person;
         is_person || settings.lets_see(&self.actor.id, listed.name.as_str(), listed.qualified().as_deref())
@@ -150,7 +152,7 @@ mod tests {
 
     use super::*;
 
-    /// The routes of a router's source text, as `METHOD path`.
+    /// Extracts the routes from a router's source code, as `METHOD path`.
     fn routes(source: &str, one: &str) -> Vec<String> {
         let calls = source.split(".route(").skip(1);
         let of_call = |call: &str| {

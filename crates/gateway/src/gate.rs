@@ -1,4 +1,4 @@
-//! [`Gate`]: who is let in: who knows the token, or has signed in with it, and calls us by a name of ours.
+//! Access control of the gateway ([`Gate`]): its token or a session, and the host names that it answers to.
 
 use axum::extract::Request;
 use web::{
@@ -6,15 +6,15 @@ use web::{
     guard::{check_host, check_site},
 };
 
-/// Who is let in.
+/// The token and the host names of a gateway.
 pub struct Gate {
     pub(crate) token: Token,
     hosts: Vec<String>,
 }
 
 impl Gate {
-    /// A gate with a given token, else with one that is made; `hosts` are names by which clients call besides addresses and
-    /// `localhost`.
+    /// Creates a gate with the given token, or with a generated one.
+    /// `hosts` are accepted host names, in addition to IP addresses and `localhost`.
     ///
     /// # Errors
     /// [`TokenError`]
@@ -22,13 +22,13 @@ impl Gate {
         Ok(Self { token: Token::new(token)?, hosts })
     }
 
-    /// The token.
+    /// Returns the token as text.
     #[must_use]
     pub fn token(&self) -> &str {
         self.token.text()
     }
 
-    /// Refuses what is meant for another server, or sent by a page of one.
+    /// Rejects requests for another host, and changes that another site's page initiates.
     pub(crate) fn check(&self, request: &Request) -> Result<(), ApiError> {
         check_host(&self.hosts, request, "who runs it names it: `skillhub serve --gateway --host NAME`")?;
         check_site(request)

@@ -1,4 +1,4 @@
-//! [`Gateway`]: a library, what is kept of who asks, and the [`Work`] that a request does in it.
+//! The [`Gateway`] to a library, its callers, and the [`Work`] that a request does.
 
 use std::{sync::Arc, thread, time::Duration};
 
@@ -24,30 +24,30 @@ use crate::{
     workplace::{Open, Workplace},
 };
 
-/// How long a request may take: an install scans every file.
+/// Time limit of a request. An install scans every file.
 const REQUEST_TIME: Duration = Duration::from_secs(120);
 
-/// One library over HTTP.
+/// Serves one library over HTTP.
 pub struct Gateway {
     open: Box<Open>,
     pub(crate) live: Live,
-    /// What scans the skills that pages show.
+    /// Scans the skills that pages show.
     pub(crate) scanner: scan::Scanner,
     pub(crate) gate: Gate,
     pub(crate) sessions: Sessions,
-    /// Proxies whose headers about a client are believed.
+    /// Proxies whose forwarding headers are trusted.
     pub(crate) proxies: TrustedProxies,
     pub(crate) limits: ServerLimits,
-    /// Permits of requests that read: each may hold all files of a skill.
+    /// Permits for requests that read, as each may hold all files of a skill in memory.
     reading: Arc<Semaphore>,
-    /// Takes the lines of the log, each a JSON object.
+    /// Receives the lines of the log, each a JSON object.
     pub(crate) log: fn(&str),
 }
 
-/// What handlers share.
+/// The state that all handlers share.
 pub(crate) type Shared = Arc<Gateway>;
 
-/// What a request works with: the workplace as it is now, and who asks.
+/// The context of a request: the workplace as it is now, and the caller.
 pub(crate) struct Work<'a> {
     pub place: Box<dyn Workplace>,
     pub live: &'a Live,
@@ -56,39 +56,39 @@ pub(crate) struct Work<'a> {
     pub now: Timestamp,
 }
 
-/// What a request came through. It names the agent that whoever has the gateway's token is.
+/// The interface through which a request came. It names the agent that holds the gateway's token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Surface {
-    /// The API.
+    /// The JSON API, below `/api/`.
     Api,
     /// The pages, in a browser.
     Pages,
 }
 
 impl Surface {
-    /// How the history names whoever has not shown to be a person.
+    /// Returns the actor that the history records for a caller who has not proven to be a person.
     pub fn actor(self) -> Actor {
         Actor::new(ActorKind::Agent, if self == Self::Api { "gateway" } else { "pages" })
     }
 }
 
-/// What a request brings besides the gateway's own token.
+/// The credentials of a request, in addition to the gateway's own token.
 #[derive(Debug, Clone)]
 pub(crate) struct Asker {
-    /// What it came through.
+    /// Interface through which the request came.
     pub surface: Surface,
-    /// Whether it changes nothing, so that a proof which is over only means that nobody is shown to be a person.
+    /// True if the request only reads, so that an expired reviewer's token is ignored instead of rejected.
     pub reads: bool,
-    /// Whether its method changes nothing.
+    /// True if the HTTP method is safe.
     pub is_safe: bool,
-    /// What a reviewer has to show.
+    /// Token that proves a reviewer, if the request has one.
     pub reviewer_token: Option<String>,
 }
 
-/// What the API answers with.
+/// The result of an API handler.
 pub(crate) type Answer = Result<Json<Value>, ApiError>;
 
-/// Who calls the API, and the gateway that they reach.
+/// The caller of the API, and the gateway that is called.
 pub(crate) struct Caller {
     gateway: Shared,
     asker: Asker,
@@ -103,10 +103,10 @@ impl FromRequestParts<Shared> for Caller {
 }
 
 impl Asker {
-    /// That of a request which brought the token.
+    /// Returns the credentials that the guard stored in a request.
     ///
     /// # Errors
-    /// It did not.
+    /// The request had no token.
     pub fn of(parts: &Parts) -> Result<Self, ApiError> {
         let asker = parts.extensions.get::<Self>().cloned();
         asker.ok_or_else(|| ApiError::bad_request("the request came without a token"))
@@ -114,7 +114,7 @@ impl Asker {
 }
 
 impl Gateway {
-    /// The gateway to a workplace; `log` takes a line for each request that broke, as JSON.
+    /// Creates the gateway to a workplace. Calls `log` with a line of JSON for each request that failed in the server.
     ///
     /// # Errors
     /// [`ApiError`] when the workplace cannot be opened.
@@ -133,7 +133,7 @@ impl Gateway {
         let mut place = (self.open)(actor.clone())?;
         let reviewer = match &asker.reviewer_token {
             None => None,
-            // Whoever only reads is told that the token is over by not being named.
+            // For a request that only reads, an expired token means that the caller is not a person.
             Some(token) if asker.reads => place.reviewer(token).ok(),
             Some(token) => Some(place.reviewer(token)?),
         };
@@ -145,7 +145,7 @@ impl Gateway {
     }
 }
 
-/// Does what a caller of the API asks for.
+/// Runs a function for a caller of the API.
 pub(crate) async fn work_for<T: Send + 'static>(
     caller: Caller,
     work: impl FnOnce(&Work<'_>) -> Result<T, ApiError> + Send + 'static,
@@ -153,7 +153,7 @@ pub(crate) async fn work_for<T: Send + 'static>(
     at_work(&caller.gateway, caller.asker, work).await
 }
 
-/// Does something in the workplace, on a thread that may wait.
+/// Runs a function in the workplace, on a thread for blocking work.
 pub(crate) async fn at_work<T: Send + 'static>(
     gateway: &Shared,
     asker: Asker,
@@ -168,17 +168,17 @@ pub(crate) async fn at_work<T: Send + 'static>(
     .await
 }
 
-/// An error of the crates below, as a client is told it.
+/// Converts an error of the lower crates.
 pub(crate) fn told(error: impl Fails) -> ApiError {
     ApiError::of(&error)
 }
 
-/// A skill's name out of a path.
+/// Parses the name of a skill in a path.
 pub(crate) fn skill_name(text: &str) -> Result<SkillName, ApiError> {
     SkillName::parse(text).map_err(|fault| told(ManageError::from(RequestError::Name { name: text.to_owned(), fault })))
 }
 
-/// A body of JSON, whatever its type says; fields that are not known are refused.
+/// Parses a JSON body, whatever its content type. Unknown fields are rejected.
 pub(crate) fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
     let most = Limits::default().request_bytes;
     if body.len() as u64 > most {

@@ -1,4 +1,4 @@
-//! [`guard`] and [`bearer`]: what a request has to bring.
+//! Checks of every request ([`guard`]), and of the token of an API request ([`bearer`]).
 
 use axum::{
     extract::{Request, State},
@@ -18,10 +18,10 @@ use crate::{
     gateway::{Asker, Shared, Surface},
 };
 
-/// Where a person proves to be one.
+/// Header with the token of a reviewer, which proves a person.
 const REVIEWER_TOKEN: HeaderName = HeaderName::from_static("x-skillhub-reviewer-token");
 
-/// Lets in who brings the token.
+/// Admits requests that carry the gateway's token.
 pub async fn bearer(State(gateway): State<Shared>, mut request: Request, next: Next) -> Response {
     match admit(&gateway.gate, &request) {
         Err(refused) => refused.into_response(),
@@ -44,7 +44,7 @@ fn admit(gate: &Gate, request: &Request) -> Result<Asker, ApiError> {
     Ok(Asker { surface: Surface::Api, reads: false, is_safe, reviewer_token })
 }
 
-/// Answers a request that is meant for us, within its time.
+/// Checks a request, and runs its handler within the time limit.
 pub async fn guard(State(gateway): State<Shared>, mut request: Request, next: Next) -> Response {
     identify(&gateway.proxies, &mut request);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
@@ -57,7 +57,7 @@ pub async fn guard(State(gateway): State<Shared>, mut request: Request, next: Ne
         let line = json!({"time": time, "method": method.as_str(), "path": path, "why": why});
         (gateway.log)(&line.to_string());
     }
-    // Pages say themselves what may be kept of them.
+    // Pages set their own cache policy.
     response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response
 }

@@ -1,24 +1,26 @@
-//! [`Gateway`]: one library over HTTP, for its operator or for a host that manages skills the way DeerFlow does.
+//! Serves one library over HTTP ([`Gateway`]), for its operator or for a host that manages skills like DeerFlow.
 //!
-//! | path | does |
+//! | path | purpose |
 //! |---|---|
-//! | `GET /api/skills` | every skill that agents of the library could see, switched off ones as well |
-//! | `GET`, `PUT /api/skills/{name}` | one; `{"enabled": false}` hides it from agents |
-//! | `POST /api/skills/install` | the body is a `.skill` archive; `systems/deerflow.rs` reads forms and paths as well |
-//! | `POST /api/skills/reload` | look at all folders again |
-//! | `GET /api/skills/custom` | those that can be changed: the library's own |
-//! | `GET`, `PUT`, `DELETE /api/skills/custom/{name}` | its text; `{"content": …}` replaces it; a last revision without files |
-//! | `GET …/custom/{name}/history`, `…/diff` | revisions, and what differs between two |
-//! | `POST …/custom/{name}/rollback` | an earlier revision again |
-//! | `GET /api/proposals`, `/api/proposals/{id}` | what waits for a decision |
-//! | `POST /api/proposals/{id}/accept`, `/reject` | the decision, with a reviewer's token |
-//! | `POST /api/skills.codegen`, `/api/skills.codegen.remove` | compile skills to tools; take these away: `{"names": [...]}` |
-//! | `GET /api/skills.codegen.status` | the compiled ones |
+//! | `GET /api/skills` | all skills that agents of the library could see, including disabled ones |
+//! | `GET`, `PUT /api/skills/{name}` | one skill; `{"enabled": false}` hides it from agents |
+//! | `POST /api/skills/install` | install the `.skill` archive in the body; `systems/deerflow.rs` takes forms too |
+//! | `POST /api/skills/reload` | scan all folders again |
+//! | `GET /api/skills/custom` | the skills that can be changed, which are the library's own |
+//! | `GET`, `PUT`, `DELETE /api/skills/custom/{name}` | read, replace by `{"content": …}`, delete |
+//! | `GET …/custom/{name}/history`, `…/diff` | revisions, and the difference between two |
+//! | `POST …/custom/{name}/rollback` | restore an earlier revision |
+//! | `GET /api/proposals`, `/api/proposals/{id}` | pending proposals |
+//! | `POST /api/proposals/{id}/accept`, `/reject` | decide, with a reviewer's token |
+//! | `POST /api/skills.codegen`, `/api/skills.codegen.remove` | compile `{"names": [...]}`, or remove the tools |
+//! | `GET /api/skills.codegen.status` | the compiled tools |
 //! | all others | the library's pages, for people (`pages.rs`) |
 //!
-//! It changes nothing itself: each request opens the [`Workplace`] and goes through `skill_manage`, as the command line and
-//! the MCP server do, and so shares their lock, history, policy and events. Who acts comes from the connection: whoever has
-//! the gateway's token is the agent `gateway`, or `pages` in a browser, and a person only with a reviewer's token beside it.
+//! The gateway itself changes nothing. Each request opens the [`Workplace`] and goes through `skill_manage`, like the
+//! command line and the MCP server. So all three share their lock, history, policy and events.
+//!
+//! The connection determines the actor: a caller with the gateway's token is the agent `gateway`, or `pages` in a
+//! browser. Only a reviewer's token in addition proves a person.
 
 mod codegen;
 mod custom;

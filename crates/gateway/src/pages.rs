@@ -1,17 +1,17 @@
-//! The library's pages: what people read of one library and decide over it, served by the gateway.
+//! The library's pages, on which people read one library and decide its proposals.
 //!
-//! The principal type is [`guest::Guest`]: who has signed in with the gateway's token, and perhaps shown to be a person.
-//! Like the gateway's API these pages change nothing themselves: each form goes through `skill_manage` or the workplace,
-//! with their lock, history, policy and events.
+//! The principal type is [`guest::Guest`], a reader who has signed in with the gateway's token and may have proven to
+//! be a person. Like the gateway's API, these pages change nothing themselves. Each form goes through `skill_manage` or
+//! the workplace, with their lock, history, policy and events.
 //!
-//! | path | shows |
+//! | path | content |
 //! |---|---|
-//! | `/` | the skills with their state, and what changed lately |
-//! | `/skills/{name}` | one: its text, what it touches, what was found, whether agents see it |
+//! | `/` | the skills with their state, and recent changes |
+//! | `/skills/{name}` | one skill: its text, capabilities, findings, and visibility to agents |
 //! | `/skills/{name}/files/{revision}/{path}` | one file of a revision |
-//! | `/skills/{name}/history`, `/diff` | its revisions, and what differs between two |
-//! | `/skills/{name}/rollback` | what bringing a revision back would change; the form does it |
-//! | `/review`, `/review/{id}` | the changes that wait, and one of them with the form that decides |
+//! | `/skills/{name}/history`, `/diff` | its revisions, and the difference between two |
+//! | `/skills/{name}/rollback` | preview of a rollback, with the form that confirms it |
+//! | `/review`, `/review/{id}` | pending proposals, and one of them with the form that decides |
 
 mod anybody;
 mod compare;
@@ -41,10 +41,10 @@ pub use guest::{nothing, refused, reviewer_token_of};
 
 use crate::gateway::Shared;
 
-/// Bytes of the longest form.
+/// Size limit of a form, in bytes.
 const FORM_BYTES: usize = 64 << 10;
 
-/// The routes. None of them lies below `/api/`.
+/// Builds the routes of the pages. None of them is below `/api/`.
 pub fn router(scanner: Scanner) -> Router<Shared> {
     Router::new()
         .route("/", get(home::home))

@@ -1,4 +1,4 @@
-//! Held changes, and what a person decides about them.
+//! HTTP routes for proposals, and the decisions of people about them.
 
 use axum::{Json, body::Bytes, extract::Path, http::StatusCode};
 use library::Library;
@@ -15,17 +15,17 @@ use crate::{
     gateway::{Answer, Caller, Work, read, told, work_for},
 };
 
-/// Which proposals are asked for.
+/// Query parameters that select proposals.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Wanted {
-    /// Only those about this skill.
+    /// Name of a skill, to list only its proposals.
     name: Option<String>,
-    /// Those that were decided as well.
+    /// True to include decided proposals.
     all: bool,
 }
 
-/// What waits, the oldest first.
+/// Lists the pending proposals, oldest first.
 pub async fn list(caller: Caller, Parameters(wanted): Parameters<Wanted>) -> Answer {
     work_for(caller, move |work| {
         let name = wanted.name.as_deref().map(|name| work.skill_called(name)).transpose()?;
@@ -37,21 +37,21 @@ pub async fn list(caller: Caller, Parameters(wanted): Parameters<Wanted>) -> Ans
     .await
 }
 
-/// Against what a proposal is shown.
+/// Query parameters that select the base of a proposal's diff.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Against {
-    /// The skill as it is now, in place of the revision that it was made on.
+    /// True to compare with the current head instead of the revision on which the proposal was made.
     onto_head: bool,
 }
 
-/// One proposal: who, why, the findings, the diff.
+/// Returns one proposal with its author and reason, its findings and its diff.
 pub async fn one(caller: Caller, Path(id): Path<String>, Parameters(against): Parameters<Against>) -> Answer {
     work_for(caller, move |work| {
         let target = target(&id)?;
         let library = library_with(work, &target)?;
         let mut document = documents::proposal(&library, &target).map_err(told)?.document(work.now);
-        // Of one that was decided, or is damaged, there may be nothing left to compare.
+        // A decided or damaged proposal may have nothing left to compare.
         let difference = review::difference(&library, &target, against.onto_head).ok();
         if let Some(difference) = &difference {
             document["proposal"]["reviewed"] = json!(difference.reviewed.to_string());
@@ -63,20 +63,20 @@ pub async fn one(caller: Caller, Path(id): Path<String>, Parameters(against): Pa
     .await
 }
 
-/// A decision.
+/// The body of a decision.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct Decision {
-    /// Why, for the history.
+    /// Reason of the decision, for the history.
     reason: Option<String>,
 }
 
-/// Makes a proposal the newest revision of its skill.
+/// Accepts a proposal, which becomes the newest revision of its skill.
 pub async fn accept(caller: Caller, Path(id): Path<String>, body: Bytes) -> Answer {
     work_for(caller, move |work| Ok(Json(accepted(work, target(&id)?, read::<Decision>(&body)?.reason)?))).await
 }
 
-/// Turns a proposal down.
+/// Rejects a proposal, which is kept with the reason.
 pub async fn reject(caller: Caller, Path(id): Path<String>, body: Bytes) -> Answer {
     work_for(caller, move |work| {
         let done = rejected(work, target(&id)?, read::<Decision>(&body)?.reason)?;
@@ -85,34 +85,34 @@ pub async fn reject(caller: Caller, Path(id): Path<String>, body: Bytes) -> Answ
     .await
 }
 
-/// Accepts a proposal, and gives the report.
+/// Accepts a proposal and returns the report of the change.
 ///
 /// # Errors
-/// Nobody has shown to be a person; it is refused.
+/// The caller has not proven to be a person, or the change is refused.
 pub(crate) fn accepted(work: &Work<'_>, target: ProposalRef, reason: Option<String>) -> Result<Value, ApiError> {
     let (accept, reviewer) = (Accept { target, reason, trial: None }, reviewer(work, "accepting")?);
     let library = library_with(work, &accept.target)?;
     change(work, library, |library, context| review::accept(library, &accept, reviewer, context))
 }
 
-/// Turns a proposal down, and gives it as it is then.
+/// Rejects a proposal and returns it.
 ///
 /// # Errors
-/// Nobody has shown to be a person; it is refused.
+/// The caller has not proven to be a person, or the proposal cannot be decided.
 pub(crate) fn rejected(work: &Work<'_>, target: ProposalRef, reason: Option<String>) -> Result<Rejected, ApiError> {
     let (reject, decider) = (Reject { target, reason }, Decider::Person(reviewer(work, "rejecting")?));
     review::reject(&mut library_with(work, &reject.target)?, &reject, decider, work.now).map_err(told)
 }
 
-/// The library with a proposal: that which is written to, or the folder of a group below it.
+/// Returns the library that has a proposal: the writable library, or the folder of a group below it.
 ///
 /// # Errors
-/// None has it.
+/// Neither has the proposal.
 pub(crate) fn library_with(work: &Work<'_>, target: &ProposalRef) -> Result<Library, ApiError> {
     review::library_with(work.place.libraries()?, &target.id).map_err(told)
 }
 
-/// The person who asks.
+/// Returns the person who makes the request; `what` names the operation in the error.
 fn reviewer<'a>(work: &'a Work<'_>, what: &str) -> Result<&'a Reviewer, ApiError> {
     work.reviewer.as_ref().ok_or_else(|| {
         ApiError::new(StatusCode::FORBIDDEN, "policy_denied", format!("{what} a proposal takes a person")).hint(

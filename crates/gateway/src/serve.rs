@@ -1,4 +1,4 @@
-//! [`serve`]: the routes of a library, until the process is asked to end.
+//! The routes of a library, and the server that runs them ([`serve`]).
 
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
@@ -20,7 +20,7 @@ use crate::{
     systems::DIALECTS,
 };
 
-/// Serves a library until the process is asked to end; `ready` is told the address as it is then.
+/// Serves a library until the process is asked to end. Calls `ready` with the bound address.
 ///
 /// # Errors
 /// [`ServeError`]
@@ -34,17 +34,17 @@ pub fn serve(gateway: Gateway, address: SocketAddr, ready: impl FnOnce(SocketAdd
     })
 }
 
-/// Looks for what other programs change, so that no request has to.
+/// Refreshes the catalogue in the background when other programs change files, so that no request waits for it.
 async fn look_out(gateway: Arc<Gateway>) {
     loop {
         let (began, looking) = (Instant::now(), Arc::clone(&gateway));
-        // Whoever asks is told what is wrong with a library.
+        // A faulty library is reported to the request that uses it.
         let _told = on_thread(move || looking.live.refresh().map_err(told)).await;
         tokio::time::sleep(Live::pause_after(began.elapsed())).await;
     }
 }
 
-/// All routes.
+/// Builds the router of the API and the pages.
 pub fn app(gateway: &Arc<Gateway>) -> Router {
     let archive = usize::try_from(Limits::default().archive_bytes).unwrap_or(usize::MAX);
     let one = "/api/skills/custom/{name}";

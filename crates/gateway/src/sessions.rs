@@ -1,4 +1,4 @@
-//! [`Sessions`]: who has signed in on the pages, known for as long as the gateway runs.
+//! Sessions of the pages ([`Sessions`]), kept in memory until the gateway ends.
 
 use std::{
     collections::HashMap,
@@ -8,24 +8,25 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-/// How long a session stays open that nobody uses.
+/// Time after which an unused session ends.
 const IDLE: Duration = Duration::from_secs(12 * 60 * 60);
-/// Sessions that are open at the same time; the one that was not used for longest ends for another.
+/// Maximum number of open sessions. At the limit, the least recently used one ends.
 const MOST: usize = 256;
-/// Random bytes of a session's name.
+/// Random bytes in the name of a session.
 const NAME_BYTES: usize = 32;
 
-/// What a session stands for.
+/// A signed-in browser, with its reviewer's token if it has one.
 #[derive(Debug, Clone)]
 struct Session {
     reviewer_token: Option<String>,
     used: Instant,
 }
 
-/// Open sessions. A browser keeps a random name and never a token: it sends its cookies to every port of a host.
+/// The open sessions of all browsers. A browser stores a random name instead of a token, because it sends cookies to
+/// every port of a host.
 #[derive(Debug, Default)]
 pub struct Sessions {
-    /// By the hash of their names, so that how long a search takes tells nothing of them.
+    /// Keyed by the hash of the name, so that the duration of a lookup reveals nothing about names.
     open: Mutex<HashMap<[u8; 32], Session>>,
 }
 
@@ -40,7 +41,7 @@ impl Sessions {
         run(&mut open)
     }
 
-    /// Opens one, with what a reviewer has to show; `None` when the system has no random bytes.
+    /// Opens a session and returns its name; `None` if the random number generator failed.
     pub fn begin(&self, reviewer_token: Option<String>, now: Instant) -> Option<String> {
         let name = web::random::<NAME_BYTES>().ok()?;
         self.with(now, |open| {
@@ -53,7 +54,7 @@ impl Sessions {
         Some(name)
     }
 
-    /// The reviewer's token of an open session; `None` where there is no such session.
+    /// Returns the reviewer's token of an open session, which may have none. `None` if the session is not open.
     pub fn find(&self, name: &str, now: Instant) -> Option<Option<String>> {
         self.with(now, |open| {
             let session = open.get_mut(&key(name))?;
@@ -62,7 +63,7 @@ impl Sessions {
         })
     }
 
-    /// Ends one.
+    /// Ends a session, if it is open.
     pub fn end(&self, name: &str) {
         self.with(Instant::now(), |open| open.remove(&key(name)));
     }

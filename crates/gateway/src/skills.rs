@@ -1,4 +1,4 @@
-//! The skills that there are: lists, one, whether agents see it, installing and looking again.
+//! HTTP routes for skills: listing, reading, enabling, installing and reloading.
 
 use std::path::Path as FilePath;
 
@@ -14,12 +14,12 @@ use crate::{
     workplace::Upload,
 };
 
-/// All skills.
+/// Lists all skills of the catalogue.
 pub async fn list(caller: Caller) -> Answer {
     work_for(caller, |work| listed(work, false)).await
 }
 
-/// Those that can be changed.
+/// Lists the skills that can be changed.
 pub async fn custom(caller: Caller) -> Answer {
     work_for(caller, |work| listed(work, true)).await
 }
@@ -39,7 +39,7 @@ fn listed(work: &Work<'_>, custom_only: bool) -> Answer {
     Ok(Json(json!({"ok": true, "skills": skills, "notes": notes})))
 }
 
-/// The list of skills for a prompt, in one of its forms.
+/// Renders the list of skills for a prompt, in one of its forms.
 pub async fn prompt(caller: Caller, Path(form): Path<String>) -> Answer {
     let none = || {
         ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("a prompt has no form {form:?}"))
@@ -54,14 +54,14 @@ pub async fn prompt(caller: Caller, Path(form): Path<String>) -> Answer {
     .await
 }
 
-/// The state of a skill that is asked for.
+/// Query parameters that select the state of a skill.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Wanted {
     pub revision: Option<String>,
 }
 
-/// One skill.
+/// Returns one skill of the catalogue.
 pub async fn one(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<Wanted>) -> Answer {
     if asked.revision.is_some() {
         return Err(ApiError::bad_request("this tells of a skill as it is now")
@@ -70,10 +70,10 @@ pub async fn one(caller: Caller, Path(name): Path<String>, Parameters(asked): Pa
     work_for(caller, move |work| Ok(Json(found(work, &work.skill_called(&name)?)?))).await
 }
 
-/// What is told of the skill of a name.
+/// Returns the document of a skill.
 ///
 /// # Errors
-/// There is none.
+/// The catalogue has no skill of this name.
 pub fn found(work: &Work<'_>, name: &SkillName) -> Result<Value, ApiError> {
     let library = work.place.library()?;
     let found = work.live.with(|catalogue| {
@@ -84,7 +84,7 @@ pub fn found(work: &Work<'_>, name: &SkillName) -> Result<Value, ApiError> {
     found.map_err(told)?.map_err(|error: agent::AgentError| told(error))
 }
 
-/// What is to become of a skill.
+/// The body of a request that shows or hides a skill.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Setting {
@@ -104,7 +104,7 @@ pub async fn set_enabled(caller: Caller, Path(name): Path<String>, body: Bytes) 
     .await
 }
 
-/// Installs a skill from the archive that is the body.
+/// Installs a skill from the archive in the body.
 pub async fn install(caller: Caller, upload: Option<Extension<Upload>>, archive: Bytes) -> Answer {
     let upload = upload.map(|Extension(upload)| upload).unwrap_or_default();
     work_for(caller, move |work| {
@@ -123,7 +123,8 @@ pub async fn install(caller: Caller, upload: Option<Extension<Upload>>, archive:
     .await
 }
 
-/// Looks at all folders again, and at the registry that is a storage of skills. Changes are seen without it as well, those that others make within two seconds.
+/// Scans all folders again, and the registry that serves as skill storage. Changes are also seen without it, those of
+/// other programs within two seconds.
 pub async fn reload(caller: Caller) -> Answer {
     work_for(caller, |work| {
         work.live.reload_with(work.place.builtin()?);
@@ -132,7 +133,7 @@ pub async fn reload(caller: Caller) -> Answer {
     .await
 }
 
-/// A skill as hosts know it, and what is ours of it.
+/// Builds the document of a skill, from the fields that hosts know and our own.
 fn document(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> Value {
     let editable = is_custom(catalogue, listed, library);
     let category = if editable { "custom" } else { "public" };
@@ -148,7 +149,7 @@ fn document(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> Value
     })
 }
 
-/// Tests for a skill of the library that is written to, or of a group below it.
+/// Returns whether a skill belongs to the writable library, or to a group below it.
 pub(crate) fn is_custom(catalogue: &Catalogue, listed: &Listed, library: &FilePath) -> bool {
     catalogue.library_of(listed).is_some_and(|own| own.path().starts_with(library)) && !listed.found_elsewhere
 }

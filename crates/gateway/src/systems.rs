@@ -1,4 +1,4 @@
-//! [`DIALECTS`]: what hosts of other systems send and read. Each is a module that hangs on the rest by its entry alone.
+//! Dialects of other systems' hosts ([`DIALECTS`]). Each is a module that the rest knows only by its entry here.
 
 mod deerflow;
 
@@ -6,13 +6,13 @@ use axum::Router;
 
 use crate::gateway::Shared;
 
-/// What hosts of another system send and read on the same routes.
+/// The requests and responses of another system on the same routes.
 pub(crate) struct Dialect {
-    /// Makes its bodies ours, before the handlers of the API see them.
+    /// Adds a layer that converts request bodies to ours, before the handlers of the API.
     pub bodies: fn(Router<Shared>, &Shared) -> Router<Shared>,
-    /// Makes all answers what it reads.
+    /// Adds a layer that converts all responses to the system's form.
     pub answers: fn(Router<Shared>) -> Router<Shared>,
 }
 
-/// The systems.
+/// All supported dialects, applied in order.
 pub(crate) const DIALECTS: &[Dialect] = &[deerflow::DIALECT];

@@ -1,4 +1,4 @@
-//! [`Workplace`]: the library that a gateway leads to, and the rules there, as whoever started it says.
+//! The library that a gateway serves, and its rules ([`Workplace`]), as configured by the operator.
 
 use agent::{Builtin, Catalogue, Places, Settings};
 use compose::Hosts;
@@ -8,115 +8,116 @@ use skill::SkillName;
 use skill_manage::{Elsewhere, Policy, Reviewer};
 use web::ApiError;
 
-/// Where a gateway works, as it is at the moment of one request: settings and policy are read anew for each, so that what
-/// a person changes holds at once.
+/// The environment of a gateway during one request. Settings and policy are read again for each request, so that
+/// changes by a person apply immediately.
 pub trait Workplace: Send {
-    /// The library that is written to.
+    /// Returns the library that changes are written to.
     ///
     /// # Errors
-    /// It cannot be used.
+    /// The library cannot be opened.
     fn library(&self) -> Result<Library, ApiError>;
 
-    /// The library that a skill is changed in: that one, or the folder of a group below it where the skill stands there.
+    /// Returns the library that a skill is changed in: the writable one, or the folder of a group below it that has the
+    /// skill.
     ///
     /// # Errors
-    /// It cannot be used.
+    /// The library cannot be opened.
     fn library_of(&self, name: &SkillName) -> Result<Library, ApiError>;
 
-    /// The library that is written to, and the folders of groups below it that have a history.
+    /// Returns the writable library, and the folders of groups below it that have a history.
     ///
     /// # Errors
-    /// One of them cannot be used.
+    /// One of them cannot be opened.
     fn libraries(&self) -> Result<Vec<Library>, ApiError>;
 
-    /// The person whom a reviewer's token shows.
+    /// Returns the person whom a reviewer's token proves.
     ///
     /// # Errors
-    /// The home does not know the token, or its time is over.
+    /// The home does not know the token, or it has expired.
     fn reviewer(&self, token: &str) -> Result<Reviewer, ApiError>;
 
-    /// Skills that readers of the library see besides its own.
+    /// Returns the skills of other scopes that readers of the library see.
     ///
     /// # Errors
     /// They cannot be read.
     fn elsewhere(&self) -> Result<Vec<Elsewhere>, ApiError>;
 
-    /// What agents may see and use.
+    /// Returns the settings that determine which skills agents may see and use.
     ///
     /// # Errors
-    /// The configuration says it in a way that cannot be read; nothing is shown then.
+    /// The configuration cannot be read; no skill is shown then.
     fn settings(&self) -> Result<Settings, ApiError>;
 
-    /// Who may change what.
+    /// Returns the policy for changes.
     ///
     /// # Errors
-    /// A file that says so cannot be read; nothing may be changed then.
+    /// A policy file cannot be read; no change is permitted then.
     fn policy(&self) -> Result<Policy, ApiError>;
 
-    /// Called after a skill of the library has a new revision. What follows from it and could not be done is told; the
-    /// change stands.
+    /// Runs the follow-up work after a skill of the library has a new revision.
+    /// Returns a warning if some of it failed; the change itself is kept.
     fn note_change(&self, library: &Library, skill: &SkillName) -> Option<String>;
 
-    /// Where skills are looked for.
+    /// Returns the folders in which skills are searched.
     fn places(&self) -> Places;
 
-    /// The agents whose hosts read a skill of the catalogue, and those that read something else under its name.
+    /// Returns the agents whose hosts read a skill of the catalogue, and those that read other content under its name.
     ///
     /// # Errors
     /// A part of the configuration cannot be used.
     fn readers(&self, catalogue: &Catalogue, name: &SkillName) -> Result<Readers, ApiError>;
 
-    /// The skills inside the program.
+    /// Returns the skills that are compiled into the program.
     ///
     /// # Errors
-    /// Never, unless the program was built wrongly.
+    /// Never, unless the program was built incorrectly.
     fn builtin(&self) -> Result<Vec<Builtin>, ApiError>;
 
-    /// Where the tools are that steps of composed tools may call.
+    /// Returns the hosts of the tools that composed tools may call.
     ///
     /// # Errors
-    /// The configuration says it in a way that cannot be read.
+    /// The configuration cannot be read.
     fn tool_hosts(&self) -> Result<Hosts, ApiError>;
 
-    /// Whether agents see a skill, from now on.
+    /// Shows a skill to agents, or hides it.
     ///
     /// # Errors
-    /// There is no such skill, or the state cannot be written.
+    /// The skill does not exist, or the state cannot be written.
     fn set_enabled(&self, name: &SkillName, enabled: bool) -> Result<Value, ApiError>;
 
-    /// Installs the skill of an archive, or updates the one of an earlier upload, and says what became of it as
-    /// `skillhub install --json` does. The archive is kept, so that it has a place that it came from.
+    /// Installs the skill of an archive, or updates the one of an earlier upload.
+    /// Returns the report that `skillhub install --json` prints. The archive is kept as the skill's origin.
     ///
     /// # Errors
-    /// It cannot be read, it is blocked, or something is in its way.
+    /// The archive cannot be read, is blocked by the scanner, or conflicts with something that exists.
     fn install(&self, archive: &[u8], upload: &Upload) -> Result<Value, ApiError>;
 
-    /// Reads a file below the folder of uploads.
+    /// Reads a file below the upload folder.
     ///
     /// # Errors
-    /// The configuration names no such folder, or there is no such file in it.
+    /// The configuration has no upload folder, or the folder has no such file.
     fn upload(&self, path: &str) -> Result<Vec<u8>, ApiError>;
 }
 
-/// What is known of an archive beside its bytes.
+/// Metadata of an uploaded archive.
 #[derive(Debug, Clone, Default)]
 pub struct Upload {
-    /// The file's name without its ending, for a skill that does not name itself.
+    /// Name of the file without its extension, for a skill that has no name of its own.
     pub file: String,
-    /// The conversation that it came from.
+    /// Conversation that the archive comes from.
     pub thread: Option<String>,
-    /// Whether a skill of that name must not be there yet.
+    /// True if the install must not replace a skill of the same name.
     pub is_new: bool,
 }
 
 /// The agents whose hosts read a skill.
 #[derive(Debug, Default)]
 pub struct Readers {
-    /// The ids of agents in use that read it as it is served.
+    /// Ids of the agents in use that read the skill as it is served.
     pub agents: Vec<&'static str>,
-    /// One sentence for each place where hosts read other content.
+    /// Descriptions of the places where hosts read other content, one sentence each.
     pub differences: Vec<String>,
 }
 
-/// Opens the workplace for one request of somebody.
+/// Opens the workplace for one request of an actor.
 pub type Open = dyn Fn(Actor) -> Result<Box<dyn Workplace>, ApiError> + Send + Sync;

@@ -1,4 +1,4 @@
-//! [`Anybody`]: who looks at a page of the library, whether they have signed in or not, and the [`Form`] that they send.
+//! The reader of a library's page, signed in or not ([`Anybody`]), and the [`Form`] that they send.
 
 use std::{convert::Infallible, ops::Deref, time::Instant};
 
@@ -17,11 +17,11 @@ use web::pages::{
 
 use crate::gateway::Shared;
 
-/// Anybody: a reader, and what their session stands for if they have one.
+/// A reader, with the session that they have if they are signed in.
 #[derive(Debug, Clone)]
 pub struct Anybody {
     reader: Reader,
-    /// What a reviewer has to show, for who has signed in.
+    /// Session of a reader who is signed in, with its reviewer's token if it has one.
     pub session: Option<Option<String>>,
 }
 
@@ -45,13 +45,13 @@ impl FromRequestParts<Shared> for Anybody {
 }
 
 impl Anybody {
-    /// The frame of a page for who has not signed in, or of whom nothing more is known.
+    /// Returns the frame of a page for a reader who is not signed in, or about whom nothing more is known.
     pub fn frame(&self) -> Frame {
         let nav = html! { @if self.session.is_some() { (self.sign_out(None)) } };
         Frame { search: html! {}, nav, foot: html! {} }
     }
 
-    /// The form for signing out, with who has signed in where that is known.
+    /// Renders the sign-out form, with the name of the signed-in person if it is known.
     pub fn sign_out(&self, person: Option<&str>) -> Markup {
         let texts = self.texts;
         html! {
@@ -64,11 +64,11 @@ impl Anybody {
     }
 }
 
-/// A form of one of these pages, whoever sent it.
+/// A form of one of these pages, from any reader.
 pub struct Form<T> {
-    /// Who sent it.
+    /// Sender of the form.
     pub anybody: Anybody,
-    /// What they filled in.
+    /// Values of the form's fields.
     pub fields: T,
 }
 

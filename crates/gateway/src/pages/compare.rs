@@ -1,4 +1,4 @@
-//! [`diff`]: what differs between two revisions of a skill.
+//! The differences between two revisions of a skill ([`diff`]).
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use super::{
 };
 use crate::gateway::{Shared, Work, told};
 
-/// The page of two revisions; without `from` it is what was before `to`, without `to` the newest.
+/// Renders the comparison of two revisions. `from` defaults to the parent of `to`, and `to` to the newest revision.
 pub async fn diff(
     State(gateway): State<Shared>,
     guest: Guest,
@@ -82,7 +82,7 @@ fn shown(
     })
 }
 
-/// What a revision says of itself.
+/// Renders a revision's number, author, verdict and reason.
 fn told_of(guest: &Guest, one: &Revision) -> Markup {
     let words = &guest.texts.library;
     html! {

@@ -1,4 +1,4 @@
-//! [`file`]: one file of a revision.
+//! One file of a revision ([`file`]).
 
 use std::sync::Arc;
 
@@ -18,10 +18,10 @@ use web::{
 use super::guest::{Guest, answer};
 use crate::gateway::{Shared, Work, told};
 
-/// What stands for the skill as agents see it, in place of a revision.
+/// Stands for the skill as agents see it, in place of a revision's id.
 pub const NOW: &str = "now";
 
-/// The page of a file.
+/// Renders the page of a file.
 pub async fn file(
     State(gateway): State<Shared>,
     guest: Guest,
@@ -47,7 +47,7 @@ pub async fn file(
     .await
 }
 
-/// The files of a revision, or those that agents see.
+/// Returns the files of a revision, or for [`NOW`] those that agents see.
 pub fn files(work: &Work<'_>, name: &SkillName, revision: &str) -> Result<Bundle, ApiError> {
     let at = |revision: &str| Ok(documents::at(&work.place.library_of(name)?, name, revision).map_err(told)?.1);
     if revision != NOW {
@@ -55,7 +55,7 @@ pub fn files(work: &Work<'_>, name: &SkillName, revision: &str) -> Result<Bundle
     }
     match work.live.with(|catalogue| catalogue.given(catalogue.find(name)?, None)).map_err(told)? {
         Ok(given) => Ok(given.files),
-        // A name that the history does not know answers as for each of its revisions.
+        // An unknown name gets the same answer as for each of its revisions.
         Err(error) => at("head").and(Err(told(error))),
     }
 }

@@ -1,4 +1,4 @@
-//! [`Guest`]: who has signed in and looks at a page of the library, and [`answer`], which gives it to them.
+//! A signed-in reader of the library's pages ([`Guest`]), and the response that they get ([`answer`]).
 
 use std::{ops::Deref, sync::Arc, time::Instant};
 
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::gateway::{Asker, Shared, Surface, Work, at_work, told};
 
-/// Who has signed in.
+/// A reader who has signed in.
 #[derive(Debug, Clone)]
 pub struct Guest {
     anybody: Anybody,
@@ -58,7 +58,7 @@ impl Guest {
         Asker { surface: Surface::Pages, reads, is_safe: reads, reviewer_token: self.reviewer_token.clone() }
     }
 
-    /// The frame for who is known: what waits, and as whom they decide.
+    /// Builds the frame with the number of pending proposals and the name of the person who can decide them.
     fn known(&self, work: &Work<'_>, has_search: bool) -> Result<Frame, ApiError> {
         let (texts, words) = (self.texts, &self.texts.library);
         let waits: usize = waiting(&work.place.libraries()?, work.now)
@@ -82,7 +82,7 @@ impl Guest {
         Ok(Frame { search, nav, foot: html! { span { (work.place.library()?.path().display()) } } })
     }
 
-    /// Does a change, which a proof that is over makes impossible.
+    /// Makes a change. It fails if the reviewer's token has expired.
     pub async fn change<T: Send + 'static>(
         &self,
         gateway: &Shared,
@@ -91,13 +91,13 @@ impl Guest {
         at_work(gateway, self.asker(false), work).await
     }
 
-    /// The page that says what went wrong; `back` is where it can be looked at again.
+    /// Renders an error page; `back` is the page at which the reader can look again.
     pub fn refuse(&self, error: ApiError, back: Option<&str>) -> Response {
         self.refused(&self.frame(), error, back)
     }
 }
 
-/// Makes a page on a thread that may wait, and says why there is none.
+/// Renders a page or an error, on a thread for blocking work.
 pub async fn answer(
     gateway: &Shared,
     guest: Guest,
@@ -119,33 +119,33 @@ pub async fn answer(
     }
 }
 
-/// The page that says why a request does not reach its handler.
+/// Renders the error page of a request that does not reach its handler.
 pub async fn refused(parts: &mut Parts, gateway: &Shared, error: ApiError) -> Response {
     match Guest::from_request_parts(parts, gateway).await {
-        // As a page of a handler that finds nothing.
+        // Renders like the error of a handler that finds nothing.
         Ok(guest) if parts.method == Method::GET => answer(gateway, guest, |_, _| Err(error)).await,
         Ok(guest) => guest.refuse(error, None),
         Err(wanted) => wanted,
     }
 }
 
-/// The reviewer's token of whoever has signed in.
+/// Returns the reviewer's token of the signed-in reader.
 pub fn reviewer_token_of(parts: &Parts, gateway: &Shared) -> Option<String> {
     let name = Reader::seen(parts, LIBRARY).cookies.secret?;
     gateway.sessions.find(&name, Instant::now()).flatten()
 }
 
-/// What stands where nothing does.
+/// Renders the error page for an address without a page.
 pub async fn nothing(anybody: Anybody) -> Response {
     let error = ApiError::not_found("there is nothing here").hint("skills are at / and, for programs, at /api/skills");
     anybody.refused(&anybody.frame(), error, None)
 }
 
-/// A form of one of these pages, sent by somebody who has signed in.
+/// A form of one of these pages, from a reader who has signed in.
 pub struct Sent<T> {
-    /// Who sent it.
+    /// Sender of the form.
     pub guest: Guest,
-    /// What they filled in.
+    /// Values of the form's fields.
     pub fields: T,
 }
 

@@ -1,4 +1,4 @@
-//! [`history`]: when did it get worse, and can I go back?
+//! The history of a skill ([`history`]), which answers when it got worse and what to go back to.
 
 use axum::{
     extract::{Path, Query as Parameters, State, rejection::QueryRejection},
@@ -15,21 +15,21 @@ use super::{
 };
 use crate::gateway::{Shared, told};
 
-/// Revisions on a page.
+/// Number of revisions on a page.
 const SHOWN: usize = 50;
-/// Revisions that can be chosen to compare.
+/// Number of revisions that can be selected for a comparison.
 const CHOSEN: usize = 500;
 
-/// What the page shows.
+/// The data of the history page.
 struct Timeline<'a> {
     guest: &'a Guest,
     name: &'a SkillName,
-    /// All that were read, the newest first.
+    /// All loaded revisions, newest first.
     revisions: &'a [Revision],
     start: usize,
 }
 
-/// The page of a skill's past.
+/// Renders the history of a skill.
 pub async fn history(
     State(gateway): State<Shared>,
     guest: Guest,
@@ -58,7 +58,7 @@ pub async fn history(
 }
 
 impl Timeline<'_> {
-    /// Any two revisions beside each other.
+    /// Renders the form that compares any two revisions.
     fn choice(&self) -> Markup {
         let words = &self.guest.texts.library;
         let chosen = self.revisions.get(..self.revisions.len().min(CHOSEN)).unwrap_or_default();

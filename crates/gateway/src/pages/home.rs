@@ -1,4 +1,4 @@
-//! [`home`]: what do my agents have, and what changed lately?
+//! The first page ([`home`]), which lists the skills and their latest changes.
 
 use std::collections::BTreeMap;
 
@@ -25,49 +25,49 @@ use crate::{
     skills::is_custom,
 };
 
-/// Skills on a page.
+/// Number of skills on a page.
 const SHOWN: usize = 50;
-/// Skills up to which the last changes of all are read, to put them in order.
+/// Number of skills up to which the list is ordered by their last change, which has to be read for each of them.
 const ORDERED: usize = 500;
 
 /// A skill in the list.
 struct Row {
     name: SkillName,
     description: String,
-    /// The release that it was installed from.
+    /// Release that the skill was installed from.
     release: Option<String>,
     standing: Standing,
     number: Option<u64>,
-    /// Whether it stands in this library.
+    /// True if the skill belongs to this library.
     is_own: bool,
     last: Option<Revision>,
 }
 
-/// What is to be known of a skill at a glance.
+/// Summary of a skill's state.
 #[derive(Default)]
 pub struct Standing {
-    /// Why agents do not see it although nobody switched it off.
+    /// Reason why agents do not see the skill although it is enabled.
     pub fault: Option<String>,
-    /// Whether that is a folder which is gone.
+    /// True if the reason is a missing folder.
     pub missing: bool,
-    /// Whether that is damage of its history.
+    /// True if the reason is a damaged history.
     pub damaged: bool,
-    /// Whether agents see it.
+    /// True if agents may see the skill.
     pub enabled: bool,
-    /// Whether agents may not change it.
+    /// True if only people can change the skill.
     pub pinned: bool,
-    /// Whether it differs from what was installed or committed.
+    /// True if the skill differs from its installed or committed content.
     pub modified: bool,
-    /// Whether it has a history.
+    /// True if the skill has a history.
     pub managed: bool,
-    /// Whether it stands in this library.
+    /// True if the skill belongs to this library.
     pub is_own: bool,
-    /// Changes that wait for a decision.
+    /// Number of pending proposals.
     pub waits: usize,
 }
 
 impl Standing {
-    /// Of a skill of the catalogue.
+    /// Summarises a skill of the catalogue.
     pub fn of(catalogue: &Catalogue, listed: &Listed, (library, state): (&Library, &Settings), waits: usize) -> Self {
         let own = catalogue.library_of(listed).filter(|_| is_custom(catalogue, listed, library.path()));
         let is_pinned = |own: &Library| match own.path() == library.path() {
@@ -87,7 +87,7 @@ impl Standing {
         }
     }
 
-    /// As badges, each with its word.
+    /// Renders the summary as badges, each with a word.
     pub fn badges(&self, texts: &Texts) -> Markup {
         let words = &texts.library;
         let fault = match (self.missing, self.damaged) {
@@ -108,7 +108,7 @@ impl Standing {
     }
 }
 
-/// The first page.
+/// Renders the first page.
 pub async fn home(
     State(gateway): State<Shared>,
     guest: Guest,
@@ -150,7 +150,7 @@ fn rows(work: &Work<'_>, library: &Library, waiting: &BTreeMap<SkillName, usize>
     rows.map_err(told)
 }
 
-/// The ways to look at the list, with how many skills each has.
+/// Returns the filters of the list, with the number of skills that each selects.
 fn counts(rows: &[Row]) -> Vec<(&'static str, usize)> {
     let count = |only: &str| rows.iter().filter(|row| is_among(row, only)).count();
     ["", "waiting", "modified", "disabled", "blocked", "elsewhere"].map(|only| (only, count(only))).into()
@@ -167,7 +167,7 @@ fn is_among(row: &Row, only: &str) -> bool {
     }
 }
 
-/// Whether a skill is among those asked for; words are looked for among all.
+/// Returns whether a row matches the query. A search covers all skills, whichever filter is selected.
 fn is_asked_for(row: &Row, asked: &Asked) -> bool {
     let has = |word: &str| row.name.as_str().contains(word) || row.description.to_lowercase().contains(word);
     let words = asked.q.to_lowercase();
@@ -177,13 +177,13 @@ fn is_asked_for(row: &Row, asked: &Asked) -> bool {
     }
 }
 
-/// Puts what changed last first, where that can be told quickly; else they stay by name.
+/// Sorts by the last change, newest first. Longer lists than [`ORDERED`] stay in the order of their names.
 fn arrange(rows: &mut [Row], library: &Library, start: usize) {
     rows.sort_by(|a, b| (!a.is_own, a.name.as_str()).cmp(&(!b.is_own, b.name.as_str())));
     if rows.len() <= ORDERED {
         rows.iter_mut().for_each(|row| row.read_last(library));
         rows.sort_by_key(|row| (!row.is_own, row.last.as_ref().map(|last| std::cmp::Reverse(last.stamp.time))));
-        // Those without a history come after those with one.
+        // Skills without a history come after those with one.
         rows.sort_by_key(|row| (!row.is_own, row.last.is_none()));
     } else {
         rows.iter_mut().skip(start).take(SHOWN).for_each(|row| row.read_last(library));
@@ -193,13 +193,13 @@ fn arrange(rows: &mut [Row], library: &Library, start: usize) {
 impl Row {
     fn read_last(&mut self, library: &Library) {
         if self.is_own && self.number.is_some() && self.last.is_none() {
-            // What is damaged says so in its state; the list does not end for it.
+            // A damaged skill is reported in its state; the list continues without its last change.
             self.last = library.head(&self.name).ok().flatten();
         }
     }
 }
 
-/// What the page shows.
+/// The data of the list.
 struct List<'a> {
     guest: &'a Guest,
     asked: &'a Asked,

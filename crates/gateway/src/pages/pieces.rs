@@ -1,4 +1,4 @@
-//! Pieces of several of the library's pages: who acted, what was done, notes on what was done a moment ago.
+//! Pieces of several pages of the library: actors, actions, and notes about the last action.
 
 use axum::extract::{Query as Parameters, rejection::QueryRejection};
 use library::{Action, Actor, ActorKind, ProposalState, Revision};
@@ -6,42 +6,42 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use web::pages::{LibraryTexts, Reader, Texts, time, verdict, visible};
 
-/// What the address of a page may bring, each part a text.
+/// Query parameters of the pages. All are text, so that a malformed one is not an error.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Asked {
-    /// What was done a moment ago.
+    /// The action that was just completed.
     pub done: String,
-    /// Words to look for.
+    /// Words to search for.
     pub q: String,
-    /// Which of the skills or proposals.
+    /// Filter for skills or proposals.
     pub only: String,
-    /// How many come before the first that is shown.
+    /// Number of entries to skip.
     pub start: String,
-    /// A revision.
+    /// Older revision of a comparison.
     pub from: String,
-    /// Another one.
+    /// Newer revision of a comparison.
     pub to: String,
-    /// Against what a proposal is shown.
+    /// The base that a proposal is compared with.
     pub onto: String,
 }
 
 impl Asked {
-    /// What a request brought; what cannot be read asks for nothing.
+    /// Reads the parameters of a request. An unreadable query counts as empty.
     pub fn of(asked: Result<Parameters<Self>, QueryRejection>) -> Self {
         asked.map(|Parameters(asked)| asked).unwrap_or_default()
     }
 
-    /// How many come before the first that is shown.
+    /// Returns the number of entries to skip.
     pub fn start(&self) -> usize {
         self.start.parse().unwrap_or(0)
     }
 }
 
-/// What [`done`] says of a decision about something that has changed since.
+/// Value of `done` after a decision about something that has changed in the meantime.
 pub const CHANGED: &str = "changed";
 
-/// A note on what was done a moment ago.
+/// Renders a note about the action that was just completed.
 pub fn done(asked: &Asked, words: &LibraryTexts) -> Markup {
     let said = match asked.done.as_str() {
         "enabled" => words.done_enabled,
@@ -57,7 +57,7 @@ pub fn done(asked: &Asked, words: &LibraryTexts) -> Markup {
     html! { p.note.good role="status" { (said) } }
 }
 
-/// Who acted.
+/// Renders an actor's name and kind.
 pub fn actor(actor: &Actor, words: &LibraryTexts) -> Markup {
     let kind = match actor.kind {
         ActorKind::Agent => words.agent,
@@ -68,7 +68,7 @@ pub fn actor(actor: &Actor, words: &LibraryTexts) -> Markup {
     html! { @if actor.id.is_empty() { (kind) } @else { b { (visible(&actor.id)) } " (" (kind) ")" } }
 }
 
-/// What was done.
+/// Returns the words for a completed action.
 pub fn action(action: Action, words: &LibraryTexts) -> &'static str {
     match action {
         Action::Create => words.created,
@@ -87,7 +87,7 @@ pub fn action(action: Action, words: &LibraryTexts) -> &'static str {
     }
 }
 
-/// What is to be done.
+/// Returns the words for a requested action.
 pub fn wanted(wanted: Action, words: &LibraryTexts) -> &'static str {
     match wanted {
         Action::Create => words.to_create,
@@ -106,7 +106,7 @@ pub fn wanted(wanted: Action, words: &LibraryTexts) -> &'static str {
     }
 }
 
-/// Where a proposal stands, with its word.
+/// Renders the state of a proposal as a badge.
 pub fn state(state: ProposalState, words: &LibraryTexts) -> Markup {
     let (class, word) = match state {
         ProposalState::Pending => ("fair", words.waiting),
@@ -120,7 +120,7 @@ pub fn state(state: ProposalState, words: &LibraryTexts) -> Markup {
     html! { span class={ "badge " (class) } { (word) } }
 }
 
-/// What a revision was made by, in one line.
+/// Renders the action, time and actor of a revision in one line.
 pub fn line(reader: &Reader, revision: &Revision) -> Markup {
     let words = &reader.texts.library;
     html! {
@@ -130,12 +130,12 @@ pub fn line(reader: &Reader, revision: &Revision) -> Markup {
     }
 }
 
-/// What the scanner said of a revision; of a deletion it has nothing to say.
+/// Renders the scanner's verdict on a revision. A deletion has none.
 pub fn verdict_of(revision: &Revision, texts: &Texts) -> Markup {
     html! { @if !revision.tombstone { (verdict(texts, revision.verdict)) } }
 }
 
-/// The heading of the pages of one skill, with the ways between them.
+/// Renders the heading of a skill's pages, with links between them.
 pub fn heading(name: &str, title: &str, reader: &Reader, here: &str) -> Markup {
     let words = &reader.texts.library;
     let ways = [("", words.skill), ("/history", words.history)];

@@ -1,4 +1,4 @@
-//! [`proposal`]: may this change go in? And [`decide`], which says so.
+//! The page of a proposal ([`proposal`]), and the form that decides it ([`decide`]).
 
 use std::sync::Arc;
 
@@ -30,19 +30,19 @@ use crate::{
     proposals::{accepted, library_with, rejected},
 };
 
-/// What the page shows.
+/// The data of the proposal page.
 struct View<'a> {
     guest: &'a Guest,
     target: ProposalRef,
     shown: ShownProposal,
-    /// Whether who looks has shown to be a person.
+    /// True if the reader has proven to be a person.
     is_person: bool,
     is_onto_head: bool,
-    /// What it would change, where that is known still.
+    /// Change that accepting would make, if it can still be computed.
     difference: Option<Difference>,
 }
 
-/// The page of a proposal.
+/// Renders the page of a proposal.
 pub async fn proposal(
     State(gateway): State<Shared>,
     guest: Guest,
@@ -55,9 +55,9 @@ pub async fn proposal(
         let target = target(&id)?;
         let library = library_with(work, &target)?;
         let shown = documents::proposal(&library, &target).map_err(told)?;
-        // What accepting would do is what counts; what was proposed is shown where that is asked for.
+        // By default the page shows the effect of accepting the proposal now; `onto=base` shows it as proposed.
         let is_onto_head = shown.moved && asked.onto != "base";
-        // Of one that was decided, or is damaged, there may be nothing left to compare.
+        // A decided or damaged proposal may have nothing left to compare.
         let difference = review::difference(&library, &target, is_onto_head).ok();
         let view = View { guest, target, shown, is_person: work.reviewer.is_some(), is_onto_head, difference };
         let body = html! { (done(&asked, guest.texts.library)) (view.page(&wanted, &judgements)) };
@@ -84,7 +84,7 @@ impl View<'_> {
             header.title {
                 p.path-to {
                     a href="/review" { (words.review) } " / "
-                    // Of a new skill there is no page yet.
+                    // A new skill does not have a page yet.
                     @if one.base.is_some() { a href={ "/skills/" (one.skill) } { (one.skill) } } @else { (one.skill) }
                 }
                 h1 { (wanted(one.action, words)) ": " (one.skill) }
@@ -117,7 +117,7 @@ impl View<'_> {
         }
     }
 
-    /// What became of the skill since it was proposed.
+    /// Renders a note if the skill has changed since the proposal was made.
     fn moved(&self, one: &Proposal) -> Markup {
         let words = &self.guest.texts.library;
         let conflicts = self.difference.as_ref().map(|difference| difference.conflicts.as_slice()).unwrap_or_default();
@@ -138,7 +138,7 @@ impl View<'_> {
         }
     }
 
-    /// The form that decides, for a person; anybody else is told how to become one.
+    /// Renders the form that decides, for a person. Other readers see how to sign in as one.
     fn decision(&self, one: &Proposal) -> Markup {
         let (texts, words) = (self.guest.texts, &self.guest.texts.library);
         let is_open = review::state_at(one, self.guest.now).is_open();
@@ -187,7 +187,7 @@ impl View<'_> {
         }
     }
 
-    /// One of which nothing is known can only be cleared away.
+    /// Renders a proposal whose content is unreadable. It can only be rejected.
     fn damaged(&self, one: &DamagedProposal) -> Markup {
         let (texts, words) = (self.guest.texts, &self.guest.texts.library);
         html! {
@@ -204,17 +204,17 @@ impl View<'_> {
     }
 }
 
-/// What the form sends.
+/// The fields of the decision form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Decision {
     revision: String,
-    /// The proposal, its revision and the head of the diff that was shown.
+    /// The proposal, its revision, and the head of the diff that was shown.
     target: String,
     reason: String,
 }
 
-/// Accepts or rejects.
+/// Accepts or rejects a proposal.
 pub async fn decide(
     State(gateway): State<Shared>,
     Path((id, decision)): Path<(String, String)>,
@@ -239,7 +239,7 @@ pub async fn decide(
     });
     match done.await {
         Ok(place) => guest.to(&place),
-        // The page shows what would be decided about now.
+        // The page shows the current state, which the person can then decide.
         Err(error) if error.code == "stale_revision" => guest.to(&format!("{back}?done={CHANGED}")),
         Err(error) => guest.refuse(error, Some(&back)),
     }
@@ -259,7 +259,7 @@ fn carry_out(work: &Work<'_>, target: ProposalRef, decision: &str, reason: Strin
     }
 }
 
-/// The page of what has waited for longest, else the queue.
+/// Returns the address of the oldest pending proposal, else of the queue.
 fn next(work: &Work<'_>) -> Result<String, ApiError> {
     let waits = review::list(&work.place.libraries()?, false, None).map_err(told)?;
     let first = waits.iter().find_map(|entry| match entry {

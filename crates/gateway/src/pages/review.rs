@@ -1,4 +1,4 @@
-//! [`queue`]: what waits for a decision.
+//! The queue of pending proposals ([`queue`]).
 
 use axum::{
     extract::{Query as Parameters, State, rejection::QueryRejection},
@@ -15,10 +15,10 @@ use super::{
 };
 use crate::gateway::{Shared, told};
 
-/// Proposals on a page.
+/// Number of proposals on a page.
 const SHOWN: usize = 50;
 
-/// The page of the queue.
+/// Renders the queue of proposals.
 pub async fn queue(
     State(gateway): State<Shared>,
     guest: Guest,
@@ -74,7 +74,7 @@ fn item(guest: &Guest, entry: &ProposalEntry) -> Markup {
     }
 }
 
-/// Who proposed it, when, and how it stands.
+/// Renders the author, time and state of a proposal.
 pub fn facts(guest: &Guest, one: &Proposal) -> Markup {
     let (texts, words) = (guest.texts, &guest.texts.library);
     html! {

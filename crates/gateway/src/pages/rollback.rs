@@ -1,4 +1,4 @@
-//! [`preview`]: what bringing a revision back would change; and [`roll_back`], which does it.
+//! The preview of a rollback ([`preview`]), and the rollback itself ([`roll_back`]).
 
 use std::sync::Arc;
 
@@ -27,22 +27,22 @@ use crate::{
     gateway::{Shared, Work, told},
 };
 
-/// Why, where the person says nothing.
+/// Default reason of a rollback.
 const REASON: &str = "rolled back on the pages";
 
-/// A rollback as it would be.
+/// The effect of a rollback.
 struct Preview {
     head: Revision,
     target: Revision,
-    /// The files as they are, a good hand edit among them.
+    /// Current files of the folder, including a hand edit.
     now: Bundle,
     then: Bundle,
-    /// Whether the folder was changed by hand since the head.
+    /// True if the folder was edited by hand since the head.
     by_hand: bool,
     is_like_that: bool,
 }
 
-/// The page that says what a rollback would do.
+/// Renders the preview of a rollback.
 pub async fn preview(
     State(gateway): State<Shared>,
     guest: Guest,
@@ -61,7 +61,7 @@ pub async fn preview(
     .await
 }
 
-/// Does everything but the commit, so that what would be refused is refused here already.
+/// Runs everything but the commit, so that a rollback which would be refused is already refused here.
 fn foreseen(work: &Work<'_>, name: &SkillName, to: &str) -> Result<Preview, ApiError> {
     let library = work.place.library_of(name)?;
     let head = library.head(name).map_err(told)?.ok_or_else(|| told(FindError::NoSkill(name.clone())))?;
@@ -79,7 +79,7 @@ fn foreseen(work: &Work<'_>, name: &SkillName, to: &str) -> Result<Preview, ApiE
     Ok(Preview { head, target, now, then, by_hand, is_like_that: report["status"] == "unchanged" })
 }
 
-/// The files that a rollback would replace, and whether no revision holds them yet.
+/// Returns the files that a rollback would replace, and whether they are an unrecorded hand edit.
 fn as_it_is(library: &Library, name: &SkillName, head: &Revision) -> Result<(Bundle, bool), ApiError> {
     let by_hand = match library.folder_state(name).map_err(told)? {
         FolderState::Modified(cleared) | FolderState::Earlier { cleared, .. } => Some(cleared.bundle().clone()),
@@ -117,8 +117,8 @@ impl Preview {
         }
     }
 
-    /// The confirmation. It names the revision that was looked at, so that nothing newer is replaced unseen. A hand edit
-    /// becomes a revision first, which has no name yet: of that the files are named.
+    /// Renders the confirmation form. It names the revision that was shown, so that nothing newer is replaced.
+    /// A hand edit only becomes a revision during the rollback, so in that case the form has the digest of the folder.
     fn form(&self, guest: &Guest, name: &SkillName) -> Markup {
         let (texts, words) = (guest.texts, &guest.texts.library);
         html! {
@@ -140,7 +140,7 @@ impl Preview {
     }
 }
 
-/// What the confirmation sends.
+/// The fields of the confirmation form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Confirmed {
@@ -150,7 +150,7 @@ pub struct Confirmed {
     reason: String,
 }
 
-/// Refuses where the folder does not hold the hand edit any more that was looked at.
+/// Fails if the folder has changed since the preview was shown.
 fn check_folder(work: &Work<'_>, name: &SkillName, seen: &str) -> Result<(), ApiError> {
     let library = work.place.library_of(name)?;
     let head = library.head(name).map_err(told)?.ok_or_else(|| told(FindError::NoSkill(name.clone())))?;
@@ -164,7 +164,7 @@ fn check_folder(work: &Work<'_>, name: &SkillName, seen: &str) -> Result<(), Api
     }
 }
 
-/// Brings a revision back, as a new one.
+/// Restores a revision, as a new revision.
 pub async fn roll_back(
     State(gateway): State<Shared>,
     Path(name): Path<String>,
@@ -197,9 +197,9 @@ pub async fn roll_back(
     }
 }
 
-/// What a person says about a change, or that it was made here.
+/// Returns the notes for a change, with a default reason.
 pub fn notes(reason: String, otherwise: &str) -> Result<Notes, ApiError> {
-    // Browsers send the ends of lines as the standard of forms has them.
+    // Browsers send CRLF line breaks, as the HTML standard requires.
     let reason = reason.replace("\r\n", "\n");
     let said = Notes { reason: Some(reason), ..Notes::default() };
     let said = said.checked(&Limits::default()).map_err(|error| told(ManageError::from(error)))?;

@@ -1,4 +1,4 @@
-//! [`runs`]: how runs with the revisions of a skill went, as a table with bars.
+//! The outcomes of runs with each revision of a skill, as a table with bars ([`runs`]).
 
 use evolve::{RevisionStats, Stats};
 use jiff::Timestamp;
@@ -9,10 +9,10 @@ use web::{ApiError, pages::LibraryTexts};
 
 use crate::gateway::told;
 
-/// Revisions that are shown.
+/// Number of revisions that are shown.
 const SHOWN: usize = 6;
 
-/// The section of a skill's page; nothing where nothing was told and nothing is on trial.
+/// Renders the section of a skill's page. It is empty if no outcome was recorded and no trial is running.
 pub fn runs(library: &Library, name: &SkillName, now: Timestamp, words: &LibraryTexts) -> Result<Markup, ApiError> {
     let trial = library.state().map_err(told)?.of(name).trial;
     let stats = Stats::of(library, name, now).map_err(told)?;

@@ -1,4 +1,4 @@
-//! [`sign_in`]: the gateway's token opens a session, and a reviewer's token says which person it is.
+//! The sign-in page ([`sign_in`]). The gateway's token opens a session, and a reviewer's token proves a person.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ use web::{
 use super::anybody::{Anybody, Form};
 use crate::gateway::{Asker, Shared, Surface, at_work};
 
-/// What the form sends.
+/// The fields of the sign-in form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Tokens {
@@ -26,16 +26,16 @@ pub struct Tokens {
     next: String,
 }
 
-/// What the form for signing out sends beside the proof.
+/// The sign-out form, which has no fields beside the proof.
 #[derive(Deserialize)]
 pub struct Nothing {}
 
-/// The page for signing in.
+/// Renders the sign-in page.
 pub async fn form(anybody: Anybody) -> Response {
     shown(&anybody, StatusCode::OK, "/", None)
 }
 
-/// The same in place of a page that is not for everybody; for programs it is an error.
+/// Answers a request that requires signing in: with the sign-in page, or with an error for programs.
 pub fn wanted(anybody: &Anybody) -> Response {
     if anybody.reads_pages {
         return shown(anybody, StatusCode::UNAUTHORIZED, &anybody.at, None);
@@ -51,7 +51,7 @@ fn shown(anybody: &Anybody, status: StatusCode, next: &str, wrong: Option<&str>)
     anybody.page(status, &anybody.frame(), title, &body)
 }
 
-/// The form: who has signed in is asked for the reviewer's token only.
+/// Renders the sign-in form. A reader who is already signed in is only asked for the reviewer's token.
 fn tokens(anybody: &Anybody, title: &str, next: &str, wrong: Option<&str>) -> Markup {
     let (texts, words) = (anybody.texts, &anybody.texts.library);
     let is_known = anybody.session.is_some();
@@ -79,7 +79,7 @@ fn tokens(anybody: &Anybody, title: &str, next: &str, wrong: Option<&str>) -> Ma
     }
 }
 
-/// Signs in, or says who has signed in already is.
+/// Signs in, or adds a reviewer's token for a reader who is already signed in.
 pub async fn sign_in(State(gateway): State<Shared>, Form { anybody, fields }: Form<Tokens>) -> Response {
     let words = &anybody.texts.library;
     let next = if is_local(&fields.next) { fields.next.as_str() } else { "/" };
@@ -89,14 +89,14 @@ pub async fn sign_in(State(gateway): State<Shared>, Form { anybody, fields }: Fo
     let reviewer = Some(fields.reviewer.trim().to_owned()).filter(|token| !token.is_empty());
     if reviewer.is_some() {
         let asker = Asker { surface: Surface::Pages, reads: false, is_safe: false, reviewer_token: reviewer.clone() };
-        // Who the person is shows on the next page; here it matters that it is one.
+        // The next page shows the person's name; here it only matters that the token is valid.
         match at_work(&gateway, asker, |_| Ok(())).await {
             Ok(()) => {}
             Err(error) if error.status.is_server_error() => return anybody.refused(&anybody.frame(), error, None),
             Err(_) => return shown(&anybody, StatusCode::UNAUTHORIZED, next, Some(words.reviewer_unknown)),
         }
     }
-    // A session never becomes another's: each proof opens a new one.
+    // Each sign-in opens a new session, which prevents session fixation.
     end(&gateway, &anybody);
     match gateway.sessions.begin(reviewer, Instant::now()) {
         Some(name) => anybody.to_with_session(next, LIBRARY, &name),
@@ -107,7 +107,7 @@ pub async fn sign_in(State(gateway): State<Shared>, Form { anybody, fields }: Fo
     }
 }
 
-/// Signs out: the session is gone here as well, the tokens stay good.
+/// Ends the session, on the server and in the browser. The tokens remain valid.
 pub async fn sign_out(State(gateway): State<Shared>, Form { anybody, .. }: Form<Nothing>) -> Response {
     end(&gateway, &anybody);
     anybody.to_with_session("/", LIBRARY, "")

@@ -1,4 +1,4 @@
-//! [`skill`]: one skill: what it is, how it stands, and whether agents see it.
+//! The page of one skill ([`skill`]), with its content, its state, and its visibility to agents.
 
 use std::sync::Arc;
 
@@ -34,10 +34,10 @@ use crate::{
     workplace::Readers,
 };
 
-/// Files that are named of those that were changed by hand.
+/// Number of files that are listed of a hand edit.
 const NAMED: usize = 12;
 
-/// What the page shows.
+/// The data of the skill page.
 struct View<'a> {
     guest: &'a Guest,
     name: &'a SkillName,
@@ -45,15 +45,15 @@ struct View<'a> {
     standing: Standing,
     folder: Option<String>,
     head: Option<Revision>,
-    /// The agents whose hosts read it, or something else under its name.
+    /// Agents whose hosts read the skill, or other content under its name.
     readers: Readers,
-    /// What was changed by hand since the last revision.
+    /// Files that were edited by hand since the last revision.
     by_hand: Vec<(String, Change)>,
-    /// The files that agents see, or why they see none.
+    /// Files that agents see, or the error that hides them.
     files: Result<Bundle, ApiError>,
 }
 
-/// The page of a skill.
+/// Renders the page of a skill.
 pub async fn skill(
     State(gateway): State<Shared>,
     guest: Guest,
@@ -78,7 +78,7 @@ pub async fn skill(
     .await
 }
 
-/// What is left of a skill that was deleted: its history, from which it can be brought back.
+/// Renders the page of a deleted skill, which links to the history that can restore it.
 fn gone(guest: &Guest, name: &SkillName, head: &Revision) -> Markup {
     let words = &guest.texts.library;
     html! {
@@ -147,7 +147,7 @@ impl<'a> View<'a> {
         })
     }
 
-    /// How runs with it went, for a skill of this library.
+    /// Renders the outcomes of runs with a skill of this library.
     fn runs(&self, work: &Work<'_>) -> Result<Markup, ApiError> {
         match self.standing.is_own {
             true => runs(&work.place.library_of(self.name)?, self.name, work.now, self.guest.texts.library),
@@ -155,7 +155,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What a person should know before anything else.
+    /// Renders the warnings that come before everything else.
     fn notes(&self) -> Markup {
         let words = &self.guest.texts.library;
         html! {
@@ -220,7 +220,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The switch that shows the skill to agents or hides it.
+    /// Renders the form that shows the skill to agents or hides it.
     fn sight(&self) -> Markup {
         let words = &self.guest.texts.library;
         let (value, word, means) = match self.standing.enabled {
@@ -238,7 +238,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// What was changed by hand since the last revision.
+/// Returns the files that were edited by hand since the last revision.
 fn by_hand(library: &Library, name: &SkillName, head: &Revision) -> Result<Vec<(String, Change)>, ApiError> {
     let state = library.folder_state(name).map_err(told)?;
     let found = match &state {
@@ -251,7 +251,7 @@ fn by_hand(library: &Library, name: &SkillName, head: &Revision) -> Result<Vec<(
     Ok(changes.into_iter().map(|one| (one.path.to_string(), one.change)).collect())
 }
 
-/// What the switch sends.
+/// The fields of the visibility form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Sight {

@@ -1,14 +1,14 @@
-//! [`bodies`] and [`answers`]: the requests and answers of DeerFlow's own hosts, beside ours.
+//! DeerFlow's requests and responses, beside ours ([`bodies`] and [`answers`]).
 //!
-//! DeerFlow's gateway has the same routes below `/api/skills`. Here its bodies become ours before a handler reads them,
-//! and its statuses and fields are added to what the handlers answer. The handlers know nothing of it.
+//! DeerFlow's gateway has the same routes below `/api/skills`. This module converts its bodies to ours before a handler
+//! reads them, and adds its statuses and fields to the responses. The handlers do not know about it.
 //!
 //! | in DeerFlow | here |
 //! |---|---|
 //! | `thread_id` of any body | `thread` |
 //! | `history_index` of a rollback | `revision` ([`history`]) |
 //! | `{"thread_id", "path"}` of an install, or a form | the archive's bytes ([`uploads`]) |
-//! | a body that its schema refuses | 422, with the fields in `detail` ([`schema`]) |
+//! | a body that its schema rejects | 422, with the fields in `detail` ([`schema`]) |
 //! | a skill that is invalid or blocked | 400 in place of 422, with `detail` |
 
 mod history;
@@ -32,20 +32,20 @@ use web::ApiError;
 use super::Dialect;
 use crate::gateway::{Asker, Shared, at_work};
 
-/// DeerFlow.
+/// The layers that add DeerFlow's dialect.
 pub(super) const DIALECT: Dialect = Dialect {
     bodies: |api, gateway| api.route_layer(middleware::from_fn_with_state(Arc::clone(gateway), bodies)),
     answers: |all| all.layer(middleware::from_fn(answers)),
 };
 
-/// Entries of a history that have their contents unless more are asked for.
+/// Number of history entries with contents, unless the request has a limit.
 const ENTRIES: usize = 100;
 
 /// A request on one of DeerFlow's routes, with its body.
 struct Call {
     parts: Parts,
     body: Bytes,
-    /// The method and the route's pattern.
+    /// HTTP method and pattern of the route.
     route: String,
 }
 
@@ -75,7 +75,7 @@ impl Call {
     }
 }
 
-/// Turns DeerFlow's bodies into ours, and adds to the answers what its hosts read there.
+/// Converts DeerFlow's bodies to ours, and adds the fields that its hosts read to the responses.
 async fn bodies(State(gateway): State<Shared>, request: Request, next: Next) -> Response {
     let mut call = match Call::of(request, &gateway).await {
         Ok(call) => call,
@@ -136,7 +136,7 @@ async fn with_history(mut call: Call, gateway: &Shared, next: Next) -> Response 
     let limit = Query::<Past>::try_from_uri(&call.parts.uri).ok().and_then(|past| past.limit).unwrap_or(ENTRIES);
     let (name, asker) = match (call.name(gateway).await, Asker::of(&call.parts)) {
         (Ok(name), Ok(asker)) => (name, asker),
-        // The handler refuses it.
+        // The handler rejects it.
         _ => return next.run(call.into_request()).await,
     };
     let response = next.run(call.into_request()).await;
@@ -149,7 +149,7 @@ async fn with_history(mut call: Call, gateway: &Shared, next: Next) -> Response 
     }
 }
 
-/// An answer that went well, with more fields.
+/// Adds fields to a successful response.
 async fn with_fields(response: Response, added: Value) -> Response {
     if !response.status().is_success() {
         return response;
@@ -162,7 +162,7 @@ async fn with_fields(response: Response, added: Value) -> Response {
     .await
 }
 
-/// Adds `detail` to errors below `/api/skills`, and gives them DeerFlow's statuses.
+/// Adds `detail` to errors below `/api/skills`, and converts their status to DeerFlow's.
 async fn answers(request: Request, next: Next) -> Response {
     let (path, is_get) = (request.uri().path().to_owned(), request.method() == Method::GET);
     let response = next.run(request).await;
@@ -195,7 +195,7 @@ fn status_of(status: StatusCode, error: &Value, is_get: bool) -> StatusCode {
     let is_of_schema = error["details"]["fields"].is_array();
     let is_read_only = error["details"]["read_only"].is_string();
     match status {
-        // No skill has a name that cannot be one.
+        // A skill with an invalid name cannot exist.
         StatusCode::UNPROCESSABLE_ENTITY if is_get && error["code"] == "invalid_skill" => StatusCode::NOT_FOUND,
         StatusCode::UNPROCESSABLE_ENTITY if !is_of_schema => StatusCode::BAD_REQUEST,
         StatusCode::FORBIDDEN | StatusCode::NOT_FOUND if is_read_only => StatusCode::BAD_REQUEST,

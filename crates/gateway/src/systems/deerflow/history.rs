@@ -1,4 +1,4 @@
-//! [`document`]: a skill's history as DeerFlow's gateway gives it, and the revision that an index of it means.
+//! A skill's history in DeerFlow's form ([`document`]), and the revision behind an index in it.
 
 use library::FolderState;
 use serde_json::{Value, json};
@@ -8,10 +8,10 @@ use web::ApiError;
 
 use crate::gateway::{Work, told};
 
-/// All entries, the newest `limit` of them with contents, so that each has the index that a rollback takes.
+/// Returns all entries of a history, of which the newest `limit` have contents. So the indexes fit those of a rollback.
 ///
 /// # Errors
-/// The library never had the skill, or cannot be read.
+/// The library has no history of the skill, or cannot be read.
 pub fn document(work: &Work<'_>, name: &SkillName, limit: usize) -> Result<Vec<Value>, ApiError> {
     let library = work.place.library_of(name)?;
     let entries: Result<Vec<Value>, _> = documents::lines(&library, name.clone(), limit).map_err(told)?.collect();
@@ -25,14 +25,14 @@ pub fn document(work: &Work<'_>, name: &SkillName, limit: usize) -> Result<Vec<V
     Ok(older.chain(entries).collect())
 }
 
-/// The revision before the one that an index means: from 0 for the oldest, or back from -1 for the newest. `None` is
-/// what the skill was before, which the rollback finds itself.
+/// Returns the revision that precedes an entry. The index counts from 0 for the oldest entry, or back from -1 for the
+/// newest. `None` stands for the previous revision, which the rollback determines itself.
 ///
 /// # Errors
-/// The history is shorter, or has nothing before that entry.
+/// The history is shorter, or the entry is its first.
 pub fn revision_before(work: &Work<'_>, name: &SkillName, index: &Value) -> Result<Option<String>, ApiError> {
     let library = work.place.library_of(name)?;
-    // The rollback says that there is no such skill.
+    // The rollback reports the missing skill.
     let Some(head) = library.head(name).map_err(told)? else { return Ok(None) };
     let (count, index) = (i64::try_from(head.number).unwrap_or(i64::MAX), index.as_i64().unwrap_or(-1));
     let position = if index < 0 { count.saturating_add(index) } else { index };

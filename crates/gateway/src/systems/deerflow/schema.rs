@@ -1,10 +1,10 @@
-//! [`read`]: a body held to DeerFlow's schema of its route, with the values that its hosts may write otherwise.
+//! Validates a body against DeerFlow's schema of its route, and normalises alternative spellings of values ([`read`]).
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 use web::ApiError;
 
-/// A field of a body.
+/// A field of a body, with its type.
 pub struct Field {
     name: &'static str,
     kind: Kind,
@@ -14,11 +14,11 @@ pub struct Field {
 #[derive(Clone, Copy)]
 enum Kind {
     Text,
-    /// `true`, or a word or number for it.
+    /// A boolean, also as a word or number.
     Flag,
-    /// An integer, or a text or fraction that is one.
+    /// An integer, also as a text or a fraction without remainder.
     Index,
-    /// A revision: its id or its number, as a text or a number.
+    /// A revision, as its id or number, in text or as a number.
     Revision,
 }
 
@@ -30,7 +30,7 @@ const fn optional(name: &'static str, kind: Kind) -> Field {
     Field { name, kind, is_required: false }
 }
 
-/// The body of an install from a thread's folder. `update` is ours.
+/// Fields of an install from a thread's folder. `update` is our own.
 pub const INSTALL: &[Field] =
     &[required("thread_id", Kind::Text), required("path", Kind::Text), optional("update", Kind::Flag)];
 
@@ -44,15 +44,15 @@ const SCHEMAS: &[(&str, &[Field])] = &[
     ),
 ];
 
-/// The fields of a route's body.
+/// Returns the fields of a route's body, if the route has a schema.
 pub fn fields_of(route: &str) -> Option<&'static [Field]> {
     SCHEMAS.iter().find(|(known, _)| *known == route).map(|(_, fields)| *fields)
 }
 
-/// Reads a body. Fields that DeerFlow does not know are left to the handler.
+/// Parses and validates a body. Fields that DeerFlow does not know are left to the handler.
 ///
 /// # Errors
-/// 422, with a list of what is wrong.
+/// A 422 with a list of the faults.
 pub fn read(body: &[u8], fields: &[Field]) -> Result<Map<String, Value>, ApiError> {
     let body = if body.is_empty() { b"{}" } else { body };
     let mut object = match serde_json::from_slice(body) {
@@ -65,7 +65,7 @@ pub fn read(body: &[u8], fields: &[Field]) -> Result<Map<String, Value>, ApiErro
 }
 
 impl Field {
-    /// Puts the value as we read it in place of the one that was sent, or says what is wrong.
+    /// Replaces the value by its normalised form, or returns the fault.
     fn settle(&self, object: &mut Map<String, Value>) -> Option<Value> {
         let Some(value) = object.get_mut(self.name) else {
             return self.is_required.then(|| fault("missing", Some(self.name), "it is missing"));

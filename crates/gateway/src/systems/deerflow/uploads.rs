@@ -1,4 +1,4 @@
-//! [`translate`]: the archive of an install, out of a thread's folder or a form.
+//! Extracts the archive of an install from a thread's folder or a form ([`translate`]).
 
 use axum::{
     body::Bytes,
@@ -13,19 +13,19 @@ use crate::{
     workplace::Upload,
 };
 
-/// Where a sandbox sees the folder of its thread.
+/// Path at which a sandbox sees the folder of its thread.
 const VIRTUAL: &str = "mnt/user-data";
 
-/// Bytes of the name of a thread.
+/// Maximum length of a thread's id, in bytes.
 const THREAD_BYTES: usize = 200;
 
-/// The end of an archive's name.
+/// File extension of an archive.
 const SUFFIX: &str = ".skill";
 
-/// Puts the archive's bytes in place of the form, or of the path, that was sent.
+/// Replaces the body, a form or a path, by the bytes of the archive.
 ///
 /// # Errors
-/// It cannot be found or may not be read, or the form holds no file.
+/// The file does not exist or may not be read, or the form has no file.
 pub async fn translate(call: &mut Call, gateway: &Shared) -> Result<(), ApiError> {
     let content_type = call.parts.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let content_type = content_type.unwrap_or_default();
@@ -51,7 +51,7 @@ pub async fn translate(call: &mut Call, gateway: &Shared) -> Result<(), ApiError
     Ok(())
 }
 
-/// A file's place below the folder of all threads.
+/// Returns the path of a file below the folder of all threads.
 fn below_thread(thread: &str, path: &str) -> Result<String, ApiError> {
     let is_id = (1..=THREAD_BYTES).contains(&thread.len())
         && thread.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
@@ -85,7 +85,7 @@ fn boundary(content_type: &str) -> Option<&str> {
     })
 }
 
-/// The name of a form's first file, and where its bytes are.
+/// Returns the name of a form's first file, and the range of its bytes.
 fn file_of(form: &[u8], boundary: &str) -> Option<(String, std::ops::Range<usize>)> {
     let delimiter = format!("--{boundary}");
     let mut at = find(form, delimiter.as_bytes())? + delimiter.len();
