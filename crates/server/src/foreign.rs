@@ -1,12 +1,12 @@
-//! [`router`]: what clients that others wrote ask for, in the forms that they know.
+//! APIs for foreign clients, in the formats that they know ([`router`]).
 //!
 //! - `npx skills add URL` and OpenCode's `skills.urls`: [`well_known`].
 //! - `clawhub --registry URL`: [`clawhub`].
 //!
-//! They see the same releases by the same rights: nothing that is yanked, withdrawn or under quarantine is offered, reading
-//! asks for what reading asks for everywhere, downloads are counted, and what is published goes through
-//! [`crate::publish`]. What a host asks of a *library* under `/api/skills` is no part of this: a registry has no skills
-//! that are switched on and off.
+//! Foreign clients see the same releases with the same permissions as our own. Releases that are yanked, withdrawn or
+//! under quarantine are not offered, private indexes require a token, downloads are counted, and releases are published
+//! through [`crate::publish`]. The routes below `/api/skills` that hosts use for a *library* are not part of this
+//! module, because a registry cannot enable or disable skills.
 
 mod clawhub;
 mod fingerprint;
@@ -31,12 +31,13 @@ use crate::api::Shared;
 use kept::Kept;
 pub use uploads::Uploads;
 
-/// All routes for clients of others.
+/// Builds all routes for foreign clients.
 pub fn router() -> Router<Shared> {
     Router::new().merge(well_known::router()).merge(clawhub::router()).layer(Extension(Arc::new(Kept::default())))
 }
 
-/// Where the client reaches this server, for answers that must be whole addresses. The guard let the name pass.
+/// Returns the base address of this server as the client used it, for responses with absolute URLs. The guard has
+/// checked the host name.
 fn own_url(client: Client, headers: &HeaderMap) -> String {
     let scheme = if client.is_https { "https" } else { "http" };
     let host = headers.get(header::HOST).and_then(|value| value.to_str().ok());

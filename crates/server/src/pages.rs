@@ -1,7 +1,6 @@
-//! The market's pages: what people read of an index and decide over it.
+//! The market's pages, on which people read an index and moderate it.
 //!
-//! The principal type is [`visitor::Visitor`]; [`visitor::answer`] turns what a page has to show, or why it cannot, into a
-//! response.
+//! The principal type is [`visitor::Visitor`]; [`visitor::answer`] renders a page or an error as a response.
 
 mod chart;
 mod diff;
@@ -31,7 +30,7 @@ pub use visitor::nothing;
 
 use crate::api::Shared;
 
-/// The routes. Names begin with a letter or a digit, so what lies below `/-/` is no owner's.
+/// Builds the routes of the pages. Names begin with a letter or a digit, so no owner has the prefix `/-/`.
 pub fn router() -> Router<Shared> {
     Router::new()
         .route("/", get(home::home))
@@ -48,7 +47,7 @@ pub fn router() -> Router<Shared> {
         .route("/{owner}/{name}/diff/{from}/{to}", get(diff::diff))
 }
 
-/// The field for searching, large on the pages that are about it.
+/// Renders the search field. The large form is for pages about searching.
 fn search_field(reader: &Reader, words: &str, is_large: bool) -> Markup {
     let texts = reader.texts;
     web::pages::search_field(texts, ("/-/search", texts.search_label, texts.search_hint), words, is_large)

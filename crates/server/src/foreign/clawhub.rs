@@ -1,11 +1,12 @@
-//! [`router`]: the API that `clawhub --registry URL` speaks, below `/api/v1`.
+//! The API of `clawhub --registry URL`, below `/api/v1` ([`router`]).
 //!
-//! A slug is a skill's bare name where one owner has it, else `owner--name`; both are understood, and so is the owner
-//! beside it (`clawhub install @owner/name`). ClawHub asks a person about what it calls suspicious: here that is a release
-//! whose verdict is `warn`. Tags, topics and display names are ClawHub's own and are not kept: the one tag is `latest`.
+//! A slug is the bare name of a skill if only one owner has it, else `owner--name`. Both forms are accepted, also with
+//! a separate owner (`clawhub install @owner/name`). ClawHub asks for confirmation before it installs a suspicious
+//! skill; here that is a release with the verdict `warn`. ClawHub's tags, topics and display names are not stored, and
+//! `latest` is the only tag.
 //!
-//! Only what the client needs to search, list, inspect, install, update, publish and star is here. It prints a body of an
-//! error as it is, so errors below `/api/v1` are text.
+//! The API covers what the client needs to search, list, inspect, install, update, publish and star. The client prints
+//! the body of an error as it is, so errors below `/api/v1` are plain text.
 
 mod documents;
 mod publishing;
@@ -26,10 +27,10 @@ use web::Client;
 use super::own_url;
 use crate::api::Shared;
 
-/// Bytes of an error that are read to write it as text.
+/// Size limit of an error body that is converted to text, in bytes.
 const ERROR_BYTES: usize = 256 << 10;
 
-/// The routes of ClawHub's API, and the file that says where it is.
+/// Builds the routes of ClawHub's API, and of the file that advertises it.
 pub fn router() -> Router<Shared> {
     let skill = "/api/v1/skills/{slug}";
     let at = |rest: &str| format!("{skill}/{rest}");
@@ -57,7 +58,7 @@ async fn discovery(client: Client, headers: HeaderMap) -> Json<Value> {
     Json(json!({"apiBase": url, "authBase": url}))
 }
 
-/// What the client may say beside a path. It sends some of it everywhere.
+/// The query parameters of ClawHub's routes. The client sends some of them with every request.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Asked {
@@ -75,7 +76,8 @@ struct Asked {
     cursor: Option<usize>,
 }
 
-/// The client shows an error's body to a person, except for a name that several owners have, where it knows a form.
+/// Converts an error to plain text, because the client prints it. It parses only the error for an ambiguous name, which
+/// stays JSON.
 async fn as_text(response: Response) -> Response {
     if response.status().is_success() {
         return response;

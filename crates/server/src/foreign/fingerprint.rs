@@ -1,17 +1,17 @@
-//! [`fingerprint`]: how `clawhub` tells whether a folder is a certain release.
+//! The [`fingerprint`] by which `clawhub` recognises the release of a folder.
 //!
-//! The sha256 over `path:sha256` lines, joined by line feeds and sorted as JavaScript's `localeCompare` sorts them. No
-//! file below a folder that begins with a dot counts, nor one that does itself.
+//! It is the sha256 of `path:sha256` lines, joined by line feeds and sorted like JavaScript's `localeCompare`. Files
+//! and folders whose name begins with a dot are ignored.
 
 use std::cmp::Ordering;
 
 use sha2::{Digest, Sha256};
 use skill::{Bundle, hex};
 
-/// Characters in the order of the Unicode collation's root, letters aside.
+/// Characters in the order of the Unicode root collation, without letters.
 const ORDER: &str = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$0123456789";
 
-/// What `clawhub` sends of a folder with these files.
+/// Returns the fingerprint that `clawhub` computes for a folder with these files.
 #[must_use]
 pub fn fingerprint(bundle: &Bundle) -> String {
     let seen = bundle.files().filter(|(path, _)| !path.as_str().split('/').any(|part| part.starts_with('.')));
@@ -22,11 +22,12 @@ pub fn fingerprint(bundle: &Bundle) -> String {
     hex(&Sha256::digest(lines.join("\n")))
 }
 
-/// `a.localeCompare(b)`, exact for ASCII. Beyond it letters stand after ASCII by their number, which is right within one
-/// script; where it is not, a release is not known again, and the client says "local changes".
+/// Compares like `a.localeCompare(b)`, exactly for ASCII. Other letters come after ASCII in the order of their code
+/// points, which is right within one script. Where it is wrong, the release is not recognised, and the client reports
+/// local changes.
 fn collated(a: &str, b: &str) -> Ordering {
     let letters = a.chars().map(primary).cmp(b.chars().map(primary));
-    // Equal but for their case: lower before upper, at the first place where they differ.
+    // Texts that differ only in case: lower case comes first, at the first difference.
     letters.then_with(|| a.chars().map(char::is_uppercase).cmp(b.chars().map(char::is_uppercase)))
 }
 
@@ -45,7 +46,7 @@ mod tests {
 
     #[test]
     fn paths_stand_as_javascript_sorts_them() {
-        // What node 22 prints for the same list.
+        // The order that Node.js 22 prints for the same list.
         let expected =
             ["a b", "a_b", "a-b", "A-b", "a.b", "a/b", "a1", "ab", "aB", "Ab", "references/a.md", "SKILL.md"];
         let mut paths = expected;

@@ -15,31 +15,31 @@ use crate::{
     error::ApiError,
 };
 
-/// Skills of which facts are kept.
+/// Maximum number of skills with cached facts.
 const KEPT_FACTS: usize = 2000;
 
 /// Facts about releases.
 #[derive(Debug, Default)]
 pub struct Kept {
     facts: Mutex<HashMap<Digest, Arc<Facts>>>,
-    /// Rendered indexes.
+    /// Cache of rendered indexes.
     pub rendered: Rendered,
 }
 
-/// What is asked of a skill's files again and again.
+/// Frequently requested facts about the files of a skill.
 #[derive(Debug)]
 pub struct Facts {
-    /// Their paths.
+    /// Paths of all files.
     pub paths: Vec<String>,
-    /// What `clawhub` knows them by.
+    /// Fingerprint by which `clawhub` identifies the files.
     pub fingerprint: String,
 }
 
 impl Kept {
-    /// What is asked of a release's files again and again.
+    /// Returns the facts about a release's files, from the cache or computed from its archive.
     ///
     /// # Errors
-    /// As [`contents::files`].
+    /// Those of [`contents::files`].
     pub async fn facts(&self, hub: &Shared, entry: &Entry) -> Result<Arc<Facts>, ApiError> {
         if let Some(facts) = self.facts.lock().unwrap_or_else(PoisonError::into_inner).get(&entry.digest) {
             return Ok(Arc::clone(facts));

@@ -1,4 +1,4 @@
-//! [`holder`] and [`named`]: which skill a name without its owner means.
+//! Resolves names without an owner ([`holder`] and [`named`]).
 
 use registry_index::{Entry, newest};
 use serde_json::json;
@@ -6,25 +6,25 @@ use skill::{Owner, QualifiedName, SkillName};
 
 use crate::{api::name_of, error::ApiError, hub::Hub};
 
-/// What stands between owner and name where a client knows one word only. No name has it inside.
+/// Separator of owner and name for clients that accept a single word. It does not occur in names.
 const BETWEEN: &str = "--";
 
-/// The release that new clients get of a skill: the newest that is neither yanked, withdrawn nor under quarantine.
+/// Returns the release for new installs: the newest one that is not yanked, withdrawn or under quarantine.
 ///
 /// # Errors
-/// [`ApiError`] when the index cannot be read.
+/// [`ApiError`] if the index cannot be read.
 pub fn current(hub: &Hub, name: &QualifiedName) -> Result<Option<Entry>, ApiError> {
     let mut entries = hub.stores.releases.of_skill(name)?;
     entries.retain(|entry| hub.is_free(entry));
     Ok(newest(&entries, false).cloned())
 }
 
-/// The skill that a bare name means where only one can have it: that of the owner who published it first.
+/// Returns the skill that a bare name belongs to: that of the owner who published it first.
 ///
-/// Nobody who comes later can take the name over, however often the other skill is downloaded.
+/// No later owner can take the name over, even with more downloads.
 ///
 /// # Errors
-/// [`ApiError`] when the index cannot be read.
+/// [`ApiError`] if the index cannot be read.
 pub fn holder(hub: &Hub, name: &SkillName) -> Result<Option<Entry>, ApiError> {
     let mut first = None;
     for name in everyone(hub, name)? {
@@ -39,19 +39,19 @@ pub fn holder(hub: &Hub, name: &SkillName) -> Result<Option<Entry>, ApiError> {
     Ok(first.map(|(_, _, entry)| entry))
 }
 
-/// The skills of one bare name.
+/// Returns all skills with a bare name, one for each owner.
 ///
 /// # Errors
-/// [`ApiError`] when the index cannot be read.
+/// [`ApiError`] if the index cannot be read.
 pub fn everyone(hub: &Hub, name: &SkillName) -> Result<Vec<QualifiedName>, ApiError> {
     let owners = hub.stores.releases.owners_of(name)?;
     Ok(owners.into_iter().map(|owner| QualifiedName { owner, name: name.clone() }).collect())
 }
 
-/// The skill that `name`, `owner--name`, or either with an owner beside it stands for.
+/// Resolves `name` or `owner--name`, each with an optional separate owner.
 ///
 /// # Errors
-/// [`ApiError`] with 404 when there is none, with 409 when several owners have it.
+/// [`ApiError`] with 404 if there is no such skill, with 409 if several owners have one.
 pub fn named(hub: &Hub, slug: &str, owner: Option<&str>) -> Result<QualifiedName, ApiError> {
     let slug = slug.trim();
     let beside = owner.map(|owner| owner.trim().trim_start_matches('@')).filter(|owner| !owner.is_empty());
@@ -90,10 +90,10 @@ fn ambiguous(name: &SkillName, all: &[QualifiedName]) -> ApiError {
     }
 }
 
-/// The shortest word that means a skill alone.
+/// Returns the shortest slug that identifies a skill.
 ///
 /// # Errors
-/// [`ApiError`] when the index cannot be read.
+/// [`ApiError`] if the index cannot be read.
 pub fn slug(hub: &Hub, name: &QualifiedName) -> Result<String, ApiError> {
     Ok(match everyone(hub, &name.name)?.len() {
         0 | 1 => name.name.to_string(),

@@ -1,4 +1,4 @@
-//! [`Rendered`]: indexes for clients of others, rendered once for each commit.
+//! A cache of indexes for foreign clients, which are rendered once for each commit ([`Rendered`]).
 
 use std::{
     collections::HashMap,
@@ -9,39 +9,39 @@ use std::{
 use axum::body::Bytes;
 use skill::Digest;
 
-/// How long a document is kept: downloads, and decisions of another process, change it without a commit.
+/// Maximum age of a document. Downloads and decisions of other processes change it without a commit.
 const KEPT_TIME: Duration = Duration::from_secs(10);
 
-/// Bytes of documents that are kept.
+/// Memory limit of the cache, in bytes.
 const KEPT_BYTES: usize = 16 << 20;
 
-/// A rendered index.
+/// A rendered index, with the state that it describes.
 #[derive(Debug)]
 pub struct Document {
     state: State,
     made: Instant,
-    /// The JSON.
+    /// JSON text of the index.
     pub bytes: Bytes,
-    /// An ETag, in quotes.
+    /// Value of the `ETag` header, in quotes.
     pub etag: String,
 }
 
-/// The commit of an index, and how many decisions about releases were made in this process.
+/// Commit of the index, and the number of moderation decisions in this process. A document is valid for one state.
 pub type State = (String, u64);
 
-/// A cache of documents, by a hash of what they list.
+/// A cache of documents, keyed by a hash of the skills that they list.
 #[derive(Debug, Default)]
 pub struct Rendered(Mutex<HashMap<Digest, Arc<Document>>>);
 
 impl Rendered {
-    /// The document that was rendered in this state, if it is not too old.
+    /// Returns the document that was rendered in this state, if it is recent enough.
     pub fn at_hand(&self, key: &Digest, state: &State, now: Instant) -> Option<Arc<Document>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_current = |one: &&Arc<Document>| one.state == *state && now.duration_since(one.made) < KEPT_TIME;
         kept.get(key).filter(is_current).cloned()
     }
 
-    /// Keeps a document that was rendered in a state.
+    /// Caches a document that was rendered in this state. If the cache becomes too large, it drops all others.
     pub fn keep(&self, key: Digest, state: State, now: Instant, text: String) -> Arc<Document> {
         let etag = format!("\"{}\"", Digest::of_bytes(text.as_bytes()).hex());
         let made = Arc::new(Document { state, made: now, bytes: Bytes::from(text), etag });

@@ -1,4 +1,5 @@
-//! The routes for clients of others, asked as those clients ask, over an index in a folder of its own.
+//! Tests of the routes for foreign clients, with the requests that those clients send, on an index in a temporary
+//! folder.
 
 use std::sync::Arc;
 
@@ -72,7 +73,7 @@ impl World {
         (status, serde_json::from_slice(&bytes).unwrap_or_else(|_| text()))
     }
 
-    /// Sends files as `clawhub` does, and publishes them.
+    /// Uploads files like `clawhub`, and publishes them.
     async fn claw_publish(&self, token: &str, files: &[(&str, &str)], mut said: Value) -> (StatusCode, Value) {
         let mut sent = Vec::new();
         for (path, text) in files {
@@ -139,7 +140,7 @@ async fn a_name_is_its_first_owners_and_others_have_an_index_of_their_own() {
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
     world.publish("acme/notes", "2.0.0", &[]).await;
     world.publish("acme/odd", "1.0.0", &[("references/50%.md", "x\n")]).await;
-    // Downloads change nothing about whose the name is.
+    // Downloads do not change which owner a name belongs to.
     for _ in 0..3 {
         world.get("/v1/skills/acme/notes/2.0.0/archive").await;
     }

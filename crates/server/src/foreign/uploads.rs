@@ -1,6 +1,6 @@
-//! [`Uploads`]: files that were sent one by one, until the release is published that they belong to.
+//! Files that clients send one by one before they publish the release ([`Uploads`]).
 //!
-//! They are in memory only: a client whose files are gone, because the server was started again, sends them again.
+//! The files are only in memory. A client whose files were lost in a restart sends them again.
 
 use std::{
     collections::VecDeque,
@@ -16,13 +16,13 @@ use crate::store::UploadStore;
 /// How long files wait.
 const WAITING: Duration = Duration::from_secs(15 * 60);
 
-/// Bytes that wait for one account: two skills of the largest size.
+/// Memory limit per account, in bytes: two skills of the largest size.
 const ACCOUNT_BYTES: usize = 32 << 20;
 
-/// Bytes that wait in all.
+/// Memory limit for all accounts, in bytes.
 const ALL_BYTES: usize = 128 << 20;
 
-/// Files that wait, the oldest first.
+/// The uploaded files, oldest first.
 #[derive(Debug, Default)]
 pub struct Uploads(Mutex<VecDeque<Upload>>);
 

@@ -1,16 +1,16 @@
-//! [`router`]: indexes that `npx skills add` and OpenCode read, and the files that they name.
+//! Indexes and files for `npx skills add` and OpenCode ([`router`]).
 //!
-//! | below | form | read by |
+//! | below | format | read by |
 //! |---|---|---|
 //! | `/.well-known/agent-skills/` | Agent Skills Discovery 0.2.0: an archive and its sha256 for each skill | `skills` |
-//! | `/.well-known/skills/` | the form before it: files that are fetched one by one | older `skills`, OpenCode |
+//! | `/.well-known/skills/` | its predecessor: files that are fetched one by one | older `skills`, OpenCode |
 //!
-//! Both stand at the root, at `/OWNER` and at `/OWNER/NAME`, so that `npx skills add URL/OWNER/NAME` gets that one skill.
-//! A client fetches every skill that an index names before it asks which one was meant. So an index names the
-//! [`PAGE`] skills that were downloaded most and no more; every other one is reached by its owner or its name.
+//! Both exist at the root, at `/OWNER` and at `/OWNER/NAME`, so that `npx skills add URL/OWNER/NAME` installs a single
+//! skill. A client fetches every skill of an index before it asks which of them to install. So an index lists only the
+//! [`PAGE`] skills with the most downloads; all others are available by owner or name.
 //!
-//! These forms have no owners. At the root a name means the skill of the owner who published it first
-//! ([`super::names::holder`]); another owner's skill of that name is at `/OWNER/NAME` only.
+//! These formats have no owners. At the root, a name belongs to the owner who published it first
+//! ([`super::names::holder`]). Another owner's skill of the same name is only available at `/OWNER/NAME`.
 
 use std::{cmp::Ordering, sync::Arc, time::Instant};
 
@@ -43,16 +43,16 @@ use crate::{
     sparse,
 };
 
-/// The schema that says which form an index has.
+/// Schema URL that identifies the format of an index.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
-/// UTF-16 units of the longest description that clients take.
+/// Longest description that clients accept, in UTF-16 code units.
 const DESCRIPTION_UNITS: usize = 1024;
 
-/// An index may change at any time.
+/// Cache policy of an index, which may change at any time.
 const ASK_AGAIN: &str = "no-cache";
 
-/// The routes below `.well-known`.
+/// Builds the routes below `.well-known`.
 pub fn router() -> Router<Shared> {
     let mut router = Router::new();
     for place in ["", "/{owner}", "/{owner}/{skill}"] {
@@ -66,7 +66,7 @@ pub fn router() -> Router<Shared> {
     router
 }
 
-/// What a path names: all skills, those of an owner, one; and, in it, a file.
+/// The parameters of a path: an optional owner and skill, and a file in the skill.
 #[derive(Debug, Deserialize)]
 struct Place {
     owner: Option<String>,
@@ -75,16 +75,16 @@ struct Place {
     path: Option<String>,
 }
 
-/// The two forms of an index.
+/// The two formats of an index.
 #[derive(Debug, Clone, Copy)]
 enum Form {
-    /// Skills with their archives.
+    /// Agent Skills Discovery 0.2.0, with archives.
     Archives,
-    /// Skills with their files.
+    /// The older format, with lists of files.
     Files,
 }
 
-/// The skills that an index is about.
+/// The skills that an index lists.
 #[derive(Debug, PartialEq)]
 enum Part {
     All,
@@ -123,7 +123,7 @@ async fn files(
     index(hub, kept, caller, (Form::Files, at), headers).await
 }
 
-/// An index, rendered once however many clients fetch it.
+/// Returns an index. It is rendered once and cached, however many clients fetch it.
 async fn index(
     State(hub): HubState,
     Extension(kept): Extension<Arc<Kept>>,
@@ -182,7 +182,8 @@ fn as_archive(entry: &Entry) -> Value {
     })
 }
 
-/// One path that a client refuses makes it refuse the whole index, so a skill with such a path is left out.
+/// Renders a skill in the older format. A skill with a path that clients reject is omitted, because it would make them
+/// reject the whole index.
 fn as_files(entry: &Entry, facts: &Facts) -> Option<Value> {
     facts.paths.iter().all(|path| is_plain(path)).then(|| {
         json!({
@@ -192,13 +193,13 @@ fn as_files(entry: &Entry, facts: &Facts) -> Option<Value> {
     })
 }
 
-/// Whether clients ask for this path as it is: they put it behind an address without escaping anything, and take two dots
-/// for a way out.
+/// Returns whether clients can fetch a path. They append it to the address without escaping, and reject two dots as an
+/// escape from the folder.
 fn is_plain(path: &str) -> bool {
     !path.contains("..") && !path.contains(['#', '?', '%'])
 }
 
-/// A description that is not longer than clients take.
+/// Shortens a description to the length that clients accept.
 fn shortened(text: &str) -> String {
     let mut units = 0;
     let fits = |c: &char| {
@@ -231,13 +232,13 @@ async fn file(
     let path = SkillPath::parse(path).map_err(|_| none())?;
     let file = contents::files(&hub, &entry).await?.get(&path).cloned().ok_or_else(none)?;
     if path.as_str() == SkillPath::SKILL_MD {
-        // One of each skill that is installed this way.
+        // A client fetches `SKILL.md` once for each skill that it installs file by file.
         count(&hub, &entry, account, client);
     }
     Ok(file_answer(&file))
 }
 
-/// The releases that an index names, by name.
+/// Returns the releases that an index lists, sorted by name.
 fn entries(hub: &Hub, part: &Part) -> Result<Vec<Entry>, ApiError> {
     let owner = match part {
         Part::One(name) => {

@@ -1,15 +1,15 @@
-//! [`chart`]: downloads by week as bars.
+//! A bar chart of downloads per week ([`chart`]).
 
 use jiff::{Span, Timestamp, civil::Date, tz::TimeZone};
 use maud::{Markup, html};
 use web::pages::Texts;
 
-/// Weeks that are shown.
+/// Number of weeks that are shown.
 const WEEKS: usize = 12;
 const WIDTH: u64 = 240;
 const HEIGHT: u64 = 48;
 
-/// The first day of a chart that ends today.
+/// Returns the first day of a chart that ends today.
 pub fn first_day(now: Timestamp) -> String {
     day_before(today(now), WEEKS * 7 - 1).to_string()
 }
@@ -22,7 +22,7 @@ fn day_before(day: Date, days: usize) -> Date {
     day.checked_sub(Span::new().days(i64::try_from(days).unwrap_or(0))).unwrap_or(day)
 }
 
-/// Bars of downloads by day, whose days are as [`first_day`] asks for.
+/// Renders the chart from downloads per day, beginning with [`first_day`].
 pub fn chart(days: &[(String, u64)], now: Timestamp, texts: &Texts) -> Markup {
     let today = today(now);
     let mut weeks = [0u64; WEEKS];

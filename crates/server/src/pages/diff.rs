@@ -1,4 +1,4 @@
-//! [`diff`]: what changed between two releases of a skill.
+//! The differences between two releases of a skill ([`diff`]).
 
 use axum::{
     extract::{Path, Query as Parameters, State, rejection::QueryRejection},
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::api::{HubState, name_of};
 
-/// The page of two releases.
+/// Renders the comparison of two releases.
 pub async fn diff(
     State(hub): HubState,
     visitor: Visitor,

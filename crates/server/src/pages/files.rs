@@ -1,4 +1,4 @@
-//! [`file`]: one file of a release.
+//! One file of a release ([`file`]).
 
 use axum::{
     extract::{Path, State},
@@ -17,7 +17,7 @@ use crate::{
     error::ApiError,
 };
 
-/// The page of a file.
+/// Renders the page of a file.
 pub async fn file(
     State(hub): HubState,
     visitor: Visitor,

@@ -1,4 +1,4 @@
-//! [`home`]: is there a skill for my task?
+//! The first page ([`home`]), with a search field and lists of skills.
 
 use axum::{extract::State, response::Response};
 use maud::html;
@@ -14,10 +14,10 @@ use crate::{
     catalogue::{Order, Query},
 };
 
-/// Skills in each list.
+/// Number of skills in each list.
 const SHOWN: usize = 8;
 
-/// The first page.
+/// Renders the first page.
 pub async fn home(State(hub): HubState, visitor: Visitor) -> Response {
     answer(&hub, visitor, |hub, visitor| {
         let texts = visitor.texts;

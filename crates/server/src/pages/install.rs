@@ -1,4 +1,4 @@
-//! [`install`]: the line that installs a skill for the visitor's agent.
+//! The command that installs a skill for the visitor's agent ([`install`]).
 
 use library::agents;
 use maud::{Markup, html};
@@ -6,10 +6,10 @@ use registry_index::Entry;
 
 use super::visitor::Visitor;
 
-/// What stands for the agent in the line that the script fills in.
+/// Stands for the agent's id in the command that the script completes.
 const PLACEHOLDER: &str = "AGENT";
 
-/// The line, with a choice of agents. Without script the choice is sent, and the page comes back with the line.
+/// Renders the command and a menu of agents. Without scripts, the menu is a form that reloads the page.
 pub fn install(visitor: &Visitor, entry: &Entry, is_newest: bool) -> Markup {
     let texts = visitor.texts;
     let version = if is_newest { String::new() } else { format!("@{}", entry.version) };

@@ -1,4 +1,4 @@
-//! [`queue`]: what waits for those who run the server, and what they decided.
+//! The moderation queue ([`queue`]), and the latest decisions of the moderators.
 
 use axum::{
     extract::{Path, State},
@@ -23,10 +23,10 @@ use crate::{
     quarantines::{HeldCopy, Quarantined},
 };
 
-/// Decisions that are shown.
+/// Number of decisions that are shown.
 const SHOWN: usize = 50;
 
-/// What every form of the queue sends.
+/// The fields of all forms on the moderation page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Decided {
@@ -37,7 +37,7 @@ pub struct Decided {
     is_sure: String,
 }
 
-/// The queue.
+/// Renders the moderation queue.
 pub async fn queue(State(hub): HubState, visitor: Visitor) -> Response {
     answer(&hub, visitor, |hub, visitor| {
         hub.check(&visitor.caller, Action::Administer)?;
@@ -162,7 +162,7 @@ fn decision(visitor: &Visitor, line: &AuditLine) -> Markup {
     }
 }
 
-/// Decides.
+/// Carries out a decision of a moderator.
 pub async fn decide(
     State(hub): HubState,
     Path(decision): Path<String>,
@@ -183,7 +183,7 @@ pub async fn decide(
     }
 }
 
-/// The release that a form or a line of the queue names.
+/// Returns the release that a form or an item of the queue names.
 fn release(hub: &Hub, skill: &str, version: &str) -> Result<Entry, ApiError> {
     let (owner, name) = skill.split_once('/').unwrap_or((skill, ""));
     hub.release(&name_of(owner, name)?, version)
@@ -200,7 +200,7 @@ fn carry_out(hub: &Hub, account: &skill::Owner, decision: &str, fields: &Decided
         "dismiss" => report(Decision::Dismissed),
         "uphold" => report(Decision::Upheld),
         "uphold-and-quarantine" => {
-            // The release first: with the report decided and the release still handed out nobody would look again.
+            // Quarantine the release first. If that failed after the report was closed, nobody would look at it again.
             decisions::quarantine(hub, account, &release()?, &reason)?;
             report(Decision::Upheld)
         }

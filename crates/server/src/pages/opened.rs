@@ -1,4 +1,4 @@
-//! [`opened`]: a release with its files and what the scanner says of them, for a page.
+//! Loads a release with its files and scan result, for a page ([`opened`]).
 
 use std::sync::Arc;
 
@@ -14,20 +14,20 @@ use crate::{
     hub::Hub,
 };
 
-/// A release whose files may be read.
+/// A release whose files are available.
 pub struct Opened {
-    /// Its line in the index.
+    /// The release's entry in the index.
     pub entry: Entry,
-    /// Its files.
+    /// Unpacked files of the release.
     pub bundle: Bundle,
-    /// What the scanner says of them.
+    /// Scan result of the files.
     pub judgement: Arc<Judgement>,
 }
 
-/// Opens the release that `find` gives, if the caller may read its files.
+/// Loads the release that `find` returns, if the caller may read its files.
 ///
 /// # Errors
-/// [`ApiError`] when there is no such release, or its files are not handed out.
+/// [`ApiError`] if the release does not exist, or its files are not available.
 pub async fn opened(
     hub: &Shared,
     caller: &Caller,

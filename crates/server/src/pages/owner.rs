@@ -1,4 +1,4 @@
-//! [`owner`]: who publishes in a namespace, and what.
+//! The page of a namespace ([`owner`]), with its members and skills.
 
 use axum::{
     extract::{Path, Query as Parameters, State, rejection::QueryRejection},
@@ -20,17 +20,17 @@ use crate::{
     error::ApiError,
 };
 
-/// Skills on a page.
+/// Number of skills on a page.
 const SHOWN: usize = 50;
 
-/// Where the list begins.
+/// Query parameter with the offset of the list.
 #[derive(Deserialize)]
 pub struct From {
     #[serde(default)]
     from: String,
 }
 
-/// The page of a publisher.
+/// Renders the page of a namespace.
 pub async fn owner(
     State(hub): HubState,
     visitor: Visitor,

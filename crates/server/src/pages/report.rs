@@ -1,4 +1,4 @@
-//! [`report`]: somebody who has signed in tells that something is wrong with a release.
+//! The form with which a signed-in visitor reports a release ([`report`]).
 
 use axum::{extract::State, response::Response};
 use jiff::Timestamp;
@@ -17,7 +17,7 @@ use crate::{
     error::ApiError,
 };
 
-/// What the form sends.
+/// The fields of the report form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Fields {
@@ -26,7 +26,7 @@ pub struct Fields {
     reason: String,
 }
 
-/// The form, for those who have signed in.
+/// Renders the report form, for visitors who are signed in.
 pub fn form(visitor: &Visitor, entry: &Entry) -> Markup {
     let texts = visitor.texts;
     html! {
@@ -44,7 +44,7 @@ pub fn form(visitor: &Visitor, entry: &Entry) -> Markup {
     }
 }
 
-/// Notes a report for those who decide.
+/// Stores a report for the moderators.
 pub async fn report(State(hub): HubState, Sent { visitor, fields }: Sent<Fields>) -> Response {
     let caller = visitor.caller.clone();
     let noted = run(&hub, move |hub| {

@@ -1,4 +1,4 @@
-//! [`search`]: which of these do I trust?
+//! The search page ([`search`]), which helps to decide which skill to trust.
 
 use axum::{
     extract::{Query as Parameters, State, rejection::QueryRejection},
@@ -20,12 +20,12 @@ use crate::{
     error::ApiError,
 };
 
-/// Skills on a page.
+/// Number of skills on a page.
 const SHOWN: usize = 20;
-/// Characters of a search.
+/// Length limit of a query, in characters.
 const MOST_CHARS: usize = 500;
 
-/// What the form sends. Every part is text: an empty field is one that was not filled in.
+/// The fields of the search form. All are text: an empty one was not filled in.
 #[derive(Debug, Default, Clone, Deserialize)]
 pub struct Search {
     #[serde(default)]
@@ -42,7 +42,7 @@ pub struct Search {
     from: String,
 }
 
-/// What was found.
+/// Renders the results of a search.
 pub async fn search(
     State(hub): HubState,
     visitor: Visitor,
@@ -83,7 +83,7 @@ impl Search {
         Ok(Query { words: self.q.clone(), owner, order, filter, offset, limit: SHOWN })
     }
 
-    /// The address of the page that begins elsewhere.
+    /// Returns the address of the results page that begins at another offset.
     fn page(&self, from: usize) -> String {
         let pairs = [
             ("q", self.q.as_str()),

@@ -1,4 +1,4 @@
-//! [`sign_in`]: a token opens a session, whose name the browser keeps until it is closed.
+//! The sign-in page ([`sign_in`]). A token opens a session, whose name the browser keeps until it is closed.
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use jiff::Timestamp;
@@ -12,20 +12,20 @@ use web::{
 use super::visitor::{Sent, Visitor, refused};
 use crate::api::{HubState, run};
 
-/// Bytes of the longest token that is looked up.
+/// Length limit of a token that is looked up, in bytes.
 const TOKEN_BYTES: usize = 200;
 
-/// What the form sends.
+/// The fields of the sign-in form.
 #[derive(Deserialize)]
 pub struct Token {
     token: String,
 }
 
-/// What the form for signing out sends beside the proof.
+/// The sign-out form, which has no fields beside the proof.
 #[derive(Deserialize)]
 pub struct Nothing {}
 
-/// The page for signing in; it opens for everybody, whoever may read the index.
+/// Renders the sign-in page, which is public even if the index is not.
 pub async fn form(visitor: Visitor) -> Response {
     let content = Content::new(visitor.texts.sign_in, shown(&visitor, None));
     visitor.show(StatusCode::OK, &content)
@@ -50,7 +50,7 @@ fn shown(visitor: &Visitor, wrong: Option<&str>) -> Markup {
     }
 }
 
-/// Signs in. A session is never another's: each sign-in opens a new one.
+/// Signs in. Each sign-in opens a new session, which prevents session fixation.
 pub async fn sign_in(State(hub): HubState, client: Client, Sent { visitor, fields }: Sent<Token>) -> Response {
     let (token, before) = (fields.token.trim().to_owned(), visitor.cookies.secret.clone());
     let found = run(&hub, move |hub| {
@@ -74,7 +74,7 @@ pub async fn sign_in(State(hub): HubState, client: Client, Sent { visitor, field
     }
 }
 
-/// Signs out: the session ends here and in the browser, the token stays good.
+/// Ends the session, on the server and in the browser. The token remains valid.
 pub async fn sign_out(State(hub): HubState, Sent { visitor, .. }: Sent<Nothing>) -> Response {
     if let Some(session) = visitor.cookies.secret.clone() {
         let ended = run(&hub, move |hub| Ok(hub.stores.sessions.end(&session)?)).await;

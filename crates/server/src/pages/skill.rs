@@ -1,4 +1,4 @@
-//! [`View`]: what a skill does, whether it is safe, and how to get it.
+//! The page of a skill ([`View`]), with its purpose, its safety, and the way to install it.
 
 use std::collections::BTreeMap;
 
@@ -27,30 +27,30 @@ use crate::{
     hub::Hub,
 };
 
-/// Versions and other skills that are listed.
+/// Number of versions and of related skills that are listed.
 const LISTED: usize = 100;
 
-/// Which release.
+/// Query parameters that select a release.
 #[derive(Deserialize)]
 pub struct Which {
     version: Option<String>,
     reported: Option<String>,
 }
 
-/// The release that a page is about.
+/// The release that is shown, and the releases around it.
 struct Chosen {
-    /// All releases, the newest first.
+    /// All releases, newest version first.
     entries: Vec<Entry>,
-    /// The one that is shown.
+    /// The release that is shown.
     entry: Entry,
     is_newest: bool,
-    /// Its files, or why they are not handed out.
+    /// Files of that release, or the error that withholds them.
     files: Result<Opened, ApiError>,
-    /// The release before, where its files are handed out.
+    /// The previous release, if its files are available.
     before: Option<Opened>,
 }
 
-/// What a page about a skill shows.
+/// The data of the skill page.
 struct View<'a> {
     visitor: &'a Visitor,
     chosen: Chosen,
@@ -58,7 +58,7 @@ struct View<'a> {
     by_version: BTreeMap<String, u64>,
 }
 
-/// The page of a skill.
+/// Renders the page of a skill.
 pub async fn skill(
     State(hub): HubState,
     visitor: Visitor,
@@ -78,7 +78,7 @@ pub async fn skill(
     .await
 }
 
-/// The releases of a skill, and what is shown of the one that was asked for: the newest, if no version was.
+/// Loads the releases of a skill and the requested one, by default the newest.
 async fn chosen(
     hub: &Shared,
     caller: &Caller,
@@ -158,7 +158,7 @@ impl View<'_> {
         })
     }
 
-    /// What it would touch besides what the release before did.
+    /// Renders the capabilities that were added since the previous release.
     fn since(&self, before: &Opened, after: &Judgement) -> Markup {
         let (texts, entry) = (self.visitor.texts, &self.chosen.entry);
         let (delta, older) = (after.capabilities.since(&before.judgement.capabilities), &before.entry.version);

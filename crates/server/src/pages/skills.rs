@@ -1,4 +1,4 @@
-//! [`skills`]: skills of an index in a list, and what a line of the index says.
+//! Lists of skills from an index ([`skills`]), and the badges of a release.
 
 use maud::html;
 use registry_index::Entry;
@@ -8,7 +8,7 @@ use web::pages::{Piece, Texts, time, verdict, visible};
 use super::visitor::Visitor;
 use crate::catalogue::Found;
 
-/// The verdict of a line of the index; what it does not know is no good word.
+/// Returns the verdict of an index entry. An unknown word counts as `block`.
 pub fn verdict_of(entry: &Entry) -> Verdict {
     match entry.verdict.as_str() {
         "allow" => Verdict::Allow,
@@ -17,7 +17,7 @@ pub fn verdict_of(entry: &Entry) -> Verdict {
     }
 }
 
-/// Badges of a release beside its verdict.
+/// Renders the badges of a release, beside its verdict.
 pub fn flags(texts: &Texts, entry: &Entry) -> Piece {
     html! {
         @if entry.signature.is_some() { span.badge { (texts.signed) } }
@@ -28,7 +28,7 @@ pub fn flags(texts: &Texts, entry: &Entry) -> Piece {
     }
 }
 
-/// Skills in a list, with the words that were looked for marked.
+/// Renders a list of skills, with the searched words marked.
 pub fn skills(visitor: &Visitor, found: &[Found], words: &str) -> Piece {
     let texts = visitor.texts;
     html! {
@@ -55,7 +55,7 @@ pub fn skills(visitor: &Visitor, found: &[Found], words: &str) -> Piece {
     }
 }
 
-/// A text with the words that were looked for marked.
+/// Renders a text with the searched words marked.
 fn marked(text: &str, words: &str) -> Piece {
     let is_worth = |term: &&str| term.chars().count() > 1 || !term.is_ascii();
     let terms: Vec<String> = words.split_whitespace().filter(is_worth).map(str::to_lowercase).collect();
@@ -72,9 +72,9 @@ fn marked(text: &str, words: &str) -> Piece {
     }
 }
 
-/// Where the first of some words begins in a text, and how long it is there.
+/// Returns the position and length of the first occurrence of any of the words.
 fn first_of(text: &str, terms: &[String]) -> Option<(usize, usize)> {
-    // A text whose lower case has other lengths is not marked: the places would be wrong.
+    // If lower case changes the length of the text, the positions would be wrong, so nothing is marked.
     let lower = text.to_lowercase();
     if lower.len() != text.len() {
         return None;
@@ -84,7 +84,7 @@ fn first_of(text: &str, terms: &[String]) -> Option<(usize, usize)> {
     first.filter(|(at, len)| text.get(*at..at + len).is_some())
 }
 
-/// The fields that name a release.
+/// Renders the hidden fields that identify a release.
 pub fn release_fields(skill: &str, version: &str) -> Piece {
     html! {
         input type="hidden" name="skill" value=(skill);

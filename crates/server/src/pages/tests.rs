@@ -1,4 +1,4 @@
-//! What the pages show and refuse, asked as browsers ask.
+//! Tests of the pages through their routes, with the requests that browsers send.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
     publish::{Submission, publish},
 };
 
-/// A server with two releases of a skill, in memory but for its folder.
+/// A server with two releases of a skill. Everything but its folder is in memory.
 struct Server {
     _folder: tempfile::TempDir,
     hub: Arc<Hub>,
@@ -27,7 +27,7 @@ struct Server {
     admin: String,
 }
 
-/// What a browser got.
+/// The response that a browser received.
 struct Got {
     status: StatusCode,
     headers: axum::http::HeaderMap,
@@ -56,7 +56,7 @@ fn server(visibility: Visibility) -> Server {
     server
 }
 
-/// A text that tries what texts try.
+/// A skill's text with common attacks on a page.
 const HOSTILE: &str = "Run the new step.\n\n# Notes\n\n<script>alert(1)</script>\n\n<img src=x onerror=alert(1)>\n\n\
     [a](javascript:alert(1)) [b](data:text/html,x) ![c](https://pixel.example/a.png) [d](scripts/run.sh)\n\n\
     | a | b |\n|---|---|\n| <iframe src=//evil.example></iframe> | x |\n\n🎉🎉🎉🎉🎉🎉\n";
@@ -106,7 +106,7 @@ impl Server {
         self.ask(request.body(Body::from(form.to_owned())).unwrap()).await
     }
 
-    /// The cookies of an admin who has signed in.
+    /// Signs an admin in and returns the cookies.
     async fn signed_in(&self) -> String {
         let form = self.get("/-/sign-in").await;
         let cookie = form.cookies();

@@ -1,4 +1,4 @@
-//! [`Visitor`]: who looks at a page of the market, and [`answer`], which gives it to them.
+//! The reader of a market page ([`Visitor`]), and the response that they get ([`answer`]).
 
 use std::{convert::Infallible, ops::Deref, sync::Arc};
 
@@ -24,16 +24,16 @@ use crate::{
     hub::Hub,
 };
 
-/// The agent that is proposed to who has chosen none.
+/// Agent that is preselected for a visitor who has not chosen one.
 const FIRST_AGENT: &str = "claude-code";
 
-/// Who looks at a page of the market: a reader, and what the server knows of them.
+/// A reader of the market's pages, with their account and agent.
 #[derive(Debug, Clone)]
 pub struct Visitor {
     reader: Reader,
-    /// Who asks; nobody where what they show is over.
+    /// Account of the visitor; anonymous if their session has ended.
     pub caller: Caller,
-    /// The agent whose line is shown.
+    /// Agent for which the install command is shown.
     pub agent: Option<&'static Agent>,
 }
 
@@ -55,20 +55,20 @@ impl FromRequestParts<Shared> for Visitor {
         let is_secure = reader.is_secure;
         reader.set(picked.and_then(|agent| session::of_agent(agent.id, is_secure)));
         let kept = reader.cookies.agent.as_deref().and_then(agent_of);
-        // What is over or unknown reads as nobody: the page for signing in has to open.
+        // An ended or unknown session counts as anonymous, so that the sign-in page still opens.
         let caller = Caller::from_request_parts(parts, hub).await.unwrap_or(Caller::Anonymous);
         Ok(Self { reader, caller, agent: picked.or(kept).or_else(|| agent_of(FIRST_AGENT)) })
     }
 }
 
 impl Visitor {
-    /// Whether the visitor decides over this server's releases.
+    /// Returns whether the visitor is an admin of this server.
     #[must_use]
     pub fn is_admin(&self) -> bool {
         matches!(self.caller, Caller::Account { is_admin: true, .. })
     }
 
-    /// Gives a page to the visitor.
+    /// Renders a page for the visitor.
     pub fn show(&self, status: StatusCode, content: &Content) -> Response {
         self.page(status, &self.frame(content.has_search), &content.title, &content.body)
     }
@@ -96,7 +96,7 @@ impl Visitor {
     }
 }
 
-/// Makes a page on a thread that may wait, and says why there is none.
+/// Renders a page or an error, on a thread for blocking work.
 pub async fn answer(
     hub: &Shared,
     visitor: Visitor,
@@ -116,21 +116,21 @@ pub async fn answer(
     }
 }
 
-/// The page that says what went wrong.
+/// Renders an error page for the visitor.
 pub fn refused(visitor: &Visitor, error: ApiError) -> Response {
     visitor.refused(&visitor.frame(false), error, None)
 }
 
-/// What stands where nothing does.
+/// Renders the error page for an address without a page.
 pub async fn nothing(visitor: Visitor) -> Response {
     refused(&visitor, ApiError::not_found("there is nothing here").hint("the API is described at /v1/openapi.json"))
 }
 
-/// A form of one of these pages, with who sent it.
+/// A form of one of these pages, with its sender.
 pub struct Sent<T> {
-    /// Who sent it, by their cookie.
+    /// Sender of the form, according to their cookie.
     pub visitor: Visitor,
-    /// What they filled in.
+    /// Values of the form's fields.
     pub fields: T,
 }
 

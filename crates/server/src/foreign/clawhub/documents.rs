@@ -1,4 +1,4 @@
-//! What ClawHub's API answers with: pure, from entries of the index. Its times are milliseconds since 1970.
+//! Response documents of ClawHub's API, built from entries of the index. Times are milliseconds since 1970.
 
 use registry_index::Entry;
 use serde_json::{Value, json};
@@ -6,19 +6,19 @@ use skill::{Bundle, Digest, QualifiedName};
 
 use crate::{access::Caller, catalogue::Found};
 
-/// The one licence that ClawHub knows.
+/// The only licence that ClawHub supports.
 const ITS_LICENSE: &str = "MIT-0";
 
-/// What is counted of a skill.
+/// Usage counters of a skill.
 #[derive(Debug, Clone, Copy)]
 pub struct Counts {
     /// Downloads of all releases.
     pub downloads: u64,
-    /// Accounts that starred it.
+    /// Accounts that starred the skill.
     pub stars: u64,
 }
 
-/// A skill in a list.
+/// Builds an item of a list of skills.
 pub fn item(slug: &str, found: &Found) -> Value {
     let counts = Counts { downloads: found.downloads, stars: found.stars };
     let mut item = skill(slug, &found.entry, counts, at(&found.entry));
@@ -28,7 +28,7 @@ pub fn item(slug: &str, found: &Found) -> Value {
     item
 }
 
-/// A skill that was found.
+/// Builds an item of a list of search results.
 pub fn result(slug: &str, found: &Found) -> Value {
     let entry = &found.entry;
     json!({
@@ -38,7 +38,7 @@ pub fn result(slug: &str, found: &Found) -> Value {
     })
 }
 
-/// A skill by its newest release.
+/// Builds the document of a skill from its newest release.
 pub fn skill(slug: &str, entry: &Entry, counts: Counts, created_at: i64) -> Value {
     json!({
         "slug": slug, "displayName": entry.name.name.as_str(), "summary": entry.description,
@@ -48,7 +48,7 @@ pub fn skill(slug: &str, entry: &Entry, counts: Counts, created_at: i64) -> Valu
     })
 }
 
-/// A release.
+/// Builds the document of a release.
 pub fn version(entry: &Entry) -> Value {
     json!({
         "version": entry.version.to_string(), "createdAt": at(entry), "changelog": "", "changelogSource": null,
@@ -56,7 +56,7 @@ pub fn version(entry: &Entry) -> Value {
     })
 }
 
-/// A release with its files.
+/// Builds the document of a release with its files.
 pub fn version_with_files(entry: &Entry, bundle: &Bundle) -> Value {
     let files: Vec<Value> = bundle
         .files()
@@ -72,12 +72,12 @@ pub fn version_with_files(entry: &Entry, bundle: &Bundle) -> Value {
     version
 }
 
-/// Whose a skill is.
+/// Builds the document of a skill's owner.
 pub fn owner(name: &QualifiedName) -> Value {
     json!({"handle": name.owner.as_str(), "displayName": name.owner.as_str(), "image": null})
 }
 
-/// What the scanner said when the release came in.
+/// Builds the verdict that the scanner gave when the release was published.
 pub fn moderation(entry: &Entry) -> Value {
     let warns = entry.verdict != "allow";
     let summary =
@@ -88,7 +88,7 @@ pub fn moderation(entry: &Entry) -> Value {
     })
 }
 
-/// The same with what the scanner finds today.
+/// Builds the verdict with the findings of a scan with today's rules.
 pub fn moderation_with_evidence(entry: &Entry, report: &scan::Report) -> Value {
     let severity = |severity| match severity {
         scan::Severity::Info | scan::Severity::Low => "info",
@@ -116,14 +116,14 @@ pub fn moderation_with_evidence(entry: &Entry, report: &scan::Report) -> Value {
     moderation
 }
 
-/// Who asks.
+/// Builds the document of the caller; `None` if they are anonymous.
 pub fn who(caller: &Caller) -> Option<Value> {
     let Caller::Account { name, is_admin, .. } = caller else { return None };
     let role = if *is_admin { "admin" } else { "user" };
     Some(json!({"user": {"handle": name.as_str(), "displayName": name.as_str(), "image": null, "role": role}}))
 }
 
-/// That several owners have a name, as the client lists it.
+/// Builds the error for an ambiguous name, as the client lists its owners.
 pub fn ambiguous(message: &str, matches: &[Value]) -> Value {
     let matches: Vec<Value> = matches
         .iter()
@@ -138,7 +138,7 @@ pub fn ambiguous(message: &str, matches: &[Value]) -> Value {
     json!({"code": "AMBIGUOUS_SKILL_SLUG", "message": message, "matches": matches})
 }
 
-/// An error for a person.
+/// Formats an error with its findings and hint as plain text.
 pub fn error_text(message: &str, findings: &[Value], hint: Option<&str>) -> String {
     let mut text = message.to_owned();
     for finding in findings {
@@ -149,7 +149,7 @@ pub fn error_text(message: &str, findings: &[Value], hint: Option<&str>) -> Stri
     text
 }
 
-/// When a release came in.
+/// Returns the time of publication, in milliseconds since 1970.
 pub fn at(entry: &Entry) -> i64 {
     entry.published_at.as_millisecond()
 }

@@ -1,4 +1,4 @@
-//! What `clawhub` sends: the files of a release one by one, then the release; and stars.
+//! Routes with which `clawhub` publishes: files one by one, then the release; and stars.
 
 use std::time::Instant;
 
@@ -25,17 +25,17 @@ use crate::{
     publish::{Submission, publish as publish_archive},
 };
 
-/// Bytes of a body that is JSON: 512 files with their paths.
+/// Size limit of a JSON body, in bytes: enough for 512 files with their paths.
 const BODY_BYTES: usize = 1 << 20;
 
-/// A file that is to be sent.
+/// The announcement of a file that will be uploaded.
 #[derive(Debug, Deserialize)]
 pub struct Announced {
     size: u64,
     sha256: String,
 }
 
-/// Where to send a file. Its sha256 is all that tells it from others of the account.
+/// Returns the upload address of a file. Only its sha256 distinguishes it from other files of the account.
 pub async fn upload_url(
     State(hub): HubState,
     caller: Caller,
@@ -55,7 +55,7 @@ pub async fn upload_url(
     Ok(Json(json!({"uploadUrl": url, "uploadTicket": ticket})))
 }
 
-/// A file of a release that follows.
+/// Receives a file of a release that will be published.
 pub async fn upload(
     State(hub): HubState,
     caller: Caller,
@@ -75,8 +75,7 @@ pub async fn upload(
     Ok(Json(json!({"storageId": stored.await?.hex()})))
 }
 
-/// A release, of files that were sent before. What ClawHub says of it besides (tags, topics, a name for display) is
-/// not kept.
+/// A release of files that were uploaded before. ClawHub's other fields (tags, topics, display name) are not stored.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Publication {
@@ -91,7 +90,7 @@ pub struct Publication {
     files: Vec<Sent>,
 }
 
-/// What a release was made from.
+/// The origin of a forked release.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct ForkOf {
@@ -100,7 +99,7 @@ struct ForkOf {
     version: Option<String>,
 }
 
-/// A file that was sent.
+/// A reference to an uploaded file.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Sent {
@@ -151,7 +150,7 @@ fn submission(hub: &Hub, account: &Owner, publication: &Publication) -> Result<(
     Ok((submission, digests))
 }
 
-/// The name to publish under: in the account's own namespace unless another is named.
+/// Returns the name to publish under, in the account's own namespace unless the request names another one.
 fn own_name(account: &Owner, publication: &Publication) -> Result<QualifiedName, ApiError> {
     let given = publication.owner_handle.as_deref().map(|owner| owner.trim_start_matches('@'));
     let (inside, name) = match publication.slug.rsplit_once("--") {
@@ -195,7 +194,7 @@ fn forked_from(hub: &Hub, fork: &ForkOf) -> Result<ForkedFrom, ApiError> {
     })
 }
 
-/// Star a skill.
+/// Stars a skill, once for each account.
 pub async fn star(
     State(hub): HubState,
     caller: Caller,
@@ -206,7 +205,7 @@ pub async fn star(
     Ok(Json(json!({"ok": true, "starred": true, "alreadyStarred": !changed})))
 }
 
-/// Take a star back.
+/// Removes the star of an account.
 pub async fn unstar(
     State(hub): HubState,
     caller: Caller,
@@ -217,7 +216,7 @@ pub async fn unstar(
     Ok(Json(json!({"ok": true, "unstarred": true, "alreadyUnstarred": !changed})))
 }
 
-/// Whether the number of stars is another one now.
+/// Sets or removes a star. Returns whether the number of stars has changed.
 fn set_star(hub: &Hub, caller: &Caller, word: &str, asked: &Asked, starred: bool) -> Result<bool, ApiError> {
     hub.check(caller, Action::TakePart)?;
     let account = caller.account().ok_or(Denied::SignIn)?;
@@ -226,14 +225,15 @@ fn set_star(hub: &Hub, caller: &Caller, word: &str, asked: &Asked, starred: bool
     Ok(hub.stores.activity.set_star(&name, account, starred)? != before)
 }
 
-/// The account that asks, if it may publish anywhere at all. Where exactly is asked when the release comes.
+/// Returns the caller's account if it may publish at all. Its right to the namespace is checked when the release
+/// arrives.
 fn publisher<'a>(hub: &Hub, caller: &'a Caller) -> Result<&'a Owner, ApiError> {
     let account = caller.account().ok_or(Denied::SignIn)?;
     hub.check(caller, Action::Publish(&Namespace { owner: account, is_taken: false, role: None }))?;
     Ok(account)
 }
 
-/// A sha256 as hexadecimal digits.
+/// Parses a sha256 in hexadecimal.
 fn digest(hex: &str) -> Result<Digest, ApiError> {
     let parsed = format!("sha256:{}", hex.to_ascii_lowercase()).parse();
     parsed.map_err(|_| ApiError::bad_request(format!("{hex:?} is no sha256")))
@@ -244,7 +244,7 @@ fn unfit(error: &dyn std::error::Error) -> ApiError {
         .hint("rename or remove the file, and publish again")
 }
 
-/// A body of JSON, whatever its type says.
+/// Parses a JSON body, whatever its content type.
 fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
     if body.len() > BODY_BYTES {
         let message = format!("a request has {BODY_BYTES} bytes at most");

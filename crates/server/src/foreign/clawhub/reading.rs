@@ -1,4 +1,5 @@
-//! What `clawhub` reads: search, lists, one skill, its versions and files, and which release a folder is.
+//! Read-only routes for `clawhub`: search, lists, a skill with its versions and files, and the release that a folder
+//! has.
 
 use std::sync::Arc;
 
@@ -31,16 +32,17 @@ use crate::{
     hub::Hub,
 };
 
-/// Results when the client does not say how many.
+/// Number of results, unless the request has a limit.
 const RESULTS: usize = 25;
 
-/// Releases that are compared with a folder, the newest: older ones are known by the client's own notes.
+/// Number of releases that are compared with a folder, newest first. The client itself knows older ones from its own
+/// records.
 const COMPARED: usize = 20;
 
-/// Longest search, in characters.
+/// Length limit of a query, in characters.
 const QUERY_CHARS: usize = 500;
 
-/// Skills by words. `mode=exact` wants the name itself.
+/// Searches skills by words. With `mode=exact`, it only finds the exact name.
 pub async fn search(
     State(hub): HubState,
     caller: Caller,
@@ -60,7 +62,7 @@ pub async fn search(
     .await
 }
 
-/// All skills, or those whose name begins with something.
+/// Lists all skills, or those whose name has a prefix.
 pub async fn list(
     State(hub): HubState,
     caller: Caller,
@@ -98,7 +100,7 @@ fn find(hub: &Hub, asked: &Asked, words: &str, order: Order) -> Result<Page, Api
     Ok(page)
 }
 
-/// One skill.
+/// Returns one skill with its newest release.
 pub async fn skill(
     State(hub): HubState,
     caller: Caller,
@@ -122,7 +124,7 @@ pub async fn skill(
     .await
 }
 
-/// What the scanner finds in a skill.
+/// Returns the findings of the scanner for a skill.
 pub async fn moderation(
     State(hub): HubState,
     caller: Caller,
@@ -135,7 +137,7 @@ pub async fn moderation(
     Ok(Json(json!({"moderation": evidence.await?})))
 }
 
-/// How to get the newest release.
+/// Returns the data for installing the newest release.
 pub async fn install(
     State(hub): HubState,
     caller: Caller,
@@ -153,7 +155,7 @@ pub async fn install(
     .await
 }
 
-/// The releases that can be had, newest version first.
+/// Lists the available releases, newest version first.
 pub async fn versions(
     State(hub): HubState,
     caller: Caller,
@@ -170,7 +172,7 @@ pub async fn versions(
     .await
 }
 
-/// One release with its files.
+/// Returns one release with its files.
 pub async fn version(
     State(hub): HubState,
     caller: Caller,
@@ -189,7 +191,7 @@ pub async fn version(
     Ok(Json(json!({"version": version.await?, "skill": skill})))
 }
 
-/// One file of a release.
+/// Returns one file of a release.
 pub async fn file(
     State(hub): HubState,
     caller: Caller,
@@ -207,8 +209,8 @@ pub async fn file(
     Ok(file_answer(contents::files(&hub, &entry).await?.get(&path).ok_or_else(none)?))
 }
 
-/// Which release a folder is, by its fingerprint, and which is the newest. Neither for a skill that is not there: the
-/// client asks before it publishes the first release.
+/// Identifies a folder's release by its fingerprint, and returns the newest release. Both are empty for an unknown
+/// skill, because the client also asks before it publishes a first release.
 pub async fn resolve(
     State(hub): HubState,
     Extension(kept): Extension<Arc<Kept>>,
@@ -233,7 +235,7 @@ pub async fn resolve(
     Ok(Json(json!({"match": found, "latestVersion": latest})))
 }
 
-/// The archive of a release. The download is counted.
+/// Returns the archive of a release, and counts the download.
 pub async fn download(
     State(hub): HubState,
     caller: Caller,
@@ -255,12 +257,12 @@ pub async fn download(
     .await
 }
 
-/// Who asks.
+/// Returns the account of the caller.
 pub async fn whoami(caller: Caller) -> Result<Json<Value>, ApiError> {
     documents::who(&caller).map(Json).ok_or_else(|| crate::access::Denied::SignIn.into())
 }
 
-/// Does something that reading is enough for.
+/// Runs a function for a caller who may read the index.
 async fn reads<T: Send + 'static>(
     hub: &Shared,
     caller: Caller,
@@ -282,7 +284,8 @@ fn newest_of(hub: &Hub, word: &str, asked: &Asked) -> Result<(QualifiedName, Ent
     Ok((name, entry))
 }
 
-/// The release that a version, the tag `latest` or nothing names. A yanked one can be had by its version.
+/// Returns the release for a version, for the tag `latest`, or the newest if neither is given. A yanked release is
+/// available by its version.
 fn release(hub: &Hub, word: &str, asked: &Asked) -> Result<(QualifiedName, Entry), ApiError> {
     match (asked.version.as_deref(), asked.tag.as_deref()) {
         (Some(version), _) => {
@@ -295,7 +298,7 @@ fn release(hub: &Hub, word: &str, asked: &Asked) -> Result<(QualifiedName, Entry
     }
 }
 
-/// The releases of a skill that are neither yanked, withdrawn nor under quarantine, newest version first.
+/// Returns the releases of a skill that are not yanked, withdrawn or under quarantine, newest version first.
 fn offered(hub: &Hub, name: &QualifiedName) -> Result<Vec<Entry>, ApiError> {
     let mut entries = hub.stores.releases.of_skill(name)?;
     entries.retain(|entry| !entry.yanked && hub.is_free(entry));
