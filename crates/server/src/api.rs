@@ -1,4 +1,4 @@
-//! The API below `/v1`, and its description at `/v1/openapi.json`, made from the handlers.
+//! The API below `/v1`, with an OpenAPI description at `/v1/openapi.json` that is generated from the handlers.
 
 mod accounts;
 mod description;
@@ -33,10 +33,10 @@ pub use reading::{count, file_answer};
 
 use crate::{access::Caller, error::ApiError, hub::Hub};
 
-/// What handlers share.
+/// The state that all handlers share.
 pub type Shared = Arc<Hub>;
 
-/// All routes below `/v1`.
+/// Builds all routes below `/v1`.
 pub fn router() -> Router<Shared> {
     let (router, mut description) = OpenApiRouter::with_openapi(description::Description::openapi())
         .routes(routes!(reading::search))
@@ -79,10 +79,10 @@ pub fn router() -> Router<Shared> {
     )
 }
 
-/// Does work that may wait, on a thread for that. It does not begin when the client disconnects before.
+/// Runs a function on a thread for blocking work. It is cancelled if the client disconnects before it starts.
 ///
 /// # Errors
-/// That of the work.
+/// Those of the function.
 pub async fn run<T: Send + 'static>(
     hub: &Shared,
     work: impl FnOnce(&Hub) -> Result<T, ApiError> + Send + 'static,
@@ -117,8 +117,9 @@ impl FromRequestParts<Shared> for Caller {
     }
 }
 
-/// Who has signed in on the pages. A cookie is sent along whoever asks for a change, so by itself it is good for
-/// reading only; a form of the pages brings a proof besides. One that is over reads as nobody.
+/// Returns the caller who is signed in on the pages. Browsers also send cookies with requests that other sites cause,
+/// so a cookie alone only permits reading; forms of the pages need a proof in addition. An ended session counts as
+/// anonymous.
 async fn by_cookie(parts: &Parts, hub: &Shared) -> Result<Caller, ApiError> {
     let secret = Cookies::of(&parts.headers, MARKET).secret;
     let Some(secret) = secret.filter(|_| parts.method.is_safe()) else { return Ok(Caller::Anonymous) };
@@ -131,10 +132,10 @@ fn unknown_token() -> ApiError {
         .hint("make another one, or leave the header out")
 }
 
-/// `owner/name` from two segments of a path.
+/// Parses `owner/name` from two segments of a path.
 ///
 /// # Errors
-/// [`ApiError`] with 404: nothing can have such a name.
+/// [`ApiError`] with 404, as no skill can have such a name.
 pub fn name_of(owner: &str, name: &str) -> Result<QualifiedName, ApiError> {
     let none = || ApiError::not_found(format!("there is no skill {owner}/{name}"));
     let (owner, name) =
@@ -145,5 +146,5 @@ pub fn name_of(owner: &str, name: &str) -> Result<QualifiedName, ApiError> {
     Ok(QualifiedName { owner, name })
 }
 
-/// The hub of a request.
+/// Extractor of the shared hub.
 pub type HubState = State<Shared>;

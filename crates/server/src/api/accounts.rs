@@ -1,4 +1,4 @@
-//! Namespaces, and the tokens of accounts.
+//! Routes for namespaces and tokens.
 
 use axum::{Json, extract::State};
 use jiff::{SignedDuration, Timestamp};
@@ -20,10 +20,10 @@ use crate::{
     error::ApiError,
 };
 
-/// Days that a token can be good for at most.
+/// Maximum lifetime of a token, in days.
 const MOST_DAYS: u32 = 3660;
 
-/// A namespace: who publishes there, and what.
+/// Get a namespace with its members and skills.
 #[utoipa::path(get, path = "/v1/owners/{owner}", tag = "owners", params(("owner" = String, Path)),
     responses((status = 200, body = OwnerDocument)))]
 pub async fn owner(
@@ -46,15 +46,15 @@ pub async fn owner(
     Ok(Json(document.await?))
 }
 
-/// What an account is to be.
+/// The role of a member.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewMember {
-    /// `publisher` or `maintainer`.
+    /// Role of the account, `publisher` or `maintainer`.
     pub role: Role,
 }
 
-/// Let an account publish in a namespace, or look after it.
+/// Add an account to a namespace, or change its role.
 #[utoipa::path(put, path = "/v1/owners/{owner}/members/{account}", tag = "owners",
     params(("owner" = String, Path), ("account" = String, Path)), request_body = NewMember,
     responses((status = 200, body = Done), (status = 409, description = "No maintainer would be left")), security(("token" = [])))]
@@ -73,7 +73,7 @@ pub async fn set_member(
     .await
 }
 
-/// End a membership.
+/// Remove an account from a namespace.
 #[utoipa::path(delete, path = "/v1/owners/{owner}/members/{account}", tag = "owners",
     params(("owner" = String, Path), ("account" = String, Path)),
     responses((status = 200, body = Done), (status = 409, description = "No maintainer would be left")), security(("token" = [])))]
@@ -93,7 +93,7 @@ pub async fn remove_member(
     .await
 }
 
-/// Who asks.
+/// Get the account of the caller.
 #[utoipa::path(get, path = "/v1/whoami", tag = "accounts", responses((status = 200, body = WhoDocument)))]
 pub async fn whoami(caller: Caller) -> Json<WhoDocument> {
     Json(match caller {
@@ -104,16 +104,16 @@ pub async fn whoami(caller: Caller) -> Json<WhoDocument> {
     })
 }
 
-/// Tokens.
+/// A list of tokens.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TokensDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The tokens, newest first.
+    /// Tokens, newest first.
     pub tokens: Vec<Token>,
 }
 
-/// The tokens of the account; of all accounts for an admin.
+/// List the tokens of the account, or all tokens for an admin.
 #[utoipa::path(get, path = "/v1/tokens", tag = "accounts", responses((status = 200, body = TokensDocument)),
     security(("token" = [])))]
 pub async fn tokens(State(hub): HubState, caller: Caller) -> Result<Json<TokensDocument>, ApiError> {
@@ -124,38 +124,39 @@ pub async fn tokens(State(hub): HubState, caller: Caller) -> Result<Json<TokensD
     .await
 }
 
-/// What a token is to be.
+/// The properties of a new token.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TokenRequest {
-    /// The account; the caller's own without. An admin names any, and makes it with that.
+    /// Name of the account, by default the caller's own. An admin can name any account, which is created if it does not
+    /// exist.
     pub account: Option<String>,
-    /// What it is to be good for.
+    /// Scope of the token, which limits its permissions.
     pub scope: Scope,
-    /// What to call it.
+    /// Label by which people recognise the token.
     #[serde(default)]
     #[schema(max_length = 100)]
     pub label: String,
-    /// After how many days it ends; never without.
+    /// Lifetime of the token in days. Without it, the token never expires.
     #[schema(minimum = 1, maximum = 3660)]
     pub days: Option<u32>,
-    /// Whether the account is to run the server.
+    /// Make the account an admin of the server.
     #[serde(default)]
     pub admin: bool,
 }
 
-/// A token that was made.
+/// A token that was created.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct NewTokenDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The token: told this once.
+    /// Secret text of the token, which cannot be read again.
     pub secret: String,
-    /// What is kept of it.
+    /// The stored record, without the secret.
     pub token: Token,
 }
 
-/// Make a token.
+/// Create a token.
 #[utoipa::path(post, path = "/v1/tokens", tag = "accounts", request_body = TokenRequest,
     responses((status = 200, body = NewTokenDocument)), security(("token" = [])))]
 pub async fn new_token(
@@ -190,7 +191,7 @@ pub async fn new_token(
     .await
 }
 
-/// Revoke a token, at once and for good.
+/// Revoke a token, immediately and permanently.
 #[utoipa::path(delete, path = "/v1/tokens/{id}", tag = "accounts", params(("id" = String, Path)),
     responses((status = 200, body = Done)), security(("token" = [])))]
 pub async fn revoke(State(hub): HubState, caller: Caller, Path(id): Path<String>) -> Result<Json<Done>, ApiError> {
@@ -204,7 +205,7 @@ pub async fn revoke(State(hub): HubState, caller: Caller, Path(id): Path<String>
     .await
 }
 
-/// Whose tokens a caller sees: an admin those of all.
+/// Returns the account whose tokens a caller can see; `None` for an admin, who sees all tokens.
 fn whose(caller: &Caller) -> Option<&Owner> {
     match caller {
         Caller::Account { is_admin: true, .. } => None,

@@ -1,4 +1,4 @@
-//! [`describe`]: the description of the API, made of what the handlers say and of what holds for all of them.
+//! Completes the OpenAPI description of the API with the parts that all handlers have in common ([`describe`]).
 
 use serde_json::json;
 use utoipa::{
@@ -13,7 +13,7 @@ use web::{ErrorBody, ErrorDocument};
 
 use crate::catalogue::Order;
 
-/// What stands in the description beside the operations.
+/// The parts of the description beside the operations.
 #[derive(OpenApi)]
 #[openapi(
     info(
@@ -26,7 +26,7 @@ use crate::catalogue::Order;
 )]
 pub struct Description;
 
-/// How to sign in.
+/// The authentication scheme of the API.
 struct SignIn;
 
 impl Modify for SignIn {
@@ -37,7 +37,8 @@ impl Modify for SignIn {
     }
 }
 
-/// How an operation can fail by its kind; what is its own is said beside its handler. What breaks in the server is 500.
+/// Errors of all operations of a kind. Specific errors are described at their handlers. Failures of the server itself
+/// are 500.
 const FAILURES: [(u16, &str, Holds); 10] = [
     (400, "The request cannot be understood", |_| true),
     (401, "A token is needed, or the one that was sent is unknown, over or revoked", |_| true),
@@ -53,7 +54,7 @@ const FAILURES: [(u16, &str, Holds); 10] = [
 
 type Holds = fn(&Kind) -> bool;
 
-/// What of an operation bears on how it can fail.
+/// Properties of an operation that determine its errors.
 struct Kind {
     is_change: bool,
     is_secured: bool,
@@ -62,7 +63,7 @@ struct Kind {
     has_body: bool,
 }
 
-/// What the names in paths stand for: a pattern, the most characters, an example.
+/// Path parameters: name, pattern, maximum length in characters, and example.
 const PLACES: [(&str, &str, usize, &str); 8] = [
     ("owner", NAME, skill::Owner::MAX_CHARS, "acme"),
     ("account", NAME, skill::Owner::MAX_CHARS, "ann"),
@@ -76,9 +77,9 @@ const PLACES: [(&str, &str, usize, &str); 8] = [
 const NAME: &str = "^[a-z0-9]+(-[a-z0-9]+)*$";
 const VERSION: &str = r"^(latest|(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?)$";
 
-/// Completes what the handlers say.
+/// Completes the description that is generated from the handlers.
 pub fn describe(description: &mut utoipa::openapi::OpenApi) {
-    // The description has no word for a parameter that takes the rest of a path.
+    // OpenAPI cannot describe a parameter that spans several path segments.
     let paths = std::mem::take(&mut description.paths.paths);
     description.paths.paths = paths.into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
     for (path, item) in &mut description.paths.paths {
@@ -112,7 +113,7 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = (HttpMethod, &mut Ope
     all.into_iter().filter_map(|(method, operation)| Some((method, operation.as_mut()?)))
 }
 
-/// Every failure has the same form, those too of which a handler says only the status.
+/// Gives all errors the same form, including those of which a handler only names the status.
 fn add_failures(operation: &mut Operation, kind: &Kind) {
     let responses = &mut operation.responses.responses;
     for (status, response) in responses.iter_mut() {
@@ -126,7 +127,7 @@ fn add_failures(operation: &mut Operation, kind: &Kind) {
         responses.entry(status.to_string()).or_insert_with(|| RefOr::T(failure(meaning)));
     }
     responses.insert("5XX".to_owned(), RefOr::T(failure("The server is at fault")));
-    // Said before any of our code sees the request, and so without a document.
+    // The HTTP layer sends this error before our code sees the request, so it has no document.
     let large = ResponseBuilder::new().description("The head of the request is too large");
     responses.insert("431".to_owned(), RefOr::T(large.build()));
 }
@@ -136,7 +137,7 @@ fn failure(meaning: &str) -> Response {
     ResponseBuilder::new().description(meaning).content("application/json", Content::new(Some(schema))).build()
 }
 
-/// Says what a name in a path stands for.
+/// Describes a path parameter.
 fn say_place(parameter: &mut RefOr<Parameter>) {
     let RefOr::T(parameter) = parameter else { return };
     let known = PLACES.iter().find(|(name, ..)| *name == parameter.name);

@@ -1,4 +1,4 @@
-//! What the API answers with, as JSON.
+//! JSON documents of the API's responses.
 
 use registry_index::Entry;
 use serde::Serialize;
@@ -7,138 +7,138 @@ use utoipa::ToSchema;
 
 use crate::{access::Scope, accounts::Member, catalogue::Found, quarantines::Barrier};
 
-/// Skills that were found.
+/// A page of search results.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SearchDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The skills, in order.
+    /// Skills in the requested order.
     pub results: Vec<SkillSummary>,
-    /// What to give as `offset` for those that follow; `null` when there are none.
+    /// Value of `offset` for the next page; `null` on the last page.
     pub next: Option<usize>,
 }
 
-/// A skill by its newest release.
+/// A skill, summarised by its newest release.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SkillSummary {
-    /// `owner/name`.
+    /// Qualified name of the skill, as `owner/name`.
     pub name: String,
-    /// The newest version.
+    /// Version of the newest release.
     pub version: String,
-    /// Its description.
+    /// Description from the skill's frontmatter.
     pub description: String,
-    /// How well it fits what was looked for; 0 in a list.
+    /// Relevance for the query; 0 in a list.
     pub score: u32,
-    /// `allow` or `warn`.
+    /// Verdict of the scanner, `allow` or `warn`.
     pub verdict: String,
-    /// Whether the newest release is signed.
+    /// True if the newest release is signed.
     pub signed: bool,
-    /// When it was published.
+    /// Time at which the newest release was published.
     pub published_at: String,
     /// Downloads of all releases.
     pub downloads: u64,
-    /// Accounts that starred it.
+    /// Accounts that starred the skill.
     pub stars: u64,
-    /// Its licence.
+    /// Licence from the skill's frontmatter.
     pub license: Option<String>,
-    /// Its keywords.
+    /// Keywords from the skill's frontmatter.
     pub keywords: Vec<String>,
 }
 
-/// A skill with all releases.
+/// A skill with all its releases.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SkillDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// `owner/name`.
+    /// Qualified name of the skill, as `owner/name`.
     pub name: String,
-    /// The releases, newest version first.
+    /// Releases, newest version first.
     pub releases: Vec<ReleaseDocument>,
     /// Downloads of all releases.
     pub downloads: u64,
-    /// Accounts that starred it.
+    /// Accounts that starred the skill.
     pub stars: u64,
 }
 
-/// A release, as its line in the index has it.
+/// A release, as its index entry describes it.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ReleaseDocument {
-    /// The format of the line.
+    /// Format version of the index entry.
     pub v: u32,
-    /// `owner/name`.
+    /// Qualified name of the skill, as `owner/name`.
     pub name: String,
-    /// The version.
+    /// Version of the release.
     pub version: String,
-    /// The digest of the files.
+    /// Digest of the unpacked files.
     pub digest: String,
     /// The sha256 of the archive.
     pub archive: String,
-    /// Bytes of the archive.
+    /// Size of the archive, in bytes.
     pub size: u64,
-    /// Number of files.
+    /// Number of files in the archive.
     pub files: u64,
-    /// The description.
+    /// Description from the skill's frontmatter.
     pub description: String,
-    /// The licence.
+    /// Licence from the skill's frontmatter.
     pub license: Option<String>,
-    /// The keywords.
+    /// Keywords from the skill's frontmatter.
     pub keywords: Vec<String>,
-    /// Skills that it needs.
+    /// Skills that this release requires.
     pub requires: Vec<String>,
-    /// `allow` or `warn`.
+    /// Verdict of the scanner, `allow` or `warn`.
     pub verdict: String,
-    /// The account that published it.
+    /// Account that published the release.
     pub publisher: String,
-    /// When.
+    /// Time at which the release was published.
     pub published_at: String,
-    /// Its signature.
+    /// Signature of the owner; `null` for an unsigned release.
     pub signature: Option<String>,
-    /// What it was made from.
+    /// Origin of a forked release.
     #[schema(value_type = Option<Object>)]
     pub forked_from: Option<Value>,
-    /// Whether it is kept out of new installs.
+    /// True if the release is excluded from new installs.
     pub yanked: bool,
-    /// Why and when it lost its archive.
+    /// Time and reason of a withdrawal, which deleted the archive.
     #[schema(value_type = Option<Object>)]
     pub withdrawn: Option<Value>,
-    /// Quarantine, hold, reason of a yank, deprecation, as the line has them.
+    /// Quarantine, hold, reason of a yank, and deprecation, as in the index entry.
     #[schema(value_type = Option<Object>)]
     pub status: Option<Value>,
 }
 
-/// One release.
+/// A single release.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OneRelease {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The release.
+    /// Release with its metadata.
     pub release: ReleaseDocument,
-    /// Why it is under quarantine; `null` when it is not.
+    /// Reason of the quarantine; `null` without one.
     pub quarantined: Option<String>,
-    /// Why it is on hold: its content is that of a release under quarantine. `null` when it is not.
+    /// Reason of a hold, which is due to a release under quarantine with the same content. `null` without one.
     pub held: Option<String>,
 }
 
-/// What became of an archive that was sent.
+/// The result of publishing an archive.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PublishedDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// `published` or `unchanged`.
+    /// `published`, or `unchanged` if the same release exists already.
     pub status: &'static str,
-    /// `owner/name`.
+    /// Qualified name of the skill, as `owner/name`.
     pub name: String,
-    /// The version.
+    /// Version of the release.
     pub version: String,
-    /// The digest of the files.
+    /// Digest of the unpacked files.
     pub digest: String,
-    /// Bytes of the archive.
+    /// Size of the archive, in bytes.
     pub size: u64,
-    /// `allow` or `warn`.
+    /// Verdict of the scanner, `allow` or `warn`.
     pub verdict: String,
-    /// Why the release is not handed out yet; `null` when it is.
+    /// Reason for which the release is on hold; `null` if it is available.
     pub held: Option<String>,
-    /// What the scanner found, as `skillhub scan --json` tells it.
+    /// Findings of the scanner, in the format of `skillhub scan --json`.
     #[schema(value_type = Vec<Object>)]
     pub findings: Value,
 }
@@ -146,146 +146,146 @@ pub struct PublishedDocument {
 /// The files of a release.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct FilesDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// `owner/name`.
+    /// Qualified name of the skill, as `owner/name`.
     pub name: String,
-    /// The version.
+    /// Version of the release.
     pub version: String,
-    /// The files, by path.
+    /// Files in the order of their paths.
     pub files: Vec<FileDocument>,
 }
 
-/// One file.
+/// A file of a release.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct FileDocument {
-    /// Its path in the skill.
+    /// Path of the file in the skill.
     pub path: String,
-    /// Its bytes.
+    /// Size of the file, in bytes.
     pub size: u64,
-    /// Whether it is executable.
+    /// True if the file is executable.
     pub executable: bool,
 }
 
-/// What the scanner says of a release today.
+/// The result of scanning a release with today's rules.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ScanDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The rules that were asked.
+    /// Version of the rules that were applied.
     pub ruleset: String,
-    /// `allow`, `warn` or `block`.
+    /// Verdict of the scanner, `allow`, `warn` or `block`.
     pub verdict: String,
-    /// What was found.
+    /// Findings of the scanner.
     #[schema(value_type = Vec<Object>)]
     pub findings: Value,
-    /// What the skill would touch.
+    /// Capabilities that the skill needs.
     #[schema(value_type = Object)]
     pub capabilities: Value,
 }
 
-/// What differs between two releases.
+/// The differences between two releases.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DiffDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The older one.
+    /// Version of the first release.
     pub from: String,
-    /// The newer one.
+    /// Version of the second release.
     pub to: String,
-    /// Each file that differs.
+    /// Files that differ between the two.
     #[schema(value_type = Vec<Object>)]
     pub files: Value,
-    /// A unified diff.
+    /// Differences as a unified diff.
     pub diff: String,
 }
 
-/// Where a release comes from and what was made of it.
+/// The origin of a skill, its forks, and its dependents.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LineageDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// `owner/name`.
+    /// Qualified name of the skill, as `owner/name`.
     pub name: String,
-    /// What its releases were made from, by version.
+    /// Origins of its releases, by version.
     pub made_from: Vec<Made>,
-    /// Releases here that were made from it.
+    /// Releases on this server that were forked from it.
     pub made_into: Vec<Made>,
-    /// Skills here whose newest release needs it.
+    /// Skills on this server whose newest release requires it.
     pub dependents: Vec<String>,
 }
 
-/// One step of a lineage.
+/// A fork and its origin.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Made {
-    /// The release that was made: `owner/name version`.
+    /// The forked release, as `owner/name version`.
     pub release: String,
-    /// What it was made from.
+    /// Release that it was made from.
     pub from: String,
 }
 
-/// A namespace.
+/// A namespace with its members and skills.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OwnerDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The owner in `owner/name`.
+    /// Owner, as in `owner/name`.
     pub owner: String,
-    /// Who publishes there.
+    /// Accounts that may publish here, with their roles.
     pub members: Vec<Member>,
-    /// The keys that its releases are signed with, by fingerprint.
+    /// Fingerprints of the keys that sign its releases.
     pub keys: Vec<String>,
-    /// Its skills, newest first, at most 100.
+    /// Skills, newest first, at most 100.
     pub skills: Vec<SkillSummary>,
 }
 
-/// The owners of one bare name.
+/// The owners of a skill name.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OwnersDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The owners who have a skill of this name.
+    /// Owners of a skill with this name.
     pub owners: Vec<String>,
-    /// Names that differ from it in a letter or two, each with its owner.
+    /// Names that differ in one or two letters, each with its owner.
     pub similar: Vec<String>,
 }
 
-/// Who asks.
+/// The account of the caller.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct WhoDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The account; `null` when nobody has signed in.
+    /// Name of the account; `null` without a token.
     pub account: Option<String>,
-    /// What the token is good for.
+    /// Scope of the caller's token.
     pub scope: Option<Scope>,
-    /// Whether the account runs the server.
+    /// True if the account is an admin of the server.
     pub admin: bool,
 }
 
-/// That something was done.
+/// The confirmation of a change.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Done {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
 }
 
-/// How many stars a skill has.
+/// The number of stars of a skill.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct StarsDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// Accounts that starred it.
+    /// Accounts that starred the skill.
     pub stars: u64,
 }
 
 impl Done {
-    /// It was.
+    /// The confirmation of every successful change.
     pub const DONE: Self = Self { ok: true };
 }
 
 impl OneRelease {
-    /// A release with what is decided about it.
+    /// Builds the document of a release, with the quarantine or hold that withholds it.
     #[must_use]
     pub fn of(entry: &Entry, barrier: Option<Barrier>) -> Self {
         let (mut quarantined, mut held) = (None, None);

@@ -1,4 +1,4 @@
-//! The keys with which an owner signs: adding and retiring them.
+//! Routes for the signing keys of an owner.
 
 use axum::{Json, extract::State};
 use jiff::Timestamp;
@@ -16,58 +16,58 @@ use super::{
 };
 use crate::{access::Caller, error::ApiError, hub::Hub};
 
-/// A key to add.
+/// A signing key to add.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewKey {
-    /// The public key, `ssh-ed25519` and its base64.
+    /// The public key, as `ssh-ed25519` and its base64.
     #[schema(max_length = 1000)]
     pub key: String,
-    /// The signature of an older key of the owner over the new one, as `ssh-keygen -Y sign -n skillhub-key-v1` writes it.
+    /// Signature of an older key of the owner over the new one, as written by `ssh-keygen -Y sign -n skillhub-key-v1`.
     #[serde(default)]
     #[schema(max_length = 4000)]
     pub vouched_by: Option<String>,
 }
 
-/// A key to retire.
+/// A signing key to retire.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RetiredKey {
-    /// The fingerprint: `SHA256:` and 43 letters.
+    /// Fingerprint of the key: `SHA256:` and 43 characters.
     #[schema(max_length = 100)]
     pub key: String,
 }
 
-/// The keys of an owner.
+/// The signing keys of an owner.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KeysDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The owner in `owner/name`.
+    /// Owner, as in `owner/name`.
     pub owner: String,
-    /// The keys in the order in which they were added, retired ones too.
+    /// Keys in the order in which they were added, including retired ones.
     pub keys: Vec<KeyDocument>,
 }
 
-/// One key of an owner.
+/// A signing key of an owner.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct KeyDocument {
-    /// The public key.
+    /// Public key in OpenSSH format.
     pub key: String,
-    /// Its fingerprint.
+    /// Fingerprint of the public key.
     pub fingerprint: String,
-    /// When it was added.
+    /// Time at which the key was added.
     pub added_at: Option<String>,
-    /// Since when it signs nothing new.
+    /// Time from which the key signs no new releases; `null` for an active key.
     pub retired_at: Option<String>,
-    /// The signature of an older key over it.
+    /// Signature of an older key over this one.
     pub vouched_by: Option<String>,
 }
 
-/// Let an owner sign with another key.
+/// Add a signing key.
 ///
-/// From the first key on, the namespace takes signed releases only. Clients that know the owner's keys accept a new one
-/// when one of those vouches for it.
+/// From the first key on, the namespace only accepts signed releases. Clients that know the owner's keys accept a new
+/// one if one of those vouches for it.
 #[utoipa::path(post, path = "/v1/owners/{owner}/keys", tag = "owners", params(("owner" = String, Path)),
     request_body = NewKey, responses((status = 200, body = KeysDocument),
         (status = 422, description = "The key was retired, or the signature does not vouch for it")),
@@ -88,7 +88,7 @@ pub async fn add_key(
     .await
 }
 
-/// Let a key sign nothing new; what it signed stays signed.
+/// Retire a signing key. It signs no new releases; existing signatures stay valid.
 #[utoipa::path(delete, path = "/v1/owners/{owner}/keys", tag = "owners", params(("owner" = String, Path)),
     request_body = RetiredKey, responses((status = 200, body = KeysDocument)), security(("token" = [])))]
 pub async fn retire_key(

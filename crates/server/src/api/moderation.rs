@@ -1,4 +1,4 @@
-//! What those who run the server decide about releases, and what they can look up.
+//! Routes for moderators, such as reports, quarantine, withdrawal and the audit log.
 
 use axum::{Json, extract::State};
 use registry_index::Entry;
@@ -23,25 +23,25 @@ use crate::{
     quarantines::{HeldCopy, Quarantined},
 };
 
-/// Reports.
+/// A list of reports.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReportsDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The reports: open ones oldest first, decided ones newest first.
+    /// Reports that match. Open ones are oldest first, decided ones newest first.
     pub reports: Vec<ReportOfRelease>,
 }
 
-/// Which reports.
+/// Query parameters of the list of reports.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct ReportsParameters {
-    /// Those that were decided, not those that wait.
+    /// Return decided reports instead of open ones.
     #[serde(default)]
     decided: bool,
 }
 
-/// What was told of releases.
+/// List reports about releases.
 #[utoipa::path(get, path = "/v1/reports", tag = "moderation", params(ReportsParameters),
     responses((status = 200, body = ReportsDocument)), security(("token" = [])))]
 pub async fn reports(
@@ -54,23 +54,23 @@ pub async fn reports(
     Ok(Json(ReportsDocument { ok: true, reports }))
 }
 
-/// A decision and why.
+/// A decision about a report, with its reason.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecisionRequest {
-    /// `dismissed` or `upheld`.
+    /// Decision of the moderator, `dismissed` or `upheld`.
     pub decision: Decision,
-    /// Why.
+    /// Reason of the decision.
     #[schema(min_length = 1, max_length = 4000)]
     pub reason: String,
 }
 
-/// One report.
+/// A single report.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OneReport {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The report.
+    /// The report with its decision.
     pub report: ReportOfRelease,
 }
 
@@ -91,16 +91,16 @@ pub async fn decide(
     Ok(Json(OneReport { ok: true, report: report.await? }))
 }
 
-/// Why something is done.
+/// The reason of a moderator's action.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReasonRequest {
-    /// For the record, and for those who had the release.
+    /// Reason for the audit log, and for users who have installed the release.
     #[schema(min_length = 1, max_length = 4000)]
     pub reason: String,
 }
 
-/// Hold a release back until it was looked at: it is yanked, and its archive is not handed out.
+/// Quarantine a release until it is reviewed. It is yanked, and its archive is not served.
 #[utoipa::path(put, path = "/v1/skills/{owner}/{name}/{version}/quarantine", tag = "moderation",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     request_body = ReasonRequest, responses((status = 200, body = OneRelease)), security(("token" = [])))]
@@ -118,7 +118,7 @@ pub async fn quarantine(
     .await
 }
 
-/// Let a release go that is under quarantine, yanked only if it was before, or one that is on hold.
+/// Release a release from quarantine or hold. It stays yanked if it was yanked before.
 #[utoipa::path(delete, path = "/v1/skills/{owner}/{name}/{version}/quarantine", tag = "moderation",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     request_body = ReasonRequest, responses((status = 200, body = OneRelease)), security(("token" = [])))]
@@ -136,7 +136,7 @@ pub async fn restore(
     .await
 }
 
-/// Take the archive of a release away for good. Its line stays and says why.
+/// Delete the archive of a release permanently. Its index entry stays and has the reason.
 #[utoipa::path(post, path = "/v1/skills/{owner}/{name}/{version}/withdraw", tag = "moderation",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     request_body = ReasonRequest, responses((status = 200, body = OneRelease)), security(("token" = [])))]
@@ -154,18 +154,18 @@ pub async fn withdraw(
     .await
 }
 
-/// Releases under quarantine.
+/// Releases that are withheld.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct QuarantineDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The releases under quarantine, newest first.
+    /// Releases under quarantine, newest first.
     pub releases: Vec<Quarantined>,
-    /// Releases with the content of one of these, which wait for a decision, newest first.
+    /// Releases with the same content as one of these, which are on hold until a decision, newest first.
     pub copies: Vec<HeldCopy>,
 }
 
-/// What is held back.
+/// List the releases that are under quarantine or on hold.
 #[utoipa::path(get, path = "/v1/quarantine", tag = "moderation",
     responses((status = 200, body = QuarantineDocument)), security(("token" = [])))]
 pub async fn quarantined(State(hub): HubState, caller: Caller) -> Result<Json<QuarantineDocument>, ApiError> {
@@ -176,16 +176,16 @@ pub async fn quarantined(State(hub): HubState, caller: Caller) -> Result<Json<Qu
     administer(&hub, caller, queue).await
 }
 
-/// Who downloaded some content.
+/// The downloads of some content.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DownloadersDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// By day, newest first.
+    /// Downloads by day, newest first.
     pub downloads: Vec<Downloader>,
 }
 
-/// Who downloaded the content of this digest.
+/// List the accounts that downloaded the content with a digest.
 #[utoipa::path(get, path = "/v1/downloads/{digest}", tag = "moderation", params(("digest" = String, Path)),
     responses((status = 200, body = DownloadersDocument)), security(("token" = [])))]
 pub async fn downloaders(
@@ -200,25 +200,25 @@ pub async fn downloaders(
     Ok(Json(DownloadersDocument { ok: true, downloads: downloads.await? }))
 }
 
-/// Decisions.
+/// A part of the audit log.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct AuditDocument {
-    /// Always `true`.
+    /// Always `true` in a successful response.
     pub ok: bool,
-    /// The decisions, newest first, at most 200.
+    /// Decisions, newest first, at most 200.
     pub decisions: Vec<AuditLine>,
 }
 
-/// Which decisions.
+/// Query parameters of the audit log.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct AuditParameters {
-    /// Those made before the one of this number.
+    /// Number of a decision, to return only earlier ones.
     #[param(nullable = false)]
     before: Option<i64>,
 }
 
-/// What was published, yanked and decided, by whom and why.
+/// Read the audit log: releases that were published, yanked or decided, by which account and for which reason.
 #[utoipa::path(get, path = "/v1/audit", tag = "moderation", params(AuditParameters),
     responses((status = 200, body = AuditDocument)), security(("token" = [])))]
 pub async fn audit(
@@ -230,7 +230,7 @@ pub async fn audit(
     Ok(Json(AuditDocument { ok: true, decisions }))
 }
 
-/// Does what only those who run the server may.
+/// Runs a function for an admin.
 async fn administer<T: Send + 'static>(
     hub: &Shared,
     caller: Caller,

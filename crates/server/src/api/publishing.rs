@@ -1,4 +1,4 @@
-//! Publishing, yanking, deprecating, starring and reporting.
+//! Routes for publishing, yanking, deprecating, starring and reporting.
 
 use axum::{Json, body::Bytes, extract::State};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -27,28 +27,28 @@ use crate::{
     store::Flag,
 };
 
-/// Longest changelog and reason, in characters.
+/// Maximum length of a changelog and of a reason, in characters.
 pub const TEXT_CHARS: usize = 4000;
 
-/// What is said beside an archive.
+/// Query parameters of a published release.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct PublishParameters {
-    /// What changed, for people.
+    /// Changes in this release, for people.
     #[serde(default)]
     #[param(max_length = 4000)]
     changelog: String,
-    /// The SSHSIG signature over the release's statement, base64 for URLs without padding.
+    /// SSHSIG signature over the release's statement, in unpadded URL-safe base64.
     #[param(nullable = false)]
     signature: Option<String>,
-    /// What it was made from, as JSON.
+    /// Origin of a fork, as JSON.
     #[param(nullable = false)]
     forked_from: Option<String>,
 }
 
-/// Publish a release: the body is the archive that `skillhub pack` makes.
+/// Publish a release. The body is the archive that `skillhub pack` creates.
 ///
-/// It is unpacked, validated and scanned here. The same content under the same version is `unchanged`.
+/// The server unpacks, validates and scans it. Publishing the same content under the same version again is `unchanged`.
 #[utoipa::path(put, path = "/v1/skills/{owner}/{name}/{version}", tag = "publishing",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path), PublishParameters),
     request_body(content = Vec<u8>, content_type = "application/zip"),
@@ -63,7 +63,7 @@ pub async fn publish(
     let permit = hub.contents.lanes.permit(archive.0.len() as u64).await;
     let published = run(&hub, move |hub| {
         let _held = permit;
-        // Who may take no part at all is told that first.
+        // Callers without any right to take part are refused first.
         hub.check(&caller, Action::TakePart)?;
         publish_archive(hub, &caller, &submission(&at, parameters.0, archive.0)?)
     });
@@ -105,17 +105,17 @@ fn exact(version: &str) -> Result<Version, ApiError> {
     Version::parse(version).map_err(|_| ApiError::bad_request(format!("{version:?} is no version such as 1.2.0")))
 }
 
-/// Why a release is yanked.
+/// Query parameters of a yank.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct YankParameters {
-    /// For those who have it installed.
+    /// Reason, for users who have installed the release.
     #[serde(default)]
     #[param(max_length = 4000)]
     reason: String,
 }
 
-/// Keep a release out of new installs.
+/// Yank a release, so that new installs do not choose it.
 #[utoipa::path(put, path = "/v1/skills/{owner}/{name}/{version}/yank", tag = "publishing",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path), YankParameters),
     responses((status = 200, body = OneRelease), (status = 409, description = "The release is withdrawn or under quarantine")),
@@ -134,7 +134,7 @@ pub async fn yank(
     .await
 }
 
-/// Let a release back into new installs.
+/// Make a yanked release available to new installs again.
 #[utoipa::path(delete, path = "/v1/skills/{owner}/{name}/{version}/yank", tag = "publishing",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     responses((status = 200, body = OneRelease), (status = 409, description = "The release is withdrawn or under quarantine")),
@@ -163,20 +163,20 @@ fn set_yanked(
     Ok(Json(OneRelease::of(&entry, hub.barrier(&entry)?)))
 }
 
-/// The advice about a deprecated release.
+/// Query parameters of a deprecation.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct DeprecationParameters {
-    /// For those who have it installed.
+    /// Reason, for users who have installed the release.
     #[serde(default)]
     #[param(max_length = 4000)]
     reason: String,
-    /// The skill to use in its place, as `owner/name`.
+    /// Replacement skill, as `owner/name`.
     #[serde(default, rename = "use")]
     replacement: Option<String>,
 }
 
-/// Mark a release as deprecated. It still installs, with the advice.
+/// Deprecate a release. It still installs, with the advice.
 #[utoipa::path(put, path = "/v1/skills/{owner}/{name}/{version}/deprecation", tag = "publishing",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path), DeprecationParameters),
     responses((status = 200, body = OneRelease)),
@@ -199,7 +199,7 @@ fn deprecation_of(parameters: DeprecationParameters) -> Result<Deprecation, ApiE
     Ok(Deprecation { replacement, reason })
 }
 
-/// Take the mark of a deprecated release back.
+/// Undo the deprecation of a release.
 #[utoipa::path(delete, path = "/v1/skills/{owner}/{name}/{version}/deprecation", tag = "publishing",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     responses((status = 200, body = OneRelease)),
@@ -241,7 +241,7 @@ pub async fn star(
     run(&hub, move |hub| set_star(hub, &caller, (&owner, &name), true)).await
 }
 
-/// Take a star back.
+/// Remove the star from a skill.
 #[utoipa::path(delete, path = "/v1/skills/{owner}/{name}/star", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path)),
     responses((status = 200, body = StarsDocument)), security(("token" = [])))]
@@ -266,16 +266,16 @@ fn set_star(
     Ok(Json(StarsDocument { ok: true, stars: hub.stores.activity.set_star(&name.to_string(), account, starred)? }))
 }
 
-/// What is wrong with a release.
+/// A report about a release.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewReport {
-    /// For those who decide.
+    /// Reason, for the moderators.
     #[schema(min_length = 1, max_length = 4000)]
     pub reason: String,
 }
 
-/// Tell those who run the server that something is wrong with a release.
+/// Report a problem with a release to the moderators.
 #[utoipa::path(post, path = "/v1/skills/{owner}/{name}/{version}/reports", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     request_body = NewReport, responses((status = 200, body = Done)), security(("token" = [])))]
@@ -298,10 +298,10 @@ pub async fn report(
     .await
 }
 
-/// A reason that somebody gives.
+/// Validates a reason, and trims it.
 ///
 /// # Errors
-/// [`ApiError`] when there is none, or it is too long.
+/// [`ApiError`] if the reason is empty or too long.
 pub fn reason(text: &str) -> Result<String, ApiError> {
     let text = text.trim();
     match text.chars().count() {

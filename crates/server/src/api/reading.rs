@@ -1,4 +1,4 @@
-//! What can be read of the index.
+//! Read-only routes of the API.
 
 use std::sync::Arc;
 
@@ -35,39 +35,39 @@ use crate::{
     hub::Hub,
 };
 
-/// Results on a page when nobody says how many.
+/// Number of results on a page, unless the request has a limit.
 const RESULTS: usize = 20;
 
-/// Answers that a decision may close: caches ask again.
+/// Cache policy of responses that a moderator's decision can withdraw.
 const ASK_AGAIN: &str = "no-cache";
-/// Names that are suggested for a misspelt one.
+/// Number of suggestions for a misspelt name.
 const SIMILAR: usize = 5;
 
-/// What to look for.
+/// Query parameters of a search.
 #[derive(Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub struct SearchParameters {
-    /// Words; all skills without.
+    /// Words to search for. Without words, all skills are listed.
     #[serde(default)]
     #[param(max_length = 500)]
     q: String,
-    /// One owner's only.
+    /// Name of an owner, to list only their skills.
     #[param(nullable = false, max_length = 39, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$")]
     owner: Option<String>,
-    /// The order of a list; what is searched has the best first.
+    /// Order of a list. Search results are always ordered by relevance.
     #[serde(default)]
     sort: Order,
-    /// Skills at most.
+    /// Maximum number of skills to return.
     #[param(nullable = false, minimum = 1, maximum = 100)]
     limit: Option<usize>,
-    /// Skills that are passed over: `next` of the page before.
+    /// Number of skills to skip, which is `next` of the previous page.
     #[param(nullable = false, minimum = 0, maximum = 10000)]
     offset: Option<usize>,
 }
 
 /// Find skills.
 ///
-/// Every word must be found; when no skill has them all, those are returned that have some.
+/// Every word must match. If no skill matches all words, skills that match some of them are returned.
 #[utoipa::path(get, path = "/v1/skills", params(SearchParameters), tag = "skills",
     responses((status = 200, body = SearchDocument)))]
 pub async fn search(
@@ -103,7 +103,7 @@ pub async fn search(
     Ok(Json(SearchDocument { ok: true, results: page.skills.iter().map(SkillSummary::from).collect(), next }))
 }
 
-/// One skill with all its releases.
+/// Get a skill with all its releases.
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path)), responses((status = 200, body = SkillDocument)))]
 pub async fn skill(
@@ -128,7 +128,7 @@ pub async fn skill(
     Ok(Json(document.await?))
 }
 
-/// One release; the version `latest` is the newest.
+/// Get a release. The version `latest` is the newest one.
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     responses((status = 200, body = OneRelease)))]
@@ -140,7 +140,7 @@ pub async fn release(
     of_release(&hub, caller, at, |hub, entry| Ok(Json(OneRelease::of(entry, hub.barrier(entry)?)))).await
 }
 
-/// The files of a release.
+/// List the files of a release.
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}/files", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     responses(
@@ -164,7 +164,7 @@ pub async fn files(
     Ok(Json(FilesDocument { ok: true, name, version, files: files.collect() }))
 }
 
-/// One file of a release, as plain text or bytes that no browser shows.
+/// Get a file of a release, as plain text or as bytes that browsers download.
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}/files/{*path}", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path),
         ("path" = String, Path, description = "The path in the skill, with its slashes")),
@@ -185,7 +185,7 @@ pub async fn file(
     Ok(file_answer(&file))
 }
 
-/// A file as it is, to be kept and not to be shown.
+/// Returns a file as a download, which browsers do not display.
 #[must_use]
 pub fn file_answer(file: &skill::File) -> Response {
     let kind = if file.text().is_some() { "text/plain; charset=utf-8" } else { "application/octet-stream" };
@@ -194,7 +194,7 @@ pub fn file_answer(file: &skill::File) -> Response {
     (headers, Bytes::from_owner(Arc::clone(&file.bytes))).into_response()
 }
 
-/// What the scanner says of a release today, and what the skill would touch.
+/// Scan a release with today's rules, and list its capabilities.
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}/scan", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     responses(
@@ -224,7 +224,7 @@ fn scan_document(Judgement { report, capabilities, .. }: &Judgement) -> Bytes {
     Bytes::from(json!(document).to_string())
 }
 
-/// The archive of a release. The download is counted.
+/// Get the archive of a release. The download is counted.
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}/archive", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path)),
     responses(
@@ -263,7 +263,7 @@ pub fn count(hub: &Hub, entry: &Entry, account: String, client: Client) {
     hub.stores.activity.count(Download { skill, version, digest: entry.digest, account, day }, client);
 }
 
-/// What differs between two releases of a skill.
+/// Compare two releases of a skill.
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}/diff/{from}/{to}", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path), ("from" = String, Path), ("to" = String, Path)),
     responses(
@@ -293,7 +293,7 @@ pub async fn diff(
     Ok(Json(document.await?))
 }
 
-/// Where a skill comes from, what was made of it, and what needs it.
+/// Get the origin of a skill, its forks, and its dependents.
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}/lineage", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path)), responses((status = 200, body = LineageDocument)))]
 pub async fn lineage(
@@ -308,10 +308,10 @@ pub async fn lineage(
     Ok(Json(document.await?))
 }
 
-/// Where a skill comes from, what was made of it, and what needs it.
+/// Returns the origin of a skill, its forks, and its dependents.
 ///
 /// # Errors
-/// [`ApiError`] with 404 when there is no such skill.
+/// [`ApiError`] with 404 if the skill does not exist.
 pub fn lineage_of(hub: &Hub, name: &QualifiedName) -> Result<LineageDocument, ApiError> {
     let made = |entry: &Entry| {
         let from = entry.forked_from.as_ref()?.to_string();
@@ -331,7 +331,7 @@ pub fn lineage_of(hub: &Hub, name: &QualifiedName) -> Result<LineageDocument, Ap
     Ok(LineageDocument { ok: true, name: name.to_string(), made_from, made_into, dependents })
 }
 
-/// Who has a skill of a bare name, and names that are nearly the same.
+/// List the owners of a skill name, and similar names.
 #[utoipa::path(get, path = "/v1/names/{name}", tag = "skills", params(("name" = String, Path)),
     responses((status = 200, body = OwnersDocument)))]
 pub async fn owners_of_name(
@@ -350,7 +350,7 @@ pub async fn owners_of_name(
     Ok(Json(document.await?))
 }
 
-/// The release that a path names.
+/// The path parameters of a release.
 #[derive(Debug, Deserialize)]
 pub struct ReleasePath {
     pub owner: String,
@@ -358,7 +358,7 @@ pub struct ReleasePath {
     pub version: String,
 }
 
-/// Does something with a release that may be read.
+/// Runs a function with a release, for a caller who may read the index.
 pub async fn of_release<T: Send + 'static>(
     hub: &Shared,
     caller: Caller,
@@ -373,13 +373,13 @@ pub async fn of_release<T: Send + 'static>(
     .await
 }
 
-/// A release whose files the caller may read.
+/// Returns a release whose files the caller may read.
 async fn readable(hub: &Shared, caller: Caller, at: Path<ReleasePath>) -> Result<Entry, ApiError> {
     let by = caller.clone();
     of_release(hub, caller, at, move |hub, entry| hub.check_readable(&by, entry).map(|()| entry.clone())).await
 }
 
-/// What is wrong with a parameter.
+/// Converts the error of a malformed parameter.
 pub fn bad(error: &dyn std::error::Error) -> ApiError {
     ApiError::bad_request(error.to_string())
 }

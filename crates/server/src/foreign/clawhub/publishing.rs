@@ -110,7 +110,7 @@ struct Sent {
 /// Publishes what was sent.
 pub async fn publish(State(hub): HubState, caller: Caller, body: Bytes) -> Result<Json<Value>, ApiError> {
     let publication: Publication = read(&body)?;
-    // Its files were sent before: it may have any size.
+    // Reserves memory for a skill of the largest size, because the request does not have the sizes.
     let permit = hub.contents.lanes.permit(Limits::default().skill_bytes).await;
     run(&hub, move |hub| {
         let _held = permit;
