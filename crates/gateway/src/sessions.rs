@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sessions_end_when_asked_when_unused_and_when_there_are_too_many() {
+    fn unused_and_excess_sessions_end() {
         let (sessions, start) = (Sessions::default(), Instant::now());
         let first = sessions.begin(Some("proof".to_owned()), start).unwrap();
         let second = sessions.begin(None, start).unwrap();

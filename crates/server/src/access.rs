@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn reading_a_public_index_is_for_all_and_a_private_one_for_those_with_a_token() {
+    fn private_index_requires_a_token() {
         assert!(Caller::Anonymous.check(Visibility::Public, Action::Read).is_ok());
         assert_eq!(Caller::Anonymous.check(Visibility::Private, Action::Read), Err(Denied::SignIn));
         assert!(account("ann", Scope::Read, false).check(Visibility::Private, Action::Read).is_ok());
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_namespace_is_opened_by_the_account_of_its_name_or_an_admin_and_then_is_its_members() {
+    fn namespace_belongs_to_its_members() {
         let acme = Owner::parse("acme").unwrap();
         let at = |is_taken, role| Namespace { owner: &acme, is_taken, role };
         let may = |caller: &Caller, at: Namespace<'_>| caller.check(Visibility::Public, Action::Publish(&at)).is_ok();
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_concerns_all_is_for_admins_with_a_token_for_it() {
+    fn server_wide_actions_need_an_admin_token() {
         let check = |caller: &Caller| caller.check(Visibility::Public, Action::Administer);
         assert!(check(&account("root", Scope::Admin, true)).is_ok());
         assert!(matches!(check(&account("root", Scope::Publish, true)), Err(Denied::Scope { .. })));

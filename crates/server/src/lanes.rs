@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_request_at_a_time_does_a_job() {
+    async fn same_job_runs_one_at_a_time() {
         let (lanes, digest) = (Lanes::default(), Digest::of_bytes(b"x"));
         let held = lanes.turn(Job::Scan, digest).await;
         assert!(is_pending(lanes.turn(Job::Scan, digest)).await, "the same job");

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_long_and_made_anew_each_time() {
+    fn generated_tokens_are_long_and_unique() {
         let made = || Token::new(None).unwrap().0;
         assert_eq!(made().len(), 2 * TOKEN_BYTES);
         assert_ne!(made(), made());
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_bearer_scheme_brings_a_token() {
+    fn other_schemes_have_an_empty_token() {
         let token = Token::new(Some("0123456789abcdef".to_owned())).unwrap();
         for (line, brought, is_known) in [
             ("Bearer 0123456789abcdef", "0123456789abcdef", true),

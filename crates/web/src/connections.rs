@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn request_that_comes_while_closing_is_answered() {
+    async fn request_during_close_is_answered() {
         let connections = Connections::new(1, 1);
         let first = Arc::new(connections.admit(None).unwrap());
         let _second = connections.admit(None).unwrap();

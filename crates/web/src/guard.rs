@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn host_is_a_name_and_a_port() {
+    fn host_is_name_and_port() {
         for (host, name) in [
             ("localhost", "localhost"),
             ("127.0.0.1:8700", "127.0.0.1"),

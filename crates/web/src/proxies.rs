@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_of_proxies_count_for_nobody() {
+    fn proxy_connections_are_not_limited() {
         let trusted = proxies(&["10.0.0.0/8"]);
         let counted = |peer: &str| trusted.client_of_connection(peer.parse().unwrap()).map(|client| client.to_string());
         assert_eq!(counted("10.1.2.3"), None);
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_of_strangers_are_ignored() {
+    fn untrusted_headers_are_ignored() {
         let lines = [("x-forwarded-for", "9.9.9.9"), ("x-forwarded-proto", "https"), ("forwarded", "for=8.8.8.8")];
         for trusted in [&[][..], &["10.0.0.1"]] {
             let client = proxies(trusted).client(Some("127.0.0.1".parse().unwrap()), &headers(&lines));

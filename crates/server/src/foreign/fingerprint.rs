@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_stand_as_javascript_sorts_them() {
+    fn paths_sort_like_javascript() {
         // The order that Node.js 22 prints for the same list.
         let expected =
             ["a b", "a_b", "a-b", "A-b", "a.b", "a/b", "a1", "ab", "aB", "Ab", "references/a.md", "SKILL.md"];
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fingerprint_is_the_clients_and_leaves_out_what_begins_with_a_dot() {
+    fn fingerprint_ignores_hidden_files() {
         let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
         let files = |paths: &[(&str, &str)]| {
             let files = paths.iter().map(|(path, text)| (SkillPath::parse(path).unwrap(), file(text)));

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn document_is_kept_for_its_state() {
+    fn document_is_cached_for_its_state() {
         let (rendered, key, now) = (Rendered::default(), Digest::of_bytes(b"all"), Instant::now());
         let state = ("abc".to_owned(), 1);
         rendered.keep(key, state.clone(), now, "{}".to_owned());
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_stay_within_their_bytes() {
+    fn cache_stays_within_its_limit() {
         let (rendered, now, state) = (Rendered::default(), Instant::now(), ("abc".to_owned(), 1));
         for at in 0..40u8 {
             rendered.keep(Digest::of_bytes(&[at]), state.clone(), now, "x".repeat(KEPT_BYTES / 20));

@@ -110,7 +110,7 @@ fn names(index: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn both_indexes_name_what_can_be_fetched_byte_for_byte() {
+async fn indexed_files_are_served_unchanged() {
     let world = World::new(Visibility::Public);
     world.publish("acme/notes", "1.0.0", &[("references/a b.md", "old\n")]).await;
     world.publish("acme/notes", "1.1.0", &[("references/a b.md", "new\n")]).await;
@@ -134,7 +134,7 @@ async fn both_indexes_name_what_can_be_fetched_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn a_name_is_its_first_owners_and_others_have_an_index_of_their_own() {
+async fn bare_name_belongs_to_first_owner() {
     let world = World::new(Visibility::Public);
     world.publish("zoe/notes", "1.0.0", &[]).await;
     tokio::time::sleep(std::time::Duration::from_millis(1100)).await;
@@ -163,7 +163,7 @@ async fn a_name_is_its_first_owners_and_others_have_an_index_of_their_own() {
 }
 
 #[tokio::test]
-async fn what_was_yanked_withdrawn_or_held_back_is_offered_to_nobody() {
+async fn withheld_releases_are_not_offered() {
     let world = World::new(Visibility::Public);
     for name in ["yanked", "withdrawn", "held", "kept"] {
         world.publish(&format!("acme/{name}"), "1.0.0", &[]).await;
@@ -194,7 +194,7 @@ async fn what_was_yanked_withdrawn_or_held_back_is_offered_to_nobody() {
 }
 
 #[tokio::test]
-async fn a_private_index_tells_nothing_without_a_token() {
+async fn private_index_requires_a_token_everywhere() {
     let world = World::new(Visibility::Private);
     world.publish("acme/notes", "1.0.0", &[]).await;
     for path in [
@@ -220,7 +220,7 @@ async fn a_private_index_tells_nothing_without_a_token() {
 }
 
 #[tokio::test]
-async fn clawhub_finds_reads_and_downloads_and_the_download_is_counted() {
+async fn clawhub_download_is_counted() {
     let world = World::new(Visibility::Public);
     world.publish("acme/notes", "1.0.0", &[("references/x.md", "x\n")]).await;
     assert_eq!(world.json("/.well-known/clawhub.json").await["apiBase"], "http://127.0.0.1:8700");
@@ -265,7 +265,7 @@ async fn clawhub_finds_reads_and_downloads_and_the_download_is_counted() {
 }
 
 #[tokio::test]
-async fn a_name_of_several_owners_is_refused_with_all_of_them() {
+async fn ambiguous_name_lists_its_owners() {
     let world = World::new(Visibility::Public);
     world.publish("acme/notes", "1.0.0", &[]).await;
     world.publish("zoe/notes", "2.0.0", &[]).await;
@@ -284,7 +284,7 @@ async fn a_name_of_several_owners_is_refused_with_all_of_them() {
 }
 
 #[tokio::test]
-async fn clawhub_publishes_what_it_sent_and_a_folder_is_known_again() {
+async fn clawhub_recognises_its_published_folder() {
     let world = World::new(Visibility::Public);
     let (ann, reader) = (world.token("ann", Scope::Publish, false), world.token("ann", Scope::Read, false));
     let text = skill_md("notes", "1.0.0");
@@ -325,7 +325,7 @@ async fn clawhub_publishes_what_it_sent_and_a_folder_is_known_again() {
 }
 
 #[tokio::test]
-async fn files_that_were_not_sent_make_no_release() {
+async fn accounts_publish_only_their_uploads() {
     let world = World::new(Visibility::Public);
     let (ann, bob) = (world.token("ann", Scope::Publish, false), world.token("bob", Scope::Publish, false));
     let text = skill_md("notes", "1.0.0");
@@ -345,7 +345,7 @@ async fn files_that_were_not_sent_make_no_release() {
 }
 
 #[tokio::test]
-async fn stars_are_an_accounts() {
+async fn account_stars_a_skill_once() {
     let world = World::new(Visibility::Public);
     world.publish("acme/notes", "1.0.0", &[]).await;
     let ann = world.token("ann", Scope::Read, false);

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_are_their_senders_wait_for_a_while_and_never_fill_the_memory() {
+    fn uploads_expire_and_stay_within_limits() {
         let (uploads, now) = (Uploads::default(), Instant::now());
         let (ann, bob) = (Owner::parse("ann").unwrap(), Owner::parse("bob").unwrap());
         let one = uploads.put(&ann, Bytes::from_static(b"one"), now);

@@ -271,14 +271,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptions_are_cut_as_clients_count() {
+    fn descriptions_are_cut_in_utf16_units() {
         assert_eq!(shortened("short"), "short");
         assert_eq!(shortened(&"x".repeat(1025)).len(), 1024);
         assert_eq!(shortened(&"😀".repeat(600)).chars().count(), 512);
     }
 
     #[test]
-    fn paths_that_clients_would_garble_are_known() {
+    fn ambiguous_paths_are_rejected() {
         for (path, plain) in
             [("SKILL.md", true), ("references/a b.md", true), ("a..b", false), ("a#b", false), ("100%.md", false)]
         {

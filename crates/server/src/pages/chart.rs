@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_stand_in_their_weeks() {
+    fn days_are_grouped_by_week() {
         let now: Timestamp = "2026-03-31T12:00:00Z".parse().unwrap();
         assert_eq!(first_day(now), "2026-01-07");
         let days = [("2026-01-07", 4), ("2026-03-24", 1), ("2026-03-25", 2), ("2026-03-31", 6), ("odd", 9)];

@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn another_page_asks_for_the_same() {
+    fn next_page_keeps_the_query() {
         let asked = Search { q: "a&b 图".to_owned(), signed: "1".to_owned(), ..Search::default() };
         assert_eq!(asked.page(20), "/-/search?q=a%26b%20%E5%9B%BE&signed=1&from=20");
         assert!(Search { owner: "A B".to_owned(), ..Search::default() }.query().is_err());

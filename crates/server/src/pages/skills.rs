@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_marked_and_stay_text() {
+    fn marked_words_are_escaped() {
         assert_eq!(marked("Fills PDF forms", "pdf form").0, "Fills <mark>PDF</mark> <mark>form</mark>s");
         assert_eq!(marked("<b>a pdf", "<b> pdf").0, "<mark>&lt;b&gt;</mark>a <mark>pdf</mark>");
         assert_eq!(marked("画成图表", "图表").0, "画成<mark>图表</mark>");

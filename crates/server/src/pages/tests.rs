@@ -129,7 +129,7 @@ impl Got {
 }
 
 #[tokio::test]
-async fn every_page_answers_with_its_policy_and_no_script_or_style_of_its_own() {
+async fn pages_have_a_policy_and_no_inline_code() {
     let server = server(Visibility::Public);
     for path in [
         "/",
@@ -170,7 +170,7 @@ async fn every_page_answers_with_its_policy_and_no_script_or_style_of_its_own() 
 }
 
 #[tokio::test]
-async fn a_skill_page_says_what_it_does_touches_and_how_to_get_it() {
+async fn skill_page_shows_capabilities_and_install_command() {
     let server = server(Visibility::Public);
     let got = server.get("/acme/notes").await.text;
     for told in [
@@ -197,7 +197,7 @@ async fn a_skill_page_says_what_it_does_touches_and_how_to_get_it() {
 }
 
 #[tokio::test]
-async fn a_hostile_text_does_nothing() {
+async fn hostile_text_stays_inert() {
     let server = server(Visibility::Public);
     for path in
         ["/acme/notes", "/acme/notes/files/1.1.0/SKILL.md", "/acme/notes/diff/1.0.0/1.1.0", "/-/search?q=%3Cb%3E"]
@@ -218,7 +218,7 @@ async fn a_hostile_text_does_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_says_so_to_people_and_to_programs() {
+async fn missing_pages_answer_in_both_formats() {
     let server = server(Visibility::Public);
     for path in [
         "/nobody",
@@ -242,7 +242,7 @@ async fn what_is_not_there_says_so_to_people_and_to_programs() {
 }
 
 #[tokio::test]
-async fn a_private_index_is_read_after_signing_in_only() {
+async fn private_index_requires_signing_in() {
     let server = server(Visibility::Private);
     for path in ["/", "/acme/notes", "/-/search", "/acme", "/acme/notes/files/1.0.0/SKILL.md"] {
         let got = server.get(path).await;
@@ -257,7 +257,7 @@ async fn a_private_index_is_read_after_signing_in_only() {
 }
 
 #[tokio::test]
-async fn a_form_without_proof_changes_nothing_and_a_cookie_alone_is_good_for_reading_only() {
+async fn form_without_proof_changes_nothing() {
     let server = server(Visibility::Public);
     let form = server.get("/-/sign-in").await;
     for proof in ["", "x", &"0".repeat(64)] {
@@ -283,7 +283,7 @@ async fn a_form_without_proof_changes_nothing_and_a_cookie_alone_is_good_for_rea
 }
 
 #[tokio::test]
-async fn an_admin_decides_over_reports_and_releases() {
+async fn admin_decides_reports_and_releases() {
     let server = server(Visibility::Public);
     assert_eq!(server.get("/-/moderation").await.status, StatusCode::UNAUTHORIZED);
     let account = Owner::parse("root").unwrap();
@@ -322,7 +322,7 @@ async fn an_admin_decides_over_reports_and_releases() {
 }
 
 #[tokio::test]
-async fn who_has_signed_in_reports_a_release_and_nobody_else_does() {
+async fn only_signed_in_visitors_report_a_release() {
     let server = server(Visibility::Public);
     assert!(!server.get("/acme/notes").await.text.contains("/-/report"));
     let form = server.get("/-/sign-in").await;
@@ -342,7 +342,7 @@ async fn who_has_signed_in_reports_a_release_and_nobody_else_does() {
 }
 
 #[tokio::test]
-async fn an_empty_index_says_what_to_do_first() {
+async fn empty_index_shows_first_steps() {
     let folder = tempfile::tempdir().unwrap();
     let hub = server(Visibility::Public).hub.settings.clone();
     let hub = Arc::new(Hub::open(Settings { data: folder.path().join("data"), ..hub }).unwrap());

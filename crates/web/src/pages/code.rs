@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_apart_is_and_no_text_is_lost() {
+    fn highlighting_keeps_all_text() {
         assert_eq!(
             told("x = 1 # a\nif y: 'z'", Language::Hash),
             "x = <i class=\"n\">1</i> <i class=\"c\"># a</i>\n<i class=\"k\">if</i> y: <i class=\"s\">'z'</i>"
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_do_not_end_are_looked_at_once() {
+    fn unclosed_quotes_are_searched_once() {
         assert_eq!(
             told("'a\\'b \"c\" \\'d\n'e'", Language::Json),
             "'a\\'b <i class=\"s\">&quot;c&quot;</i> \\'d\n<i class=\"s\">'e'</i>"

@@ -350,14 +350,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_rows_take_the_room_of_several() {
+    fn long_rows_count_as_several() {
         let (short, long) = (Row::Same(1, (1, "a")), "x".repeat(1000));
         let rows = [short, Row::Changed(Some((2, &long)), Some((2, &long))), short];
         assert_eq!((weight(&rows), within(&rows, 11).len(), within(&rows, 12).len()), (13, 1, 2));
     }
 
     #[test]
-    fn what_lies_between_hunks_is_known() {
+    fn gaps_between_hunks_are_numbered() {
         let text = "@@ -3,2 +3,1 @@\n c\n-d\n@@ -8 +7,2 @@\n+x\n h\n";
         let lines = ["a", "b", "c", "e", "f", "g", "x", "h"];
         let found = hunks(text);

@@ -203,7 +203,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_diff_stands_side_by_side() {
+    fn changed_lines_are_paired() {
         let text = "diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,4 +1,4 @@\n a\n-b\n-c\n+d\n e\n+--- x\n\\ No newline at end of file\n@@ -9 +10,0 @@\n-@@ -1 +1 @@\n";
         let found = hunks(text);
         use Row::{Changed, Same};
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_differ_are_marked_and_stay_text() {
+    fn changed_words_are_marked_and_escaped() {
         let left = Cell::new(1000);
         let (old, new) = marked("run the <b> test now", "run a <b> test now", &left);
         assert_eq!(old.0, "run <del>the</del> &lt;b&gt; test now");

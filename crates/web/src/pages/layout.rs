@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_page_is_told_in_another_language() {
+    fn language_link_keeps_the_query() {
         assert_eq!(in_language("/a/b?version=1.0.0&lang=en", "zh"), "/a/b?version=1.0.0&lang=zh");
         assert_eq!(in_language("/", "zh"), "/?lang=zh");
     }

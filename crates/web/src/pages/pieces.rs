@@ -96,7 +96,7 @@ mod tests {
     use crate::pages::texts::ENGLISH;
 
     #[test]
-    fn numbers_sizes_and_times_have_their_units() {
+    fn numbers_sizes_and_times_are_formatted() {
         assert_eq!([number(0), number(999), number(1000), number(1_234_567)], ["0", "999", "1,000", "1,234,567"]);
         assert_eq!(encoded("a b/图&#?%.md"), "a%20b/%E5%9B%BE%26%23%3F%25.md");
         assert_eq!([size(5), size(1536), size(3 << 20)], ["5 B", "1.5 KiB", "3.0 MiB"]);

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_led_away() {
+    fn foreign_addresses_are_not_local() {
         for good in ["/", "/acme/notes?version=1.0.0", "/-/moderation#report-3"] {
             assert!(is_local(good), "{good}");
         }

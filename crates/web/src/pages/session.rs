@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_is_good_for_its_cookies_only() {
+    fn proof_fits_only_its_cookies() {
         let ours = cookies("a=b; skillhub_form=1234; skillhub_session=skh_x; skillhub_form=9");
         let proof = ours.proof().unwrap();
         assert!(ours.are_of(&proof) && !ours.are_of("") && !ours.are_of(&proof[1..]));

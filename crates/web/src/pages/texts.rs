@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_language_is_the_one_asked_for_then_the_one_chosen_then_the_browsers() {
+    fn address_precedes_cookie_precedes_browser() {
         let tag = |asked, kept, accepted| chosen(asked, kept, accepted).0.tag;
         assert_eq!(tag(None, None, Some("zh-CN,zh;q=0.9,en;q=0.8")), "zh");
         assert_eq!(tag(None, None, Some("fr, en;q=0.2, zh;q=0.1")), "en");

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_sees_is_a_box_and_pictures_stay_whole() {
+    fn invisible_characters_become_boxes() {
         assert_eq!(visible("a<b>&\"").0, "a&lt;b&gt;&amp;&quot;");
         assert_eq!(
             visible("a\u{202E}b\u{1b}").0,

@@ -149,7 +149,7 @@ mod tests {
 
     // DF10
     #[test]
-    fn flags_and_indexes_have_several_spellings() {
+    fn flags_and_indexes_are_normalised() {
         let enabled = |value: Value| {
             let body = json!({"enabled": value}).to_string();
             read(body.as_bytes(), fields_of("PUT /api/skills/{name}").unwrap()).ok().map(|read| read["enabled"].clone())
