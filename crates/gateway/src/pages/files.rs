@@ -18,7 +18,7 @@ use web::{
 use super::guest::{Guest, answer};
 use crate::gateway::{Shared, Work, told};
 
-/// Stands for the skill as agents see it, in place of a revision's id.
+/// Placeholder for a revision's id that selects the skill as agents see it.
 pub const NOW: &str = "now";
 
 /// Renders the page of a file.

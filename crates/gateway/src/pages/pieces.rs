@@ -18,9 +18,9 @@ pub struct Asked {
     pub only: String,
     /// Number of entries to skip.
     pub start: String,
-    /// Older revision of a comparison.
+    /// First revision of a comparison.
     pub from: String,
-    /// Newer revision of a comparison.
+    /// Second revision of a comparison.
     pub to: String,
     /// The base that a proposal is compared with.
     pub onto: String,

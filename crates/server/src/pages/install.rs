@@ -6,7 +6,7 @@ use registry_index::Entry;
 
 use super::visitor::Visitor;
 
-/// Stands for the agent's id in the command that the script completes.
+/// Placeholder for the agent's id in the command that the script completes.
 const PLACEHOLDER: &str = "AGENT";
 
 /// Renders the command and a menu of agents. Without scripts, the menu is a form that reloads the page.

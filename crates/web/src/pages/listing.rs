@@ -22,7 +22,7 @@ const BYTES: usize = 600_000;
 const FINDINGS: usize = 50;
 
 /// Renders a file with its name and size, its findings, and its text.
-/// `files` is the base address of the skill's files; `above` and `beside` are placed next to the name.
+/// `files` is the base address of the skill's files; `above` and `beside` are placed above and beside the name.
 pub fn listing(
     (path, file): (&SkillPath, &File),
     found: &[Finding],
