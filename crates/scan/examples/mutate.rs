@@ -4,7 +4,7 @@
 //! that way alone, once on each skill, and prints what was lost and how it then read.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "an example for the desk, not for users")]
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, process::ExitCode};
 
 use rustix::time::{ClockId, clock_gettime};
 use scan::{Report, Verdict};
@@ -62,33 +62,58 @@ impl Draw {
     }
 }
 
-fn main() {
+fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let only = arguments.iter().position(|argument| argument == "--only").map(|at| arguments[at + 1].clone());
-    let tables = arguments[2..].iter().take_while(|argument| *argument != "--only");
-    let (attacks, honest) = cases(tables);
-    println!("{} attacks that are found, {} honest skills that are not blocked", attacks.len(), honest.len());
-    let all = ways::all();
-    if let Some(name) = only {
-        let way = all.into_iter().map(|way| (way.name, way.change)).chain(ways::added::all());
-        let way = way.into_iter().find(|(there, _)| *there == name).unwrap();
-        attacks.iter().chain(&honest).enumerate().for_each(|(number, case)| show(case, &way.1, number));
-        return;
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(reason) => {
+            eprintln!("mutate: {reason}");
+            ExitCode::from(2)
+        }
     }
-    let end = spent() + arguments[1].parse::<f64>().unwrap();
-    let mut draw = Draw(arguments[0].parse().unwrap());
+}
+
+fn run(arguments: &[String]) -> Result<(), String> {
+    let usage = || "usage: mutate SEED SECONDS TABLE... [--only WAY]".to_owned();
+    let at = arguments.iter().position(|argument| argument == "--only").unwrap_or(arguments.len());
+    let ([seed, seconds, tables @ ..], only) = arguments.split_at(at) else { return Err(usage()) };
+    let (Ok(seed), Ok(seconds)) = (seed.parse(), seconds.parse::<f64>()) else { return Err(usage()) };
+    let (attacks, honest) = cases(tables)?;
+    println!("{} attacks that are found, {} honest skills that are not blocked", attacks.len(), honest.len());
+    match only {
+        [] => draw_mutants(&attacks, &honest, Draw(seed), seconds),
+        [_, name] => return show_way(name, &attacks, &honest),
+        _ => return Err(usage()),
+    }
+    Ok(())
+}
+
+/// Tries one way alone on each skill.
+fn show_way(name: &str, attacks: &[Case], honest: &[Case]) -> Result<(), String> {
+    let mut all = ways::all().into_iter().map(|way| (way.name, way.change)).chain(ways::added::all());
+    let (_, change) = all.find(|(there, _)| *there == name).ok_or_else(|| format!("no way is called {name}"))?;
+    attacks.iter().chain(honest).enumerate().for_each(|(number, case)| show(case, &change, number));
+    Ok(())
+}
+
+fn draw_mutants(attacks: &[Case], honest: &[Case], mut draw: Draw, seconds: f64) {
+    let end = spent() + seconds;
+    let all = ways::all();
     let least: BTreeMap<String, usize> = all.iter().map(|way| (way.name.clone(), way.least)).collect();
     let (hiding, plain) = (of_attacks(&all), of_honest(&all));
     let added = ways::added::all();
     let plain: Vec<_> = plain.into_iter().chain(added.iter().map(|(name, change)| (name.as_str(), change))).collect();
     let (mut lost, mut turned, mut tried) = (Side::default(), Side::default(), 0);
     while spent() < end {
-        tried += usize::from(mutate(&attacks, &hiding, &mut draw, &mut lost));
-        if !honest.is_empty() && draw.below(4) == 0 {
-            tried += usize::from(mutate(&honest, &plain, &mut draw, &mut turned));
+        tried += usize::from(!attacks.is_empty() && mutate(attacks, &hiding, &mut draw, &mut lost));
+        if !honest.is_empty() && (attacks.is_empty() || draw.below(4) == 0) {
+            tried += usize::from(mutate(honest, &plain, &mut draw, &mut turned));
+        }
+        if attacks.is_empty() && honest.is_empty() {
+            break;
         }
     }
-    println!("{tried} mutants");
+    println!("{tried} mutants in {:.0} s of CPU", spent());
     print_attacks(&lost, &least);
     print_honest(&turned);
 }
@@ -104,53 +129,84 @@ fn of_honest(all: &[Way]) -> Vec<Named<'_>> {
 }
 
 /// The attacks that are found and the honest skills that are not blocked, as they stand.
-fn cases<'a>(tables: impl Iterator<Item = &'a String>) -> (Vec<Case>, Vec<Case>) {
+fn cases(tables: &[String]) -> Result<(Vec<Case>, Vec<Case>), String> {
     let (mut attacks, mut honest) = (Vec::new(), Vec::new());
     for table in tables {
-        let name = Path::new(table).file_stem().unwrap().to_str().unwrap();
-        let text = fs::read_to_string(table).unwrap();
-        let (bad, good) = if text.starts_with("label\t") {
-            let of = |label: &str| labelled(Path::new(table).parent().unwrap(), &text, label);
-            (of("malicious"), of("benign"))
-        } else {
-            (ways::read(&text, "attack"), ways::read(&text, "honest"))
-        };
-        let case = |is_attack: bool| {
-            move |(id, skill): (String, Skill)| {
-                let verdict = report(&skill).unwrap().verdict();
-                Case { id: format!("{name} {id}"), skill, is_attack, verdict }
+        let name = Path::new(table).file_stem().unwrap_or_default().to_string_lossy();
+        let text = fs::read_to_string(table).map_err(|error| format!("{table}: {error}"))?;
+        let skills = skills(Path::new(table), &text).map_err(|reason| format!("{table}: {reason}"))?;
+        for (is_attack, id, skill) in skills {
+            let Some(verdict) = report(&skill).map(|report| report.verdict()) else {
+                return Err(format!("{table}: {id} is no skill"));
+            };
+            let case = Case { id: format!("{name} {id}"), skill, is_attack, verdict };
+            match is_attack {
+                true if verdict >= Verdict::Warn => attacks.push(case),
+                false if verdict < Verdict::Block => honest.push(case),
+                _ => {}
             }
-        };
-        attacks.extend(bad.into_iter().map(case(true)).filter(|case| case.verdict >= Verdict::Warn));
-        honest.extend(good.into_iter().map(case(false)).filter(|case| case.verdict < Verdict::Block));
+        }
     }
-    (attacks, honest)
+    Ok((attacks, honest))
 }
 
-/// The skills with a label, of which a table names the folders.
-fn labelled(base: &Path, table: &str, label: &str) -> Vec<(String, Skill)> {
-    let rows = table.lines().map(|line| line.split('\t').collect::<Vec<_>>()).filter(|columns| columns[0] == label);
-    let mut skills: Vec<_> = rows.map(|columns| (columns[2].to_owned(), folder(&base.join(columns[2])))).collect();
-    skills
-        .retain(|(_, skill)| !skill.is_empty() && skill.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() < LARGEST);
-    skills
+/// The skills of a table, each with whether it is an attack, and its name.
+fn skills(table: &Path, text: &str) -> Result<Vec<(bool, String, Skill)>, String> {
+    if text.starts_with("label\t") {
+        return labelled(table.parent().unwrap_or(Path::new(".")), text);
+    }
+    check_form(text)?;
+    let of = |label| ways::read(text, label).into_iter().map(move |(id, skill)| (label == "attack", id, skill));
+    Ok(of("attack").chain(of("honest")).collect())
 }
 
-fn folder(root: &Path) -> Skill {
+/// Refuses a table that is not one of attack or honest, name, path and text.
+fn check_form(text: &str) -> Result<(), String> {
+    let is_row = |line: &str| {
+        let columns: Vec<_> = line.split('\t').collect();
+        columns.len() == 4 && matches!(columns[0], "attack" | "honest")
+    };
+    match text.lines().position(|line| !line.is_empty() && !is_row(line)) {
+        Some(at) => Err(format!(
+            "line {} is neither attack or honest, name, path and text, nor is the first line label, kind and path",
+            at + 1
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The skills of a table that names their folders.
+fn labelled(base: &Path, table: &str) -> Result<Vec<(bool, String, Skill)>, String> {
+    let mut skills = Vec::new();
+    for (number, line) in table.lines().enumerate().skip(1) {
+        let (is_attack, path) = match *line.split('\t').collect::<Vec<_>>() {
+            ["malicious", _, path, ..] => (true, path),
+            ["benign", _, path, ..] => (false, path),
+            _ => return Err(format!("line {} is neither malicious or benign, kind and path", number + 1)),
+        };
+        let skill = folder(&base.join(path)).map_err(|error| format!("{path}: {error}"))?;
+        if !skill.is_empty() && skill.iter().map(|(_, bytes)| bytes.len()).sum::<usize>() < LARGEST {
+            skills.push((is_attack, path.to_owned(), skill));
+        }
+    }
+    Ok(skills)
+}
+
+fn folder(root: &Path) -> std::io::Result<Skill> {
     let (mut skill, mut open) = (Skill::new(), vec![root.to_owned()]);
     while let Some(folder) = open.pop() {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
             let name = path.strip_prefix(root).unwrap().to_str().unwrap_or("\0");
             match path.is_dir() {
                 _ if path.is_symlink() || skill::SkillPath::parse(name).is_err() => {}
                 true => open.push(path),
-                false => skill.push((name.to_owned(), fs::read(&path).unwrap())),
+                false => skill.push((name.to_owned(), fs::read(&path)?)),
             }
         }
     }
     skill.sort();
-    skill
+    Ok(skill)
 }
 
 /// Changes one of the skills in up to four ways and counts what becomes of it; false where nothing changed.
