@@ -5,6 +5,7 @@ mod rules;
 mod sarif;
 mod target;
 mod taxa;
+mod techniques;
 
 use std::{
     io::{self, Write},
@@ -14,7 +15,7 @@ use std::{
 
 use clap::Args;
 use library::Verdicts;
-use scan::{Capabilities, CapabilityDelta, Report, Scanner, Severity, Verdict};
+use scan::{Capabilities, CapabilityDelta, Report, Scanner, Severity, Verdict, causes};
 use serde_json::{Value, json};
 use skill::Bundle;
 
@@ -234,13 +235,13 @@ fn text(skill: &Scanned, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn document(skill: &Scanned) -> Value {
-    let (findings, error) = match &skill.result {
-        Ok(report) => (json!(report.findings), Value::Null),
-        Err(error) => (json!([]), json!({"code": error.code, "message": error.message, "hint": error.hint})),
+    let (findings, causes, error) = match &skill.result {
+        Ok(report) => (json!(report.findings), json!(causes(&report.findings)), Value::Null),
+        Err(error) => (json!([]), json!([]), json!({"code": error.code, "message": error.message, "hint": error.hint})),
     };
     let mut document = json!({
         "path": skill.target.path, "kind": skill.target.word(), "name": skill.name, "verdict": skill.verdict(),
-        "findings": findings, "note": skill.note, "error": error,
+        "findings": findings, "causes": causes, "note": skill.note, "error": error,
     });
     if let Some(capabilities) = &skill.capabilities {
         document["capabilities"] = json!(capabilities);

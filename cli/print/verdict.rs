@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anstyle::Style;
-use scan::{Acceptance, Finding, Severity, Verdict};
+use scan::{Acceptance, Cause, Finding, Severity, Verdict, causes};
 use serde_json::Value;
 use skill::Problem;
 
@@ -11,6 +11,9 @@ use super::{BAD, FAINT, GOOD, STRONG, WARN, stored_time, visible};
 
 /// Further lines of one finding that are named.
 const LINES: usize = 12;
+
+/// Places that are named of a rule whose findings need no decision.
+const PLACES: usize = 3;
 
 /// The colour of a verdict; the word stands beside it.
 pub fn verdict_style(verdict: Verdict) -> Style {
@@ -30,66 +33,39 @@ pub fn severity_style(severity: Severity) -> Style {
     }
 }
 
-/// Findings: each that a person should look at in full, and one line for all that are low. What one rule found in a
+/// Findings: each that a person should look at in full, and one line each for those that are low and that only inform. What one rule found in a
 /// file several times is told once, with all lines; so is what several rules found in one line.
 pub fn findings_lines<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<String> {
     let (low, grave): (Vec<&Finding>, Vec<&Finding>) =
         findings.into_iter().partition(|finding| finding.severity.verdict() == Verdict::Allow);
-    let rules = low.iter().map(|finding| finding.rule.as_ref());
-    folded(&grave).iter().flat_map(finding_lines).chain(low_line(rules)).collect()
+    causes(grave).iter().flat_map(cause_lines).chain(low_lines(&low)).collect()
 }
 
-/// A finding, with others that have the same cause.
-struct Folded<'f> {
-    first: &'f Finding,
-    /// Further lines in which the rule found the same.
-    lines: Vec<usize>,
-    /// Findings of other rules in the line of the first.
-    others: Vec<&'f Finding>,
+/// Those that need no decision, a line for each severity: which rules found something, and where.
+fn low_lines(findings: &[&Finding]) -> Vec<String> {
+    let of = |severity| findings.iter().filter(move |finding| finding.severity == severity);
+    let places = |severity| of(severity).map(|one| (one.rule.as_ref(), format!("{}:{}", one.path, one.line)));
+    [Severity::Low, Severity::Info].into_iter().filter_map(|severity| low_line(severity, places(severity))).collect()
 }
 
-/// Findings with the same cause together, in the order of the first of each.
-fn folded<'f>(findings: &[&'f Finding]) -> Vec<Folded<'f>> {
-    let mut all: Vec<Folded<'f>> = Vec::new();
-    for finding in findings {
-        let is_alike = |other: &Finding| other.path == finding.path && decision(other) == decision(finding);
-        let same = |one: &&mut Folded<'_>| {
-            is_alike(one.first) && one.first.rule == finding.rule && one.first.message == finding.message
-        };
-        let there = |one: &&mut Folded<'_>| {
-            is_alike(one.first) && one.first.line == finding.line && one.first.severity >= finding.severity
-        };
-        if let Some(one) = all.iter_mut().find(|one| same(one) && one.first.severity == finding.severity) {
-            one.lines.push(finding.line);
-        } else if let Some(one) = all.iter_mut().find(there) {
-            one.others.push(finding);
-        } else {
-            all.push(Folded { first: finding, lines: Vec::new(), others: Vec::new() });
-        }
-    }
-    all
-}
-
-/// What a person or an earlier scan said of a finding.
-fn decision(finding: &Finding) -> (bool, bool, Option<&Acceptance>) {
-    (finding.waived, finding.new, finding.waiver.as_ref())
-}
-
-/// How often each rule found something that needs no decision.
-fn low_line<'r>(rules: impl Iterator<Item = &'r str>) -> Option<String> {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    rules.for_each(|rule| *counts.entry(rule).or_default() += 1);
-    let all: usize = counts.values().sum();
-    let of_rule = |(rule, count): (&str, usize)| if count == 1 { rule.to_owned() } else { format!("{rule} {count}") };
-    let rules: Vec<String> = counts.into_iter().map(of_rule).collect();
+/// The rules that found something of one severity, each with its first places.
+fn low_line<'r>(severity: Severity, found: impl Iterator<Item = (&'r str, String)>) -> Option<String> {
+    let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    found.for_each(|(rule, place)| places.entry(rule).or_default().push(place));
+    let all: usize = places.values().map(Vec::len).sum();
+    let of_rule = |(rule, places): (&str, Vec<String>)| {
+        let more = if places.len() > PLACES { format!(" and {} more", places.len() - PLACES) } else { String::new() };
+        let first: Vec<&str> = places.iter().take(PLACES).map(String::as_str).collect();
+        format!("{rule} in {}{more}", visible(&first.join(", ")))
+    };
+    let rules: Vec<String> = places.into_iter().map(of_rule).collect();
     let word = if all == 1 { "finding" } else { "findings" };
-    (all > 0)
-        .then(|| format!("{FAINT}low{FAINT:#} {all} {word} ({}); --json lists each with its line", rules.join(", ")))
+    (all > 0).then(|| format!("{FAINT}{severity}{FAINT:#} {all} {word}: {}", rules.join("; ")))
 }
 
 /// A finding: where and what, the text found, what to do, and where else.
-fn finding_lines(found: &Folded<'_>) -> Vec<String> {
-    let finding = found.first;
+fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
+    let finding = cause.first;
     let style = severity_style(finding.severity);
     let known = match (finding.waived, finding.new) {
         (true, _) => " (waived)",
@@ -107,13 +83,15 @@ fn finding_lines(found: &Folded<'_>) -> Vec<String> {
             None => format!("  {}", finding.remedy),
         },
     ];
-    if !found.lines.is_empty() {
-        let all: Vec<String> = found.lines.iter().take(LINES).map(ToString::to_string).collect();
-        let more = if found.lines.len() > LINES { ", …" } else { "" };
-        let word = if all.len() == 1 { "line" } else { "lines" };
+    lines.extend(finding.why.as_ref().map(|why| format!("  {} here: {}", finding.severity, visible(why))));
+    let further = cause.further_lines();
+    if !further.is_empty() {
+        let all: Vec<String> = further.iter().take(LINES).map(ToString::to_string).collect();
+        let more = if further.len() > LINES { ", …" } else { "" };
+        let word = if further.len() == 1 { "line" } else { "lines" };
         lines.push(format!("  also in {word} {}{more}", all.join(", ")));
     }
-    let others = found.others.iter();
+    let others = cause.others.iter();
     lines.extend(others.map(|other| format!("  also {} {} [{}]", other.severity, other.message, other.rule)));
     lines
 }
@@ -181,7 +159,14 @@ pub fn detail_lines(details: &Value) -> Vec<String> {
         ));
         lines.push(format!("  {}", field("remedy")));
     }
-    lines.extend(low_line(low.into_iter().filter_map(|finding| finding["rule"].as_str())));
+    for severity in [Severity::Low, Severity::Info] {
+        let of = low.iter().filter(|finding| finding["severity"].as_str() == Some(severity.as_str()));
+        let places = of.filter_map(|finding| {
+            let place = [text(finding, "path"), text(finding, "line")].map(Option::unwrap_or_default).join(":");
+            Some((finding["rule"].as_str()?, place))
+        });
+        lines.extend(low_line(severity, places));
+    }
     lines
 }
 
@@ -201,6 +186,7 @@ mod tests {
             excerpt: "text".into(),
             message: "does so".into(),
             remedy: "do not".into(),
+            why: None,
             new: true,
             waived: false,
             waiver: None,
@@ -208,11 +194,13 @@ mod tests {
     }
 
     #[test]
-    fn low_findings_take_one_line() {
+    fn low_findings_and_notes_take_a_line_each() {
         let found = [finding("a", Severity::Low), finding("b", Severity::High), finding("a", Severity::Info)];
         let lines = findings_lines(&found);
-        assert_eq!(lines.len(), 4, "{lines:?}");
-        assert!(lines[0].contains("SKILL.md:3") && lines[3].contains("2 findings (a 2)"), "{lines:?}");
+        assert_eq!(lines.len(), 5, "{lines:?}");
+        assert!(lines[0].contains("SKILL.md:3"), "{lines:?}");
+        assert!(lines[3].contains("low") && lines[3].ends_with("1 finding: a in SKILL.md:3"), "{lines:?}");
+        assert!(lines[4].contains("info") && lines[4].ends_with("1 finding: a in SKILL.md:3"), "{lines:?}");
         assert!(findings_lines(&[]).is_empty());
     }
 
@@ -232,6 +220,6 @@ mod tests {
         let found = [finding("a", Severity::High), finding("b", Severity::Low), finding("c", Severity::Low)];
         let lines = detail_lines(&serde_json::json!({ "findings": found }));
         assert_eq!(lines.len(), 3, "{lines:?}");
-        assert!(lines[2].contains("2 findings (b, c)"), "{lines:?}");
+        assert!(lines[2].ends_with("2 findings: b in SKILL.md:3; c in SKILL.md:3"), "{lines:?}");
     }
 }

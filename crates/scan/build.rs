@@ -31,6 +31,10 @@ mod foreign {
         false
     }
 
+    pub(super) fn is_foreign_at(host: &str, _path: &str) -> bool {
+        is_foreign(host)
+    }
+
     pub(super) use is_foreign as is_strangers;
 }
 

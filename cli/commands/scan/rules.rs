@@ -3,6 +3,7 @@
 use scan::{Evidence, Role, Rule, Scanner, Scope, Severity};
 use serde_json::{Value, json};
 
+use super::techniques::title;
 use crate::{
     context::Context,
     exit::{CliError, Exit},
@@ -35,7 +36,7 @@ fn severity_word(rule: &Rule, scanner: Scanner) -> &'static str {
 fn rule_document(rule: &Rule, scanner: Scanner) -> Value {
     json!({
         "id": rule.id, "category": rule.category, "severity": scanner.severity(rule), "evidence": rule.evidence.as_str(),
-        "technique": rule.technique, "risk": rule.risk,
+        "technique": rule.technique, "technique_title": title(rule.technique), "risk": rule.risk,
         "scope": rule.scope.as_str(), "role": rule.role.as_str(), "elsewhere": rule.elsewhere().severity(),
         "message": rule.message, "remedy": rule.remedy,
     })
@@ -74,6 +75,15 @@ fn evidence_words(evidence: Evidence) -> &'static str {
     }
 }
 
+/// A technique by its id and its title, where there is one.
+fn technique_words(id: &str) -> String {
+    let list = if id.starts_with("AML.") { "MITRE ATLAS" } else { "MITRE ATT&CK" };
+    match title(id) {
+        Some(title) => format!("{id} {title} ({list})"),
+        None => format!("{id} ({list})"),
+    }
+}
+
 /// Lines about the severity of a rule, what it counts for and its names in public lists.
 fn weight_lines(rule: &Rule, scanner: Scanner) -> [String; 4] {
     let others = if rule.scope == Scope::Any { "" } else { "in other files, and " };
@@ -82,7 +92,7 @@ fn weight_lines(rule: &Rule, scanner: Scanner) -> [String; 4] {
         format!("Severity: {severity} {}", scope_words(rule.scope)),
         format!("Lowered to {lower} {others}{}", role_words(rule.role)),
         format!("Evidence: {}, {}", rule.evidence, evidence_words(rule.evidence)),
-        format!("Known as: {} (MITRE), {} (OWASP Agentic Skills Top 10)", rule.technique, rule.risk),
+        format!("Known as: {}, {} (OWASP Agentic Skills Top 10)", technique_words(rule.technique), rule.risk),
     ]
 }
 

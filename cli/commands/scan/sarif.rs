@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use scan::{Finding, Scanner, Severity};
+use scan::{Cause, Finding, Scanner, Severity, causes};
 use serde_json::{Value, json};
 use skill::Digest;
 
@@ -12,7 +12,7 @@ use crate::print::waiver_words;
 /// What stands for the folder in which the command runs.
 const ROOT: &str = "%SRCROOT%";
 
-/// The whole document: one run, all rules, one result a finding. A skill that could not be read is a
+/// The whole document: one run, all rules, one result a cause. A skill that could not be read is a
 /// notification of the tool.
 pub(super) fn document(scanned: &[Scanned], scanner: Scanner, root: &Path) -> Value {
     let results: Vec<Value> = scanned.iter().flat_map(|skill| results_of(skill, root)).collect();
@@ -97,21 +97,31 @@ fn rule(rule: &scan::Rule, scanner: Scanner) -> Value {
 
 fn results_of(skill: &Scanned, root: &Path) -> Vec<Value> {
     let findings = skill.result.as_ref().map(|report| report.findings.as_slice()).unwrap_or_default();
-    findings.iter().map(|finding| result(skill, finding, root)).collect()
+    causes(findings).iter().map(|cause| result(skill, cause, root)).collect()
 }
 
-fn result(skill: &Scanned, finding: &Finding, root: &Path) -> Value {
+/// The result for a cause: the first place of it, and those where the same was found again as related.
+fn result(skill: &Scanned, cause: &Cause<'_>, root: &Path) -> Value {
+    let finding = cause.first;
+    let why = finding.why.as_ref().map(|why| format!("; {} here: {why}", finding.severity)).unwrap_or_default();
+    let place = |one: &Finding| json!({"artifactLocation": location(&skill.target.place_of(&one.path), root), "region": region(one)});
     let mut result = json!({
         "ruleId": finding.rule,
         "level": level(finding.severity),
-        "message": {"text": format!("{}; {}", finding.message, finding.remedy)},
+        "message": {"text": format!("{}; {}{why}", finding.message, finding.remedy)},
         "partialFingerprints": {"skillhubFinding/v1": fingerprint(finding)},
         "baselineState": if finding.new { "new" } else { "unchanged" },
-        "locations": [{"physicalLocation": {
-            "artifactLocation": location(&skill.target.place_of(&finding.path), root),
-            "region": region(finding),
-        }}],
+        "locations": [{"physicalLocation": place(finding)}],
     });
+    if !cause.again.is_empty() || !cause.others.is_empty() {
+        let again = cause.again.iter().map(|one| (one, "the same again".to_owned()));
+        let others = cause.others.iter().map(|one| (one, format!("{} ({})", one.message, one.rule)));
+        let related = again.chain(others).enumerate();
+        let related = related
+            .map(|(at, (one, text))| json!({"id": at + 1, "physicalLocation": place(one), "message": {"text": text}}));
+        result["relatedLocations"] = related.collect();
+        result["properties"] = json!({"also": cause.others.iter().map(|one| &one.rule).collect::<Vec<_>>()});
+    }
     if let Some(waiver) = &finding.waiver {
         let justification = waiver_words(waiver);
         result["suppressions"] = json!([{

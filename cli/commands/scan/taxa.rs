@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use scan::Rule;
 use serde_json::{Value, json};
 
+use super::techniques::title;
+
 const ATTACK: &str = "MITRE ATT&CK";
 const ATLAS: &str = "MITRE ATLAS";
 const OWASP: &str = "OWASP AST10";
@@ -66,11 +68,19 @@ pub(super) fn page(rule: &Rule) -> String {
     }
 }
 
+/// An entry of a taxonomy, with its title where that is known.
+fn entry(id: &str) -> Value {
+    match title(id) {
+        Some(title) => json!({"id": id, "name": title}),
+        None => json!({"id": id}),
+    }
+}
+
 /// The taxonomies, with the entries that some rules refer to.
 pub(super) fn taxonomies<'r>(rules: impl Iterator<Item = &'r Rule>) -> Vec<Value> {
     let used: BTreeSet<_> = rules.flat_map(places).collect();
     let taxonomy = |name: &str, organization: &str, site: &str| {
-        let taxa: Vec<Value> = used.iter().filter(|(of, _)| *of == name).map(|(_, id)| json!({"id": id})).collect();
+        let taxa: Vec<Value> = used.iter().filter(|(of, _)| *of == name).map(|(_, id)| entry(id)).collect();
         json!({"name": name, "organization": organization, "informationUri": site, "taxa": taxa})
     };
     vec![

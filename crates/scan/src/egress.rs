@@ -4,11 +4,13 @@
 //! should not has every reason to keep the host out of the text, whatever the kind of the attack and the language
 //! that it is written in.
 
+mod gateway;
 mod known;
 
 use std::{collections::HashSet, sync::LazyLock};
 
 use flow::Literals;
+pub(crate) use gateway::lower;
 use known::{HANDS_OVER, REACHES, SECRETS};
 use memchr::memmem;
 
@@ -91,10 +93,20 @@ pub(crate) fn describes_owner(source: &Source<'_>, matched: &str) -> bool {
 
 /// Adds a host that no text names, as evidence of at most some weight.
 fn add(rule: &'static Rule, most: Evidence, source: &Source<'_>, named: &Named, finder: &mut Finder) {
-    let evidence = role::evidence(rule, source, named.line, named.offset).min(most);
+    let (evidence, why) = role::weigh(rule, source, named.line, named.offset);
+    let why = why.or((evidence > most).then_some(NAMED));
     let message = format!("{}: {}", rule.message, named.host);
-    finder.add_told(rule, evidence, source, named.line, source.line(named.line).trim(), message);
+    let excerpt = source.line(named.line).trim();
+    if let Some(signal) = finder.add_told(rule, evidence.min(most), source, named.line, excerpt, message) {
+        signal.why = why;
+    }
 }
+
+/// Why a host weighs less whose owner some text names.
+const NAMED: &str = "a text of the skill has the name of its owner";
+
+/// Why an address weighs less that a skill is openly about.
+pub(crate) const TOLD: &str = "the description says whose address it is";
 
 /// All that people and agents read of a skill, in lower case.
 fn texts_of(sources: &[&Source<'_>], text: impl Fn(&Source<'_>) -> String) -> String {

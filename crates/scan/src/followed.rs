@@ -115,12 +115,15 @@ fn add(source: &Source<'_>, line: usize, judgement: judge::Judgement, finder: &m
     let rule = judgement.rule;
     let is_talk = !source.kind().runs
         && (role::is_lesson(source, line) && role::may_teach(source) || role::is_illustration(source, line));
-    let evidence = if is_talk { rule.elsewhere() } else { judgement.evidence };
+    let (evidence, why) =
+        if is_talk { (rule.elsewhere(), Some(role::LESSON)) } else { (judgement.evidence, judgement.less()) };
     let message = format!("{}: {}", rule.message, judgement.why);
     if finder.knows(rule, evidence, source.path, line) {
         return;
     }
-    finder.add_told(rule, evidence, source, line, source.line(line).trim(), message);
+    if let Some(signal) = finder.add_told(rule, evidence, source, line, source.line(line).trim(), message) {
+        signal.why = why;
+    }
 }
 
 /// Parses what of a file is code, if a flow may run through it.

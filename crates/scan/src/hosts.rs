@@ -8,7 +8,7 @@ mod names;
 mod table;
 
 pub(crate) use address::{Address, addresses, bare, first, is_unchecked};
-pub(crate) use names::{is_inside, is_near, is_sample, is_told, is_within};
+pub(crate) use names::{domain_of, is_inside, is_near, is_sample, is_told, is_within};
 
 use crate::local;
 use table::{ALIASES, FILES, HOSTS, KEYS, OWNERS, PATHS, WILD};
@@ -96,6 +96,14 @@ pub(crate) fn homes_of_key(variable: &str) -> Option<&'static [&'static str]> {
 pub(crate) fn is_home_of_file(path: &str, host: &str) -> bool {
     let is_home = |domains: &[&str]| domains.iter().any(|domain| is_within(host, domain));
     FILES.iter().any(|(part, domains)| path.contains(part) && is_home(domains))
+}
+
+/// Hosts of services to which a part of the address says whose channel it is.
+const HOOKS: &[&str] = &["hooks.slack.com", "hooks.zapier.com"];
+
+/// Whether an address is that of a channel which its user fills in: no digit of its own tells whose it is.
+pub(crate) fn is_users_hook(host: &str, path: &str) -> bool {
+    HOOKS.contains(&host) && !path.contains(|c: char| matches!(c, '1'..='9'))
 }
 
 /// Whether somebody of a forge is known for programs of his own.

@@ -197,6 +197,7 @@ impl Judge {
             matched: None,
             message: format!("{}: {message}", JUDGE.message).into(),
             remedy: JUDGE.remedy.into(),
+            why: None,
             new: true,
             waived: false,
             waiver: None,

@@ -3,7 +3,10 @@
 //! A verdict is reached here and nowhere else. Hard evidence blocks. Strong evidence warns, and is hard where two
 //! kinds of it meet in one file. Weak evidence warns only where several kinds of it meet in one file.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use crate::{Evidence, Finding, Rule, excerpt::Excerpt};
 
@@ -12,6 +15,9 @@ const WEAK_TOGETHER: usize = 3;
 
 /// Rules of strong evidence that have to meet in one file to be a chain.
 const STRONG_TOGETHER: usize = 2;
+
+/// Rules that are named beside a signal which weighs more by them.
+const NAMED: usize = 3;
 
 /// What a detector saw in one place.
 #[derive(Debug, Clone)]
@@ -24,6 +30,8 @@ pub(crate) struct Signal {
     pub line: usize,
     pub excerpt: Excerpt,
     pub message: String,
+    /// Why it proves less there, where that is known.
+    pub why: Option<&'static str>,
 }
 
 /// The findings of all signals of a skill.
@@ -31,24 +39,41 @@ pub(crate) fn findings(signals: Vec<Signal>) -> Vec<Finding> {
     let weak = crowded(&signals, Evidence::Weak, WEAK_TOGETHER);
     let strong = crowded(&signals, Evidence::Strong, STRONG_TOGETHER);
     let judged = |signal: Signal| {
-        let evidence = match signal.own_evidence() {
-            Some(Evidence::Weak) if weak.contains(&signal.path) => Evidence::Strong,
-            Some(Evidence::Strong) if strong.contains(&signal.path) => Evidence::Hard,
-            _ => signal.evidence,
+        let (crowd, raised) = match signal.own_evidence() {
+            Some(Evidence::Weak) => (weak.get(&signal.path), Evidence::Strong),
+            Some(Evidence::Strong) => (strong.get(&signal.path), Evidence::Hard),
+            _ => (None, signal.evidence),
         };
-        signal.finding(evidence)
+        match crowd {
+            Some(rules) => {
+                let why = joined_by(&signal, rules);
+                signal.finding(raised, Some(why.into()))
+            }
+            None => {
+                let (evidence, why) = (signal.evidence, signal.why);
+                signal.finding(evidence, why.map(Cow::Borrowed))
+            }
+        }
     };
     signals.into_iter().map(judged).collect()
 }
 
-/// The files in which so many different rules of some evidence fired.
-fn crowded(signals: &[Signal], evidence: Evidence, together: usize) -> BTreeSet<String> {
-    let mut rules: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+/// The words for what makes a signal weigh more: the other rules of its file.
+fn joined_by(signal: &Signal, rules: &BTreeSet<&'static str>) -> String {
+    let others: Vec<&str> = rules.iter().copied().filter(|rule| *rule != signal.rule.id).take(NAMED).collect();
+    let more = if rules.len() > NAMED + 1 { " and more" } else { "" };
+    format!("{}{more} found something in this file too, and such signs count together", others.join(", "))
+}
+
+/// The files in which so many different rules of some evidence fired, and those rules.
+fn crowded(signals: &[Signal], evidence: Evidence, together: usize) -> BTreeMap<String, BTreeSet<&'static str>> {
+    let mut rules: BTreeMap<&str, BTreeSet<&'static str>> = BTreeMap::new();
     let counts = |signal: &&Signal| signal.own_evidence() == Some(evidence) && signal.rule.senses.is_empty();
     for signal in signals.iter().filter(counts) {
         rules.entry(&signal.path).or_default().insert(signal.rule.id);
     }
-    rules.into_iter().filter(|(_, rules)| rules.len() >= together).map(|(path, _)| path.to_owned()).collect()
+    let crowds = rules.into_iter().filter(|(_, rules)| rules.len() >= together);
+    crowds.map(|(path, rules)| (path.to_owned(), rules)).collect()
 }
 
 impl Signal {
@@ -57,7 +82,7 @@ impl Signal {
         (self.evidence == self.rule.evidence).then_some(self.evidence)
     }
 
-    fn finding(self, evidence: Evidence) -> Finding {
+    fn finding(self, evidence: Evidence, why: Option<Cow<'static, str>>) -> Finding {
         Finding {
             rule: self.rule.id.into(),
             severity: evidence.severity(),
@@ -69,6 +94,7 @@ impl Signal {
             matched: self.excerpt.matched,
             message: self.message.into(),
             remedy: self.rule.remedy.into(),
+            why,
             new: true,
             waived: false,
             waiver: None,

@@ -13,6 +13,7 @@
 
 mod apart;
 mod capabilities;
+mod cause;
 pub mod characters;
 mod clear;
 mod conditions;
@@ -47,10 +48,12 @@ mod scanner;
 mod settings;
 pub mod shape;
 mod source;
+mod started;
 mod values;
 mod waiver;
 
 pub use capabilities::{Capabilities, Capability, CapabilityDelta, Part, Place, Undeclared, Use, capabilities};
+pub use cause::{Cause, causes};
 pub use clear::{Baseline, Blocked, Captured, Cleared, Reports, capture, capture_by, clear, clear_by, waive};
 pub use evidence::Evidence;
 pub use judge::{Answer, JudgeSettings, Question, QuestionFile};

@@ -28,7 +28,7 @@ mod weights;
 mod words;
 mod written;
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use crate::{Evidence, Rule, engine::SearchError, excerpt::Excerpt, role, rules, scanner::Finder, source::Source};
 
@@ -73,17 +73,16 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
         let line = source.line_at(said.at);
         let from = said.at.saturating_sub(source.line_start(line));
         let message = format!("{} ({})", said.rule.message, said.sense);
-        finder.add_told(
-            said.rule,
-            evidence,
-            source,
-            line,
-            &Excerpt::around(source.line(line), from..from).text,
-            message,
-        );
+        let excerpt = Excerpt::around(source.line(line), from..from).text;
+        if let Some(signal) = finder.add_told(said.rule, evidence, source, line, &excerpt, message) {
+            signal.why = (evidence < said.rule.evidence).then_some(LESS);
+        }
     }
     Ok(())
 }
+
+/// Why what a text says weighs less than a rule says.
+const LESS: &str = "its words alone are a guess, or the text forbids it, tells of it or asks the user first";
 
 /// A rule that fires with its full severity in a text that is found inside another.
 pub(crate) fn strongest(source: &Source<'_>, finder: &mut Finder) -> Result<Option<&'static str>, SearchError> {
@@ -159,8 +158,8 @@ static SENSES: LazyLock<Senses> = LazyLock::new(|| {
 struct Said {
     rule: &'static Rule,
     evidence: Evidence,
-    /// The concepts that met.
-    sense: &'static str,
+    /// The concepts that met, or the words that weighed most, as people read them.
+    sense: Cow<'static, str>,
     at: usize,
 }
 
@@ -323,7 +322,8 @@ impl<'a> Judge<'a> {
             said.evidence = evidence;
         }
         if !is_explained {
-            self.said.push(Said { rule: &rules::PROSE_WEIGHT, evidence, sense: "by its words and concepts", at });
+            let sense = weigh::most(named(weighed, self.source)).into();
+            self.said.push(Said { rule: &rules::PROSE_WEIGHT, evidence, sense, at });
         }
     }
 
@@ -349,7 +349,7 @@ impl<'a> Judge<'a> {
             let counts_little = low || sense.strength == Strength::Weak;
             let evidence = if counts_little { sense.rule.elsewhere() } else { sense.rule.evidence };
             let at = place_of(terms, sense);
-            self.said.push(Said { rule: sense.rule, evidence, sense: sense.text, at });
+            self.said.push(Said { rule: sense.rule, evidence, sense: sense.shown(), at });
             if sense.strength == Strength::Weak && !low && place != Place::Table {
                 self.add_weak(sense.rule, if place == Place::Item { 0 } else { NEAR });
             }

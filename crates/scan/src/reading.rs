@@ -6,6 +6,7 @@
 
 use std::borrow::Cow;
 
+use memchr::memmem;
 use skill::{File, SkillPath};
 
 /// Characters of the shortest run that counts as text in a binary. A run of random bytes gets so
@@ -190,12 +191,20 @@ pub(crate) fn read<'a>(path: &SkillPath, file: &'a File) -> Reading<'a> {
         return Reading { text: Cow::Owned(with_narrow(wide, bytes, run)), binary: !named && !valid };
     }
     match std::str::from_utf8(bytes) {
-        Ok(text) => Reading { text: Cow::Borrowed(text), binary: false },
+        Ok(text) => Reading { text: with_plain_ends(text), binary: false },
         Err(_) if named => Reading { text: String::from_utf8_lossy(bytes), binary: false },
         Err(_) if is_mostly_text(bytes) => {
             Reading { text: String::from_utf8_lossy(bytes), binary: !path.extension().is_empty() }
         }
         Err(_) => Reading { text: Cow::Owned(runs(bytes, BINARY_RUN)), binary: true },
+    }
+}
+
+/// A text with the line ends of Unix: where lines end is no part of what they say.
+fn with_plain_ends(text: &str) -> Cow<'_, str> {
+    match memmem::find(text.as_bytes(), b"\r\n") {
+        Some(_) => Cow::Owned(text.replace("\r\n", "\n")),
+        None => Cow::Borrowed(text),
     }
 }
 
@@ -301,6 +310,11 @@ mod tests {
         }
         let shebang = [b"#!/bin/sh\n", &bytes[..]].concat();
         assert!(!read_at("a.bin", &shebang).1);
+    }
+
+    #[test]
+    fn line_ends_of_windows_are_plain() {
+        assert_eq!(read_at("a.sh", b"curl x \\\r\n  | sh\r\n\rend"), ("curl x \\\n  | sh\n\rend".to_owned(), false));
     }
 
     #[test]

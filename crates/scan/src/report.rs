@@ -37,6 +37,9 @@ pub struct Finding {
     pub message: Cow<'static, str>,
     /// What the author can do.
     pub remedy: Cow<'static, str>,
+    /// The reason why it weighs more or less here than its rule says, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<Cow<'static, str>>,
     /// Whether the finding was not there in the cleared base. Of a scan without a base all are new.
     pub new: bool,
     /// Whether a person accepted it, so that it does not count for the verdict.
@@ -174,6 +177,7 @@ mod tests {
             excerpt: severity.to_string(),
             message: "m".into(),
             remedy: "r".into(),
+            why: None,
             new,
             waived: false,
             waiver: None,

@@ -25,11 +25,36 @@ const FORBIDS: &[&str] = &[
 
 /// What a match proves that starts at a byte of a line.
 pub(crate) fn evidence(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Evidence {
-    let is_here = source.covers(rule.scope, line) || rule.scope == Scope::Code && runs_on_load(source, line, offset);
-    let whole =
-        is_here && !(source.is_test_data && is_about_instructions(rule)) && !is_talk(rule, source, line, offset);
-    if whole { rule.evidence } else { rule.elsewhere() }
+    weigh(rule, source, line, offset).0
 }
+
+/// The same, and why it is less than the rule says.
+pub(crate) fn weigh(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> (Evidence, Option<&'static str>) {
+    let is_here = source.covers(rule.scope, line) || rule.scope == Scope::Code && runs_on_load(source, line, offset);
+    let why = match is_here {
+        false => Some(outside(rule.scope)),
+        true if source.is_test_data && is_about_instructions(rule) => Some("it is data of the skill's own tests"),
+        true => talk(rule, source, line, offset),
+    };
+    (if why.is_none() { rule.evidence } else { rule.elsewhere() }, why)
+}
+
+/// The words for a place that is not a rule's own.
+fn outside(scope: Scope) -> &'static str {
+    match scope {
+        Scope::Any => "it stands elsewhere",
+        Scope::Script => "it stands in no script",
+        Scope::Code => "it stands in a text, and not in a script or a block of code",
+        Scope::Machine => "it stands in running text, which no program reads",
+        Scope::Prose => "it stands in a script, whose text instructs no agent",
+    }
+}
+
+const SHOWN: &str = "it is shown as an example";
+pub(crate) const LESSON: &str = "the text around it is about attacks";
+const FORBIDDEN: &str = "its sentence forbids it or calls it bad";
+const QUOTED: &str = "it is quoted";
+const TESTED: &str = "it is part of a text or a list for tests of security";
 
 /// Whether a rule is about text that an agent obeys, which the data of tests is not.
 fn is_about_instructions(rule: &Rule) -> bool {
@@ -48,32 +73,37 @@ pub(crate) fn evidence_in(rule: &Rule, source: &Source<'_>, line: usize) -> Evid
     if source.covers(rule.scope, line) { rule.evidence } else { rule.elsewhere() }
 }
 
-/// Whether a text, not a script, only speaks about what matched, or either lists it among what tests send.
-fn is_talk(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> bool {
+/// Why a text, not a script, only speaks about what matched, or either lists it among what tests send.
+fn talk(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Option<&'static str> {
     let role = rule.role;
     if role == Role::Test && is_listed(source, line) {
-        return true;
+        return Some(TESTED);
     }
     if source.kind().runs && !source.kind().reads || source.is_command(line) {
-        return false;
+        return None;
     }
     let (before, after) = around(source, line, offset);
     match role {
-        Role::Planted => is_on_show(source, line, before),
-        Role::Fact => is_bad_sample(source, line) || rule.scope != Scope::Any && is_illustration(source, line),
-        _ if is_taught(source, line) || is_illustration(source, line) => true,
-        Role::Command if is_row(before) && is_lesson(source, line) => true,
-        Role::Test if is_tested(source) || source.path != SkillPath::SKILL_MD && is_lesson(source, line) => true,
-        Role::Command | Role::Test => {
-            forbids(before)
-                || has(Words::Bad, before)
-                || calls_bad(after)
-                || is_example(before)
-                || is_shown(source, line)
-                || is_bad_sample(source, line)
+        Role::Planted => is_on_show(source, line, before).then_some(SHOWN),
+        Role::Fact => {
+            let is_sample = is_bad_sample(source, line) || rule.scope != Scope::Any && is_illustration(source, line);
+            is_sample.then_some(SHOWN)
         }
-        Role::Speech if forbids_deed(before, after) || is_quoted(before) || is_attack_lesson(source) => true,
-        Role::Speech => has(Words::Teaching, &previous(source, line, before)) || is_quoted_lesson(source, line),
+        _ if is_taught(source, line) => Some(LESSON),
+        _ if is_illustration(source, line) => Some(SHOWN),
+        Role::Command if is_row(before) && is_lesson(source, line) => Some(LESSON),
+        Role::Test if is_tested(source) => Some(TESTED),
+        Role::Test if source.path != SkillPath::SKILL_MD && is_lesson(source, line) => Some(LESSON),
+        Role::Command | Role::Test if forbids(before) || has(Words::Bad, before) || calls_bad(after) => Some(FORBIDDEN),
+        Role::Command | Role::Test => {
+            (is_example(before) || is_shown(source, line) || is_bad_sample(source, line)).then_some(SHOWN)
+        }
+        Role::Speech if forbids_deed(before, after) => Some(FORBIDDEN),
+        Role::Speech if is_quoted(before) => Some(QUOTED),
+        Role::Speech => {
+            let is_lesson = is_attack_lesson(source) || has(Words::Teaching, &previous(source, line, before));
+            (is_lesson || is_quoted_lesson(source, line)).then_some(LESSON)
+        }
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
     opened::Opened,
     prose, purpose, role, rules, shape,
     source::{Source, is_looked_up, is_test_data},
-    values,
+    started, values,
 };
 
 mod ahead;
@@ -108,7 +108,9 @@ fn scan_files<'a>(
     let result = followed::check(bundle, &followed, &mut finder)
         .and_then(|()| apart::check(&written, &mut finder))
         .and_then(|()| purpose::check(bundle, &written, &mut finder))
-        .and_then(|()| egress::check(&written, &mut finder));
+        .and_then(|()| egress::check(&written, &mut finder))
+        .and_then(|()| started::check(&written, &mut finder));
+    egress::lower(bundle, &written, &mut finder);
     if let (Err(error), Some(first)) = (result, written.first()) {
         finder.failed(first, &error);
     }
@@ -263,6 +265,16 @@ impl Finder {
         self.signals.iter().any(|known| known.line == line + 1 && blocks(known))
     }
 
+    /// What was found so far.
+    pub fn signals(&self) -> &[Signal] {
+        &self.signals
+    }
+
+    /// The same, to be weighed anew by what stands in other files.
+    pub fn signals_mut(&mut self) -> &mut [Signal] {
+        &mut self.signals
+    }
+
     /// Whether a further finding would not be listed.
     pub fn has_enough(&self, rule: &Rule, evidence: Evidence) -> bool {
         self.counts.get(&(rule.id, evidence)).is_some_and(|count| *count >= LISTED_PER_FILE)
@@ -297,8 +309,8 @@ impl Finder {
         line: usize,
         excerpt: &str,
         message: String,
-    ) {
-        self.push(rule, evidence, source.path, line, Excerpt::plain(excerpt), message);
+    ) -> Option<&mut Signal> {
+        self.push(rule, evidence, source.path, line, Excerpt::plain(excerpt), message)
     }
 
     fn add_hit(&mut self, hit: &Hit, source: &Source<'_>) {
@@ -316,7 +328,7 @@ impl Finder {
     }
 
     fn add_at(&mut self, hit: &Hit, source: &Source<'_>, line: usize, start: usize, message: String) {
-        let evidence = role::evidence(hit.rule, source, line, start);
+        let (evidence, why) = role::weigh(hit.rule, source, line, start);
         let from = source.line_start(line);
         let matched = start.saturating_sub(from)..hit.range.end.saturating_sub(from);
         let excerpt = if hit.rule.secret {
@@ -325,7 +337,9 @@ impl Finder {
         } else {
             Excerpt::around(source.line(line), matched)
         };
-        self.push(hit.rule, evidence, source.path, line, excerpt, message);
+        if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
+            signal.why = why;
+        }
     }
 
     /// Adds what only the normalised copy of a line shows.
@@ -334,12 +348,15 @@ impl Finder {
         if self.places.contains(&(hit.rule.id, line)) {
             return;
         }
-        let (evidence, how) = match shadow.hidden.contains(&line) {
-            true => (role::evidence_in(hit.rule, source, line), "hidden by look-alike or invisible characters"),
-            false => (role::evidence(hit.rule, &shadow.source, line, start), "between marks or gaps"),
+        let ((evidence, why), how) = match shadow.hidden.contains(&line) {
+            true => ((role::evidence_in(hit.rule, source, line), None), "hidden by look-alike or invisible characters"),
+            false => (role::weigh(hit.rule, &shadow.source, line, start), "between marks or gaps"),
         };
         let message = format!("{}, {how}", hit.rule.message);
-        self.push(hit.rule, evidence, source.path, line, Excerpt::plain(source.line(line)), message);
+        let excerpt = Excerpt::plain(source.line(line));
+        if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
+            signal.why = why;
+        }
     }
 
     /// Adds what only the values of a file show. An address whose owner a text says it is about is no stranger's.
@@ -347,9 +364,13 @@ impl Finder {
         if self.places.contains(&(hit.rule.id, line)) {
             return;
         }
-        let evidence = role::evidence(hit.rule, source, line, source.line_start(line));
-        let most = if egress::describes_owner(source, matched) { Evidence::Strong } else { Evidence::Conclusive };
-        self.add(hit.rule, evidence.min(most), source, line, source.line(line));
+        let (evidence, why) = role::weigh(hit.rule, source, line, source.line_start(line));
+        let is_owners = evidence > Evidence::Strong && egress::describes_owner(source, matched);
+        let (evidence, why) = if is_owners { (Evidence::Strong, Some(egress::TOLD)) } else { (evidence, why) };
+        let (message, excerpt) = (hit.rule.message.to_owned(), Excerpt::plain(source.line(line)));
+        if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
+            signal.why = why;
+        }
     }
 
     fn push(
@@ -360,16 +381,16 @@ impl Finder {
         line: usize,
         excerpt: Excerpt,
         message: String,
-    ) {
+    ) -> Option<&mut Signal> {
         self.places.insert((rule.id, line));
         let count = self.counts.entry((rule.id, evidence)).or_default();
         *count += 1;
-        if *count <= LISTED_PER_FILE
-            && let Some(evidence) = local::weighed(rule, evidence)
-        {
-            let path = path.to_owned();
-            self.signals.push(Signal { rule, evidence, path, line: line + 1, excerpt, message });
+        if *count > LISTED_PER_FILE {
+            return None;
         }
+        let (evidence, path) = (local::weighed(rule, evidence)?, path.to_owned());
+        self.signals.push(Signal { rule, evidence, path, line: line + 1, excerpt, message, why: None });
+        self.signals.last_mut()
     }
 
     fn failed(&mut self, source: &Source<'_>, error: &SearchError) {
@@ -395,7 +416,7 @@ fn place_of(hit: &Hit, source: &Source<'_>) -> (usize, usize) {
 fn failure(path: &str, message: &str) -> Signal {
     let rule = &rules::SCANNER_FAILURE;
     let (path, message) = (path.to_owned(), message.to_owned());
-    Signal { rule, evidence: rule.evidence, path, line: 1, excerpt: Excerpt::default(), message }
+    Signal { rule, evidence: rule.evidence, path, line: 1, excerpt: Excerpt::default(), message, why: None }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use skill::Bundle;
 use crate::{
     Evidence, Rule,
     conditions::remote_code::from_known_host,
-    hosts::{Trust, homes_of_key, is_home_of_file, is_near, is_within, trust_of},
+    hosts::{Trust, homes_of_key, is_home_of_file, is_near, is_users_hook, is_within, trust_of},
     local::is_own_host,
     rules,
 };
@@ -22,6 +22,18 @@ pub(super) struct Judgement {
     pub rule: &'static Rule,
     pub evidence: Evidence,
     pub why: String,
+}
+
+impl Judgement {
+    /// Why it proves less than its rule says.
+    pub fn less(&self) -> Option<&'static str> {
+        let is_of = |rule: &Rule| self.rule.id == rule.id;
+        (self.evidence < self.rule.evidence).then(|| match () {
+            () if is_of(&rules::FLOW_DOWNLOAD_RUN) => "it is built out of a repository at a well-known forge",
+            () if is_of(&rules::FLOW_KEY_TO_STRANGER) => "the skill names the host, or the key only logs in there",
+            () => "the skill says that it does so, or another rule judges what is written",
+        })
+    }
 }
 
 impl Purpose {
@@ -121,6 +133,7 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     }
     let strangers = |taints: &[Taint], is_strange: fn(&str, &str) -> bool| -> Vec<String> {
         let names = taints.iter().filter(|taint| taint.kind == Kind::Variable && is_secret_name(&taint.what));
+        let names = names.filter(|taint| !chooses(&taint.what, &flow.to, &host));
         names.map(|taint| taint.what.clone()).filter(|name| is_strange(name, &host)).collect()
     };
     let is_declared = purpose.names(&host);
@@ -159,6 +172,14 @@ pub(crate) fn is_strange(variable: &str, host: &str) -> bool {
 /// from that service.
 fn is_given_away(variable: &str, host: &str) -> bool {
     is_strange(variable, host) || is_let(host) && homes_of_key(&variable.to_ascii_uppercase()).is_some()
+}
+
+/// Whether a variable is the part of an address that says whose channel of its own service it is.
+fn chooses(variable: &str, address: &str, host: &str) -> bool {
+    let variable = variable.to_ascii_uppercase();
+    let path = address.split_once(host).map_or("", |(_, path)| path);
+    let is_open = path.contains('\0') && variable.contains("HOOK") || path.to_ascii_uppercase().contains(&variable);
+    is_open && is_users_hook(host, path) && !is_strange(&variable, host)
 }
 
 /// Whether anybody can have a host of this name.

@@ -2,7 +2,7 @@
 //! them lead to a place that is not well known.
 
 use super::{
-    foreign::{is_foreign, is_strangers},
+    foreign::{is_foreign, is_foreign_at, is_strangers},
     words::is_wide,
 };
 
@@ -31,9 +31,10 @@ fn head(text: &str, bytes: usize) -> &str {
 /// Whether an address, after its scheme, leads to a place that is not well known.
 fn leads_away(address: &str) -> bool {
     let host = address.split(['/', '?', '#']).next().unwrap_or("");
+    let path = address.get(host.len()..).unwrap_or("");
     let host = host.rsplit('@').next().unwrap_or("").split(':').next().unwrap_or("").to_ascii_lowercase();
     let variable = host.contains(['{', '$', '[', '<', '%']) && !host.starts_with('<');
-    host.contains('.') && !variable && is_foreign(&host)
+    host.contains('.') && !variable && is_foreign_at(&host, path)
 }
 
 /// The length of `@domain` at the head of a text.

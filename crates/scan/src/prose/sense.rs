@@ -6,6 +6,8 @@
 //!
 //! A passage is asked only for the [`Senses`] of which it says the rarest concept.
 
+use std::borrow::Cow;
+
 use super::lexicon::{self, Concept, Set};
 use crate::Rule;
 
@@ -102,6 +104,16 @@ impl Sense {
         holds(all, self.needs)
             && all.0 & self.absent == 0
             && self.groups.iter().all(|group| sentences.iter().any(|sentence| holds(*sentence, *group)))
+    }
+
+    /// Its concepts as people read them.
+    pub fn shown(&self) -> Cow<'static, str> {
+        let words = self.text.split_whitespace().filter(|word| *word != "&" && !word.starts_with('^'));
+        let shown = words.map(|word| match word.strip_prefix('-') {
+            Some(negated) => format!("no {}", negated.replace('-', " ")),
+            None => word.replace('-', " "),
+        });
+        format!("what meets there: {}", shown.collect::<Vec<_>>().join(", ")).into()
     }
 
     /// The concepts that it names.

@@ -170,6 +170,25 @@ impl<'w> Weighed<'w> {
     }
 }
 
+/// Words and concepts of a passage that are named.
+const NAMED: usize = 4;
+
+/// The features of a passage that weigh most, given with their names, as people read them.
+pub(super) fn most(named: Vec<(u32, String)>) -> String {
+    let mut heavy: Vec<(i16, String)> = named.into_iter().map(|(key, name)| (weight(key), name)).collect();
+    heavy.retain(|(weight, name)| *weight > 0 && !name.starts_with(['#', '@']));
+    heavy.sort_by(|a, b| b.cmp(a));
+    let mut words: Vec<String> = Vec::new();
+    for (_, name) in heavy {
+        let name = name.trim().to_lowercase();
+        if words.len() < NAMED && !words.iter().any(|known| known.contains(&name) || name.contains(known)) {
+            words.push(name);
+        }
+    }
+    let quoted: Vec<String> = words.iter().map(|word| format!("“{word}”")).collect();
+    format!("most of all {}", quoted.join(", "))
+}
+
 /// The weight that stands for every passage.
 fn every() -> f32 {
     table::EVERY.first().copied().map_or(0.0, f32::from)

@@ -3,6 +3,7 @@
 use std::{cell::Cell, collections::HashSet};
 
 use maud::{Markup, html};
+use scan::causes;
 use serde::Deserialize;
 use skill::{
     Bundle,
@@ -12,7 +13,7 @@ use skill::{
 use super::{
     capabilities::added,
     diff_rows::{Hunk, Numbered, PAIRS, Row, hunks, marked, plain},
-    findings::finding,
+    findings::cause,
     judgements::Judgement,
     pieces::{self, encoded},
     texts::Texts,
@@ -112,14 +113,14 @@ impl<'a> Compared<'a> {
     fn graver(&self, (before, after): (&Judgement, &Judgement)) -> Markup {
         let texts = self.texts;
         let known: HashSet<_> = before.report.findings.iter().map(|one| (&one.rule, &one.path, &one.excerpt)).collect();
-        let new: Vec<_> =
-            after.report.findings.iter().filter(|one| !known.contains(&(&one.rule, &one.path, &one.excerpt))).collect();
+        let new = after.report.findings.iter().filter(|one| !known.contains(&(&one.rule, &one.path, &one.excerpt)));
+        let new = causes(new);
         html! {
             (added(&after.capabilities.since(&before.capabilities), &html! {}, texts))
             @if !new.is_empty() {
                 section.weighs {
                     h2 { (texts.new_findings) }
-                    ul.findings { @for one in new.iter().take(20) { (finding(one, self.files, texts)) } }
+                    ul.findings { @for one in new.iter().take(20) { (cause(one, self.files, texts)) } }
                     @if new.len() > 20 { p.quiet { ((texts.and_more)(new.len() - 20)) } }
                 }
             }

@@ -1,7 +1,7 @@
 //! The findings of the scanner, most severe first ([`findings`]).
 
 use maud::{Markup, html};
-use scan::{Acceptance, Finding, Report, Severity};
+use scan::{Acceptance, Cause, Finding, Report, Severity, causes};
 
 use super::{
     pieces::{encoded, verdict},
@@ -13,7 +13,10 @@ use super::{
 const SHOWN: usize = 5;
 const MOST: usize = 200;
 
-/// Renders the verdict and its findings; `files` is the base address of the files, if they can be viewed.
+/// Further lines of one cause that are named.
+const LINES: usize = 12;
+
+/// The verdict and why. `files` is where the files are to be seen.
 pub fn findings(report: &Report, files: Option<&str>, texts: &Texts) -> Markup {
     html! {
         p { (verdict(texts, report.verdict())) " " ((texts.findings)(report.findings.len())) }
@@ -21,23 +24,33 @@ pub fn findings(report: &Report, files: Option<&str>, texts: &Texts) -> Markup {
     }
 }
 
-/// Renders a list of findings, with the first ones expanded.
+/// Findings, each cause told once, of which the first are open.
 pub fn list(all: &[Finding], files: Option<&str>, texts: &Texts) -> Markup {
+    let all = causes(all);
     let found = all.get(..all.len().min(MOST)).unwrap_or_default();
     let (first, rest) = found.split_at(found.len().min(SHOWN));
     html! {
-        @if !first.is_empty() { ul.findings { @for one in first { (finding(one, files, texts)) } } }
+        @if !first.is_empty() { ul.findings { @for one in first { (cause(one, files, texts)) } } }
         @if !rest.is_empty() {
             details {
                 summary { ((texts.and_more)(all.len() - SHOWN)) }
-                ul.findings { @for one in rest { (finding(one, files, texts)) } }
+                ul.findings { @for one in rest { (cause(one, files, texts)) } }
             }
         }
     }
 }
 
-/// Renders one finding, with a link to its line if the files can be viewed.
-pub fn finding(one: &Finding, files: Option<&str>, texts: &Texts) -> Markup {
+/// One cause, with links to its lines where the files are to be seen.
+pub fn cause(cause: &Cause<'_>, files: Option<&str>, texts: &Texts) -> Markup {
+    let one = cause.first;
+    let line = |at: usize| {
+        html! {
+            @match files {
+                Some(files) => a href={ (files) (encoded(&one.path)) "#L" (at) } { (at) },
+                None => (at),
+            }
+        }
+    };
     let (class, word) = match one.severity {
         Severity::Critical => ("bad", texts.critical),
         Severity::High => ("bad", texts.high),
@@ -59,6 +72,12 @@ pub fn finding(one: &Finding, files: Option<&str>, texts: &Texts) -> Markup {
             }
             @if !one.excerpt.is_empty() { pre tabindex="0" { code { (visible(before)) @if !matched.is_empty() { mark { (visible(matched)) } } (visible(after)) } } }
             p.quiet { (visible(&one.remedy)) " " code { (one.rule) } }
+            @if let Some(why) = &one.why { p.quiet { (word) ": " (visible(why)) } }
+            @let further = cause.further_lines();
+            @if !further.is_empty() {
+                p.quiet { (texts.also_in_lines) " " @for (at, one) in further.iter().take(LINES).enumerate() { @if at > 0 { ", " } (line(*one)) } @if further.len() > LINES { ", …" } }
+            }
+            @for other in &cause.others { p.quiet { "+ " (visible(&other.message)) " " code { (other.rule) } } }
             @if let Some(Acceptance { by, reason, until, .. }) = &one.waiver {
                 p.quiet { (texts.waived) " · " (visible(by)) " · " time { (visible(until)) } " · " (visible(reason)) }
             }

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use maud::{Markup, PreEscaped, html};
-use scan::Finding;
+use scan::{Finding, causes};
 use skill::{File, SkillPath};
 
 use super::{
     code::{Language, lines},
-    findings::finding,
+    findings::cause,
     pieces,
     texts::Texts,
     visible::visible,
@@ -43,7 +43,7 @@ pub fn listing(
             }
         }
         @if !here.is_empty() {
-            section { h2 { (texts.what_was_found) } ul.findings { @for one in here.iter().take(FINDINGS) { (finding(one, Some(files), texts)) } } }
+            section { h2 { (texts.what_was_found) } ul.findings { @for one in causes(here.iter().copied()).iter().take(FINDINGS) { (cause(one, Some(files), texts)) } } }
         }
         @match file.text() {
             None => p.note { (texts.is_binary) },

@@ -42,6 +42,7 @@ pub struct Texts {
     pub copy: &'static str,
     pub copied: &'static str,
     pub view: &'static str,
+    pub also_in_lines: &'static str,
     pub and_more: fn(usize) -> String,
 
     // Times and counts.

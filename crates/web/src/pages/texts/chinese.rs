@@ -27,6 +27,7 @@ pub static CHINESE: Texts = Texts {
     copy: "复制",
     copied: "已复制",
     view: "视图",
+    also_in_lines: "同样见于行",
     and_more: |n| format!("另有 {} 项", number(n as u64)),
     just_now: "刚刚",
     minutes_ago: |n| format!("{} 分钟前", n),

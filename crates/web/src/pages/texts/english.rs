@@ -32,6 +32,7 @@ pub static ENGLISH: Texts = Texts {
     copy: "Copy",
     copied: "Copied",
     view: "View",
+    also_in_lines: "Also in lines",
     and_more: |n| format!("and {} more", number(n as u64)),
     just_now: "just now",
     minutes_ago: |n| format!("{} minute{} ago", n, s(n == 1)),

@@ -1,0 +1,156 @@
+//! [`causes`]: findings told once for each [`Cause`], with all their places.
+
+use serde::{Serialize, Serializer};
+
+use crate::{Acceptance, Finding, Severity};
+
+/// Findings of one file that have the same cause.
+#[derive(Debug, Clone)]
+pub struct Cause<'f> {
+    /// The one that stands for all of them.
+    pub first: &'f Finding,
+    /// What the same rule found with the same message in further places.
+    pub again: Vec<&'f Finding>,
+    /// What other rules, of no graver severity, found in the line of the first.
+    pub others: Vec<&'f Finding>,
+}
+
+/// The causes of findings, in the order of the first finding of each.
+#[must_use]
+pub fn causes<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<Cause<'f>> {
+    let mut all: Vec<Cause<'f>> = Vec::new();
+    for finding in findings {
+        let is_alike = |other: &Finding| other.path == finding.path && decision(other) == decision(finding);
+        let is_again = |cause: &&mut Cause<'_>| {
+            let first = cause.first;
+            is_alike(first)
+                && (&first.rule, &first.message, first.severity) == (&finding.rule, &finding.message, finding.severity)
+        };
+        let is_there = |cause: &&mut Cause<'_>| {
+            is_alike(cause.first) && cause.first.line == finding.line && cause.first.severity >= finding.severity
+        };
+        if let Some(cause) = all.iter_mut().find(is_again) {
+            cause.again.push(finding);
+        } else if let Some(cause) = all.iter_mut().find(is_there) {
+            cause.others.push(finding);
+        } else {
+            all.push(Cause { first: finding, again: Vec::new(), others: Vec::new() });
+        }
+    }
+    all
+}
+
+/// What a person or an earlier scan said of a finding.
+fn decision(finding: &Finding) -> (bool, bool, Option<&Acceptance>) {
+    (finding.waived, finding.new, finding.waiver.as_ref())
+}
+
+impl Cause<'_> {
+    /// The further lines of the same cause, each once.
+    #[must_use]
+    pub fn further_lines(&self) -> Vec<usize> {
+        let mut lines: Vec<usize> = self.again.iter().map(|finding| finding.line).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        lines.retain(|line| *line != self.first.line);
+        lines
+    }
+}
+
+/// A cause as documents have it.
+#[derive(Serialize)]
+struct Told<'f> {
+    rule: &'f str,
+    severity: Severity,
+    message: &'f str,
+    path: &'f str,
+    locations: Vec<Location>,
+    also: Vec<Also<'f>>,
+    new: bool,
+    waived: bool,
+}
+
+#[derive(Serialize)]
+struct Location {
+    line: usize,
+    column: usize,
+}
+
+/// What another rule says of the same line.
+#[derive(Serialize)]
+struct Also<'f> {
+    rule: &'f str,
+    severity: Severity,
+    message: &'f str,
+}
+
+impl<'f> Serialize for Cause<'f> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Finding { rule, severity, message, path, new, waived, .. } = self.first;
+        let places = [self.first].into_iter().chain(self.again.iter().copied());
+        let also = |other: &&'f Finding| Also { rule: &other.rule, severity: other.severity, message: &other.message };
+        Told {
+            rule,
+            severity: *severity,
+            message,
+            path,
+            locations: places.map(|one| Location { line: one.line, column: one.column }).collect(),
+            also: self.others.iter().map(also).collect(),
+            new: *new,
+            waived: *waived,
+        }
+        .serialize(serializer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(rule: &'static str, line: usize, severity: Severity) -> Finding {
+        Finding {
+            rule: rule.into(),
+            severity,
+            category: "c".into(),
+            path: "SKILL.md".into(),
+            line,
+            column: 1,
+            matched: None,
+            excerpt: "text".into(),
+            message: "does so".into(),
+            remedy: "do not".into(),
+            why: None,
+            new: true,
+            waived: false,
+            waiver: None,
+        }
+    }
+
+    #[test]
+    fn one_cause_has_all_its_places() {
+        let elsewhere = Finding { path: "a.sh".into(), ..finding("b", 3, Severity::High) };
+        let waived = Finding { waived: true, ..finding("b", 12, Severity::High) };
+        let all = [
+            finding("b", 3, Severity::High),
+            finding("b", 9, Severity::High),
+            finding("b", 9, Severity::High),
+            elsewhere,
+            finding("c", 3, Severity::Medium),
+            finding("d", 9, Severity::Medium),
+            waived,
+        ];
+        let causes = causes(&all);
+        let told: Vec<_> = causes.iter().map(|cause| (cause.first.path.as_str(), cause.first.line)).collect();
+        assert_eq!(told, [("SKILL.md", 3), ("a.sh", 3), ("SKILL.md", 9), ("SKILL.md", 12)]);
+        assert_eq!(causes[0].further_lines(), [9]);
+        assert_eq!(causes[0].others.iter().map(|other| other.rule.as_ref()).collect::<Vec<_>>(), ["c"]);
+        let places: usize = causes.iter().map(|cause| 1 + cause.again.len() + cause.others.len()).sum();
+        assert_eq!(places, all.len(), "nothing is lost");
+    }
+
+    #[test]
+    fn graver_finding_is_hidden_by_none() {
+        let all = [finding("a", 3, Severity::Medium), finding("b", 3, Severity::High)];
+        assert_eq!(causes(&all).len(), 2);
+    }
+}

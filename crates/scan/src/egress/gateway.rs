@@ -1,0 +1,57 @@
+//! [`lower`]: traffic that a skill leads over a gateway which it openly sets up, and which its user chose with it.
+
+use skill::{Bundle, Limits, frontmatter};
+
+use super::{TOLD, sentences};
+use crate::{
+    Evidence,
+    capabilities::host_of,
+    hosts::{addresses, domain_of, is_told},
+    rules::TRAFFIC_REDIRECTED,
+    scanner::Finder,
+    source::Source,
+};
+
+/// Words of a description by which a skill says that it is about the way to a model.
+const ABOUT: &[&str] =
+    &["gateway", "proxy", "proxies", "base url", "base_url", "endpoint", "route", "provider", "relay", "网关", "代理"];
+
+/// Settings that agents obey without being asked.
+const SETTINGS: &[&str] = &[".claude/settings", ".claude.json", ".codex/config", ".gemini/settings"];
+
+/// Makes what leads traffic over a told gateway a warning.
+pub(crate) fn lower(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finder) {
+    let is_meant = |rule: &str| rule == TRAFFIC_REDIRECTED.id;
+    if !finder.signals().iter().any(|signal| is_meant(signal.rule.id)) {
+        return;
+    }
+    let read = bundle.skill_md().and_then(|text| frontmatter::read(text, &Limits::default()).ok());
+    let description = read.and_then(|read| read.frontmatter.description).unwrap_or_default().to_lowercase();
+    let own = sources.iter().find(|source| source.path == skill::SkillPath::SKILL_MD);
+    let said = own.map(|source| sentences(source)).unwrap_or_default();
+    for signal in finder.signals_mut().iter_mut().filter(|signal| is_meant(signal.rule.id)) {
+        let source = sources.iter().find(|source| source.path == signal.path);
+        let line = source.map_or("", |source| source.line(signal.line.saturating_sub(1)));
+        if is_told_gateway(line, &description, &said) {
+            signal.evidence = signal.evidence.min(Evidence::Strong);
+            signal.why = Some(TOLD);
+        }
+    }
+}
+
+/// Whether a line names hosts alone that the sentences tell and of which the description tells whose they are.
+fn is_told_gateway(line: &str, description: &str, said: &str) -> bool {
+    let hosts: Vec<_> = addresses(line).map(|address| host_of(&address.host).unwrap_or_default()).collect();
+    !hosts.is_empty()
+        && ABOUT.iter().any(|word| description.contains(word))
+        && !SETTINGS.iter().any(|file| line.contains(file))
+        && hosts
+            .iter()
+            .all(|host| is_told(said, host) && (is_told(description, host) || names_owner(description, host)))
+}
+
+/// Whether a description has a part of the name that somebody registered for a host, as "Acme" is one of `gw.acme-ai.io`.
+fn names_owner(description: &str, host: &str) -> bool {
+    let parts = domain_of(host).split('.').next().unwrap_or("").split('-');
+    parts.into_iter().any(|part| part.len() > 3 && !ABOUT.contains(&part) && description.contains(part))
+}

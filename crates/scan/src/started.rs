@@ -1,0 +1,100 @@
+//! [`check`]: scripts that an agent's hooks start by themselves and that send away what they get or find.
+//!
+//! What a script does when it is asked for may be its purpose. A hook starts it at every turn of the agent and hands
+//! it what user and agent say, so that less is enough for it to be an attack.
+
+use skill::SkillPath;
+
+use crate::{
+    Evidence, Rule,
+    engine::SearchError,
+    rules::{AGENT_HOOK, AGENT_HOOK_NETWORK, FLOW_SECRET_SENT, HOST_NOT_TOLD},
+    scanner::Finder,
+    source::Source,
+};
+
+/// Lines of a setting on which the arguments of its command may stand.
+const SETTING: usize = 4;
+
+/// Bytes of text in which a name is looked for at the cost of one step.
+const FAST: usize = 64;
+
+/// Words by which a script takes what a hook hands to it.
+const TAKES: &[&str] = &[
+    "stdin",
+    "STDIN",
+    "@-",
+    "-T -",
+    "$(cat)",
+    "`cat`",
+    "readFileSync(0",
+    "transcript_path",
+    "CLAUDE_PROJECT_DIR",
+    "fileinput",
+    "$input",
+];
+
+/// Adds the hooks that start a script of the skill which sends something away.
+pub(crate) fn check(sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
+    for (at, line, command) in starts(sources, finder) {
+        let Some(settings) = sources.get(at) else { continue };
+        for script in sources.iter().filter(|source| source.kind().runs && !source.is_binary()) {
+            finder.charge(command.len() / FAST + 1)?;
+            if !names(&command, script.path) {
+                continue;
+            }
+            if let Some(what) = sends(script, finder) {
+                let message = format!("{}: it starts {}; there, {what}", AGENT_HOOK_NETWORK.message, script.path);
+                let shown = settings.line(line).trim();
+                finder.add_told(&AGENT_HOOK_NETWORK, AGENT_HOOK_NETWORK.evidence, settings, line, shown, message);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The commands of hooks: the place of their file, their line, and the text in which they stand.
+fn starts(sources: &[&Source<'_>], finder: &Finder) -> Vec<(usize, usize, String)> {
+    let is_hook = |rule: &Rule, evidence: Evidence| rule.id == AGENT_HOOK.id && evidence == rule.evidence;
+    let mut all = Vec::new();
+    for signal in finder.signals().iter().filter(|signal| is_hook(signal.rule, signal.evidence)) {
+        let Some(at) = sources.iter().position(|source| source.path == signal.path) else { continue };
+        let first = signal.line.saturating_sub(1);
+        let lines = (first..first + SETTING).filter_map(|line| Some(sources.get(at)?.line(line)));
+        all.push((at, first, lines.collect::<Vec<_>>().join("\n")));
+    }
+    let own = sources.iter().position(|source| source.path == SkillPath::SKILL_MD);
+    if let Some((at, source)) = own.and_then(|at| Some((at, sources.get(at)?))) {
+        all.extend(hooks_of_skill(source).map(|line| (at, line, source.line(line).to_owned())));
+    }
+    all
+}
+
+/// The lines with commands below `hooks` in a skill's frontmatter.
+fn hooks_of_skill<'s>(source: &'s Source<'_>) -> impl Iterator<Item = usize> + 's {
+    let head = source.lines().skip(1).take_while(|(_, line)| line.trim_end() != "---");
+    let hooks = head.skip_while(|(_, line)| !line.starts_with("hooks:")).skip(1);
+    let below = hooks.take_while(|(_, line)| line.starts_with([' ', '\t', '-']));
+    below.filter(|(_, line)| line.contains("command")).map(|(at, _)| at)
+}
+
+/// Whether a command names a script by its path, or by the end of it behind a blank, a slash or a quotation mark.
+fn names(command: &str, path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    command.match_indices(name).any(|(at, _)| {
+        let before = command.get(..at).and_then(|before| before.chars().next_back());
+        let after = command.get(at + name.len()..).and_then(|after| after.chars().next());
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}
+
+/// What of a script is worse in a hook: a flow of secrets, or what the hook gives to it for a host that no text names.
+fn sends(script: &Source<'_>, finder: &Finder) -> Option<String> {
+    let own =
+        || finder.signals().iter().filter(|signal| signal.path == script.path && signal.evidence >= Evidence::Strong);
+    let takes = || TAKES.iter().any(|word| script.text.contains(word));
+    let sent = own().find(|signal| signal.rule.category == FLOW_SECRET_SENT.category);
+    let found = sent.or_else(|| own().find(|signal| signal.rule.id == HOST_NOT_TOLD.id && takes()));
+    found.map(|signal| signal.message.clone())
+}
