@@ -8,9 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{Sandbox, hostile_script, write_files};
+use crate::{
+    http::gateway::{Gateway, TOKEN},
+    mcp::connection::Connection,
+    support::{Sandbox, Server, hostile_script, write_files},
+};
 
 const WARNS: &str = "sudo chattr +i ~/.claude/settings.json ~/.bashrc\n";
 const ALLOW: &str = "cat >> ASKED; echo >> RUNS; echo '{\"verdict\": \"allow\", \"reason\": \"fine by me\"}'";
@@ -79,7 +83,40 @@ fn judges_block_applies_everywhere() {
 }
 
 #[test]
-fn reading_never_calls_judge() {
+fn judge_is_asked_over_mcp_and_http() {
+    let sandbox = unjudged("ls\n");
+    sandbox.create("demo", "one");
+    judge(&sandbox, BLOCK, "");
+    let mut agent = Connection::open(&sandbox, &[]);
+    let patch = json!({"action": "patch", "name": "demo", "find": "one", "replace": "two"});
+    let error = agent.refused("skill_manage", &patch);
+    assert!(error["code"] == "scan_blocked" && error["message"].as_str().unwrap().contains("it lies"), "{error:#}");
+    let asked = runs(&sandbox);
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let text = "---\nname: demo\ndescription: Does it. Use in tests.\n---\n\n# demo\n\nthree\n";
+    let (status, answer) = gateway.ask("PUT /api/skills/custom/demo", &json!({"content": text}));
+    let error = &answer["error"];
+    assert!(status >= 400 && error["code"] == "scan_blocked", "{answer:#}");
+    assert!(error["message"].as_str().unwrap().contains("it lies"), "{answer:#}");
+    assert!(asked > 0 && runs(&sandbox) > asked, "each write is asked about");
+    assert_eq!(sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().len(), 1, "nothing was written");
+}
+
+#[test]
+fn server_asks_its_own_judge_about_releases() {
+    let (sandbox, author) = (unjudged("ls\n"), unjudged("ls\n"));
+    judge(&sandbox, BLOCK, "");
+    let server = Server::start(&sandbox, &[]);
+    let file = author.path("tmp/one.skill");
+    author.done(&["pack", "one", "-o", file.to_str().unwrap()]);
+    let archive = fs::read(file).unwrap();
+    let refused = server.ask("PUT", "/v1/skills/acme/one/1.0.0", Some(&server.admin), &archive);
+    assert!(refused.status == 422 && refused.text().contains("it lies"), "{}: {}", refused.status, refused.text());
+    assert!(runs(&sandbox) > 0 && runs(&author) == 0);
+}
+
+#[test]
+fn reading_asks_no_judge() {
     let sandbox = unjudged("ls\n");
     sandbox.create("demo", "one");
     sandbox.done(&["install", "./one"]);

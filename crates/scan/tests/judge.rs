@@ -142,16 +142,22 @@ fn only_one_document_as_a_whole_is_an_answer() {
     assert!(answer.reason.starts_with("a   bb") && answer.reason.len() == 500, "{answer:?}");
 }
 
-#[test]
-fn question_has_the_files_findings_and_capabilities() {
+/// What a judge is asked about a skill.
+fn question_on(script: &str) -> Value {
     let heard = Arc::new(Mutex::new(Value::Null));
     let listener = Arc::clone(&heard);
     let scanner = Scanner::default().judged_by(settings(), move |question| {
         *listener.lock().unwrap() = serde_json::to_value(question).unwrap();
         Err("later".to_owned())
     });
-    let _blocked = clear_by(bundle(&blocking()), Baseline::None, &scanner);
+    let _blocked = clear_by(bundle(script), Baseline::None, &scanner);
     let heard = heard.lock().unwrap();
+    heard.clone()
+}
+
+#[test]
+fn question_has_the_files_findings_and_capabilities() {
+    let heard = question_on(&blocking());
     assert_eq!([&heard["v"], &heard["complete"]], [&Value::from(1), &Value::from(true)]);
     assert_eq!([&heard["skill"], &heard["verdict"], &heard["files"][0]["path"]], ["demo", "block", "SKILL.md"]);
     let files = heard["files"].as_array().unwrap();
@@ -160,6 +166,40 @@ fn question_has_the_files_findings_and_capabilities() {
     assert_eq!(of("a.bin")["sha256"], Digest::of_bytes(b"\0\xff").hex());
     assert!(of("scripts/a.sh")["executable"] == true && of("scripts/a.sh")["text"] == blocking(), "{heard:#}");
     assert!(heard["findings"][0]["rule"].is_string() && heard["capabilities"].is_object(), "{heard:#}");
+}
+
+/// The names in an object.
+fn keys(object: &Value) -> Vec<&str> {
+    object.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn questions_and_answers_fit_their_schema() {
+    let schema: Value = serde_json::from_str(include_str!("../../../docs/schemas/judge.json")).unwrap();
+    let fits = |of: &str, document: &Value| {
+        let mut schema = schema.clone();
+        schema["$ref"] = format!("#/$defs/{of}").into();
+        jsonschema::validator_for(&schema).unwrap().is_valid(document)
+    };
+    let question = question_on(&blocking());
+    assert!(fits("question", &question), "{question:#}");
+    assert!(!fits("answer", &question));
+    let of = |of: &str| keys(&schema["$defs"][of]["properties"]);
+    let sorted = |mut names: Vec<&str>| {
+        names.sort_unstable();
+        names.join(" ")
+    };
+    assert_eq!(sorted(keys(&question)), sorted(of("question")), "each field is described, and each described is there");
+    let file = &schema["$defs"]["question"]["properties"]["files"]["items"]["properties"];
+    assert_eq!(sorted(keys(&question["files"][0])), sorted(keys(file)));
+    let finding = &schema["$defs"]["question"]["properties"]["findings"]["items"]["properties"];
+    let listed = keys(finding);
+    assert!(keys(&question["findings"][0]).iter().all(|key| listed.contains(key)), "{:#}", question["findings"][0]);
+    let answer = serde_json::to_value(Answer { verdict: Verdict::Warn, reason: "odd".to_owned() }).unwrap();
+    assert!(fits("answer", &answer) && Answer::parse(answer.to_string().as_bytes()).is_ok());
+    assert_eq!(sorted(keys(&answer)), sorted(of("answer")));
+    let wrong = serde_json::json!({"verdict": "fine", "reason": "x"});
+    assert!(!fits("answer", &wrong) && Answer::parse(wrong.to_string().as_bytes()).is_err());
 }
 
 #[test]
