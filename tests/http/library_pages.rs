@@ -375,6 +375,17 @@ fn proposals_are_decided_on_the_pages_by_people_only_and_as_they_were_seen() {
 }
 
 #[test]
+fn list_of_proposals_shows_new_capabilities() {
+    let sandbox = Sandbox::new();
+    sandbox.create("notes", "Read. Write.");
+    set_policy(&sandbox, "policy = \"strict\"\n");
+    patch(&sandbox, "Write.", "Write to https://api.acme-notes.io/v1.");
+    let gateway = Gateway::start(&sandbox, TOKEN, &[]);
+    let page = Browser::signed_in(&gateway, "").page("/review");
+    assert!(page.contains("It touches more than before: Talks to <code>api.acme-notes.io</code>"), "{page}");
+}
+
+#[test]
 fn stale_decision_shows_the_new_difference() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");

@@ -6,14 +6,22 @@ use axum::{
 };
 use library::{Proposal, ProposalEntry};
 use maud::{Markup, html};
-use skill_manage::review;
-use web::pages::{Content, number, time, verdict, visible};
+use scan::CapabilityDelta;
+use skill_manage::{documents::deltas, review};
 
 use super::{
     guest::{Guest, answer},
     pieces::{Asked, actor, done, state, wanted},
 };
-use crate::gateway::{Shared, told};
+use crate::{
+    gateway::{Shared, told},
+    pages::{
+        capabilities::added_in_short,
+        layout::Content,
+        pieces::{number, time, verdict},
+        visible::visible,
+    },
+};
 
 /// Number of proposals on a page.
 const SHOWN: usize = 50;
@@ -29,11 +37,14 @@ pub async fn queue(
         let words = &guest.texts.library;
         let name = Some(asked.q.trim()).filter(|name| !name.is_empty()).map(|name| work.skill_called(name)).transpose()?;
         let all = asked.only == "all";
-        let mut entries = review::list(&work.place.libraries()?, all, name.as_ref()).map_err(told)?;
+        let libraries = work.place.libraries()?;
+        let mut entries = review::list(&libraries, all, name.as_ref()).map_err(told)?;
         entries.retain(|entry| entry.skill().is_none_or(|skill| work.sees(skill)));
         if all {
             entries.reverse();
         }
+        let shown = entries.iter().skip(asked.start()).take(SHOWN).cloned().collect::<Vec<_>>();
+        let deltas = deltas(&libraries, &shown);
         let body = html! {
             header.title {
                 h1 { (words.review) @if let Some(name) = &name { " · " (name) } }
@@ -44,7 +55,7 @@ pub async fn queue(
             }
             (done(&asked, words))
             @if entries.is_empty() { section.empty { h2 { (words.nothing_waits) } p { (words.nothing_waits_next) } } }
-            ol.queue { @for entry in entries.iter().skip(asked.start()).take(SHOWN) { (item(guest, entry)) } }
+            ol.queue { @for (entry, delta) in shown.iter().zip(&deltas) { (item(guest, entry, delta.as_ref())) } }
             @if entries.len() > asked.start() + SHOWN {
                 nav.pager aria-label=(guest.texts.pages) {
                     a.button rel="next" href={ "/review?only=" (if all { "all" } else { "" }) "&start=" (asked.start() + SHOWN) } { (guest.texts.next) }
@@ -57,13 +68,14 @@ pub async fn queue(
     .await
 }
 
-fn item(guest: &Guest, entry: &ProposalEntry) -> Markup {
+fn item(guest: &Guest, entry: &ProposalEntry, delta: Option<&CapabilityDelta>) -> Markup {
     let words = &guest.texts.library;
     html! {
         @match entry {
             ProposalEntry::Whole(one) => li id={ "p-" (one.id) } {
                 h2 { a href={ "/review/" (one.id) } { (wanted(one.action, words)) ": " (one.skill) } }
                 (facts(guest, one))
+                @if let Some(delta) = delta { (added_in_short(delta, guest.texts)) }
                 @if let Some(reason) = &one.reason { blockquote { (visible(reason)) } }
             },
             ProposalEntry::Damaged(one) => li id={ "p-" (one.id) } {

@@ -1,4 +1,4 @@
-//! The capabilities of a skill in plain words ([`capabilities`]), and those that a change adds ([`added`]).
+//! [`capabilities`]: what a skill would touch, in plain words; and [`added`], what of it is new, also in short.
 
 use maud::{Markup, html};
 use scan::{Capabilities, Capability, CapabilityDelta, Use};
@@ -77,6 +77,23 @@ pub fn added(delta: &CapabilityDelta, more: &Markup, texts: &Texts) -> Markup {
                 }
                 @if !delta.complete { p.note { (texts.touches_unknown) } }
                 (more)
+            }
+        }
+    }
+}
+
+/// The same in one line, for a list.
+pub fn added_in_short(delta: &CapabilityDelta, texts: &Texts) -> Markup {
+    html! {
+        @if !delta.added.is_empty() || !delta.complete {
+            p.quiet {
+                (texts.touches_more) ": "
+                @for kind in delta.added.get(..delta.added.len().min(SHOWN)).unwrap_or_default().chunk_by(|one, next| one.kind == next.kind) {
+                    @for first in kind.iter().take(1) { (word_of(first, texts)) " " }
+                    @for one in kind { code { (visible(&one.what)) } " " }
+                }
+                @if delta.added.len() > SHOWN { ((texts.and_more)(delta.added.len() - SHOWN)) " " }
+                @if !delta.complete { (texts.touches_unknown) }
             }
         }
     }
