@@ -285,7 +285,26 @@ fn fingerprint_survives_moved_lines() {
 }
 
 #[test]
-fn skills_flag_maps_files_to_skills() {
+fn one_cause_is_one_result_with_all_places() {
+    let sandbox = Sandbox::new();
+    let twice = format!("{}ls\n{}", hostile_script(), hostile_script().replacen("#!/bin/sh\n", "", 1));
+    sandbox.skill("twice", "Does it twice. Use in tests.", &[("scripts/a.sh", &twice)]);
+    let skill = sandbox.ask(&["scan", "twice"]).exits(4).json()["skills"][0].clone();
+    let (causes, findings) = (skill["causes"].as_array().unwrap(), skill["findings"].as_array().unwrap());
+    let folded = causes.iter().find(|cause| cause["locations"].as_array().unwrap().len() > 1).unwrap();
+    assert!(causes.len() < findings.len() && findings.iter().any(|one| one["rule"] == folded["rule"]), "{skill:#}");
+    let sarif: Value = serde_json::from_str(&sandbox.run(&["scan", "twice", "--sarif"]).exits(4).text()).unwrap();
+    assert_eq!(check_schema(&sarif, &sarif_schema()), [""; 0]);
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(results.len(), causes.len());
+    let result = results.iter().find(|one| one["ruleId"] == folded["rule"]).unwrap();
+    let line = |place: &Value| place["physicalLocation"]["region"]["startLine"].clone();
+    let lines = [&result["locations"][0], &result["relatedLocations"][0]].map(line);
+    assert_eq!(lines, [&folded["locations"][0]["line"], &folded["locations"][1]["line"]].map(Value::clone));
+}
+
+#[test]
+fn files_stand_for_their_skills_where_that_is_asked_for() {
     let sandbox = Sandbox::new();
     sandbox.skill("skills/bad", "Bad. Use in tests.", &[("scripts/a.sh", &hostile_script()), ("scripts/b.sh", "ls\n")]);
     sandbox.skill("skills/good", "Good. Use in tests.", &[("references/a.md", "text\n")]);

@@ -114,6 +114,11 @@ fn nearest(asked: &str, scanner: Scanner) -> Vec<&'static str> {
     near.into_iter().take(NEAREST).map(|(_, id)| id).collect()
 }
 
+/// Whether an example has words in Chinese, which not every reader knows.
+fn is_chinese(text: &str) -> bool {
+    text.chars().any(|c| matches!(c, '\u{4e00}'..='\u{9fff}'))
+}
+
 /// Explains one rule with its examples.
 pub(super) fn explain(context: &Context, scanner: Scanner, id: &str) -> Result<Exit, CliError> {
     let rule = scanner.rule(id).ok_or_else(|| {
@@ -138,7 +143,7 @@ pub(super) fn explain(context: &Context, scanner: Scanner, id: &str) -> Result<E
         for (title, files) in [("It fires on", rule.harmful), ("It stays silent on", rule.harmless)] {
             writeln!(out, "\n{title}:")?;
             for (path, text) in files {
-                writeln!(out, "  {path}")?;
+                writeln!(out, "  {path}{}", if is_chinese(text) { " (in Chinese)" } else { "" })?;
                 for line in text.lines().take(12) {
                     writeln!(out, "    {}", crate::print::visible(line))?;
                 }

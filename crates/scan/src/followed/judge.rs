@@ -27,11 +27,15 @@ pub(super) struct Judgement {
 impl Judgement {
     /// Why it proves less than its rule says.
     pub fn less(&self) -> Option<&'static str> {
-        let is_of = |rule: &Rule| self.rule.id == rule.id;
-        (self.evidence < self.rule.evidence).then(|| match () {
-            () if is_of(&rules::FLOW_DOWNLOAD_RUN) => "it is built out of a repository at a well-known forge",
-            () if is_of(&rules::FLOW_KEY_TO_STRANGER) => "the skill names the host, or the key only logs in there",
-            () => "the skill says that it does so, or another rule judges what is written",
+        if self.evidence >= self.rule.evidence {
+            return None;
+        }
+        Some(if self.rule.id == rules::FLOW_DOWNLOAD_RUN.id {
+            "it is built out of a repository at a well-known forge"
+        } else if self.rule.id == rules::FLOW_KEY_TO_STRANGER.id {
+            "the skill names the host, the host is not known, or the key only logs in there"
+        } else {
+            "the skill says that it does so, or another rule judges what is written"
         })
     }
 }
