@@ -379,10 +379,10 @@ fn list_of_proposals_shows_new_capabilities() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     set_policy(&sandbox, "policy = \"strict\"\n");
-    patch(&sandbox, "Write.", "Write to https://api.acme-notes.io/v1.");
+    patch(&sandbox, "Write.", "The form is at https://docs.acme-notes.io/v1.");
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
     let page = Browser::signed_in(&gateway, "").page("/review");
-    assert!(page.contains("It touches more than before: Talks to <code>api.acme-notes.io</code>"), "{page}");
+    assert!(page.contains("It touches more than before: Talks to <code>docs.acme-notes.io</code>"), "{page}");
 }
 
 #[test]

@@ -75,7 +75,8 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
         let message = format!("{} ({})", said.rule.message, said.sense);
         let excerpt = Excerpt::around(source.line(line), from..from).text;
         if let Some(signal) = finder.add_told(said.rule, evidence, source, line, &excerpt, message) {
-            signal.why = (evidence < said.rule.evidence).then_some(LESS);
+            let more = (evidence > said.rule.evidence).then_some(MORE);
+            signal.why = if evidence < said.rule.evidence { Some(LESS) } else { more };
         }
     }
     Ok(())
@@ -83,6 +84,10 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
 
 /// Why what a text says weighs less than a rule says.
 const LESS: &str = "its words alone are a guess, or the text forbids it, tells of it or asks the user first";
+
+/// Why it weighs more.
+const MORE: &str =
+    "it is worded as an attack, and orders its reader to act, or names a secret, an agent's file or a host";
 
 /// A rule that fires with its full severity in a text that is found inside another.
 pub(crate) fn strongest(source: &Source<'_>, finder: &mut Finder) -> Result<Option<&'static str>, SearchError> {

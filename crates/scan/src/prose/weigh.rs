@@ -180,7 +180,7 @@ pub(super) fn most(named: Vec<(u32, String)>) -> String {
     heavy.sort_by(|a, b| b.cmp(a));
     let mut words: Vec<String> = Vec::new();
     for (_, name) in heavy {
-        let name = name.trim().to_lowercase();
+        let name = name.trim().replace("HOST", "(a host)").replace("MAIL", "(a mailbox)").to_lowercase();
         if words.len() < NAMED && !words.iter().any(|known| known.contains(&name) || name.contains(known)) {
             words.push(name);
         }
