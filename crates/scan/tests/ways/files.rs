@@ -175,7 +175,7 @@ pub const PLAIN: &[Row] = &[
     ("padding", |s, n| with_files(s, |_| true, |text| padded(text, n)), 90),
     ("two files", split_over_files, 80),
     ("body in another file", |s, n| moved(s, one(PLACES, n), |body| Some(body.to_owned())), 90),
-    ("line ends of Windows", |s, _| with_files(s, |_| true, |text| text.replace('\n', "\r\n")), 90),
+    ("line ends of Windows", |s, _| with_files(s, |_| true, |text| text.replace('\n', "\r\n")), 99),
     (
         "folders",
         |s, _| {
