@@ -20,7 +20,7 @@ fn raw(server: &Server, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn hostile_archives_are_refused_and_nothing_is_there_afterwards() {
+fn hostile_archives_leave_nothing() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     let (admin, path) = (Some(server.admin.as_str()), "/v1/skills/acme/notes/1.0.0");
@@ -49,7 +49,7 @@ fn hostile_archives_are_refused_and_nothing_is_there_afterwards() {
 }
 
 #[test]
-fn tricks_in_paths_and_parameters_are_answered_and_never_break_anything() {
+fn hostile_paths_never_break_server() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &["--rate", "0"]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
@@ -106,7 +106,7 @@ fn tricks_in_paths_and_parameters_are_answered_and_never_break_anything() {
 }
 
 #[test]
-fn requests_for_others_and_endless_ones_are_refused() {
+fn foreign_host_and_oversized_head_are_refused() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &["--host", "skills.example.org"]);
     for (host, status) in [
@@ -144,7 +144,7 @@ fn requests_for_others_and_endless_ones_are_refused() {
 }
 
 #[test]
-fn who_asks_too_often_is_told_when_to_come_back() {
+fn rate_limit_answers_retry_after() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &["--rate", "30"]);
     let replies: Vec<_> = (0..40).map(|_| server.ask("GET", "/v1/skills?q=x", None, b"")).collect();
@@ -155,7 +155,7 @@ fn who_asks_too_often_is_told_when_to_come_back() {
 }
 
 #[test]
-fn a_mirror_changes_nothing() {
+fn read_only_server_refuses_publishing() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &["--read-only"]);
     let bytes = archive(&sandbox, "notes", "one");
@@ -226,8 +226,9 @@ fn private_answers_stay_out_of_shared_caches() {
     assert!(archive.header("cache-control").unwrap().starts_with("private"));
 }
 
+/// An owner whose name is a route would hide the pages of the server.
 #[test]
-fn owners_cannot_have_the_names_of_routes() {
+fn route_names_are_reserved_owners() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     let bytes = archive(&sandbox, "notes", "one");
@@ -244,7 +245,7 @@ fn owners_cannot_have_the_names_of_routes() {
 }
 
 #[test]
-fn owners_from_before_keep_publishing() {
+fn existing_route_named_owner_keeps_publishing() {
     let sandbox = Sandbox::new();
     sandbox.skill("notes", "Takes notes. Use in tests.", &[]);
     sandbox.done(&["index", "init", "hub/index.git"]);
@@ -258,7 +259,7 @@ fn owners_from_before_keep_publishing() {
 }
 
 #[test]
-fn server_takes_no_acceptance_of_a_publisher() {
+fn publisher_cannot_accept_findings() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     sandbox.skill("notes", "Takes notes. Use in tests.", &[("scripts/send.sh", &hostile_script())]);

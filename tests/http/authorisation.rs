@@ -55,7 +55,7 @@ const OPERATIONS: [(&str, &str, &str, Least); 33] = [
 ];
 
 #[test]
-fn every_operation_is_for_those_it_is_for() {
+fn each_operation_admits_only_its_roles() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &["--rate", "0"]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
@@ -97,7 +97,7 @@ fn every_operation_is_for_those_it_is_for() {
 }
 
 #[test]
-fn a_token_is_good_for_what_it_was_made_for_and_until_it_is_revoked() {
+fn token_holds_for_its_scope_until_revoked() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     let bytes = archive(&sandbox, "notes", "one");

@@ -20,8 +20,9 @@ use crate::support::{Sandbox, Server, git, server_ask};
 /// Releases that are there when the backup begins, and that are made at least while it goes on.
 const RELEASES: usize = 6;
 
+/// A backup taken while releases are published; the server continues from it.
 #[test]
-fn what_was_answered_before_a_backup_is_restored_and_the_server_goes_on_from_it() {
+fn backup_restores_every_acknowledged_write() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &["--rate", "0"]);
     for (version, what) in [("1.0.0", "one"), ("1.1.0", "two")] {

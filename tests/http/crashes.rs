@@ -34,8 +34,9 @@ fn assert_own_namespace(server: &Server, owner: &str) {
     assert_eq!(members, json!([{"account": owner, "role": "maintainer"}]));
 }
 
+/// Every index line also has its archive afterwards.
 #[test]
-fn what_was_answered_outlives_kills_and_every_line_has_its_archive() {
+fn acknowledged_releases_survive_kills() {
     let sandbox = Sandbox::new();
     let bytes = archive(&sandbox, "notes", "one");
     let first = Server::start(&sandbox, &["--rate", "0"]);
@@ -140,7 +141,7 @@ fn publish_and_kill(sandbox: &Sandbox, owner: &str, is_opening_recorded: bool) -
 }
 
 #[test]
-fn kill_within_a_first_release_locks_nobody_out() {
+fn kill_during_first_release_keeps_ownership() {
     let sandbox = Sandbox::new();
     let bytes = archive(&sandbox, "notes", "one");
     for (owner, is_opening_recorded) in [("ann", false), ("bob", true)] {
@@ -156,7 +157,7 @@ fn kill_within_a_first_release_locks_nobody_out() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_server_that_is_told_to_end_finishes_what_it_has_begun() {
+fn shutdown_finishes_requests_in_progress() {
     let sandbox = Sandbox::new();
     let bytes = archive(&sandbox, "notes", "one");
     let server = Server::start(&sandbox, &["--rate", "0"]);

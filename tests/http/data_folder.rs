@@ -27,7 +27,7 @@ fn second_server_is_refused() {
 }
 
 #[test]
-fn administration_and_mirrors_work_beside_a_server() {
+fn admin_and_mirror_run_beside_server() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     let mirror = Server::start(&sandbox, &["--read-only"]);
@@ -62,7 +62,7 @@ mod modes {
     }
 
     #[test]
-    fn secrets_are_for_their_user_alone() {
+    fn data_files_are_private_to_user() {
         let sandbox = Sandbox::new();
         let server = Server::start(&sandbox, &["--visibility", "private"]);
         server.token("ann", "read");
@@ -73,7 +73,7 @@ mod modes {
     }
 
     #[test]
-    fn folders_of_older_builds_are_tightened() {
+    fn older_data_permissions_are_tightened() {
         let sandbox = Sandbox::new();
         for (visibility, folder) in [("public", 0o755), ("private", 0o700)] {
             let server = Server::start(&sandbox, &[]);
@@ -93,7 +93,7 @@ mod modes {
 }
 
 #[test]
-fn databases_of_earlier_builds_are_upgraded() {
+fn earlier_databases_are_upgraded() {
     for old in OLD_DATABASES {
         upgrades(&Path::new(env!("CARGO_MANIFEST_DIR")).join(old));
     }
@@ -124,7 +124,7 @@ fn upgrades(old: &Path) {
 }
 
 #[test]
-fn database_of_a_newer_build_is_refused() {
+fn newer_database_is_refused() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     let data = server.data().to_owned();

@@ -95,7 +95,7 @@ pub fn text(name: &str, body: &str) -> String {
 }
 
 #[test]
-fn only_the_token_and_a_known_host_come_in() {
+fn gateway_requires_token_and_known_host() {
     let sandbox = Sandbox::new();
     let gateway = Gateway::start(&sandbox, TOKEN, &["--host", "skills.example.com"]);
     assert_eq!(gateway.ready["token"], Value::Null, "a token that was given is not shown");
@@ -119,8 +119,9 @@ fn only_the_token_and_a_known_host_come_in() {
     sandbox.ask(&["--actor", "agent:ann", "serve", "--gateway"]).exits(2);
 }
 
+/// A host lists, switches off and on, edits and rolls back skills.
 #[test]
-fn a_host_lists_switches_edits_and_takes_back_and_the_command_line_sees_it() {
+fn gateway_changes_show_on_command_line() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
@@ -166,7 +167,7 @@ fn a_host_lists_switches_edits_and_takes_back_and_the_command_line_sees_it() {
 }
 
 #[test]
-fn an_archive_is_installed_and_a_bad_one_is_not() {
+fn gateway_installs_only_valid_archives() {
     let sandbox = Sandbox::new();
     let folder = sandbox.skill("tables", "Draws tables. Use in tests.", &[("references/a.md", "a\n")]);
     sandbox.done(&["pack", &folder.display().to_string(), "-o", "tables.skill"]);
@@ -199,7 +200,7 @@ fn an_archive_is_installed_and_a_bad_one_is_not() {
 }
 
 #[test]
-fn proposals_are_decided_by_people_only() {
+fn only_people_decide_proposals() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     sandbox.done(&["pin", "notes"]);
@@ -237,7 +238,7 @@ fn proposals_are_decided_by_people_only() {
 }
 
 #[test]
-fn odd_requests_are_refused_and_change_nothing() {
+fn invalid_requests_change_nothing() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
@@ -268,7 +269,7 @@ fn odd_requests_are_refused_and_change_nothing() {
 }
 
 #[test]
-fn edit_of_a_folder_shows_unless_it_is_held() {
+fn folder_edit_shows_unless_held() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);

@@ -4,7 +4,7 @@ use super::publish;
 use crate::support::{Sandbox, Server, git_bytes};
 
 #[test]
-fn index_files_are_gits_bytes_and_are_sent_once() {
+fn index_files_match_git_and_revalidate() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
@@ -38,8 +38,9 @@ fn conditional(server: &Server, path: &str, tag: &str) -> crate::support::Server
     crate::support::ServerReply { status: answer.status().as_u16(), headers: Vec::new(), body }
 }
 
+/// They are counted as downloads, too.
 #[test]
-fn archives_are_revalidated_ranged_and_counted() {
+fn archives_support_revalidation_and_ranges() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     let published = publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
@@ -65,7 +66,7 @@ fn archives_are_revalidated_ranged_and_counted() {
 }
 
 #[test]
-fn what_others_write_into_the_repository_is_shown() {
+fn outside_writes_to_repository_are_served() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     sandbox.skill("notes", "Takes notes. Use in tests.", &[]);

@@ -25,8 +25,9 @@ fn ask(server: &Server, name: &str, path: &str, token: Option<&str>) -> Reply {
     ask_by_name(&server.url, Some(name), "GET", path, token, b"").unwrap()
 }
 
+/// Each index also has its own names and readers.
 #[test]
-fn each_index_has_its_names_readers_accounts_and_releases() {
+fn indexes_share_no_accounts_or_releases() {
     let sandbox = Sandbox::new();
     let (server, token) = two_indexes(&sandbox);
     let put = |name, path: &str, token: &str, bytes: &[u8]| {
@@ -51,8 +52,9 @@ fn each_index_has_its_names_readers_accounts_and_releases() {
     assert!(!sandbox.path("elsewhere").exists(), "the flag goes before the file");
 }
 
+/// The server refuses it before it serves anything.
 #[test]
-fn a_file_that_cannot_be_meant_is_refused_before_anything_is_served() {
+fn contradictory_server_config_is_refused() {
     let sandbox = Sandbox::new();
     let file = sandbox.path("serve.toml");
     let index = |name: &str, data: &str, hosts: &str| {

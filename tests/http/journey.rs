@@ -6,7 +6,7 @@ use super::publish;
 use crate::support::{ANN, Sandbox, Server};
 
 #[test]
-fn a_team_publishes_and_installs_through_its_server() {
+fn team_publishes_and_installs_through_server() {
     let sandbox = Sandbox::project();
     let server = Server::start(&sandbox, &[]);
     let (url, ann) = (server.url.clone(), server.token("ann", "publish"));
@@ -53,8 +53,9 @@ fn a_team_publishes_and_installs_through_its_server() {
     assert_eq!(sandbox.finish(with_variable, &["publish"]).done()["status"], "published");
 }
 
+/// The file is readable by its user only.
 #[test]
-fn a_login_is_kept_where_only_its_user_reads_it_and_only_if_it_is_good() {
+fn only_valid_login_is_stored() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     sandbox.run_with(&["login", &server.url, "--json"], b"skh_nothing\n").refused_with_hint(5, "unauthorized");
@@ -72,7 +73,7 @@ fn a_login_is_kept_where_only_its_user_reads_it_and_only_if_it_is_good() {
 }
 
 #[test]
-fn a_private_server_tells_nothing_to_those_without_a_token() {
+fn private_server_requires_token() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &["--visibility", "private"]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "it");
@@ -88,8 +89,9 @@ fn a_private_server_tells_nothing_to_those_without_a_token() {
     assert_eq!(sandbox.done(&[&["install", "acme/notes"], &at[..]].concat())["skills"][0]["status"], "installed");
 }
 
+/// Installing also keeps the signature of the release.
 #[test]
-fn signatures_travel_and_a_restored_lock_file_needs_no_server() {
+fn restored_lock_file_needs_no_server() {
     let sandbox = Sandbox::project();
     let server = Server::start(&sandbox, &[]);
     let key = ANN.write(&sandbox.path("keys"), "ann");
@@ -108,8 +110,9 @@ fn signatures_travel_and_a_restored_lock_file_needs_no_server() {
     assert_eq!(sandbox.done(&[&["install", "--offline"], &at[..]].concat())["skills"][0]["status"], "installed");
 }
 
+/// A registry that lost releases is refused until somebody accepts the rewrite.
 #[test]
-fn a_registry_that_lost_releases_is_refused_until_a_person_accepts_it() {
+fn rewound_registry_needs_accepted_rewrite() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");

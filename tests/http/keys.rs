@@ -37,7 +37,7 @@ impl World {
 }
 
 #[test]
-fn keys_are_added_vouched_for_and_retired_over_http() {
+fn keys_are_added_and_retired_over_http() {
     let world = World::new();
     world.ask(&["install", "acme/notes"]).done();
     let added = world.ask(&["key", "add", "acme", "~/.ssh/bob.pub"]).done();
@@ -57,14 +57,14 @@ fn keys_are_added_vouched_for_and_retired_over_http() {
 }
 
 #[test]
-fn unsigned_release_is_refused_by_the_server() {
+fn server_refuses_unsigned_release() {
     let world = World::new();
     world.publish("1.1.0", &[]).refused_with_hint(5, "unsigned");
     assert_eq!(world.server.get("/v1/skills/acme/notes")["releases"].as_array().map(Vec::len), Some(1));
 }
 
 #[test]
-fn only_maintainers_change_keys_and_vouchers_are_checked() {
+fn only_maintainers_change_keys() {
     let world = World::new();
     let publisher = world.server.token("pat", "admin");
     let role = json!({"role": "publisher"}).to_string();

@@ -120,7 +120,7 @@ const PAGES: [&str; 10] = [
 ];
 
 #[test]
-fn pages_of_a_library_are_for_who_signed_in() {
+fn library_pages_require_sign_in() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
@@ -171,7 +171,7 @@ fn pages_of_a_library_are_for_who_signed_in() {
 }
 
 #[test]
-fn a_form_on_the_librarys_pages_without_proof_changes_nothing() {
+fn form_without_proof_changes_nothing() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     patch(&sandbox, "Read.", "Read twice.");
@@ -210,7 +210,7 @@ fn a_form_on_the_librarys_pages_without_proof_changes_nothing() {
 }
 
 #[test]
-fn what_speaks_for_a_proposal_is_shown_as_its_authors_and_as_plain_text() {
+fn proposal_evidence_is_escaped_and_attributed() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     set_policy(&sandbox, "policy = \"strict\"\n");
@@ -224,8 +224,9 @@ fn what_speaks_for_a_proposal_is_shown_as_its_authors_and_as_plain_text() {
     assert!(page.contains("&lt;script&gt;alert(1)") && !page.contains("<script>alert"), "{page}");
 }
 
+/// A refused rollback says why.
 #[test]
-fn a_rollback_on_the_pages_is_recorded_as_who_did_it_and_refused_with_its_reason() {
+fn page_rollback_records_its_actor() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     patch(&sandbox, "Read.", "Read twice.");
@@ -267,8 +268,9 @@ fn a_rollback_on_the_pages_is_recorded_as_who_did_it_and_refused_with_its_reason
     assert_eq!(history(&sandbox, "notes").len(), 6);
 }
 
+/// The edit is kept, and the page shows it as text.
 #[test]
-fn a_blocked_hand_edit_is_kept_shown_as_text_and_never_restored_on_the_pages() {
+fn blocked_edit_cannot_be_restored_on_pages() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     let file = sandbox.user_skill("notes").join("SKILL.md");
@@ -296,8 +298,9 @@ fn a_blocked_hand_edit_is_kept_shown_as_text_and_never_restored_on_the_pages() {
     assert!(!ann.page("/skills/notes/history").contains("rollback?to=2"), "it is not offered either");
 }
 
+/// The page has them in both languages.
 #[test]
-fn how_runs_went_is_shown_on_a_skills_page_in_both_languages() {
+fn skill_page_shows_run_outcomes() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
@@ -313,7 +316,7 @@ fn how_runs_went_is_shown_on_a_skills_page_in_both_languages() {
 }
 
 #[test]
-fn a_deleted_skill_and_a_folder_that_is_gone_are_brought_back_on_the_pages() {
+fn pages_restore_deleted_and_missing_skills() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     let folder = sandbox.user_skill("notes");
@@ -337,8 +340,9 @@ fn a_deleted_skill_and_a_folder_that_is_gone_are_brought_back_on_the_pages() {
     assert!(folder.join("SKILL.md").is_file() && ann.page("/skills/notes").contains("Read. Write."));
 }
 
+/// A decision holds for the proposal as it was shown.
 #[test]
-fn proposals_are_decided_on_the_pages_by_people_only_and_as_they_were_seen() {
+fn only_people_decide_proposals_on_pages() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     set_policy(&sandbox, "policy = \"strict\"\n");
@@ -415,8 +419,9 @@ fn stale_decision_shows_the_new_difference() {
     assert!(sandbox.user_skill("notes").join("assets/more.md").is_file());
 }
 
+/// The page shows how it conflicts with local changes.
 #[test]
-fn a_release_that_does_not_go_together_with_changes_here_is_shown_and_not_accepted_on_the_pages() {
+fn conflicting_release_cannot_be_accepted_on_pages() {
     let sandbox = Sandbox::new();
     let release = |body: &str| {
         write_files(&sandbox.path("release/notes"), &[("SKILL.md", text("notes", body).as_bytes(), false)]);
@@ -442,8 +447,9 @@ fn a_release_that_does_not_go_together_with_changes_here_is_shown_and_not_accept
     assert_eq!(ann.send(&format!("/review/{id}/reject"), &[("revision", "1")]).status, 303);
 }
 
+/// Reading needs no person, so the page itself remains.
 #[test]
-fn a_reviewers_token_that_is_revoked_decides_nothing_on_open_pages() {
+fn revoked_reviewer_loses_open_pages() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     patch(&sandbox, "Read.", "Read twice.");
@@ -459,7 +465,7 @@ fn a_reviewers_token_that_is_revoked_decides_nothing_on_open_pages() {
 }
 
 #[test]
-fn skill_pages_name_the_agents_that_read() {
+fn skill_page_names_reading_agents() {
     let sandbox = Sandbox::project();
     sandbox.create("notes", "Read. Write.");
     write_files(&sandbox.cwd(), &[(".opencode/config.json", b"{}", false)]);
@@ -473,7 +479,7 @@ fn skill_pages_name_the_agents_that_read() {
 }
 
 #[test]
-fn a_proposals_page_tells_what_it_touches_besides() {
+fn proposal_page_names_added_capabilities() {
     let sandbox = Sandbox::new();
     sandbox.create("notes", "Read. Write.");
     set_policy(&sandbox, "policy = \"strict\"\n");

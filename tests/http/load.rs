@@ -61,7 +61,7 @@ fn at_once(server: &Server, paths: &[String]) -> Vec<u16> {
 
 #[cfg(unix)]
 #[test]
-fn requests_beside_silent_connections_are_answered() {
+fn silent_connections_delay_no_request() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
     let limit = getrlimit(Resource::Nofile);
@@ -78,7 +78,7 @@ fn requests_beside_silent_connections_are_answered() {
 }
 
 #[test]
-fn silent_connections_make_room_at_the_ceiling() {
+fn silent_connections_make_room_at_limit() {
     let sandbox = Sandbox::new();
     let server = patient(&sandbox, "connections = 4\n");
     let began = Instant::now();
@@ -91,7 +91,7 @@ fn silent_connections_make_room_at_the_ceiling() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn client_that_takes_nothing_is_cut_off() {
+fn stalled_client_is_disconnected() {
     let sandbox = Sandbox::new();
     let server = patient(&sandbox, "stall_seconds = 1\n");
     publish_large(&server, &sandbox, "large", 12);
@@ -114,7 +114,7 @@ fn client_that_takes_nothing_is_cut_off() {
 }
 
 #[test]
-fn well_known_index_counts_for_the_rate() {
+fn well_known_index_is_rate_limited() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &["--rate", "30"]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
@@ -126,7 +126,7 @@ fn well_known_index_counts_for_the_rate() {
 }
 
 #[test]
-fn well_known_index_is_current_and_has_a_tag() {
+fn well_known_index_revalidates_after_changes() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &["--rate", "0"]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
@@ -150,7 +150,7 @@ fn well_known_index_is_current_and_has_a_tag() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn clients_of_a_large_release_share_its_files() {
+fn clients_share_files_of_large_release() {
     let sandbox = Sandbox::new();
     let first = patient(&sandbox, "");
     publish_large(&first, &sandbox, "much", 15);

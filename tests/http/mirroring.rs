@@ -36,8 +36,9 @@ fn key_of(sandbox: &Sandbox, at: &str, version: &str) -> Value {
     info["signed"][0]["key"].clone()
 }
 
+/// The running server shows it at once.
 #[test]
-fn a_release_comes_with_its_signature_and_is_shown_by_the_server_that_runs() {
+fn mirrored_release_keeps_its_signature() {
     let sandbox = sandbox();
     let source = registry(&sandbox, "source");
     publish(&sandbox, &source, "1.0.0", &[]);
@@ -71,8 +72,9 @@ fn a_release_comes_with_its_signature_and_is_shown_by_the_server_that_runs() {
     sandbox.done(&["index", "verify", server.index().to_str().unwrap()]);
 }
 
+/// Namespaces that accounts of this server own are refused as well.
 #[test]
-fn other_keys_other_bytes_and_namespaces_of_this_server_are_refused() {
+fn mirroring_refuses_changed_keys_and_bytes() {
     let sandbox = sandbox();
     let (source, other) = (registry(&sandbox, "source"), registry(&sandbox, "other"));
     publish(&sandbox, &source, "1.0.0", &["--sign"]);

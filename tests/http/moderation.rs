@@ -6,7 +6,7 @@ use super::publish;
 use crate::support::{Sandbox, Server, git};
 
 #[test]
-fn a_release_under_quarantine_reaches_nobody_until_it_is_restored() {
+fn quarantined_release_is_unavailable_until_restored() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
@@ -112,7 +112,7 @@ fn copies_of_quarantined_content_are_held() {
 }
 
 #[test]
-fn moderators_inspect_what_is_held_back() {
+fn moderators_inspect_held_releases() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
@@ -137,7 +137,7 @@ fn moderators_inspect_what_is_held_back() {
 }
 
 #[test]
-fn quarantine_is_reported_and_no_cache_serves_it() {
+fn no_cache_serves_quarantined_release() {
     let sandbox = Sandbox::project();
     let server = Server::start(&sandbox, &[]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
@@ -161,7 +161,7 @@ fn quarantine_is_reported_and_no_cache_serves_it() {
 
 /// Somebody who may write to the repository changes a line behind the server's back.
 #[test]
-fn changed_line_is_refused_by_server_and_mirror() {
+fn server_and_mirror_refuse_changed_line() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
@@ -183,7 +183,7 @@ fn changed_line_is_refused_by_server_and_mirror() {
 }
 
 #[test]
-fn yank_gives_its_reason() {
+fn yanked_release_shows_its_reason() {
     let sandbox = Sandbox::project();
     let server = Server::start(&sandbox, &[]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
@@ -201,7 +201,7 @@ fn yank_gives_its_reason() {
 }
 
 #[test]
-fn a_withdrawn_release_loses_its_archive_and_says_why() {
+fn withdrawn_release_loses_archive_with_reason() {
     let sandbox = Sandbox::project();
     let server = Server::start(&sandbox, &[]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");
@@ -216,8 +216,9 @@ fn a_withdrawn_release_loses_its_archive_and_says_why() {
     assert!(error["message"].as_str().unwrap().contains("it holds a key"), "{error}");
 }
 
+/// A star counts once for each account.
 #[test]
-fn reports_wait_for_a_decision_and_stars_count_accounts() {
+fn reports_are_decided_and_stars_counted() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     publish(&server, &sandbox, "acme/notes", "1.0.0", "one");

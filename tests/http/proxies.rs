@@ -12,7 +12,7 @@ fn last_status(server: &Server, count: usize, headers: &[(&str, &str)]) -> u16 {
 }
 
 #[test]
-fn clients_behind_a_proxy_have_limits_of_their_own() {
+fn proxied_clients_have_separate_limits() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &["--rate", "5", "--trusted-proxy", "127.0.0.1"]);
     assert_eq!(last_status(&server, 12, &[("X-Forwarded-For", "203.0.113.7")]), 429);
@@ -26,7 +26,7 @@ fn clients_behind_a_proxy_have_limits_of_their_own() {
 }
 
 #[test]
-fn forwarding_headers_of_strangers_are_ignored() {
+fn untrusted_forwarding_headers_are_ignored() {
     let sandbox = Sandbox::new();
     for flags in [&["--rate", "5"][..], &["--rate", "5", "--trusted-proxy", "10.0.0.0/8"]] {
         let server = Server::start(&sandbox, flags);
@@ -42,7 +42,7 @@ fn forwarding_headers_of_strangers_are_ignored() {
 }
 
 #[test]
-fn trusted_proxies_say_that_a_connection_is_encrypted() {
+fn trusted_proxy_marks_connection_encrypted() {
     let sandbox = Sandbox::new();
     let file = sandbox.path("serve.toml");
     std::fs::write(&file, "trusted_proxies = [\"127.0.0.0/8\"]\n").unwrap();
@@ -54,7 +54,7 @@ fn trusted_proxies_say_that_a_connection_is_encrypted() {
 }
 
 #[test]
-fn accounts_are_named_by_trusted_proxies() {
+fn trusted_proxy_names_account() {
     let sandbox = Sandbox::new();
     let who = |server: &Server| server.send("GET", "/v1/whoami", &[(ACCOUNT, "ann")], b"").done()["account"].clone();
     let header = ["--proxy-account-header", ACCOUNT];
@@ -66,7 +66,7 @@ fn accounts_are_named_by_trusted_proxies() {
 }
 
 #[test]
-fn unreadable_proxies_are_refused() {
+fn invalid_proxy_address_is_refused() {
     let sandbox = Sandbox::new();
     let error = sandbox.ask(&["serve", "--trusted-proxy", "proxy.example"]).refused_with_hint(2, "invalid_config");
     assert!(error["message"].as_str().unwrap().contains("proxy.example"), "{error}");

@@ -43,7 +43,7 @@ fn session_ends_at_sign_out() {
 }
 
 #[test]
-fn session_outlives_the_server_and_ends_with_its_token() {
+fn session_survives_restart_until_token_revoked() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &[]);
     let token = server.token("ann", "read");
@@ -58,7 +58,7 @@ fn session_outlives_the_server_and_ends_with_its_token() {
 }
 
 #[test]
-fn searches_do_not_use_up_sign_ins() {
+fn searches_do_not_limit_sign_ins() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &["--rate", "5"]);
     let searches: Vec<_> = (0..12).map(|_| server.ask("GET", "/v1/skills?q=x", None, b"").status).collect();

@@ -7,7 +7,7 @@ use super::publish;
 use crate::support::{Sandbox, Server};
 
 #[test]
-fn skills_of_two_servers_ask_their_own() {
+fn each_skill_asks_its_own_server() {
     let sandbox = Sandbox::project();
     let other = Sandbox::new();
     let servers = [Server::start(&sandbox, &[]), Server::start(&other, &[])];
@@ -25,7 +25,7 @@ fn skills_of_two_servers_ask_their_own() {
 }
 
 #[test]
-fn common_token_goes_to_no_second_server() {
+fn token_goes_only_to_its_server() {
     let sandbox = Sandbox::project();
     let other = Sandbox::new();
     let open = Server::start(&sandbox, &[]);
@@ -74,7 +74,7 @@ fn quarantined_and_withdrawn_releases_are_reported() {
 /// The commands of the README, with a free port, as a person pastes them.
 #[cfg(unix)]
 #[test]
-fn commands_of_the_readme_work_when_pasted() {
+fn readme_commands_work_when_pasted() {
     let sandbox = Sandbox::project();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     sandbox.skill("my-skill", "Takes my notes. Use in tests.", &[]);
