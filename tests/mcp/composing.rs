@@ -41,8 +41,9 @@ pub(super) fn call_asked(agent: &mut Connection, tool: &str, arguments: &Value, 
     }
 }
 
+/// The tool follows the changes of its skill.
 #[test]
-fn a_skill_becomes_a_tool_that_is_called_like_any_other_and_follows_the_skill() {
+fn compiled_skill_is_callable_tool() {
     let sandbox = Sandbox::new();
     create(&sandbox, "greet", GREET);
     let mut agent = Connection::open(&sandbox, &[]);
@@ -75,7 +76,7 @@ fn a_skill_becomes_a_tool_that_is_called_like_any_other_and_follows_the_skill() 
 }
 
 #[test]
-fn a_person_is_asked_for_the_level_of_the_strictest_step() {
+fn strictest_step_sets_approval_level() {
     let sandbox = Sandbox::new();
     create(&sandbox, "save", "{steps: [{tool: write_file, input: {path: out.txt, content: x}}]}");
     sandbox.done(&["tools", "compile", "save"]);
@@ -99,7 +100,7 @@ fn a_person_is_asked_for_the_level_of_the_strictest_step() {
 }
 
 #[test]
-fn an_agent_gets_the_tools_of_the_skills_that_it_sees_and_may_use() {
+fn agent_gets_tools_of_permitted_skills() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.skillhub_home()).unwrap();
     let config =
@@ -124,7 +125,7 @@ fn an_agent_gets_the_tools_of_the_skills_that_it_sees_and_may_use() {
 }
 
 #[test]
-fn an_answer_holds_for_the_plan_that_was_shown() {
+fn approval_covers_only_shown_plan() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.skillhub_home()).unwrap();
     fs::write(sandbox.skillhub_home().join("config.toml"), "[tools]\nshell = true\n").unwrap();
@@ -155,7 +156,7 @@ fn an_answer_holds_for_the_plan_that_was_shown() {
 }
 
 #[test]
-fn nothing_is_reached_through_another_tool_that_is_not_reached_by_itself() {
+fn nested_tool_grants_no_extra_access() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.skillhub_home()).unwrap();
     let config = "[agents.limited]\nskills = ['open']\n[[permissions]]\nagent = 'shy'\ntool = 'text_template'\ndecision = 'ask'\n";

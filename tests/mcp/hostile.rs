@@ -77,7 +77,7 @@ fn check(what: &str, text: &str, ours: &[(&str, usize)]) {
 }
 
 #[test]
-fn no_form_of_the_list_lets_a_skill_out_of_its_place() {
+fn skill_cannot_escape_any_list_format() {
     let sandbox = sandbox();
     let list = [("</available_skills", 1), ("<available_skills", 1)];
     let builtins = 3;
@@ -105,7 +105,7 @@ fn no_form_of_the_list_lets_a_skill_out_of_its_place() {
 }
 
 #[test]
-fn no_answer_of_the_server_lets_a_skill_out_of_its_place() {
+fn skill_cannot_escape_server_answers() {
     let sandbox = sandbox();
     let mut agent = Connection::open(&sandbox, &[]);
     let list = [("</available_skills", 1), ("<available_skills", 1)];
@@ -141,7 +141,7 @@ fn no_answer_of_the_server_lets_a_skill_out_of_its_place() {
 }
 
 #[test]
-fn instructions_and_files_that_are_read_frame_nothing() {
+fn skill_files_cannot_forge_framing() {
     let sandbox = sandbox();
     let mut agent = Connection::open(&sandbox, &[]);
     let ours = [("</skill_content", 1), ("<skill_content", 1)];

@@ -16,8 +16,9 @@ const FILES: [(&str, &str, &str); 6] = [
     ("opencode", "opencode.json", ".config/opencode/opencode.json"),
 ];
 
+/// It writes to the project and to the home folder; installing again changes nothing.
 #[test]
-fn every_host_gets_its_entry_in_project_and_home_and_a_second_time_changes_nothing() {
+fn install_writes_each_hosts_entry_once() {
     let sandbox = Sandbox::project();
     for (host, project, user) in FILES {
         for (flags, file) in [(vec![], sandbox.cwd().join(project)), (vec!["--global"], sandbox.home().join(user))] {
@@ -37,7 +38,7 @@ fn every_host_gets_its_entry_in_project_and_home_and_a_second_time_changes_nothi
 }
 
 #[test]
-fn what_people_wrote_stays_and_a_named_library_goes_along() {
+fn install_keeps_comments_and_names_library() {
     let sandbox = Sandbox::project();
     let file = sandbox.cwd().join("opencode.jsonc");
     let before = "{\n\t// ours\n\t\"model\": \"m\",\n\t\"mcp\": {\n\t\t\"docs\": {\"type\": \"remote\", \"url\": \"https://x\"}, // keep\n\t},\n}\n";
@@ -52,8 +53,9 @@ fn what_people_wrote_stays_and_a_named_library_goes_along() {
     assert!(after.contains(&format!("\"--library\",\n\t\t\t\t\"{library}\"")), "{after}");
 }
 
+/// The answer carries the snippet to paste.
 #[test]
-fn a_file_that_cannot_be_kept_is_left_alone_with_the_snippet() {
+fn unreadable_host_file_is_left_unchanged() {
     let sandbox = Sandbox::project();
     let cases: [(&str, &str, &[u8]); 5] = [
         ("claude-code", ".mcp.json", b"{\"mcpServers\": {"),
@@ -76,9 +78,10 @@ fn a_file_that_cannot_be_kept_is_left_alone_with_the_snippet() {
     sandbox.ask(&["--actor", "agent:x", "mcp", "install", "--agent", "codex"]).exits(2);
 }
 
+/// A link inside a clone must not lead a write out of it; a person's own links may.
 #[test]
 #[cfg(unix)]
-fn links_of_a_clone_are_not_followed_out_of_it_and_those_of_a_person_are() {
+fn only_home_links_are_followed() {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     let sandbox = Sandbox::project();

@@ -67,7 +67,7 @@ impl Served {
 }
 
 #[test]
-fn only_the_token_a_known_host_and_a_named_origin_come_in() {
+fn server_checks_token_host_and_origin() {
     let sandbox = Sandbox::new();
     let origins = ["--origin", "https://app.example.com:443", "--host", "skills.example.com"];
     let served = serve(&sandbox, TOKEN, &origins);
@@ -87,8 +87,9 @@ fn only_the_token_a_known_host_and_a_named_origin_come_in() {
     assert_eq!(served.status("/other", &[&bearer]), 404);
 }
 
+/// A token that is too short is refused.
 #[test]
-fn a_token_is_made_and_a_bad_one_refused() {
+fn missing_token_is_generated() {
     let sandbox = Sandbox::new();
     let served = serve(&sandbox, "", &[]);
     let token = served.ready["token"].as_str().unwrap();
@@ -102,7 +103,7 @@ fn a_token_is_made_and_a_bad_one_refused() {
 }
 
 #[test]
-fn connections_without_a_token_make_room() {
+fn silent_connections_make_room() {
     let sandbox = Sandbox::new();
     let served = serve(&sandbox, TOKEN, &[]);
     let address = served.ready["url"].as_str().unwrap();

@@ -212,7 +212,7 @@ fn permissions_and_consent_hold_for_joined_tools() {
 
 // SA5
 #[test]
-fn without_a_session_the_list_stays() {
+fn list_stays_without_session() {
     let sandbox = sandbox("", &[("pdf-extractor", "allowed-tools: extract_pdf_tool"), ("plain", "license: MIT")]);
     let mut agent = Connection::newer(&sandbox, &[]);
     let first = names(&mut agent);
@@ -241,7 +241,7 @@ fn skill_with_broken_tools_is_read() {
 
 // SA5
 #[test]
-fn deferred_composed_tools_join_with_skills_that_name_them() {
+fn deferred_composed_tools_join_naming_skills() {
     let sandbox = sandbox("", &[("greeting", "allowed-tools: skill_greet")]);
     let text = "---\nname: greet\ndescription: Greets.\ntool_schema: {steps: [{tool: text_template, input: {template: Hello}}]}\n---\n\nCall it.\n";
     sandbox.request(&json!({"action": "create", "name": "greet", "content": text})).done();

@@ -15,7 +15,7 @@ fn said<'a>(agent: &'a Connection, method: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn changes_and_refusals_are_logged_from_the_level_on_that_a_client_sets() {
+fn log_respects_client_level() {
     let sandbox = Sandbox::new();
     let mut agent = Connection::open(&sandbox, &[]);
     agent.done("skill_manage", &create("quiet"));
@@ -34,8 +34,9 @@ fn changes_and_refusals_are_logged_from_the_level_on_that_a_client_sets() {
     agent.close();
 }
 
+/// Only a call that asks a registry reports progress.
 #[test]
-fn who_asks_for_progress_of_what_goes_out_is_told_and_nobody_else() {
+fn progress_is_sent_only_on_request() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "Text.");
     let mut agent = Connection::open(&sandbox, &[]);
@@ -52,7 +53,7 @@ fn who_asks_for_progress_of_what_goes_out_is_told_and_nobody_else() {
 }
 
 #[test]
-fn a_request_that_is_called_off_is_done_whole_or_not_at_all() {
+fn cancelled_request_is_atomic() {
     let sandbox = Sandbox::new();
     let mut agent = Connection::open(&sandbox, &[]);
     for at in 0..20 {

@@ -49,7 +49,7 @@ fn found(answer: &Value) -> &Value {
 }
 
 #[test]
-fn a_step_calls_a_server_that_is_started_for_it() {
+fn step_starts_its_server() {
     let sandbox = asking("url = 'http://127.0.0.1:1/mcp'");
     configure(&sandbox, &program(&sandbox));
     let native = sandbox.done(&["tools", "list", "--native"]);
@@ -63,8 +63,9 @@ fn a_step_calls_a_server_that_is_started_for_it() {
     assert_eq!(found(&answer), "finder", "{answer}");
 }
 
+/// A server that is gone is a warning.
 #[test]
-fn a_step_calls_a_server_at_an_address_and_a_missing_one_is_told() {
+fn step_calls_server_by_url() {
     let sandbox = asking("url = 'http://127.0.0.1:1/mcp'");
     let elsewhere = Sandbox::new();
     let striped = FINDER.replace("name: finder", "name: striped").split("tool_schema").next().unwrap().to_owned();

@@ -14,7 +14,7 @@ fn create(name: &str) -> Value {
 }
 
 #[test]
-fn a_skill_is_made_changed_looked_at_and_rolled_back() {
+fn skill_is_created_changed_and_rolled_back() {
     let sandbox = Sandbox::new();
     let mut agent = Connection::open(&sandbox, &[]);
     assert_eq!(agent.server["serverInfo"]["name"], "skillhub");
@@ -52,7 +52,7 @@ fn status_names_hosts_that_read_other_content() {
 
 // DF1
 #[test]
-fn every_library_and_group_is_told_of() {
+fn tools_cover_every_library_and_group() {
     let sandbox = Sandbox::project();
     let text = |name: &str| skill_md(name, "Shows things. Use in tests.", "alpha line");
     let create_ours = ["manage", "create", "ours", "--global", "--content", "-", "--json"];
@@ -87,7 +87,7 @@ fn every_library_and_group_is_told_of() {
 }
 
 #[test]
-fn runs_of_the_authors_connection_do_not_count() {
+fn authors_own_runs_are_uncounted() {
     let sandbox = Sandbox::new();
     let mut author = Connection::open(&sandbox, &[]);
     author.done("skill_manage", &create("demo"));
@@ -106,7 +106,7 @@ fn runs_of_the_authors_connection_do_not_count() {
 }
 
 #[test]
-fn a_connection_is_a_run_and_tells_once_how_it_went() {
+fn connection_records_one_outcome() {
     let sandbox = Sandbox::new();
     let mut agent = Connection::open(&sandbox, &[]);
     agent.done("skill_manage", &create("demo"));
@@ -135,7 +135,7 @@ fn a_connection_is_a_run_and_tells_once_how_it_went() {
 }
 
 #[test]
-fn what_is_blocked_held_or_wrong_says_what_the_command_line_says() {
+fn errors_match_command_line() {
     let sandbox = Sandbox::new();
     let mut agent = Connection::open(&sandbox, &[]);
     agent.done("skill_manage", &create("demo"));
@@ -169,7 +169,7 @@ fn what_is_blocked_held_or_wrong_says_what_the_command_line_says() {
 }
 
 #[test]
-fn a_held_change_is_shown_and_no_tool_decides_about_it() {
+fn no_tool_decides_held_change() {
     let sandbox = Sandbox::new();
     std::fs::create_dir_all(sandbox.skillhub_home()).unwrap();
     std::fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
@@ -201,7 +201,7 @@ fn a_held_change_is_shown_and_no_tool_decides_about_it() {
 }
 
 #[test]
-fn every_tool_tells_its_schemas_and_what_it_does() {
+fn every_tool_declares_schemas_and_annotations() {
     let sandbox = Sandbox::new();
     let mut agent = Connection::open(&sandbox, &[]);
     let tools = agent.request("tools/list", &json!({}))["tools"].clone();
@@ -229,7 +229,7 @@ fn every_tool_tells_its_schemas_and_what_it_does() {
 }
 
 #[test]
-fn what_is_no_request_ends_nothing() {
+fn malformed_messages_keep_connection_open() {
     let sandbox = Sandbox::new();
     let mut agent = Connection::open(&sandbox, &[]);
     agent.write(&json!({"jsonrpc": "2.0", "id": "x", "method": "no/such"}));
@@ -243,7 +243,7 @@ fn what_is_no_request_ends_nothing() {
 }
 
 #[test]
-fn a_kill_loses_nothing_that_was_answered() {
+fn kill_loses_no_answered_change() {
     let sandbox = Sandbox::new();
     let mut agent = Connection::open(&sandbox, &[]);
     agent.done("skill_manage", &create("demo"));
@@ -265,8 +265,9 @@ fn a_kill_loses_nothing_that_was_answered() {
     assert_eq!(sandbox.done(&["doctor"])["ok"], true);
 }
 
+/// They come from servers, command lines and the library at once.
 #[test]
-fn changes_by_servers_command_lines_and_the_library_at_once_are_all_kept() {
+fn concurrent_changes_are_all_kept() {
     let sandbox = Sandbox::new();
     let lines: Vec<String> = (10..26).map(|at| format!("line {at} old")).collect();
     sandbox.create("demo", &lines.join("\n\n"));
@@ -311,7 +312,7 @@ fn changes_by_servers_command_lines_and_the_library_at_once_are_all_kept() {
 }
 
 #[test]
-fn agents_are_told_what_a_change_touches_besides() {
+fn answers_name_added_capabilities() {
     let sandbox = Sandbox::new();
     let mut agent = Connection::open(&sandbox, &[]);
     assert_eq!(agent.done("skill_manage", &create("demo"))["capabilities_added"], Value::Null);

@@ -23,8 +23,9 @@ fn description(agent: &mut Connection) -> String {
     agent.request("tools/list", &json!({}))["tools"][0]["description"].as_str().unwrap().to_owned()
 }
 
+/// They are notified of nothing else.
 #[test]
-fn clients_are_told_what_other_programs_change_and_nothing_else() {
+fn clients_are_notified_of_outside_changes() {
     let sandbox = Sandbox::new();
     put(&sandbox, "first", "Makes tables. Use in tests.");
     let mut agent = Connection::open(&sandbox, &[]);
@@ -57,8 +58,9 @@ fn clients_are_told_what_other_programs_change_and_nothing_else() {
     agent.close();
 }
 
+/// In the newer protocol: a list of tools that names no skills does not change.
 #[test]
-fn a_subscription_of_the_newer_protocol_is_told_and_a_list_that_names_no_skills_is_not() {
+fn subscription_notifies_only_changed_lists() {
     let sandbox = Sandbox::new();
     put(&sandbox, "first", "Makes tables. Use in tests.");
     let mut agent = Connection::newer(&sandbox, &["--no-catalogue"]);
@@ -75,8 +77,9 @@ fn a_subscription_of_the_newer_protocol_is_told_and_a_list_that_names_no_skills_
     agent.close();
 }
 
+/// The lists stay; the policy comes with each skill that is named.
 #[test]
-fn without_sessions_lists_stay_and_the_policy_comes_with_the_skills_that_are_named() {
+fn tool_policy_comes_without_session() {
     let sandbox = Sandbox::new();
     for (name, tools) in [("git-notes", "Bash(git:*) Read"), ("web-notes", "WebFetch Read")] {
         let text = format!(
