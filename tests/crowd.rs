@@ -28,11 +28,11 @@ fn sixteen_writers_of_sixteen_skills_lose_nothing() {
 }
 
 #[test]
-fn an_editor_that_saves_in_between_loses_nothing() {
+fn concurrent_editor_saves_lose_nothing() {
     Crowd::on_skills(1).with_editor(Save::Rename).run("one skill and an editor");
 }
 
 #[test]
-fn an_editor_that_writes_in_place_loses_nothing() {
+fn editor_writing_in_place_loses_nothing() {
     Crowd::on_skills(1).with_editor(Save::InPlace).run("one skill and an editor that writes in place");
 }

@@ -18,7 +18,7 @@ const HISTORIES: u64 = 40;
 const STEPS: usize = 16;
 
 #[test]
-fn every_history_reads_back_as_it_was_made() {
+fn every_history_reads_back_unchanged() {
     let asked = std::env::var("SKILLHUB_HISTORIES").ok().map(|text| text.parse().unwrap());
     let (mut revisions, mut crashes, mut proposals) = (0, 0, 0);
     for seed in 0..asked.unwrap_or(HISTORIES) {

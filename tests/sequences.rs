@@ -27,23 +27,23 @@ const STEPS: usize = 100;
 const SKILLS: [&str; 4] = ["tables", "letters", "charts", "invoices"];
 
 #[test]
-fn adopted_project_agrees() {
+fn adopted_project_stays_consistent() {
     sequence(|| World::new("adopted project", Layout::adopted_in_project(&SKILLS), &["claude-code", "opencode"]));
 }
 
 #[test]
-fn adopted_home_agrees() {
+fn adopted_home_stays_consistent() {
     let in_use = ["claude-code", "opencode", "codex"];
     sequence(|| World::new("adopted home", Layout::adopted_in_home(&SKILLS, &in_use), &in_use));
 }
 
 #[test]
-fn imported_skills_agree() {
+fn imported_skills_stay_consistent() {
     sequence(|| World::new("imported", Layout::imported(&SKILLS), &["claude-code", "opencode"]));
 }
 
 #[test]
-fn installed_skills_agree() {
+fn installed_skills_stay_consistent() {
     sequence(|| World::new("installed", Layout::installed(&SKILLS), &["claude-code", "opencode"]));
 }
 

@@ -41,27 +41,28 @@ fn imports_run_downwards_only() {
 }
 
 #[test]
-fn heavy_crates_stay_where_the_design_has_them() {
+fn heavy_crates_stay_confined() {
     assert_none(layers::strayed_crates(&CHECKOUT));
 }
 
 #[test]
-fn skill_and_scan_depend_on_nothing_that_does_io() {
+fn skill_and_scan_depend_on_no_io() {
     assert_none(layers::impure_dependencies(&CHECKOUT));
 }
 
+/// They use neither disk, clock, environment nor network.
 #[test]
-fn skill_and_scan_name_no_disk_clock_environment_or_network() {
+fn skill_and_scan_name_no_io() {
     assert_none(words::impure_names(&CHECKOUT));
 }
 
 #[test]
-fn children_are_started_in_one_place() {
+fn one_module_starts_child_processes() {
     assert_none(words::loose_children(&CHECKOUT));
 }
 
 #[test]
-fn only_frontmatter_names_the_yaml_crate() {
+fn only_frontmatter_uses_yaml_crate() {
     assert_none(words::yaml_outside_frontmatter(&CHECKOUT));
 }
 
@@ -71,7 +72,7 @@ fn nothing_is_left_unfinished() {
 }
 
 #[test]
-fn no_file_names_a_folder_of_one_machine() {
+fn no_file_contains_machine_paths() {
     assert_none(words::machine_paths(&CHECKOUT));
 }
 
@@ -81,12 +82,13 @@ fn one_module_decides_agents_views() {
 }
 
 #[test]
-fn names_of_other_systems_stay_in_their_modules() {
+fn system_names_stay_in_their_modules() {
     assert_none(systems::strays(&CHECKOUT));
 }
 
+/// A parent and its child may use each other.
 #[test]
-fn no_circles_of_files_but_parents_and_children() {
+fn source_files_form_no_cycles() {
     assert_none(circles::circles(&CHECKOUT));
 }
 
@@ -111,7 +113,7 @@ fn integration_tests_are_one_binary() {
 }
 
 #[test]
-fn links_between_documents_lead_somewhere() {
+fn links_between_documents_resolve() {
     assert_none(documents::dead_links(&CHECKOUT));
 }
 
@@ -121,16 +123,16 @@ fn every_invariant_names_what_holds_it() {
 }
 
 #[test]
-fn every_threat_that_names_a_test_has_it() {
+fn tests_named_in_threats_exist() {
     assert_none(documents::unheld_threats(&CHECKOUT));
 }
 
 #[test]
-fn every_row_of_the_mission_names_its_tests() {
+fn every_mission_row_names_tests() {
     assert_none(documents::unheld_rows(&CHECKOUT));
 }
 
 #[test]
-fn clippy_files_repeat_each_other() {
+fn clippy_files_agree() {
     assert_none(documents::differing_clippy_files(&CHECKOUT));
 }

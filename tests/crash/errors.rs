@@ -117,8 +117,9 @@ fn is_pending(answer: &Value) -> bool {
     skills.chain([answer]).any(|skill| skill["checkout"].as_str().is_some_and(|word| word != "done"))
 }
 
+/// The command reports the refusal.
 #[test]
-fn a_command_that_the_system_refuses_something_says_so_and_loses_nothing() {
+fn refused_system_call_loses_nothing() {
     if is_skipped() {
         return;
     }

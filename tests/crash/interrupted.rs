@@ -39,7 +39,7 @@ fn killed_at_each(prepare: fn(&Sandbox), args: &[&str], step: usize, look: impl 
 }
 
 #[test]
-fn link_that_was_removed_stays_removed() {
+fn removed_link_stays_removed() {
     killed_at_each(installed, &["disable", "one", "--agent", "claude-code"], 1, |sandbox, number| {
         let link = sandbox.home().join(".claude/skills/one");
         let was_there = link.is_symlink();
@@ -50,7 +50,7 @@ fn link_that_was_removed_stays_removed() {
 }
 
 #[test]
-fn setup_that_was_repeated_is_undone_whole() {
+fn repeated_setup_is_undone_whole() {
     killed_at_each(of_an_agent, &["setup", "-y"], STEP, |sandbox, number| {
         sandbox.done(&["setup", "-y"]);
         let record = sandbox.skillhub_home().join("setup");

@@ -232,7 +232,7 @@ pub fn is_object(path: &str) -> bool {
 }
 
 #[test]
-fn names_that_git_leaves_behind_are_no_objects() {
+fn leftovers_of_git_are_not_objects() {
     let object = "0123456789abcdef0123456789abcdef01234567";
     for path in [format!("a/objects/{}/{}", &object[..2], &object[2..]), format!("a/objects/pack/pack-{object}.idx")] {
         assert!(is_object(&path), "{path}");

@@ -61,8 +61,9 @@ fn boot_again(trial: &Trial) {
     fs::write(path, note.replace(boot.trim(), "00000000-0000-4000-8000-000000000000")).unwrap();
 }
 
+/// A change that was not reported is complete or absent.
 #[test]
-fn what_was_reported_outlives_the_power_and_the_rest_is_whole_or_nothing() {
+fn reported_change_survives_power_loss() {
     if is_skipped() {
         return;
     }

@@ -64,7 +64,7 @@ fn run(trial: &Trial, kill: Kill) -> Tally {
 }
 
 #[test]
-fn a_killed_command_is_done_whole_or_not_at_all() {
+fn killed_command_is_atomic() {
     if is_skipped() {
         return;
     }

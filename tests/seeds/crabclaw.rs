@@ -19,7 +19,7 @@ fn skill(sandbox: &Sandbox, name: &str, steps: &str) {
 
 // CC4
 #[test]
-fn approval_is_that_of_the_strictest_step() {
+fn compiled_approval_follows_strictest_step() {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.skillhub_home()).unwrap();
     fs::write(sandbox.skillhub_home().join("config.toml"), "[tools]\nshell = true\n").unwrap();
@@ -38,7 +38,7 @@ fn approval_is_that_of_the_strictest_step() {
 
 // CC1, CC5
 #[test]
-fn steps_say_what_follows_a_failure() {
+fn steps_declare_failure_handling() {
     let sandbox = Sandbox::new();
     let steps = |path: &str| {
         format!(
@@ -56,7 +56,7 @@ fn steps_say_what_follows_a_failure() {
 
 // CC6
 #[test]
-fn calls_are_named_as_in_the_text() {
+fn codegen_calls_have_documented_names() {
     let sandbox = Sandbox::new();
     skill(&sandbox, "plain", "    - tool: web_search\n      input: {query: \"{{input.url}}\"}\n");
     let mut agent = Connection::open(&sandbox, &[]);

@@ -38,7 +38,7 @@ fn section(agent: &mut Connection) -> String {
 
 // DF3
 #[test]
-fn section_has_the_structure_and_locations_in_a_container() {
+fn section_has_structure_and_container_locations() {
     let sandbox = Sandbox::project();
     let library = sandbox.cwd().join(".agents/skills");
     for (folder, name) in [("data-analysis", "data-analysis"), ("group/my-skill", "my-skill")] {
@@ -61,7 +61,7 @@ fn section_has_the_structure_and_locations_in_a_container() {
 
 // DF3
 #[test]
-fn change_of_another_process_is_in_the_next_section() {
+fn next_section_has_outside_changes() {
     let sandbox = Sandbox::new();
     sandbox.create("first", "body");
     let mut agent = Connection::open(&sandbox, &[]);
@@ -71,8 +71,9 @@ fn change_of_another_process_is_in_the_next_section() {
 }
 
 // DF4
+/// The prompt does not offer it, either.
 #[test]
-fn self_evolution_that_is_off_offers_and_does_nothing() {
+fn disabled_self_evolution_does_nothing() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "body");
     let on = sandbox.run(&["prompt", "--format", "deerflow"]).exits(0).text();
@@ -104,7 +105,7 @@ fn self_evolution_that_is_off_offers_and_does_nothing() {
 
 // DF5, DF6
 #[test]
-fn six_actions_take_the_parameters_of_the_text() {
+fn six_actions_take_documented_parameters() {
     let sandbox = Sandbox::new();
     let content = DATA_ANALYSIS.replace("data-analysis", "my-skill");
     let mut agent = Connection::open(&sandbox, &[]);
@@ -131,7 +132,7 @@ fn six_actions_take_the_parameters_of_the_text() {
 
 // DF6
 #[test]
-fn scripts_that_gain_powers_wait() {
+fn scripts_gaining_capabilities_are_held() {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "body");
     let write = |path: &str, text: &str| {
@@ -150,7 +151,7 @@ fn scripts_that_gain_powers_wait() {
 
 // DF8
 #[test]
-fn tools_are_the_union_of_what_skills_declare() {
+fn tool_policy_is_union_of_skills() {
     let sandbox = Sandbox::new();
     let policy = |sandbox: &Sandbox| -> Value { sandbox.done(&["tools", "policy"]) };
     for (name, tools) in

@@ -15,7 +15,7 @@ const EXTENSIONS: &str = include_str!("data/extensions_config.json");
 
 // DF10
 #[test]
-fn every_path_answers() {
+fn every_documented_path_answers() {
     let sandbox = Sandbox::new();
     let text = DATA_ANALYSIS.replace("data-analysis", "my-skill");
     write_files(&sandbox.cwd().join("my-skill"), &[("SKILL.md", text.as_bytes(), false)]);
@@ -48,7 +48,7 @@ fn every_path_answers() {
 
 // DF1, DF2, DF4
 #[test]
-fn configuration_of_the_text_has_its_equals() {
+fn documented_configuration_has_equivalents() {
     let sandbox = Sandbox::project();
     sandbox.create("bootstrap", "body");
     let before = sandbox.done(&["where"])["library"].clone();

@@ -57,7 +57,7 @@ fn one_tool_lists_and_opens_visible_skills() {
 
 // OC1
 #[test]
-fn other_hosts_get_the_tool_where_it_is_chosen() {
+fn other_hosts_can_choose_skill_tool() {
     let sandbox = configured("[agents.mine]\nskill_tool = true\n");
     for (host, name) in [("mine", "skill"), ("codex", "read_skill")] {
         let listed = tools(&mut Connection::open(&sandbox, &["--agent", host, "--defer-tools"]));
@@ -70,7 +70,7 @@ fn other_hosts_get_the_tool_where_it_is_chosen() {
 
 // OC1, OC3
 #[test]
-fn hint_for_a_skill_to_ask_about_works() {
+fn hint_for_asking_skill_works() {
     let sandbox = configured("[[permissions]]\nskill = \"commit\"\ndecision = \"ask\"\n");
     let error = sandbox.ask(&["read", "commit"]).refused_with_hint(5, "policy_denied");
     let lines = error["hint"].as_str().unwrap().split('`').nth(1).unwrap().replace("; ", "\n");
@@ -82,7 +82,7 @@ fn hint_for_a_skill_to_ask_about_works() {
 
 // OC5
 #[test]
-fn debug_tells_where_skills_were_found_and_why_not() {
+fn debug_explains_found_and_unusable_skills() {
     let sandbox = configured("");
     let broken = sandbox.cwd().join(".opencode/skill/broken");
     fs::create_dir_all(&broken).unwrap();

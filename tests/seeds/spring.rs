@@ -28,8 +28,9 @@ const STRUCTURE: [&str; 17] = [
 ];
 
 // SA1, SA4, SA6
+/// The section also gives the folder of each.
 #[test]
-fn section_lists_user_and_project_skills_with_their_folders() {
+fn section_lists_user_and_project_skills() {
     let sandbox = Sandbox::project();
     let skill = |folder: std::path::PathBuf, name: &str, description: &str| {
         fs::create_dir_all(&folder).unwrap();
@@ -75,8 +76,9 @@ fn long_description_is_cut_and_reported() {
 }
 
 // SA3
+/// Both together have to agree.
 #[test]
-fn tools_take_a_skill_by_name_path_or_both() {
+fn tools_accept_skill_name_or_path() {
     let sandbox = Sandbox::new();
     sandbox.create("pdf-extractor", "Take the text out.");
     sandbox.create("data-processor", "Process it.");

@@ -24,7 +24,7 @@ fn write(sandbox: &Sandbox, path: &str, text: &str) {
 
 // AS1, AS3, AS4
 #[test]
-fn frontmatters_of_the_standard_are_valid() {
+fn standard_frontmatter_is_valid() {
     let sandbox = Sandbox::new();
     for text in [PDF, WITH_OPTIONAL] {
         write(&sandbox, "pdf-processing/SKILL.md", text);
@@ -53,7 +53,7 @@ fn frontmatters_of_the_standard_are_valid() {
 
 // AS2
 #[test]
-fn names_of_the_standard_are_judged_as_it_says() {
+fn names_are_validated_per_standard() {
     let sandbox = Sandbox::new();
     for (name, valid) in [
         ("pdf-processing", true),
@@ -71,8 +71,9 @@ fn names_of_the_standard_are_judged_as_it_says() {
 }
 
 // AS5
+/// It does not matter which name their frontmatter declares.
 #[test]
-fn skills_load_by_their_folders_whatever_they_call_themselves() {
+fn skills_load_by_folder_name() {
     let sandbox = Sandbox::project();
     let names =
         [("pdf", "PDF Tools"), ("Caps_Skill", "Caps_Skill"), ("long", &*"x".repeat(70)), ("a", "same"), ("b", "same")];
@@ -111,7 +112,7 @@ fn skills_load_by_their_folders_whatever_they_call_themselves() {
 
 // AS5
 #[test]
-fn installed_skill_keeps_its_folder_instead_of_a_bad_name() {
+fn folder_name_replaces_invalid_name() {
     let sandbox = Sandbox::new();
     for name in ["Bun_Bundler", "Bun Bundler", "Verification-Before-Completion"] {
         write(&sandbox, "bundler/SKILL.md", &format!("---\nname: {name}\ndescription: Bundles.\n---\nBundle it.\n"));
@@ -123,7 +124,7 @@ fn installed_skill_keeps_its_folder_instead_of_a_bad_name() {
 
 // AS6
 #[test]
-fn references_to_missing_files_and_chains_are_warned_of() {
+fn missing_and_chained_references_warn() {
     let sandbox = Sandbox::new();
     let body = "请参阅 [参考指南](references/REFERENCE.md) 获取详细信息。\n\n运行提取脚本： scripts/extract.py\n";
     write(&sandbox, "pdf-processing/SKILL.md", &format!("{PDF}{body}"));
@@ -137,7 +138,7 @@ fn references_to_missing_files_and_chains_are_warned_of() {
 
 // AS6
 #[test]
-fn lists_are_those_of_the_reference_tool() {
+fn lists_match_reference_tool() {
     let sandbox = Sandbox::new();
     let description = "分析数据集，生成图表并创建总结报告。";
     write(&sandbox, "pdf-processing/SKILL.md", WITH_OPTIONAL);

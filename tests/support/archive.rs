@@ -155,7 +155,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 #[test]
-fn the_archives_made_here_are_ones_that_unpack() {
+fn sample_archives_unpack() {
     let text = super::skill_md("small", "A small skill. Use in tests.", "Text.");
     let files = zip(&[Member::stored("SKILL.md", text.as_bytes()), Member::stored("assets/a.bin", &[0, 1, 255])]);
     let bundle = skill::archive::unpack(&files, &skill::Limits::default()).unwrap();

@@ -104,7 +104,7 @@ fn is_formed(text: &str, format: &str) -> bool {
 }
 
 #[test]
-fn documents_that_break_a_schema_are_found() {
+fn schema_violations_are_found() {
     let schema = serde_json::json!({
         "type": "object", "required": ["a"], "additionalProperties": false,
         "properties": {"a": {"$ref": "#/definitions/list"}, "b": {"enum": ["x"]}, "c": {"format": "uri", "type": "string"}},

@@ -145,7 +145,7 @@ fn is_name(text: &str) -> bool {
 }
 
 #[test]
-fn planted_circles_are_found() {
+fn planted_cycles_are_found() {
     let straight = [
         ("crates/skill/src/lib.rs", "mod one;\nmod two;\npub use one::A;\npub use two::b;\n"),
         ("crates/skill/src/one.rs", "mod deep;\nuse deep::C;\npub struct A(C);\n"),

@@ -252,7 +252,7 @@ fn unheld_invariants_are_found() {
 }
 
 #[test]
-fn threats_that_no_test_holds_are_found() {
+fn untested_threats_are_found() {
     let text = "Prose with `node_modules` and `__a_folder__`.\n| class | `held_by_a_test`, `other` |\n| x | `no_more_test` |\n";
     let source = "#[test]\nfn held_by_a_test() {}\nfn no_more_test() {}";
     let found = unheld_threats(&Tree::of(&[(THREATS, text), ("a.rs", source)]));
@@ -260,7 +260,7 @@ fn threats_that_no_test_holds_are_found() {
 }
 
 #[test]
-fn rows_of_the_mission_without_tests_are_found() {
+fn untested_mission_rows_are_found() {
     let ids =
         SYSTEMS.into_iter().flat_map(|(system, count)| (1..=count).map(move |number| format!("{system}{number}")));
     let row = |id: String| format!("| {id} | what | `a.rs` | `held_by_a_test` | `skillhub` |\n");
@@ -274,7 +274,7 @@ fn rows_of_the_mission_without_tests_are_found() {
 }
 
 #[test]
-fn clippy_files_that_differ_are_found() {
+fn differing_clippy_files_are_found() {
     let tree = |root, index| {
         Tree::of(&[
             ("clippy.toml", root),

@@ -289,15 +289,16 @@ fn upward_and_unknown_packages_are_found() {
 }
 
 #[test]
-fn the_table_itself_runs_downwards() {
+fn layer_table_runs_downwards() {
     for (at, (name, below)) in LAYERS.iter().enumerate() {
         let lower: Vec<_> = LAYERS[..at].iter().map(|(name, _)| *name).collect();
         assert!(below.iter().all(|other| lower.contains(other)), "{name}");
     }
 }
 
+/// A dependency under any heading counts but `[dev-dependencies]`.
 #[test]
-fn confined_crates_are_found_under_any_heading_but_that_of_tests() {
+fn strayed_crates_are_found_outside_tests() {
     assert_eq!(strayed_crates(&sample("", &[])), []);
     let direct = sample("tokio-util = \"1\"\nyaml.workspace = true", &[]);
     assert_eq!(strayed_crates(&direct).iter().map(|fault| fault.line).collect::<Vec<_>>(), [4, 5]);
@@ -308,7 +309,7 @@ fn confined_crates_are_found_under_any_heading_but_that_of_tests() {
 }
 
 #[test]
-fn crates_that_do_io_are_found_in_pure_packages() {
+fn io_crates_are_found_in_pure_packages() {
     assert_eq!(impure_dependencies(&sample("memchr = \"2\"\nskill.workspace = true", &[])), []);
     for name in ["tempfile", "rustix", "jiff", "ureq", "tokio"] {
         assert_eq!(impure_dependencies(&sample(&format!("{name} = \"1\""), &[])).len(), 1, "{name}");

@@ -90,7 +90,7 @@ fn forgotten_files_are_found() {
 }
 
 #[test]
-fn a_second_test_binary_is_found() {
+fn second_test_binary_is_found() {
     let files = [("tests/main.rs", ""), ("tests/tidy.rs", ""), ("tests/cli/mod.rs", ""), ("crates/a/tests/b.rs", "")];
     assert_eq!(stray_test_binaries(&Tree::of(&files)).len(), 1);
     let manifest = ("Cargo.toml", "[package]\nautotests = false");

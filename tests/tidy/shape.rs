@@ -36,8 +36,9 @@ fn files_without_docs_are_found() {
     assert_eq!(missing_docs(&tree).iter().map(|fault| fault.path.as_str()).collect::<Vec<_>>(), ["b.rs", "c.rs"]);
 }
 
+/// Braces inside literals do not end a function.
 #[test]
-fn long_functions_are_found_also_behind_braces_in_literals() {
+fn long_functions_are_found() {
     let body = "\n".repeat(FUNCTION_LINES - 2);
     let of = |head: &str, body: &str| {
         too_long(&Tree::of(&[("a.rs", &format!("{head}fn f() {{ let x = \"}}\";\n{body}}}"))]))
@@ -46,8 +47,9 @@ fn long_functions_are_found_also_behind_braces_in_literals() {
     assert_eq!(of("\n\n", &format!("{body}\n")), [Fault::new("a.rs", 3, "`f` has 71 lines, at most 70")]);
 }
 
+/// Lines of their unit tests do not count.
 #[test]
-fn long_files_are_found_and_their_tests_do_not_count() {
+fn long_files_are_found_without_tests() {
     let lines = "x;\n".repeat(FILE_LINES);
     assert_eq!(too_long(&Tree::of(&[("a.rs", &format!("{lines}#[cfg(test)]\nmod tests {{\n{lines}}}\n"))])), []);
     assert_eq!(too_long(&Tree::of(&[("a/tests.rs", &format!("{lines}x;"))])), []);

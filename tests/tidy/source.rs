@@ -250,8 +250,9 @@ fn test_items(tokens: &[Token]) -> Vec<RangeInclusive<usize>> {
     (0..tokens.len()).filter(|at| is_cfg_test(*at)).map(lines).collect()
 }
 
+/// Line numbers stay the same.
 #[test]
-fn comments_and_literals_are_blanked_and_lines_kept() {
+fn comments_and_literals_are_blanked() {
     let text = "a /* { /* } */ \n */ b // {\n\
                 \"{\\\"\n{\" '{' '\\'' '\\u{1F600}' 'é' r#\"{\"}\"# br\"{\" b'{' <'a, 'b> r#fn bar\"{\"";
     let code = without_comments_and_literals(text);
@@ -261,7 +262,7 @@ fn comments_and_literals_are_blanked_and_lines_kept() {
 }
 
 #[test]
-fn unfinished_literals_end_with_the_text() {
+fn unfinished_literals_end_with_text() {
     for text in ["\"", "\"\\", "'", "'\\", "/*", "r#\"", "br\"", "//", "é", "fn a(", "#[cfg(test)]", "}}", "#"] {
         let source = Source::new("a.rs", text);
         assert!(source.functions().is_empty(), "{text}");
@@ -278,7 +279,7 @@ fn functions_are_measured_from_fn_to_brace() {
 }
 
 #[test]
-fn items_for_tests_are_known_by_their_lines() {
+fn test_items_are_found_by_line() {
     let source =
         Source::new("a.rs", "fn a() {}\n#[cfg(test)]\nmod tests {\n}\nfn b() {}\n#[cfg(not(test))]\nfn c() {}");
     let lines: Vec<_> = (1..=7).filter(|line| source.is_test_line(*line)).collect();

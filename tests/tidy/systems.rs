@@ -49,7 +49,7 @@ fn is_parent(path: &str, module: &str) -> bool {
 }
 
 #[test]
-fn stray_names_of_systems_are_found() {
+fn stray_system_names_are_found() {
     let list = (LIST, "| A | `crates/a/src/forms/spring.rs` |");
     let good = [
         ("crates/a/src/forms.rs", "mod spring;\nconst FORMS: &[Form] = &[spring::FORM];\n// spring::prompt\n"),

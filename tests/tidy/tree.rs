@@ -116,7 +116,7 @@ fn read_folder(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>
 }
 
 #[test]
-fn a_tree_knows_its_files_folders_and_sources() {
+fn tree_has_files_folders_and_sources() {
     let tree = Tree::of(&[("a/b.rs", ""), ("a-b", ""), ("registry-index/seed/x/y.rs", "")]);
     assert!(tree.has("a/b.rs") && tree.has("a") && tree.has("a/") && tree.has("a-b"));
     assert!(!tree.has("b.rs") && !tree.has("a/b"));

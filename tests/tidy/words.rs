@@ -159,7 +159,7 @@ fn lines(faults: &[Fault]) -> Vec<usize> {
 }
 
 #[test]
-fn impure_names_are_found_in_every_spelling() {
+fn impure_names_are_found() {
     let bad = "use std::fs;\nuse std::{io, net::IpAddr, collections::{fs}, env};\nlet t = SystemTime::now();\n\
                std::time::Instant::now();\nstd::process::exit(1);\nprintln!();\nprint();\n\
                // std::fs\nlet s = \"std::fs\";\n\
@@ -170,7 +170,7 @@ fn impure_names_are_found_in_every_spelling() {
 }
 
 #[test]
-fn the_yaml_crate_is_found_outside_its_home() {
+fn stray_yaml_uses_are_found() {
     let uses = "//! \nuse serde_yaml::Value;";
     let names = ["crates/skill/src/frontmatter.rs", "crates/skill/src/frontmatter/write.rs"];
     assert_eq!(yaml_outside_frontmatter(&Tree::of(&names.map(|name| (name, uses)))), []);
@@ -194,7 +194,7 @@ fn unfinished_work_is_found() {
 }
 
 #[test]
-fn machine_paths_are_found_in_any_text_file() {
+fn machine_paths_are_found() {
     let bad = format!("a\ncd /{}/main\n", "work");
     let tree = Tree::of(&[
         ("a.md", &bad),

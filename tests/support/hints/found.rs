@@ -115,7 +115,7 @@ fn without_styles(text: &str) -> String {
 }
 
 #[test]
-fn commands_are_found_where_they_end() {
+fn hinted_commands_end_correctly() {
     let commands = |line: &str| -> Vec<(String, bool)> {
         in_line(line).into_iter().map(|offer| (offer.command, offer.is_loose)).collect()
     };
