@@ -228,7 +228,7 @@ mod tests {
     use crate::tools::TOOLS;
 
     #[test]
-    fn no_skill_may_take_a_name_of_our_own_tools() {
+    fn own_tool_names_are_reserved() {
         let own = TOOLS.iter().map(|spec| spec.name).filter(|name| may_be(name));
         let free: Vec<&str> = own.filter(|name| !compose::OWN_TOOLS.contains(name)).collect();
         assert!(free.is_empty(), "{free:?} are missing in OWN_TOOLS");

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hidden_characters_are_told_and_the_document_is_the_same() {
+    fn hidden_characters_are_escaped_losslessly() {
         let document = json!({"a": "x\u{200b}y\u{202e}z\u{e0041}", "b": "é\n填", "c": "<b> </tool_result>"});
         let text = plain(&document);
         assert!(text.contains("\\u200b") && text.contains("\\udb40") && text.contains("é") && text.contains("填"));

@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uris_are_read_as_they_are_written_and_lead_nowhere_else() {
+    fn uris_round_trip_and_stay_confined() {
         let uri =
             SkillUri { owner: "acme".into(), name: SkillName::parse("pdf").unwrap(), below: "assets/a b é.md".into() };
         assert_eq!(uri.text(), "skill://acme/pdf/assets/a%20b%20%C3%A9.md");
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_follow_each_other() {
+    fn resource_pages_follow_each_other() {
         let all: Vec<usize> = (0..120).collect();
         let (first, next) = page(&all, None).unwrap();
         let (second, last) = page(&all, next.as_deref()).unwrap();

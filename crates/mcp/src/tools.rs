@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_tool_has_a_row() {
+    fn every_tool_has_operation_row() {
         for spec in TOOLS {
             let row = Operation::find(Channel::Mcp, spec.name).unwrap_or_else(|| panic!("{} has no row", spec.name));
             let schema = (spec.input)();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique_and_schemas_are_objects() {
+    fn tool_names_are_unique_with_object_schemas() {
         for (at, spec) in TOOLS.iter().enumerate() {
             assert!(TOOLS[..at].iter().all(|other| other.name != spec.name), "{}", spec.name);
             let tool = spec.tool();

@@ -21,7 +21,7 @@ fn refused(host: &str, text: &str) -> String {
 }
 
 #[test]
-fn an_empty_file_gets_what_each_host_reads() {
+fn empty_file_gets_each_hosts_entry() {
     let args = json!(["mcp", "--agent", "x"]);
     let started = json!({"command": "skillhub", "args": args});
     let typed = json!({"type": "stdio", "command": "skillhub", "args": args});
@@ -46,7 +46,7 @@ fn an_empty_file_gets_what_each_host_reads() {
 }
 
 #[test]
-fn writing_again_changes_nothing() {
+fn rewriting_entry_changes_nothing() {
     for host in HOSTS {
         let once = written(host.id, "");
         assert_eq!(written(host.id, &once), once, "{}", host.id);
@@ -54,7 +54,7 @@ fn writing_again_changes_nothing() {
 }
 
 #[test]
-fn what_is_there_is_kept_byte_for_byte() {
+fn existing_json_is_kept_byte_for_byte() {
     let before = "// people write here\n{\n    \"theme\": \"dark\", /* of the eyes */\n    \"big\": 12345678901234567890123,\n    \
                   \"mcpServers\": {\n        \"other\": { \"command\": \"o//ther\", \"args\": [\"}\"] } // stays\n    },\n    \
                   \"last\": [1.0, 1e3,],\n}\n";
@@ -67,7 +67,7 @@ fn what_is_there_is_kept_byte_for_byte() {
 }
 
 #[test]
-fn a_file_on_one_line_and_one_with_other_line_ends_stay_so() {
+fn line_layout_and_endings_are_kept() {
     let one = written("cursor", r#"{"mcpServers": {"a": {"command": "b"}}, "z": 1}"#);
     assert!(!one.contains('\n') && one.ends_with(r#""z": 1}"#), "{one}");
     let windows = written("cursor", "{\r\n\t\"z\": 1\r\n}\r\n");
@@ -76,7 +76,7 @@ fn a_file_on_one_line_and_one_with_other_line_ends_stay_so() {
 }
 
 #[test]
-fn an_entry_that_people_changed_keeps_their_fields() {
+fn customised_entry_keeps_its_fields() {
     let before =
         "{\"mcpServers\": {\"skillhub\": {\"command\": \"/old/skillhub\", \"args\": [], \"env\": {\"A\": \"1\"}}}}";
     let after: Value = serde_json::from_str(&written("cursor", before)).unwrap();
@@ -101,7 +101,7 @@ fn toml_keeps_comments_and_order() {
 }
 
 #[test]
-fn what_cannot_be_kept_for_sure_is_refused_with_the_snippet() {
+fn unparsable_file_is_refused_with_snippet() {
     for bad in [
         "[]",
         "nothing",
@@ -127,7 +127,7 @@ fn what_cannot_be_kept_for_sure_is_refused_with_the_snippet() {
 }
 
 #[test]
-fn any_cut_or_changed_file_is_written_right_or_refused() {
+fn damaged_file_is_written_right_or_refused() {
     let good = "{\n  // c\n  \"a\": {\"b\": [1, \"\\\"}\", null]},\n  \"mcpServers\": {\n    \"o\": {},\n  },\n}\n";
     let noise = ["", "\"", "{", "}", ",", "/*", "//", "\\", "é", "\n", ":"];
     for at in (0..good.len()).filter(|at| good.is_char_boundary(*at)) {
@@ -143,7 +143,7 @@ fn any_cut_or_changed_file_is_written_right_or_refused() {
 }
 
 #[test]
-fn files_are_where_hosts_look() {
+fn host_files_have_expected_locations() {
     let codex = Host::find("codex").unwrap();
     let home = Path::new("/home/ann");
     assert_eq!(codex.project_files(Path::new("/p")).unwrap(), [Path::new("/p/.codex/config.toml")]);

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_structured_or_texts() {
+    fn structured_answer_precedes_text() {
         let text = |text: &str| json!({"type": "text", "text": text});
         for (given, meant) in [
             (json!({"content": [text("x")], "structuredContent": {"a": 1}}), json!({"a": 1})),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_faults_and_answers_have_a_size() {
+    fn failed_and_oversized_answers_are_faults() {
         let failed = json!({"content": [{"type": "text", "text": "no\u{1b}[31m such\nthing"}], "isError": true});
         let fault = answer(result(failed), 1000).unwrap_err();
         assert_eq!((fault.code, fault.message.contains('\n')), ("tool_failed", false));

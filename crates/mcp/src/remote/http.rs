@@ -307,7 +307,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_that_are_too_large_or_cut_are_called_so() {
+    fn oversized_and_truncated_answers_are_faults() {
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call"});
         let answer = json!({"jsonrpc": "2.0", "id": 1, "result": {}}).to_string();
         assert!(in_document(&message, answer.as_bytes()).is_ok());

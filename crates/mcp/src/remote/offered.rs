@@ -111,8 +111,9 @@ mod tests {
         serde_json::from_value(tool).unwrap()
     }
 
+    /// Without either, the strictest level holds.
     #[test]
-    fn levels_are_of_the_configuration_first_and_the_worst_where_nothing_is_said() {
+    fn configured_level_overrides_annotations() {
         let silent = RemoteServer::default();
         for (annotations, level) in [
             (json!(null), Approval::ExecEscalation),
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_that_no_step_could_name_are_left_out_and_each_name_is_there_once() {
+    fn invalid_and_duplicate_tools_are_dropped() {
         let server = RemoteServer::default();
         let long = "n".repeat(NAME_CHARS + 1);
         let names = ["good", "good", "a b", "", "../up", "zeile\nzwei", "名", long.as_str(), "dotted.name-1"];
@@ -148,8 +149,9 @@ mod tests {
         assert_eq!(offered("s", &server, many).len(), TOOLS);
     }
 
+    /// A description is also a single line.
     #[test]
-    fn strangers_texts_are_one_line_and_schemas_have_a_size() {
+    fn descriptions_and_schemas_are_bounded() {
         let raw = json!({
             "name": "t", "description": format!("first\u{202e}\n\u{1b}[31m second {}", "x".repeat(5000)),
             "inputSchema": {"type": "object", "description": "y".repeat(SCHEMA_BYTES)},
@@ -161,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_cannot_be_worked_with_is_left_to_the_server() {
+    fn unsupported_schema_is_left_to_server() {
         let mut endless = json!({"type": "object"});
         for level in 0..40 {
             let next =
@@ -184,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_servers_leave_one_reading_of_a_tools_name() {
+    fn server_names_keep_tool_names_unambiguous() {
         for good in ["a", "files", "my-server", "my_server", "A1"] {
             assert!(compose::ServerSettings::is_name(good), "{good}");
         }

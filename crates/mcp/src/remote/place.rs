@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_have_a_name_and_one_way_to_be_reached() {
+    fn servers_need_name_and_one_transport() {
         let command = |words: &[&str]| RemoteServer {
             command: words.iter().map(ToString::to_string).collect(),
             ..RemoteServer::default()

@@ -58,7 +58,7 @@ fn is_there(pid: &str) -> bool {
 }
 
 #[test]
-fn tools_are_listed_called_and_answer() {
+fn tools_are_listed_and_called() {
     let remote = remote("well");
     let tools = remote.tools();
     assert_eq!(remote.faults(), []);
@@ -78,8 +78,9 @@ fn tools_are_listed_called_and_answer() {
     assert_eq!(call(&remote, "mcp__s__echo", &json!(["text"])).unwrap_err().code, "invalid_input");
 }
 
+/// The server may hang, end or answer another request.
 #[test]
-fn a_server_that_hangs_or_ends_or_answers_others_is_a_fault_and_the_next_call_works() {
+fn failing_server_recovers_on_next_call() {
     let remote = remote("well");
     remote.tools();
     for (tool, fault) in [("hang", "timeout"), ("hang", "timeout"), ("die", "server_gone"), ("other", "timeout")] {
@@ -93,7 +94,7 @@ fn a_server_that_hangs_or_ends_or_answers_others_is_a_fault_and_the_next_call_wo
 }
 
 #[test]
-fn a_flood_ends_the_server_and_not_us() {
+fn flooding_server_is_ended() {
     let remote = remote("well");
     remote.tools();
     for tool in ["mcp__s__flood", "mcp__s__line"] {
@@ -107,7 +108,7 @@ fn a_flood_ends_the_server_and_not_us() {
 }
 
 #[test]
-fn servers_that_do_not_begin_are_left_out_and_said_why() {
+fn servers_failing_to_start_are_reported() {
     let missing = RemoteServer { command: vec!["no-such-program-anywhere".to_owned()], ..RemoteServer::default() };
     let servers = ["exit", "garbage", "lines", "nonsense", "endless", "well"].map(|how| (how.to_owned(), server(how)));
     let servers =
@@ -128,7 +129,7 @@ fn servers_that_do_not_begin_are_left_out_and_said_why() {
 }
 
 #[test]
-fn a_server_that_says_nothing_costs_the_callers_time_and_no_more() {
+fn silent_server_costs_only_deadline() {
     let remote = remote("mute");
     assert_eq!(call_for(&remote, "mcp__s__echo", &json!({}), 300).unwrap_err().code, "timeout");
     let cancelled = AtomicBool::new(false);
@@ -146,8 +147,9 @@ fn a_server_that_says_nothing_costs_the_callers_time_and_no_more() {
     assert_eq!(remote.faults(), [], "a caller without patience says nothing of the server");
 }
 
+/// A new tool of the server is listed, too.
 #[test]
-fn changed_tools_are_seen_and_a_higher_level_stops_who_knew_the_lower() {
+fn raised_level_stops_earlier_callers() {
     let remote = remote("well");
     assert!(!names(&remote).contains(&"mcp__s__grown".to_owned()));
     call(&remote, "mcp__s__grow", &json!({})).unwrap();
@@ -169,7 +171,7 @@ fn changed_tools_are_seen_and_a_higher_level_stops_who_knew_the_lower() {
 }
 
 #[test]
-fn a_server_is_given_what_is_configured_and_none_of_our_secrets() {
+fn server_gets_only_configured_environment() {
     let env = [("GIVEN".to_owned(), "yes".to_owned())].into();
     let remote = Remote::new([("s".to_owned(), RemoteServer { env, ..server("well") })].into());
     let told = call(&remote, "mcp__s__variables", &json!({})).unwrap();
@@ -182,7 +184,7 @@ fn a_server_is_given_what_is_configured_and_none_of_our_secrets() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn nothing_that_a_server_started_is_left() {
+fn dropped_server_leaves_no_processes() {
     for how in ["well", "stays"] {
         let remote = remote(how);
         let pid = call(&remote, "mcp__s__group", &json!({})).unwrap();
@@ -196,7 +198,7 @@ fn nothing_that_a_server_started_is_left() {
 }
 
 #[test]
-fn a_thread_of_another_runtime_may_call_and_drop() {
+fn foreign_runtime_may_call_and_drop() {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let answer = runtime.block_on(async {
         tokio::spawn(async {
@@ -211,7 +213,7 @@ fn a_thread_of_another_runtime_may_call_and_drop() {
 }
 
 #[test]
-fn many_callers_at_a_time_get_their_own_answers() {
+fn concurrent_callers_get_own_answers() {
     let remote = remote("well");
     thread::scope(|scope| {
         for thread in 0..8 {
@@ -273,7 +275,7 @@ fn well(message: &Value, stream: &mut TcpStream, rest: impl FnOnce(&mut TcpStrea
 }
 
 #[test]
-fn servers_at_an_address_answer_with_a_document_or_a_stream() {
+fn http_servers_answer_document_or_stream() {
     for kind in ["application/json", "text/event-stream"] {
         let url = serve(move |head, message, stream| {
             let (id, session) = (message["id"].clone(), head.to_lowercase().contains("mcp-session-id: one"));
@@ -296,7 +298,7 @@ fn servers_at_an_address_answer_with_a_document_or_a_stream() {
 }
 
 #[test]
-fn servers_at_an_address_that_misbehave_are_faults_in_time() {
+fn misbehaving_http_server_fails_in_time() {
     let endless = |stream: &mut TcpStream, bytes: &[u8], pause: u64| {
         let _gone = write!(stream, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n");
         while stream.write_all(bytes).is_ok() {
@@ -336,7 +338,7 @@ fn servers_at_an_address_that_misbehave_are_faults_in_time() {
 }
 
 #[test]
-fn an_address_where_nobody_is_or_that_wants_a_token_is_a_fault() {
+fn unreachable_or_unauthorized_server_is_fault() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let nobody = at(format!("http://127.0.0.1:{port}/mcp"));
     assert_eq!(names(&nobody), Vec::<String>::new());
