@@ -23,8 +23,8 @@ use crate::{
 /// Number of attempts, and delay between them, for a folder that another process may be initializing.
 const SETTLE_TRIES: u32 = 10;
 const SETTLE_PAUSE: Duration = Duration::from_millis(20);
-/// Folders at the top of the tree that are read before the repository is opened anew.
-const SHARDS_AT_A_TIME: usize = 64;
+/// Skills that are read before the repository is opened anew.
+const SKILLS_AT_A_TIME: usize = 4000;
 
 /// An index in a folder on this machine.
 ///
@@ -343,18 +343,17 @@ impl Index {
         commit: &str,
         mut visit: impl FnMut(Vec<Entry>) -> Result<(), E>,
     ) -> Result<Vec<ReadError>, E> {
-        let open = || Store::open_at(git_dir, Oid::from_str(commit)?);
-        let folders = open().and_then(|store| store.snapshot()?.folders()).map_err(ReadError::from)?;
-        let shards: Vec<_> = folders.into_iter().filter(|folder| shard::is_shard(folder)).collect();
-        let mut damaged = Vec::new();
-        for part in shards.chunks(SHARDS_AT_A_TIME) {
-            let store = open().map_err(ReadError::from)?;
+        let open = || Oid::from_str(commit).and_then(|commit| Store::open_at(git_dir, commit)).map_err(ReadError::from);
+        let (mut store, mut visited, mut damaged) = (open()?, 0, Vec::new());
+        let folders = store.snapshot().and_then(|snapshot| snapshot.folders()).map_err(ReadError::from)?;
+        for shard in folders.iter().filter(|folder| shard::is_shard(folder)) {
+            if visited >= SKILLS_AT_A_TIME {
+                (store, visited) = (open()?, 0);
+            }
             let snapshot = store.snapshot().map_err(ReadError::from)?;
-            let is_in_part = |folder: &str| part.iter().any(|one| one == folder);
-            for (path, id) in snapshot.files(is_in_part).map_err(ReadError::from)? {
-                if shard::skill_at(&path).is_none() {
-                    continue;
-                }
+            let files = snapshot.files_in(shard).map_err(ReadError::from)?;
+            visited += files.len();
+            for (path, id) in files.into_iter().filter(|(path, _)| shard::skill_at(path).is_some()) {
                 match snapshot.read_blob(id).map_err(ReadError::from).and_then(|bytes| parse_lines(&path, &bytes)) {
                     Ok(lines) => visit(lines.into_entries())?,
                     Err(error) => damaged.push(error),

@@ -217,7 +217,7 @@ pub struct ClearedRelease<'a> {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Planned {
     /// The same content is there under this version; nothing is to be written.
-    Unchanged(Entry),
+    Unchanged(Box<Entry>),
     /// What is to be written beside the archive, all or nothing.
     Append {
         /// The whole file of the skill.
@@ -288,7 +288,7 @@ pub fn plan(
 ) -> Result<Planned, AppendError> {
     let mut lines = parse_lines(&release.path, lines.unwrap_or_default())?;
     if let Some(existing) = existing(&lines, &release.entry)? {
-        return Ok(Planned::Unchanged(existing));
+        return Ok(Planned::Unchanged(Box::new(existing)));
     }
     let owner_file = release.owner_file(owner_file)?;
     lines.push(release.entry.clone());
@@ -325,7 +325,7 @@ impl Index {
         self.store.update(|base| {
             let (lines, owner_file) =
                 match plan(base.read(&new.path)?.as_deref(), base.read(&owner_path)?.as_deref(), new)? {
-                    Planned::Unchanged(existing) => return Ok(Step::Done(Appended::Unchanged(existing))),
+                    Planned::Unchanged(existing) => return Ok(Step::Done(Appended::Unchanged(*existing))),
                     Planned::Append { lines, owner_file } => (lines, owner_file),
                 };
             let put = |path: &str, bytes: &[u8]| -> Result<_, StoreError> {

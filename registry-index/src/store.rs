@@ -311,6 +311,19 @@ impl<'a> Snapshot<'a> {
         Ok(files)
     }
 
+    /// Every file below a folder.
+    pub fn files_in(&self, folder: &str) -> Result<Vec<(String, Oid)>, git2::Error> {
+        let Some((id, Some(ObjectType::Tree))) = self.find(folder)? else { return Ok(Vec::new()) };
+        let mut files = Vec::new();
+        self.repo.find_tree(id)?.walk(TreeWalkMode::PreOrder, |inner, entry| {
+            if let Some(name) = entry.name().ok().filter(|_| entry.kind() != Some(ObjectType::Tree)) {
+                files.push((format!("{folder}/{inner}{name}"), entry.id()));
+            }
+            TreeWalkResult::Ok
+        })?;
+        Ok(files)
+    }
+
     fn find(&self, path: &str) -> Result<Option<(Oid, Option<ObjectType>)>, git2::Error> {
         if path.is_empty() || path.contains('\0') || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Ok(None);
