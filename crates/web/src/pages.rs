@@ -29,7 +29,7 @@ mod visible;
 
 pub use about::{file_list, lead, readme};
 pub use answer::Refusal;
-pub use capabilities::{added, capabilities};
+pub use capabilities::{added, added_in_short, capabilities};
 pub use compared::{Compared, Wanted};
 pub use findings::findings;
 pub use judgements::{Judgement, Judgements};

@@ -8,20 +8,13 @@ use library::{Proposal, ProposalEntry};
 use maud::{Markup, html};
 use scan::CapabilityDelta;
 use skill_manage::{documents::deltas, review};
+use web::pages::{Content, added_in_short, number, time, verdict, visible};
 
 use super::{
     guest::{Guest, answer},
     pieces::{Asked, actor, done, state, wanted},
 };
-use crate::{
-    gateway::{Shared, told},
-    pages::{
-        capabilities::added_in_short,
-        layout::Content,
-        pieces::{number, time, verdict},
-        visible::visible,
-    },
-};
+use crate::gateway::{Shared, told};
 
 /// Number of proposals on a page.
 const SHOWN: usize = 50;
