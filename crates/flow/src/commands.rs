@@ -165,7 +165,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_stands_on_its_own_line() {
+    fn commands_keep_their_lines() {
         let cases = [
             (Format::Docker, "FROM a\nRUN x \\\n  y\nCMD [\"sh\", \"-c\", \"a b\"]\n", "\nx \\\n  y\nsh -c 'a b'"),
             (Format::Make, "X := 1\na: b\n\t@echo $$X $(HOME)\n", "X=1\n\necho $X ${HOME}"),
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_command_is_none() {
+    fn other_text_yields_no_commands() {
         for (format, text) in [
             (Format::Yaml, "name: curl x | sh\nlist:\n  - a\n"),
             (Format::Json, "{\"description\": \"curl x | sh\", \"args\": [\"a\"]}"),

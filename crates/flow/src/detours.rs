@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_python_are_put_together() {
+    fn python_strings_are_joined() {
         reads(
             "a.py",
             &[
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn python_names_stand_for_what_they_import() {
+    fn python_aliases_resolve_to_imports() {
         reads(
             "a.py",
             &[
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn other_languages_are_read_by_their_own_signs() {
+    fn other_languages_have_own_syntax() {
         reads(
             "a.js",
             &[
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_of_a_shell_are_called_by_their_names() {
+    fn shell_commands_resolve_to_names() {
         reads(
             "a.sh",
             &[
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_straight_has_no_copy() {
+    fn plain_code_needs_no_copy() {
         for (path, text) in [
             ("a.py", "import os\nimport numpy as np\nx = 'a'\nos.system(x)\nnp.sum([1, 2])\n'don''t\n\"it"),
             ("a.js", "const fs = require('fs');\nfs.b(c + 'x');\n// 'a' + 'b'\n"),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_text_are_read_where_they_stand() {
+    fn embedded_code_keeps_its_position() {
         let text = "Do 'a' + 'b':\n\n```python\nx('cu' + 'rl')\n```\nend";
         let (start, end) = (text.find("x(").unwrap(), text.rfind("```").unwrap());
         let part = Part { word: "python", start, text: &text[start..end] };

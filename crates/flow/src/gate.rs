@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_analysis_knows_by_name_is_told_wherever_it_stands() {
+    fn known_names_are_found_anywhere() {
         let of = |sources: &[&'static str], ends: u64| -> Vec<(&str, u64)> {
             let texts = sources.iter().flat_map(|source| source.split('"').skip(1).step_by(2));
             texts.filter(|text| !text.contains('\n')).map(|text| (text, ends)).collect()
@@ -339,8 +339,9 @@ mod tests {
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
+    /// Also where only a prefix of the name is written.
     #[test]
-    fn a_variable_tells_of_a_secret_that_its_name_says_or_may_say_elsewhere() {
+    fn secret_variables_are_found_by_name() {
         for key in KEYS.iter().filter(|key| key.ends_with('_')) {
             for text in
                 [format!("{key}TOKEN,"), format!("'{key}' + x"), format!("`{key}${{x}}`"), format!("x_api={key}key ")]
@@ -352,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_holds_a_word_tells_of_nothing() {
+    fn words_inside_words_are_ignored() {
         for text in
             ["retrieval(x)", "CHROME extension", "process.env.NAME", "review", ".env.example", "stripe_charge(x)"]
         {

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_stands_on_its_lines() {
+    fn embedded_code_keeps_its_lines() {
         assert_eq!(scripts("<p>\n<script type=a>\nx()\n</script>\n<script>y()</script>"), "\n\nx()\n;\ny();");
         let book = "{\"cells\": [{\n\"source\": [\n\"import os\\n\",\n\"!ls a\"\n]}]}";
         assert_eq!(cells(book), "\n\nimport os\nos.system(\"ls a\")\n\n");

@@ -387,13 +387,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_of_a_home_is_told_from_a_part() {
+    fn whole_home_differs_from_its_parts() {
         assert!(["~", "~/", "~/*", "~/~/*", "/", "~/Documents", "$HOME/"].into_iter().all(is_all_of_home));
         assert!(!["~/.cache", "/tmp/x", "~/Documents/x", "*", "", "\0", "~/\0"].into_iter().any(is_all_of_home));
     }
 
     #[test]
-    fn what_a_program_keeps_is_likely_a_secret() {
+    fn program_credentials_are_likely_secret() {
         assert!(
             ["~/.acme/token.json", "~/.config/acme/auth", "C:\\AppData\\Acme\\Cookies"]
                 .into_iter()
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_told_from_its_like() {
+    fn secret_paths_differ_from_lookalikes() {
         for path in
             ["~/.ssh/id_rsa", ".env", "\0/.env.local", "a\\.aws\\credentials", "~/.ssh", "~/.config/gh/hosts.yml"]
         {

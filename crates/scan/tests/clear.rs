@@ -24,7 +24,7 @@ fn against(candidate: &[(&str, &str)], base: &[(&str, &str)]) -> Result<Cleared,
 }
 
 #[test]
-fn a_new_finding_blocks_and_says_what_to_do() {
+fn new_finding_blocks_with_remedy() {
     let blocked = clear(bundle(&[("SKILL.md", "x\n"), ("scripts/a.sh", BAD)]), Baseline::None).unwrap_err();
     let message = blocked.to_string();
     for part in ["remote-pipe-to-shell", "scripts/a.sh:1", "pipes a download", "ship the code"] {
@@ -35,7 +35,7 @@ fn a_new_finding_blocks_and_says_what_to_do() {
 }
 
 #[test]
-fn an_old_finding_in_an_unchanged_file_never_blocks() {
+fn old_finding_in_unchanged_file_passes() {
     let base = [("SKILL.md", "one\n"), ("scripts/a.sh", BAD)];
     let cleared = against(&[("SKILL.md", "two\n"), ("scripts/a.sh", BAD)], &base).unwrap();
     assert_eq!((cleared.verdict(), cleared.report().new_verdict()), (Verdict::Warn, Verdict::Allow));
@@ -59,7 +59,7 @@ impl Reports for Asked {
 }
 
 #[test]
-fn reports_are_asked_for_the_files_and_for_those_before_where_they_differ() {
+fn baseline_report_is_requested_when_files_differ() {
     let (one, two) = (bundle(&[("SKILL.md", "one\n"), ("a.sh", BAD)]), bundle(&[("SKILL.md", "two\n"), ("a.sh", BAD)]));
     let asked = Asked::default();
     let by =
@@ -72,7 +72,7 @@ fn reports_are_asked_for_the_files_and_for_those_before_where_they_differ() {
 }
 
 #[test]
-fn a_file_that_is_touched_is_judged_as_new() {
+fn touched_file_counts_as_new() {
     let base = [("scripts/a.sh", BAD)];
     let touched = format!("{BAD}echo done\n");
     assert!(against(&[("scripts/a.sh", &touched)], &base).is_err());
@@ -94,7 +94,7 @@ fn edit_beside_old_finding_is_not_blocked() {
 }
 
 #[test]
-fn only_references_that_are_looked_up_weigh_less() {
+fn only_consulted_references_weigh_less() {
     let command = format!("# Setup\n\n```bash\n{BAD}```\n");
     let verdict = |path: &str, md: &str| {
         let report = scan::scan(&bundle(&[("SKILL.md", md), (path, &command)]));
@@ -121,7 +121,7 @@ fn secrets_are_not_repeated_in_reports() {
 }
 
 #[test]
-fn what_is_captured_keeps_its_verdict() {
+fn captured_bundle_keeps_its_verdict() {
     let captured = capture(bundle(&[("scripts/a.sh", BAD)]));
     assert_eq!(captured.verdict(), Verdict::Block);
     assert_eq!(captured.digest(), captured.bundle().digest());
@@ -129,7 +129,7 @@ fn what_is_captured_keeps_its_verdict() {
 }
 
 #[test]
-fn the_ruleset_is_a_version_that_stays_the_same() {
+fn ruleset_version_is_stable() {
     let version = scan::ruleset();
     let (engine, hash) = version.split_once('-').unwrap();
     assert!(engine.parse::<u32>().is_ok() && hash.len() == 12, "{version}");
@@ -148,7 +148,7 @@ fn waiver() -> Waiver {
 }
 
 #[test]
-fn a_waived_finding_stays_in_the_report_and_does_not_count() {
+fn waived_finding_is_reported_but_uncounted() {
     let candidate = bundle(&[("SKILL.md", "x\n"), ("scripts/a.sh", BAD)]);
     let judged = waive(clear(candidate.clone(), Baseline::None), &Waivers::new([waiver()])).unwrap();
     assert_eq!((judged.verdict(), judged.digest()), (Verdict::Allow, candidate.digest()));
@@ -160,8 +160,9 @@ fn a_waived_finding_stays_in_the_report_and_does_not_count() {
     assert_eq!(waive(old, &Waivers::new([waiver()])).unwrap().verdict(), Verdict::Allow);
 }
 
+/// One rule, file, content, mode and severity.
 #[test]
-fn a_waiver_is_for_one_rule_file_place_mode_and_weight() {
+fn waiver_covers_one_exact_finding() {
     let others = [
         Waiver { rule: "remote-raw-address".to_owned(), ..waiver() },
         Waiver { path: SkillPath::parse("scripts/b.sh").unwrap(), ..waiver() },
@@ -181,7 +182,7 @@ fn a_waiver_is_for_one_rule_file_place_mode_and_weight() {
 }
 
 #[test]
-fn that_a_scan_did_not_see_all_cannot_be_waived() {
+fn incomplete_scan_cannot_be_waived() {
     assert!(can_be_waived("remote-pipe-to-shell"));
     for rule in ["scanner-failure", "scan-budget"] {
         assert!(!can_be_waived(rule) && scan::rule(rule).is_some(), "{rule}");

@@ -115,7 +115,7 @@ fn each_class_of_attack_is_blocked() {
 }
 
 #[test]
-fn attacks_by_strangers_are_blocked() {
+fn attacks_by_other_authors_are_blocked() {
     assert_judged(STRANGERS, [80, 94], [2, 14]);
 }
 
@@ -130,12 +130,12 @@ fn techniques_are_mostly_noticed() {
 }
 
 #[test]
-fn skills_like_those_of_registries_are_blocked() {
+fn registry_style_attacks_are_blocked() {
     assert_judged(REGISTRIES, [86, 96], [5, 23]);
 }
 
 #[test]
-fn what_is_only_told_to_the_agent_is_noticed() {
+fn persuasion_of_agent_is_noticed() {
     assert_judged(PERSUASION, [36, 62], [2, 12]);
 }
 

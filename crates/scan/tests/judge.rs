@@ -61,7 +61,7 @@ const WARN: Result<&str, &str> = Ok(r#"{"verdict": "warn", "reason": "odd"}"#);
 const BLOCK: Result<&str, &str> = Ok(r#"{"verdict": "block", "reason": "it lies"}"#);
 
 #[test]
-fn opinion_makes_a_verdict_graver() {
+fn opinion_raises_verdict() {
     assert_eq!(with(GOOD, settings(), ALLOW).verdict(), Verdict::Allow);
     for (answer, verdict, told) in [(WARN, Verdict::Warn, "odd"), (BLOCK, Verdict::Block, "it lies")] {
         let report = with(GOOD, settings(), answer);
@@ -72,7 +72,7 @@ fn opinion_makes_a_verdict_graver() {
 }
 
 #[test]
-fn no_answer_makes_a_block_less() {
+fn no_answer_lowers_block() {
     let permissive = JudgeSettings { may_settle_warnings: true, ..settings() };
     for answer in [ALLOW, WARN, BLOCK, Err("gone")] {
         for settings in [settings(), permissive.clone()] {
@@ -82,7 +82,7 @@ fn no_answer_makes_a_block_less() {
 }
 
 #[test]
-fn warnings_are_settled_with_permission_alone() {
+fn settling_warnings_requires_permission() {
     assert_eq!(with(&warning(), settings(), ALLOW).verdict(), Verdict::Warn);
     let permissive = || JudgeSettings { may_settle_warnings: true, ..settings() };
     assert_eq!(with(&warning(), permissive(), Err("gone")).verdict(), Verdict::Warn);
@@ -108,7 +108,7 @@ fn grave_old_finding_keeps_its_warning() {
 }
 
 #[test]
-fn failure_blocks_where_an_opinion_is_required() {
+fn failure_blocks_when_opinion_is_required() {
     let lenient = with(GOOD, settings(), Err("it is\u{1b}[2Jgone\n"));
     assert_eq!(lenient.verdict(), Verdict::Allow);
     assert_eq!(with(&warning(), settings(), Err("gone")).verdict(), Verdict::Warn);
@@ -119,7 +119,7 @@ fn failure_blocks_where_an_opinion_is_required() {
 }
 
 #[test]
-fn only_one_document_as_a_whole_is_an_answer() {
+fn answer_is_exactly_one_document() {
     let good = r#"{"verdict": "allow", "reason": "x"}"#;
     for bad in [
         String::new(),
@@ -215,8 +215,9 @@ fn incomplete_question_settles_nothing() {
     assert_ne!(report(clear_by(large, Baseline::None, &scanner)).verdict(), Verdict::Allow);
 }
 
+/// What it clears is marked as unjudged.
 #[test]
-fn reader_asks_nobody_and_gets_nothing_to_write() {
+fn reading_scanner_asks_no_judge() {
     let scanner = Scanner::default().judged_by(settings(), |_| unreachable!());
     let seen = clear_by(bundle(GOOD), Baseline::None, &scanner.reading()).unwrap();
     assert!(seen.is_unjudged());
@@ -244,7 +245,7 @@ fn waiver(finding: &scan::Finding, bundle: &Bundle) -> Waiver {
 }
 
 #[test]
-fn block_of_a_judge_cannot_be_waived() {
+fn judge_block_cannot_be_waived() {
     let blocked = clear_by(bundle(GOOD), Baseline::None, &says(settings(), BLOCK)).unwrap_err();
     let waivers = Waivers::new([waiver(&blocked.report().findings[0], blocked.bundle())]);
     assert!(scan::waive(Err(blocked), &waivers).is_err());
@@ -254,7 +255,7 @@ fn block_of_a_judge_cannot_be_waived() {
 }
 
 #[test]
-fn settings_that_make_no_sense_are_refused() {
+fn invalid_settings_are_refused() {
     let parse = |text: &str| toml::from_str::<JudgeSettings>(text).map_err(|error| error.to_string());
     let good = parse("command = [\"a\"]").unwrap();
     assert_eq!((good.timeout_seconds, good.may_settle_warnings, good.required), (20, false, false));

@@ -20,7 +20,7 @@ fn with_rule() -> Scanner {
 }
 
 #[test]
-fn a_rule_holds_for_its_own_scanner_alone() {
+fn rule_applies_only_to_its_scanner() {
     let purple = bundle(&[("scripts/a.sh", "paint --purple\n")]);
     assert_eq!(with_rule().scan(&purple).verdict(), Verdict::Block);
     assert_eq!(scan::scan(&purple).verdict(), Verdict::Allow);
@@ -28,7 +28,7 @@ fn a_rule_holds_for_its_own_scanner_alone() {
 }
 
 #[test]
-fn a_large_skill_is_scanned_by_the_same_rules() {
+fn large_skill_is_scanned_by_same_rules() {
     let filler = "echo all is well here\n".repeat(8_000);
     let last = format!("{filler}paint --purple\n");
     let files = bundle(&[("scripts/a.sh", &filler), ("scripts/b.sh", &last), ("scripts/c.sh", &last)]);
@@ -37,7 +37,7 @@ fn a_large_skill_is_scanned_by_the_same_rules() {
 }
 
 #[test]
-fn the_ruleset_tells_rules_and_settings_apart() {
+fn ruleset_depends_on_rules_and_settings() {
     let named = |settings: &Settings, text: &str| {
         Scanner::new(settings, &[("a.toml".to_owned(), text.to_owned())]).unwrap().ruleset().to_owned()
     };
@@ -55,13 +55,13 @@ fn the_ruleset_tells_rules_and_settings_apart() {
 }
 
 #[test]
-fn text_put_together_is_searched_for_a_users_rules() {
+fn custom_rules_search_joined_text() {
     let found = with_rule().scan(&bundle(&[("scripts/a.sh", "a='paint --pur'\nb='ple'\neval \"$a$b\"\n")])).findings;
     assert!(found.iter().any(|finding| finding.rule == "acme-purple"), "{found:?}");
 }
 
 #[test]
-fn acceptance_of_settings_ends_with_them() {
+fn acceptance_ends_with_its_settings() {
     let purple = bundle(&[("scripts/a.sh", "paint --purple\n")]);
     let accepted = vec![scan::Accepted {
         rule: "acme-purple".to_owned(),

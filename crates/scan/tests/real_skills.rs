@@ -16,7 +16,7 @@ fn report(skill: &Path) -> Report {
 }
 
 #[test]
-fn no_real_skill_is_blocked() {
+fn real_skills_are_not_blocked() {
     for skill in testkit::skills() {
         let mut found = report(&skill).findings;
         found.retain(|finding| finding.severity >= Severity::High);
@@ -52,7 +52,7 @@ fn honest_skills_pass() {
 }
 
 #[test]
-fn no_skill_of_our_own_is_blocked() {
+fn own_skills_are_not_blocked() {
     for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../registry-index/seed")).unwrap() {
         let skill = entry.unwrap().path();
         assert!(report(&skill).worst() < Some(Severity::High), "{}", skill.display());
@@ -60,7 +60,7 @@ fn no_skill_of_our_own_is_blocked() {
 }
 
 #[test]
-fn no_code_of_a_real_skill_is_too_deep_or_too_much() {
+fn real_code_stays_within_analysis_limits() {
     let cut = |finding: &Finding| matches!(finding.rule.as_ref(), "flow-too-deep" | "flow-too-much");
     for skill in testkit::skills() {
         let found = report(&skill).findings;

@@ -139,13 +139,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_are_read() {
+    fn escapes_are_decoded() {
         assert_eq!(unescape(r"\x63\165\u0072\u{6c}\n\'\\"), "curl\n'\\");
         assert_eq!(unescape("a\\"), "a");
     }
 
     #[test]
-    fn forms_are_filled() {
+    fn format_strings_are_filled() {
         let values = ["a".to_owned(), "b".to_owned()];
         assert_eq!(formatted("%s-%s", "%", &values).unwrap(), "a-b");
         assert_eq!(formatted("{}-{0}{1}", "{", &values).unwrap(), "a-ab");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_literal_holds_its_text() {
+    fn written_literal_holds_its_text() {
         assert_eq!(written("a 'b'\n"), r#""a 'b'\n""#);
         assert_eq!(written("say \"x\""), r#"'say "x"'"#);
     }

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn skipping_what_has_not_changed_changes_no_flow() {
+    fn skipping_unchanged_statements_keeps_flows() {
         let examples = RULES.iter().flat_map(|file| examples(file));
         let mut flows = 0;
         for (path, text) in examples.chain([("a.py".to_owned(), TURNED.to_owned())]) {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_is_gone_through_again_when_what_it_saw_has_changed() {
+    fn statement_reruns_when_its_inputs_change() {
         let program = Language::Python.parse("a = b\nb = c\n", 0).unwrap();
         let mut clock = Clock::new(&[&program]);
         assert!(clock.begins(0, 0));

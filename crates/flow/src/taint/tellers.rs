@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_teller_is_found_by_its_words() {
+    fn commands_printing_secrets_are_found() {
         assert!(TELLERS.len() < u128::BITS as usize, "a bit for each");
         for (at, (needed, what)) in TELLERS.iter().enumerate() {
             let line = needed.join(" ");
