@@ -106,7 +106,7 @@ fn hostile_paths_never_break_server() {
 }
 
 #[test]
-fn foreign_host_and_oversized_head_are_refused() {
+fn foreign_and_oversized_requests_are_refused() {
     let sandbox = Sandbox::new();
     let server = Server::start(&sandbox, &["--host", "skills.example.org"]);
     for (host, status) in [

@@ -89,7 +89,7 @@ fn private_server_requires_token() {
     assert_eq!(sandbox.done(&[&["install", "acme/notes"], &at[..]].concat())["skills"][0]["status"], "installed");
 }
 
-/// Installing also keeps the signature of the release.
+/// Publishing with `--sign` reports the signer.
 #[test]
 fn restored_lock_file_needs_no_server() {
     let sandbox = Sandbox::project();
