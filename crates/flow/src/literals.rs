@@ -17,6 +17,9 @@ const BYTES: u32 = 3;
 /// Bytes before those of a key that are looked at as well.
 const BEFORE: u32 = 2;
 
+/// Bits of those bytes that stand before the last one and are looked at with it.
+const BITS_BEFORE: u32 = BITS * (BYTES + BEFORE - 1);
+
 /// The bits of one byte.
 const LOW: usize = (1 << BITS) - 1;
 
@@ -40,6 +43,8 @@ pub struct Literals {
     starts: Vec<u32>,
     /// Sorted by bucket, then the longest first.
     entries: Vec<Entry>,
+    /// How many of the three kinds of buckets are looked at: where no literal has less than three bytes, only the first.
+    kinds: usize,
 }
 
 /// A literal in its bucket.
@@ -93,49 +98,58 @@ impl Literals {
         let (starts, order) = by_bucket(&all);
         let entry =
             |place: usize| all.get(place).map(|literal| Entry { literal, place, tail: Tail::of(literal.as_bytes()) });
-        Self { befores, starts, entries: order.into_iter().filter_map(entry).collect() }
+        let kinds = if all.iter().any(|literal| literal.len() < BYTES as usize) { 3 } else { 1 };
+        Self { befores, starts, entries: order.into_iter().filter_map(entry).collect(), kinds }
     }
 
     /// Calls `found` with the place and the bytes of every literal in a text, in any ASCII case,
     /// sorted by their ends and the longest first.
     pub fn find(&self, text: &[u8], mut found: impl FnMut(usize, Range<usize>)) {
-        let (mut last, mut end) = (0, 0);
-        while let Some((length, there)) = self.next(last, text.get(end..).unwrap_or_default()) {
-            (last, end) = (there, end + length);
-            self.compare(last >> (BITS * BEFORE), text.get(..end).unwrap_or_default(), &mut found);
+        let (eights, rest) = text.as_chunks::<8>();
+        let mut last = 0;
+        let mut end = 0;
+        for eight in eights {
+            let bytes = last | packed(*eight) << BITS_BEFORE;
+            let mut ends = self.ends(bytes);
+            while ends != 0 {
+                let place = ends.trailing_zeros();
+                ends &= ends - 1;
+                let length = end + place as usize + 1;
+                self.compare(key_at(bytes, place), text.get(..length).unwrap_or_default(), &mut found);
+            }
+            last = bytes >> (8 * BITS);
+            end += eight.len();
+        }
+        for byte in rest {
+            let bytes = last | (low_bits(*byte) as u64) << BITS_BEFORE;
+            end += 1;
+            if self.may_end(bytes, 0) {
+                self.compare(key_at(bytes, 0), text.get(..end).unwrap_or_default(), &mut found);
+            }
+            last = bytes >> BITS;
         }
     }
 
-    /// How far to read until the last bytes are those of some literal, and these; a loop of its own, so that it stays
-    /// in registers.
-    #[inline(never)]
-    fn next(&self, last: usize, text: &[u8]) -> Option<(usize, usize)> {
-        let befores: &[u64; KEYS] = &self.befores;
-        let mut last = last;
-        // One more byte; whether the last ones are then those of some literal.
-        let mut follow = |byte: u8| {
-            last = last >> BITS | low_bits(byte) << (BITS * (BYTES + BEFORE - 1));
-            let bits = befores.get(last >> (BITS * BEFORE) & (KEYS - 1)).copied().unwrap_or(0);
-            bits >> (last >> BITS & LOW) & bits >> (32 + (last & LOW)) & 1 == 1
-        };
-        let (fours, rest) = text.as_chunks::<4>();
-        let mut at = 0;
-        for four in fours {
-            for byte in four {
-                at += 1;
-                if follow(*byte) {
-                    return Some((at, last));
-                }
-            }
-        }
-        let length = rest.iter().position(|byte| follow(*byte))?;
-        Some((at + length + 1, last))
+    /// Behind which of eight bytes, as bits, the last ones may be those of some literal; all eight are looked at before
+    /// it is asked of any, as most texts end a literal nowhere.
+    #[inline]
+    fn ends(&self, bytes: u64) -> u8 {
+        (0..8).fold(0, |ends, place| ends | u8::from(self.may_end(bytes, place)) << place)
+    }
+
+    /// Whether the bytes up to one of those that were packed are those of some literal.
+    #[inline]
+    fn may_end(&self, bytes: u64, place: u32) -> bool {
+        let before = (bytes >> (BITS * place)) as u32;
+        let bits = self.befores.get(key_at(bytes, place)).copied().unwrap_or(0);
+        (bits as u32).wrapping_shr(before >> BITS) & ((bits >> 32) as u32).wrapping_shr(before) & 1 == 1
     }
 
     /// The literals with which a text ends that has a key.
     fn compare(&self, key: usize, text: &[u8], found: &mut impl FnMut(usize, Range<usize>)) {
         let tail = Tail::of(text);
-        for bucket in [key / SHARED, PAIRS + (key >> BITS), SINGLES + (key >> (2 * BITS))] {
+        for bucket in [key / SHARED, PAIRS + (key >> BITS), SINGLES + (key >> (2 * BITS))].into_iter().take(self.kinds)
+        {
             let Some([start, end]) = self.starts.get(bucket..bucket + 2) else { continue };
             for entry in self.entries.get(*start as usize..*end as usize).unwrap_or_default() {
                 if !entry.tail.may_end(&tail) {
@@ -177,6 +191,19 @@ fn by_bucket(all: &[&str]) -> (Vec<u32>, Vec<usize>) {
         }
     }
     (starts, order)
+}
+
+/// The lowest bits of eight bytes, those of the last the highest.
+fn packed(eight: [u8; 8]) -> u64 {
+    let bytes = u64::from_le_bytes(eight);
+    let twos = bytes & 0x001f_001f_001f_001f | bytes >> 3 & 0x03e0_03e0_03e0_03e0;
+    let fours = twos & 0x0000_03ff_0000_03ff | twos >> 6 & 0x000f_fc00_000f_fc00;
+    fours & 0x000f_ffff | fours >> 12 & 0x00ff_fff0_0000
+}
+
+/// The key that ends with one of the bytes that were packed.
+fn key_at(bytes: u64, place: u32) -> usize {
+    (bytes >> (BITS * (place + BEFORE))) as usize & (KEYS - 1)
 }
 
 /// A key with one more byte at its end.

@@ -1,6 +1,6 @@
 //! [`is_secret`]: which paths lead to credentials, sessions or what a user said.
 
-use std::sync::LazyLock;
+use std::{borrow::Cow, sync::LazyLock};
 
 use crate::literals::Literals;
 
@@ -209,15 +209,15 @@ const LIKELY: &[&str] = &["credential", "token", "auth", "secret", "passw", "wal
 /// Whether a folded text is the path of a file in a user's own folder in which, by its name, some program keeps
 /// what signs in.
 pub(super) fn is_likely_secret(text: &str) -> bool {
-    let plain = text.replace('\\', "/");
-    let of_programs = ["~/.", "~/Library/Application Support/", "AppData/", "$XDG_CONFIG_HOME/"];
-    let inside = of_programs.iter().find_map(|start| plain.find(start).and_then(|at| plain.get(at + start.len()..)));
-    let Some((_, file)) = inside.filter(|inside| inside.len() < LONGEST).and_then(|inside| inside.rsplit_once('/'))
-    else {
-        return false;
-    };
+    const OF_PROGRAMS: [&str; 4] = ["~/.", "~/Library/Application Support/", "AppData/", "$XDG_CONFIG_HOME/"];
+    let plain = if text.contains('\\') { Cow::Owned(text.replace('\\', "/")) } else { Cow::Borrowed(text) };
+    let Some((_, file)) = plain.rsplit_once('/') else { return false };
     let file = file.to_ascii_lowercase();
-    LIKELY.iter().any(|word| file.contains(word))
+    if !LIKELY.iter().any(|word| file.contains(word)) {
+        return false;
+    }
+    let inside = OF_PROGRAMS.iter().find_map(|start| plain.find(start).and_then(|at| plain.get(at + start.len()..)));
+    inside.is_some_and(|inside| inside.len() < LONGEST && inside.contains('/'))
 }
 
 /// What a file does that agents or the system obey.

@@ -6,6 +6,7 @@
 //! long as all the rest; a [`Matcher`] does the same work, and an expression only where that takes many steps.
 
 use std::{
+    collections::BTreeMap,
     ops::Range,
     sync::{LazyLock, OnceLock},
 };
@@ -86,9 +87,16 @@ struct TextRule {
 #[derive(Default)]
 struct Place {
     /// The merged surroundings of its literals.
-    regions: Vec<Range<usize>>,
+    regions: Vec<Region>,
     /// Whether one of [`Rule::also`] is there.
     also: bool,
+}
+
+/// Surroundings of literals that overlap.
+struct Region {
+    range: Range<usize>,
+    /// Where the last of them begins. Each match holds one, so that none begins behind it.
+    last: usize,
 }
 
 impl Steps {
@@ -164,10 +172,9 @@ impl Engine {
     /// All matches of all text rules in a text that have a literal within a part of it.
     pub fn search(&self, text: &str, within: Range<usize>, steps: &mut Steps) -> Result<Vec<Hit>, SearchError> {
         let mut hits = Vec::new();
-        for (text_rule, place) in self.texts.iter().zip(self.places(text, within)) {
-            if place.also || text_rule.rule.also.is_empty() {
-                text_rule.matches(text, &place.regions, steps, &mut hits)?;
-            }
+        for (rule, place) in self.places(text, within) {
+            let text_rule = self.texts.get(rule).filter(|of| place.also || of.rule.also.is_empty());
+            text_rule.map_or(Ok(()), |of| of.matches(text, &place.regions, steps, &mut hits))?;
         }
         Ok(hits)
     }
@@ -178,16 +185,13 @@ impl Engine {
         any
     }
 
-    /// Where to look for each rule; empty when that is nowhere.
-    fn places(&self, text: &str, within: Range<usize>) -> Vec<Place> {
-        let mut places: Vec<Place> = Vec::new();
+    /// Where to look for the rules whose literals are there.
+    fn places(&self, text: &str, within: Range<usize>) -> BTreeMap<usize, Place> {
+        let mut places: BTreeMap<usize, Place> = BTreeMap::new();
         let from = within.start;
         self.literals.find(text.as_bytes().get(within).unwrap_or_default(), |literal, range| {
             let Some(owner) = self.owners.get(literal) else { return };
-            if places.is_empty() {
-                places.resize_with(self.texts.len(), Place::default);
-            }
-            let Some(place) = places.get_mut(owner.text) else { return };
+            let place = places.entry(owner.text).or_default();
             if owner.also {
                 place.also = true;
             } else {
@@ -200,15 +204,15 @@ impl Engine {
 }
 
 /// Adds the surroundings of one literal; hits come sorted by their end.
-fn widen(regions: &mut Vec<Range<usize>>, literal: Range<usize>, reach: usize, len: usize) {
+fn widen(regions: &mut Vec<Region>, literal: Range<usize>, reach: usize, len: usize) {
     let start = literal.start.saturating_sub(reach);
     let end = (literal.end + reach).next_multiple_of(GRAIN).min(len);
     match regions.last_mut() {
-        Some(last) if start <= last.end => {
-            last.end = last.end.max(end);
-            last.start = last.start.min(start);
+        Some(Region { range, last }) if start <= range.end => {
+            *range = range.start.min(start)..range.end.max(end);
+            *last = literal.start.max(*last);
         }
-        _ => regions.push(start..end),
+        _ => regions.push(Region { range: start..end, last: literal.start }),
     }
 }
 
@@ -216,14 +220,14 @@ impl TextRule {
     fn matches(
         &self,
         text: &str,
-        regions: &[Range<usize>],
+        regions: &[Region],
         steps: &mut Steps,
         hits: &mut Vec<Hit>,
     ) -> Result<(), SearchError> {
-        for region in regions {
+        for Region { range: region, last } in regions {
             steps.take(region.len())?;
             let window = text.as_bytes().get(region.clone()).unwrap_or_default();
-            self.find(window, |found| {
+            self.find(window, last.saturating_sub(region.start), |found| {
                 steps.take(HIT)?;
                 let matched = || String::from_utf8_lossy(window.get(found.clone()).unwrap_or_default());
                 if self.rule.condition.is_none_or(|holds| holds(&matched())) {
@@ -236,18 +240,19 @@ impl TextRule {
         Ok(())
     }
 
-    /// Calls `each` with the matches in a window, in their order. Where the matcher runs out of steps, the
+    /// Calls `each` with the matches in a window that begin up to a last byte, in their order. Where the matcher runs out of steps, the
     /// expression, whose time does not depend on the pattern, goes on.
     fn find(
         &self,
         window: &[u8],
+        last: usize,
         mut each: impl FnMut(Range<usize>) -> Result<(), SearchError>,
     ) -> Result<(), SearchError> {
         let mut from = 0;
         if let Some(matcher) = self.matcher() {
             let mut search = matcher.search(window);
             loop {
-                let Some(found) = search.next(from) else { return Ok(()) };
+                let Some(found) = search.next(from, last) else { return Ok(()) };
                 if search.is_exhausted() {
                     from = found.start;
                     break;
@@ -257,7 +262,7 @@ impl TextRule {
             }
         }
         let all = self.regex()?.find_iter(Input::new(window).range(from..));
-        all.into_iter().try_for_each(|found| each(found.range()))
+        all.take_while(|found| found.start() <= last).try_for_each(|found| each(found.range()))
     }
 
     fn matcher(&self) -> Option<&Matcher> {
@@ -314,7 +319,7 @@ mod tests {
         assert_eq!(regions.len(), 1);
         widen(&mut regions, 15_000..15_004, UNBOUNDED, 20_000);
         assert_eq!(regions.len(), 2);
-        assert!(regions.iter().all(|region| region.end <= 20_000));
+        assert!(regions.iter().all(|region| region.range.end <= 20_000));
     }
 
     /// The matches of one pattern that have a literal within a part of a text.

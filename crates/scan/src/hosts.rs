@@ -135,6 +135,10 @@ fn entry_of(host: &str) -> Option<(usize, Trust)> {
 
 /// Whether the last labels of a host are those of an entry with `*` in it.
 fn fits(host: &str, entry: &str) -> bool {
+    // Most hosts do not end as any entry does, so that no labels are split.
+    if !entry.rsplit('*').next().is_some_and(|end| host.ends_with(end)) {
+        return false;
+    }
     let mut labels = host.rsplit('.');
     entry.rsplit('.').all(|wanted| {
         labels.next().is_some_and(|label| match wanted.strip_suffix('*') {

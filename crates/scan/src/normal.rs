@@ -1,9 +1,9 @@
 //! A normalised copy of a file, for phrases that look-alike or invisible characters, references to letters, marks of
 //! emphasis or gaps between words keep from being read as they are meant.
 
-use std::{borrow::Cow, collections::BTreeSet, ops::Range};
+use std::{borrow::Cow, collections::BTreeSet, ops::Range, sync::LazyLock};
 
-use memchr::memmem;
+use memchr::{memchr, memchr_iter, memchr2_iter, memchr3, memchr3_iter, memmem::Finder, memrchr};
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::{characters, source::Source};
@@ -52,14 +52,45 @@ pub(crate) fn shadow<'a>(source: &Source<'a>) -> Option<Shadow<'a>> {
 /// A line of prose without marks of emphasis around its words and without gaps that are wider than one space; `None`
 /// where it has neither.
 fn unmarked(line: &str) -> Option<String> {
+    static GAP: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("  "));
     let inner = line.trim();
-    if !inner.contains(['*', '_', '`', '\t']) && memmem::find(inner.as_bytes(), b"  ").is_none() {
+    let bytes = inner.as_bytes();
+    let is_marked = || memchr3_iter(b'*', b'_', b'`', bytes).any(|at| is_changed(word_around(inner, at)));
+    if memchr(b'\t', bytes).is_none() && GAP.find(bytes).is_none() && !is_marked() {
         return None;
     }
     let indent = line.len() - line.trim_start().len();
-    let words = inner.split([' ', '\t']).filter(|word| !word.is_empty()).map(without_marks);
-    let plain = words.collect::<Vec<_>>().join(" ");
-    (plain != inner).then(|| format!("{}{plain}", line.get(..indent).unwrap_or("")))
+    let mut plain = String::with_capacity(line.len());
+    plain.push_str(line.get(..indent)?);
+    let mut start = 0;
+    for end in memchr2_iter(b' ', b'\t', bytes).chain([bytes.len()]) {
+        let word = inner.get(start..end)?;
+        start = end + 1;
+        if word.is_empty() {
+            continue;
+        }
+        if plain.len() > indent {
+            plain.push(' ');
+        }
+        match memchr3(b'*', b'_', b'`', word.as_bytes()) {
+            Some(_) => plain.push_str(&without_marks(word)),
+            None => plain.push_str(word),
+        }
+    }
+    Some(plain)
+}
+
+/// The word of a line that a byte belongs to.
+fn word_around(line: &str, at: usize) -> &str {
+    let (before, after) = line.split_at_checked(at).unwrap_or((line, ""));
+    let start = memrchr(b' ', before.as_bytes()).map_or(0, |space| space + 1);
+    let end = memchr(b' ', after.as_bytes()).map_or(line.len(), |space| at + space);
+    line.get(start..end).unwrap_or("")
+}
+
+/// Whether a word has marks of emphasis around it.
+fn is_changed(word: &str) -> bool {
+    matches!(without_marks(word), Cow::Owned(_))
 }
 
 /// A word without the marks of emphasis around it. Those inside of a name, as in `_a_b`, stay.
@@ -91,7 +122,7 @@ fn fold(line: &str) -> Cow<'_, str> {
 
 /// A line with what references such as `&#115;` and `&#x73;` stand for, as far as that is ASCII.
 fn referred(line: &str) -> Cow<'_, str> {
-    if memmem::find(line.as_bytes(), b"&#").is_none() {
+    if !memchr_iter(b'&', line.as_bytes()).any(|at| line.as_bytes().get(at + 1) == Some(&b'#')) {
         return Cow::Borrowed(line);
     }
     let mut parts = line.split("&#");

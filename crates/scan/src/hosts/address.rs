@@ -1,8 +1,6 @@
 //! [`Address`]: a host in a text, and what stands around it.
 
-use std::sync::LazyLock;
-
-use flow::Literals;
+use memchr::{memchr2_iter, memmem};
 
 use super::{is_near, is_sample};
 
@@ -41,7 +39,7 @@ impl Address<'_> {
 pub(crate) fn addresses(text: &str) -> impl Iterator<Item = Address<'_>> {
     const SECURE: &[&str] = &["https", "wss", "sftp", "ssh", "ftps"];
     const WITHOUT_HOST: &[&str] = &["file", "s3", "s3a", "gs"];
-    text.match_indices("://").filter_map(|(mark, _)| {
+    memmem::find_iter(text.as_bytes(), "://").filter_map(|mark| {
         let before = text.get(..mark)?;
         let letters = before.bytes().rev().take(SCHEME).take_while(u8::is_ascii_alphanumeric).count();
         let is_one_of = |all: &[&str]| {
@@ -135,17 +133,23 @@ const VALUED_LONG: &[&str] = &[
 
 /// The hosts that commands in a text name without a scheme.
 pub(crate) fn bare(text: &str) -> Vec<Address<'_>> {
-    static NAMES: LazyLock<Literals> = LazyLock::new(|| Literals::new(PROGRAMS.iter().map(|(name, _)| *name)));
-    let mut found = Vec::new();
-    NAMES.find(text.as_bytes(), |place, range| {
-        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-        let before = range.start.checked_sub(1).and_then(|at| text.as_bytes().get(at));
-        let is_called = matches!(text.as_bytes().get(range.end), Some(b' ' | b'\t'));
-        if let Some((_, takes)) = PROGRAMS.get(place).filter(|_| is_called && !before.is_some_and(is_part)) {
-            found.extend(named(text, range.end, *takes));
-        }
-    });
-    found
+    let called = memchr2_iter(b' ', b'\t', text.as_bytes()).filter_map(|end| Some((end, program_before(text, end)?)));
+    called.flat_map(|(end, takes)| named(text, end, takes)).collect()
+}
+
+/// The last letters of the names of [`PROGRAMS`], and the bytes of the longest of them.
+const LAST: &[u8] = b"chlpt";
+const LONGEST: usize = 6;
+
+/// What the program does whose name ends at a byte.
+fn program_before(text: &str, end: usize) -> Option<Takes> {
+    let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    let before = text.as_bytes().get(..end)?;
+    before.last().filter(|last| LAST.contains(&last.to_ascii_lowercase()))?;
+    let length = before.iter().rev().take(LONGEST + 1).take_while(is_part).count();
+    let word = before.get(end - length..)?;
+    let is_it = |(name, _): &&(&str, Takes)| name.as_bytes().eq_ignore_ascii_case(word);
+    PROGRAMS.iter().find(is_it).map(|(_, takes)| *takes)
 }
 
 /// The hosts among the arguments of a command, which begin at a place.
@@ -226,4 +230,18 @@ pub(crate) fn is_unchecked(text: &str) -> bool {
         WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
             || word.strip_prefix('-').is_some_and(is_curls) && text.contains("curl")
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_program_is_found_before_a_space() {
+        for (name, takes) in PROGRAMS {
+            assert!(program_before(&format!("sudo {name} a"), 5 + name.len()) == Some(*takes), "{name}");
+            assert!(program_before(&format!("x{name} a"), 1 + name.len()).is_none(), "{name}");
+        }
+        assert!(program_before("CURL a", 4) == Some(Takes::Page));
+    }
 }

@@ -3,7 +3,9 @@
 //! A file counts by its name together with its opening; anything that calls itself a licence and opens otherwise is
 //! read like every text. So are those of its paragraphs that name an agent, a foreign host or a file of the machine.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::foreign::is_foreign;
 
@@ -90,14 +92,16 @@ fn is_short_name(word: &str) -> bool {
     ["license", "licence", "copying", "notice"].contains(&word)
 }
 
-/// Parts of words of which every phrase has one, for passing over most texts quickly.
-const MARKS: &[&str] =
-    &["icens", "icenc", "ermission", "edistribution", "ommons", "olyform", "encumbered", "ICENS", "ICENC"];
+/// Finds parts of words of which every phrase has one, for passing over most texts quickly.
+static MARKS: LazyLock<[Finder<'static>; 9]> = LazyLock::new(|| {
+    ["icens", "icenc", "ermission", "edistribution", "ommons", "olyform", "encumbered", "ICENS", "ICENC"]
+        .map(Finder::new)
+});
 
 /// Whether a text gives a well-known licence or says under which one something is.
 pub(super) fn is_notice(text: &str) -> bool {
     let text = opening(text);
-    if !MARKS.iter().any(|mark| memmem::find(text.as_bytes(), mark.as_bytes()).is_some()) {
+    if !MARKS.iter().any(|mark| mark.find(text.as_bytes()).is_some()) {
         return false;
     }
     let text = single_spaced(text);

@@ -1,5 +1,7 @@
 //! [`read`]: the comments of code, and the long strings of Python.
 
+use memchr::{memchr, memchr_iter};
+
 use super::Page;
 
 /// How a language marks what is not run.
@@ -77,6 +79,10 @@ fn take(line: &str, from: usize, open: Option<&'static str>, marks: &Marks, page
         }
         return (!closes).then_some(end);
     }
+    if !has_beginning(line, marks) {
+        page.end();
+        return None;
+    }
     let bare = line.trim_start();
     let indent = line.len() - bare.len();
     if let Some((at, begin, end)) = begins_block(line, marks) {
@@ -99,9 +105,19 @@ fn take(line: &str, from: usize, open: Option<&'static str>, marks: &Marks, page
     None
 }
 
+/// Whether a line has the first letter of a mark; most have none.
+fn has_beginning(line: &str, marks: &Marks) -> bool {
+    let all = marks.line.iter().chain(marks.block.iter().map(|(begin, _)| begin));
+    all.filter_map(|mark| mark.bytes().next()).any(|first| memchr(first, line.as_bytes()).is_some())
+}
+
 /// Where a line begins a block, and its marks.
 fn begins_block(line: &str, marks: &Marks) -> Option<(usize, &'static str, &'static str)> {
-    let found = marks.block.iter().filter_map(|(begin, end)| Some((line.find(begin)?, *begin, *end)));
+    let place_of = |mark: &str| {
+        let mut places = memchr_iter(mark.bytes().next()?, line.as_bytes());
+        places.find(|at| line.get(*at..).is_some_and(|rest| rest.starts_with(mark)))
+    };
+    let found = marks.block.iter().filter_map(|(begin, end)| Some((place_of(begin)?, *begin, *end)));
     found.min_by_key(|(at, ..)| *at)
 }
 
