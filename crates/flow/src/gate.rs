@@ -5,10 +5,10 @@ use std::{ops::Range, sync::LazyLock};
 use crate::literals::Literals;
 
 use super::{
+    language::Language,
     lexical_words::LEXICAL_WORDS,
     marks::KEYS,
     names::{CLIENTS, SECRET_WORDS},
-    parse::Language,
     shell_words::SHELL_WORDS,
     words::{
         BY_NAME, CHANNEL, DECODE, ENVIRONMENT, EVAL, FETCH, HOME, LAUNCH, PIECES, REMOVE, SECRET, SEND, STEERING,
@@ -286,7 +286,7 @@ mod tests {
     /// What the analysis compares names with, in languages other than a shell.
     const NAMES: &[&str] = &[
         include_str!("names.rs"),
-        include_str!("embedded.rs"),
+        include_str!("parse/embedded.rs"),
         include_str!("taint.rs"),
         include_str!("taint/bind.rs"),
         include_str!("taint/fold.rs"),
@@ -297,7 +297,7 @@ mod tests {
     const PROGRAMS: &[&str] = &[
         include_str!("paths.rs"),
         include_str!("marks.rs"),
-        include_str!("shell.rs"),
+        include_str!("parse/shell.rs"),
         include_str!("taint/command.rs"),
         include_str!("taint/packages.rs"),
         include_str!("taint/tellers.rs"),

@@ -1,6 +1,6 @@
 //! [`held`]: code that stands in files of another kind: the scripts of a page, the cells of a notebook.
 
-use super::{parse::Language, program::unescaped};
+use super::{language::Language, program::unescaped};
 
 /// Whether files with an extension hold code.
 #[must_use]

@@ -1,78 +1,29 @@
-//! [`Language`]: source text parsed into a [`Program`], within a budget of steps.
+//! Source text parsed into a [`Program`], within a budget of steps.
+
+mod embedded;
+mod javascript;
+mod lexical;
+mod python;
+mod shell;
 
 use std::ops::ControlFlow;
 
 use tree_sitter::{ParseOptions, Parser, Tree};
 
 use super::{
-    javascript,
-    lexical::{self, Dialect},
+    language::Language,
     program::{Builder, Expr, Program},
-    python, shell,
 };
+
+use lexical::Dialect;
+pub(super) use shell::{PARAMS, PROGRAM, STDIN, STDOUT};
 
 /// Bytes for each report of progress that a parser may make, and reports for the start. Sound source takes
 /// more bytes for each; what makes a parser try many readings at once takes less.
 const BYTES_PER_REPORT: usize = 25;
 const FIRST_REPORTS: usize = 2000;
 
-/// What a script is written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Language {
-    /// Python.
-    Python,
-    /// JavaScript, with elements of a page.
-    JavaScript,
-    /// Without elements of a page, which the grammar of JavaScript knows.
-    TypeScript,
-    /// A shell of Unix.
-    Shell,
-    /// Ruby.
-    Ruby,
-    /// Go.
-    Go,
-    /// PHP.
-    Php,
-    /// Perl.
-    Perl,
-    /// PowerShell.
-    PowerShell,
-    /// Lua.
-    Lua,
-}
-
 impl Language {
-    /// By the extension of a file, else by its first line.
-    #[must_use]
-    pub fn of_file(extension: &str, text: &str) -> Option<Self> {
-        Self::of_word(extension).or_else(|| {
-            let first = text.strip_prefix("#!")?.lines().next()?;
-            let program = first.split_whitespace().find(|word| !word.ends_with("/env") && !word.starts_with('-'))?;
-            let name = program.rsplit('/').next().unwrap_or(program);
-            Self::of_word(name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.'))
-        })
-    }
-
-    /// By an extension, the name of an interpreter, or the word behind a fence.
-    #[must_use]
-    pub fn of_word(word: &str) -> Option<Self> {
-        match word.to_ascii_lowercase().as_str() {
-            "py" | "python" | "pyw" | "python3" => Some(Self::Python),
-            "js" | "mjs" | "cjs" | "jsx" | "tsx" | "node" | "javascript" => Some(Self::JavaScript),
-            "ts" | "mts" | "cts" | "typescript" | "deno" | "bun" | "tsx-node" | "ts-node" => Some(Self::TypeScript),
-            "sh" | "bash" | "zsh" | "ksh" | "dash" | "command" | "shell" | "console" | "shell-session" => {
-                Some(Self::Shell)
-            }
-            "rb" | "ruby" => Some(Self::Ruby),
-            "go" | "golang" => Some(Self::Go),
-            "php" => Some(Self::Php),
-            "pl" | "pm" | "perl" => Some(Self::Perl),
-            "ps1" | "psm1" | "powershell" | "pwsh" => Some(Self::PowerShell),
-            "lua" | "luajit" => Some(Self::Lua),
-            _ => None,
-        }
-    }
-
     /// Parses a text that begins on a line of its file; `None` when that is too much work.
     #[must_use]
     pub fn parse(self, text: &str, first_line: usize) -> Option<Program> {
@@ -91,7 +42,7 @@ impl Language {
     }
 
     /// How a language is written that is read without a grammar.
-    pub(crate) fn dialect(self) -> Option<&'static Dialect> {
+    fn dialect(self) -> Option<&'static Dialect> {
         match self {
             Self::Ruby => Some(&Dialect::RUBY),
             Self::Go => Some(&Dialect::GO),
@@ -104,7 +55,7 @@ impl Language {
     }
 
     /// A script that stands in another one as a text; the value is what it puts out.
-    pub(crate) fn embed(self, to: &mut Builder<'_>, text: &str, line: usize) -> Expr {
+    fn embed(self, to: &mut Builder<'_>, text: &str, line: usize) -> Expr {
         if let Some(dialect) = self.dialect() {
             return to.inside(text, line, |inner| {
                 lexical::lower(inner, dialect);

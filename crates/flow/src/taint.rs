@@ -22,9 +22,9 @@ use std::{
 
 use super::{
     names::{self, Sink},
+    parse::PROGRAM,
     paths::is_secret,
     program::{Act, Call, Expr, Program},
-    shell::PROGRAM,
 };
 
 use clock::Clock;

@@ -2,11 +2,11 @@
 
 use super::{
     Edit, TooMuch,
-    dialect::Dialect,
+    dialect::{Dialect, is_word},
     functions::{LONGEST, Value, is_known},
     names::is_told,
     text::written,
-    value::{Found, Reader, is_word},
+    value::{Found, Reader},
 };
 
 /// Bytes of the longest declaration of names, and of a type.

@@ -92,3 +92,20 @@ impl Dialect {
         is_literal.then_some((found, at + length + 2 + flags))
     }
 }
+
+/// Whether a byte may be part of a name.
+pub(super) fn is_word(byte: u8) -> bool {
+    WORD.get(usize::from(byte)).copied().unwrap_or(false)
+}
+
+/// For each byte whether it may be part of a name.
+static WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let c = byte as u8;
+        table[byte] = c.is_ascii_alphanumeric() || c == b'_' || c == b'$';
+        byte += 1;
+    }
+    table
+};

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::{
     TooMuch,
+    dialect::is_word,
     functions::{LONGEST, Value},
-    value::is_word,
 };
 
 /// Names that are kept; generated scripts of a megabyte have a tenth of them.

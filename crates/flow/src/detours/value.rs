@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use super::TooMuch;
 use super::{
-    dialect::Dialect,
+    dialect::{Dialect, is_word},
     functions::{ITEMS, LONGEST, Value, called, is_known, is_method, joined, letters, method, size, texts},
     names::Names,
     text::{formatted, unescape},
@@ -398,22 +398,6 @@ impl<'t> Reader<'t> {
 fn near(rest: &str, mark: &str) -> Option<usize> {
     rest.get(..rest.floor_char_boundary(SHORT))?.find(mark)
 }
-
-pub(super) fn is_word(byte: u8) -> bool {
-    WORD.get(usize::from(byte)).copied().unwrap_or(false)
-}
-
-/// For each byte whether it may be part of a name.
-static WORD: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let c = byte as u8;
-        table[byte] = c.is_ascii_alphanumeric() || c == b'_' || c == b'$';
-        byte += 1;
-    }
-    table
-};
 
 fn number_of(digits: &str) -> Option<u32> {
     match digits.strip_prefix("0x") {

@@ -99,7 +99,7 @@ fn slot(name: &str) -> u16 {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::{super::parse::Language, Analysis, Hosts},
+        super::{super::language::Language, Analysis, Hosts},
         *,
     };
 

@@ -2,8 +2,8 @@
 
 use super::{
     super::{
+        parse::{PARAMS, STDIN, STDOUT},
         program::unescaped,
-        shell::{PARAMS, STDIN, STDOUT},
     },
     Analysis, CLONED, End, PACKED,
     tellers::told,

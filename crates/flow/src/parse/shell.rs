@@ -3,20 +3,20 @@
 
 use tree_sitter::Node;
 
-use super::{
-    parse::Language,
+use crate::{
+    language::Language,
     program::{Act, Builder, Call, Expr, children, field, unescaped},
 };
 
 /// What begins the name of a program that a shell calls.
-pub(super) const PROGRAM: &str = "$ ";
+pub(in super::super) const PROGRAM: &str = "$ ";
 /// The name under which a call has its standard input.
-pub(super) const STDIN: &str = "<";
+pub(in super::super) const STDIN: &str = "<";
 /// The name under which a call has the file that its output goes to.
-pub(super) const STDOUT: &str = ">";
+pub(in super::super) const STDOUT: &str = ">";
 
 /// Parameters of a function that are told apart.
-pub(super) const PARAMS: usize = 9;
+pub(in super::super) const PARAMS: usize = 9;
 
 /// Programs in one pipe that are followed.
 const PIPES: usize = 50;

@@ -1,12 +1,12 @@
 //! Values as they are written: texts, sums, lists, records, parts of things and closures.
 
-use super::super::program::{Act, Expr};
 use super::{
     Reader, SETS, STOPS,
     dialect::Kind,
     names,
     tokens::{Piece, Token, read},
 };
+use crate::program::{Act, Expr};
 
 /// Signs before a value that leave it as it is.
 const PREFIXES: &[&str] =

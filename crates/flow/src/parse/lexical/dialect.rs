@@ -1,9 +1,7 @@
 //! [`Dialect`]: how a language marks comments, texts, blocks, sums and variables.
 
-use super::{
-    super::parse::Language,
-    names::{self, Names},
-};
+use super::names::{self, Names};
+use crate::language::Language;
 
 /// What is told apart between languages that are read by their words alone.
 #[derive(Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ mod pieces;
 mod tokens;
 mod value;
 
-use super::program::{Act, Builder, Expr};
+use crate::program::{Act, Builder, Expr};
 
 pub(super) use dialect::Dialect;
 use dialect::{ALL_GIVEN, Kind, OWN};

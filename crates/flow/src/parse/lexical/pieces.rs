@@ -1,10 +1,10 @@
 //! Texts as they are written, and the code that is filled in.
 
-use super::super::program::unescaped;
 use super::{
     dialect::{Kind, Quote},
     tokens::{Lexer, Piece},
 };
+use crate::program::unescaped;
 
 /// Bytes of code inside a text.
 const HOLE: usize = 1024;

@@ -1,16 +1,14 @@
 //! Parts of things, calls with and without brackets, and commands of PowerShell.
 
-use super::super::{
-    embedded,
-    program::{Call, Expr},
-};
 use super::{
+    super::embedded,
     Reader, SETS, STOPS,
     dialect::Kind,
     names::{How, known},
     tokens::Token,
     value::with_record,
 };
+use crate::program::{Call, Expr};
 
 /// Arguments of a command by the names under which they stand for its first and second one.
 const FIRST: &[&str] = &["path", "literalpath", "filepath", "source", "uri", "command"];

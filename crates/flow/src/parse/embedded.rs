@@ -1,9 +1,9 @@
 //! [`with_scripts`]: scripts that a program hands, as texts, to a shell or to another interpreter.
 
-use super::{
-    parse::Language,
+use super::shell;
+use crate::{
+    language::Language,
     program::{Builder, Call, Expr},
-    shell,
 };
 
 /// Functions that hand a command line to the system, by the last part of their names.

@@ -2,9 +2,9 @@
 
 use tree_sitter::Node;
 
-use super::{
-    embedded,
-    parse::Language,
+use super::embedded;
+use crate::{
+    language::Language,
     program::{Act, Builder, Call, Expr, children, field, operands, unescaped},
 };
 
