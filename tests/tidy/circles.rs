@@ -8,15 +8,17 @@ use super::{
 };
 
 /// The crates that may have none.
-const ROOTS: [&str; 13] = [
+const ROOTS: [&str; 15] = [
     "crates/agent/src",
     "crates/client/src",
     "crates/compose/src",
     "crates/evolve/src",
+    "crates/flow/src",
     "crates/gateway/src",
     "crates/library/src",
     "crates/mcp/src",
     "crates/process/src",
+    "crates/scan/src",
     "crates/server/src",
     "crates/skill/src",
     "crates/skill_manage/src",

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Evidence, engine::SearchError, role, scanner::Finder, source::Source};
+use crate::{Evidence, engine::SearchError, finder::Finder, role, source::Source};
 
 /// Extensions of languages whose data is not followed.
 const LANGUAGES: &[&str] =

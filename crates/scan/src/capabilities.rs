@@ -8,6 +8,7 @@ mod calls;
 mod declared;
 mod delta;
 mod hosts;
+mod lines;
 mod paths;
 mod privileges;
 mod shell;

@@ -15,6 +15,11 @@ pub fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{E0000}'..='\u{E0FFF}')
 }
 
+/// Whether a character is one of Chinese, kana or Hangul.
+pub(crate) fn is_wide(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}')
+}
+
 /// The Latin letter that a Cyrillic or Greek one is drawn like.
 #[must_use]
 pub fn latin_look_alike(c: char) -> Option<char> {

@@ -2,7 +2,7 @@
 
 use flow::detours::{self, Copy, Part, TooMuch};
 
-use crate::{engine::touches, source::Source};
+use crate::{local::touches, source::Source};
 
 /// The copy of a file without detours; none if it has none. In a text, blocks of code are read.
 pub(crate) fn copy(source: &Source<'_>) -> Result<Option<Copy>, TooMuch> {

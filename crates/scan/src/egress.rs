@@ -18,9 +18,9 @@ use crate::{
     Evidence, Rule,
     capabilities::{host_of, is_address},
     engine::SearchError,
+    finder::Finder,
     hosts::{addresses, bare, is_near, is_sample, is_told, trust_at},
     role, rules,
-    scanner::Finder,
     source::Source,
 };
 

@@ -10,8 +10,8 @@ use memchr::memchr;
 use crate::{
     Evidence,
     engine::SearchError,
+    finder::Finder,
     prose, role, rules,
-    scanner::Finder,
     source::{Kind, Source},
 };
 

@@ -19,7 +19,7 @@ use regex_automata::{
     util::syntax,
 };
 
-use crate::{Rule, local, matcher::Matcher, rules};
+use crate::{Rule, matcher::Matcher, pattern::WORD_GAP, rules};
 
 /// Bytes on each side of a literal that are searched for a pattern whose matches have no bound. A user may write one;
 /// the others are searched as far as they can match.
@@ -37,9 +37,6 @@ const STEPS: u64 = 24 << 20;
 
 /// Bytes of the largest expression.
 const NFA_BYTES: usize = 4 << 20;
-
-/// What `␣` stands for in a pattern.
-pub(crate) const WORD_GAP: &str = r"(?:[\s>*_#/,]{1,8})";
 
 /// Steps that each match costs on top of the bytes, for what is done with it.
 const HIT: usize = 256;
@@ -148,11 +145,6 @@ pub(crate) fn engine() -> &'static Engine {
     &ENGINE
 }
 
-/// Whether a text holds anything that a rule looks for.
-pub(crate) fn touches(text: &str) -> bool {
-    engine().touches(text) || local::current().is_some_and(|local| local.engine.touches(text))
-}
-
 impl Engine {
     pub fn new(rules: &'static [Rule]) -> Self {
         let number = rules.iter().map(|rule| rule.literals.len() + rule.also.len()).sum();
@@ -179,7 +171,8 @@ impl Engine {
         Ok(hits)
     }
 
-    fn touches(&self, text: &str) -> bool {
+    /// Whether a text holds a literal.
+    pub fn touches(&self, text: &str) -> bool {
         let mut any = false;
         self.literals.find(text.as_bytes(), |_, _| any = true);
         any

@@ -11,9 +11,9 @@ use skill::Bundle;
 use crate::{
     conditions::hosts::{is_no_registry, is_unknown_forge},
     engine::SearchError,
+    finder::Finder,
     hosts::is_unchecked,
     role, rules,
-    scanner::Finder,
     source::Source,
 };
 

@@ -2,8 +2,8 @@
 
 use crate::{
     characters::{is_invisible, latin_look_alike},
+    finder::Finder,
     rules,
-    scanner::Finder,
     source::Source,
 };
 

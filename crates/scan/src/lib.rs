@@ -23,6 +23,7 @@ mod encoded;
 mod engine;
 mod evidence;
 mod excerpt;
+mod finder;
 mod followed;
 mod hidden;
 mod hosts;
@@ -58,10 +59,9 @@ pub use clear::{Baseline, Blocked, Captured, Cleared, Reports, capture, capture_
 pub use evidence::Evidence;
 pub use judge::{Answer, JudgeSettings, Question, QuestionFile};
 pub use level::{LevelError, Severity, Verdict};
-pub use local::Scanner;
 pub use report::{EXCERPT_CHARS, Finding, Report};
 pub use rule::{Role, Rule, Scope, rule, rules, ruleset};
-pub use scanner::scan;
+pub use scanner::{Scanner, scan};
 #[doc(hidden)]
 pub use scanner::{features_of, steps_of};
 pub use settings::{Accepted, Settings, SettingsError, Weight};

@@ -398,7 +398,7 @@ mod tests {
     use regex_automata::meta::Regex;
 
     use super::*;
-    use crate::{Rule, engine, rules};
+    use crate::{Rule, engine, pattern::WORD_GAP, rules};
 
     fn text_rules() -> impl Iterator<Item = &'static Rule> {
         rules().iter().filter(|rule| !rule.pattern.is_empty())
@@ -425,7 +425,7 @@ mod tests {
                 }
             }
         }
-        plain.replace('␣', engine::WORD_GAP)
+        plain.replace('␣', WORD_GAP)
     }
 
     /// Whether a matcher finds what the expression does, or runs out of steps before it.

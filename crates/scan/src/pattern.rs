@@ -3,7 +3,8 @@
 //! Patterns keep to a small part of the syntax of expressions: bytes, ASCII classes, groups,
 //! alternatives and bounded repetitions. All else is refused here, and left to the real compiler.
 
-use crate::engine::WORD_GAP;
+/// What `␣` stands for in a pattern.
+pub(crate) const WORD_GAP: &str = r"(?:[\s>*_#/,]{1,8})";
 
 /// A set of bytes; one with a letter has its other case as well.
 #[derive(Clone, Copy)]

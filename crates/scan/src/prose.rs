@@ -30,7 +30,7 @@ mod written;
 
 use std::{borrow::Cow, sync::LazyLock};
 
-use crate::{Evidence, Rule, engine::SearchError, excerpt::Excerpt, role, rules, scanner::Finder, source::Source};
+use crate::{Evidence, Rule, engine::SearchError, excerpt::Excerpt, finder::Finder, role, rules, source::Source};
 
 #[cfg(test)]
 pub(crate) use lexicon::fingerprint;

@@ -11,8 +11,8 @@ use skill::{Bundle, Limits, SkillPath, frontmatter};
 use crate::{
     Rule, Scope,
     engine::{SearchError, compile},
+    finder::Finder,
     role, rules,
-    scanner::Finder,
     source::Source,
 };
 

@@ -1,32 +1,34 @@
-//! [`scan`]: every file of a bundle through every check, and a failure that blocks.
+//! [`Scanner`] and [`scan`]: every file of a bundle through every check, and a failure that blocks.
 
 use std::{
     cell::Cell,
-    collections::{BTreeMap, BTreeSet},
-    ops::Range,
+    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Mutex, PoisonError},
 };
 
-use skill::{Bundle, File, SkillPath};
+use skill::{Bundle, Digest, File, Limits, SkillPath};
 
 use crate::{
-    Evidence, Report, Rule, Scanner, apart, direct, egress, encoded,
-    engine::{Hit, SearchError, Steps, engine},
-    excerpt::Excerpt,
+    Answer, Evidence, JudgeSettings, Question, Report, Reports, Rule, Settings, SettingsError, Severity, apart, direct,
+    egress, encoded,
+    engine::SearchError,
+    finder::{Finder, failure, place_of},
     followed, hidden,
+    judge::Judge,
     judgement::{self, Signal},
-    local,
-    normal::{self, Shadow},
+    local::{self, Local},
+    normal,
     opened::Opened,
-    prose, purpose, role, rules, shape,
+    prose, purpose, shape,
     source::{Source, is_looked_up, is_test_data},
     started, values,
 };
 
 mod ahead;
 
-/// Findings of one rule and severity listed for one file; a further one changes no verdict.
-const LISTED_PER_FILE: usize = 20;
+/// Hexadecimal digits that tell local rules and settings from others.
+const DIGITS: usize = 12;
 
 /// Scans a skill by our rules alone, as [`Scanner::scan`].
 #[must_use]
@@ -34,9 +36,140 @@ pub fn scan(bundle: &Bundle) -> Report {
     Scanner::default().scan(bundle)
 }
 
-/// What a scanner finds, whatever of it is accepted; it is the current one of this thread.
-pub(crate) fn scan_with(scanner: Scanner, bundle: &Bundle) -> Report {
-    Report::new(judgement::findings(guarded(|at| scan_bundle(scanner, bundle, at))))
+/// Scans by our rules, and by what a user or a company adds to them. The default adds nothing.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Scanner {
+    local: Option<&'static Local>,
+    judge: Option<&'static Judge>,
+    /// Whether what is cleared is only looked at.
+    is_reading: bool,
+}
+
+impl Scanner {
+    /// With settings, and the texts of the files in their folders of rules, each with its name for messages. The same
+    /// ones again cost nothing.
+    ///
+    /// # Errors
+    /// [`SettingsError`] with the file and the rule, or the key.
+    pub fn new(settings: &Settings, files: &[(String, String)]) -> Result<Self, SettingsError> {
+        static KNOWN: Mutex<BTreeMap<String, &'static Local>> = Mutex::new(BTreeMap::new());
+        let settings = Settings { rules: Vec::new(), judge: None, ..settings.clone() };
+        if settings == Settings::default() && files.is_empty() {
+            return Ok(Self::default());
+        }
+        let texts: Vec<&String> = files.iter().map(|(_, text)| text).collect();
+        let digest = Digest::of_bytes(format!("{settings:?}{texts:?}").as_bytes()).hex();
+        let ruleset = format!("{}+{}", crate::ruleset(), digest.get(..DIGITS).unwrap_or(&digest));
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(local) = known.get(&ruleset) {
+            return Ok(Self { local: Some(local), ..Self::default() });
+        }
+        let local: &'static Local = Box::leak(Box::new(Local::new(ruleset.clone(), &settings, files)?));
+        known.insert(ruleset, local);
+        Ok(Self { local: Some(local), ..Self::default() })
+    }
+
+    /// The same, with a judge: all that is cleared to be written is shown to `ask` first.
+    #[must_use]
+    pub fn judged_by(
+        self,
+        settings: JudgeSettings,
+        ask: impl Fn(&Question<'_>) -> Result<Answer, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { judge: Some(Box::leak(Box::new(Judge::new(settings, Box::new(ask))))), ..self }
+    }
+
+    /// The same for those who only look at skills: no judge is asked, and where there is one, what is cleared cannot be
+    /// written.
+    #[must_use]
+    pub fn reading(self) -> Self {
+        Self { is_reading: true, ..self }
+    }
+
+    /// Asks the judge. Says whether there is one that was not asked.
+    pub(crate) fn opine(self, report: &mut Report, bundle: &Bundle) -> bool {
+        match self.judge {
+            Some(judge) if !self.is_reading => judge.opine(report, bundle),
+            judge => return judge.is_some(),
+        }
+        false
+    }
+
+    /// Scans a skill. All findings are new; [`crate::clear`] tells new from old.
+    ///
+    /// Never panics: a fault of the scanner is itself a critical finding.
+    #[must_use]
+    pub fn scan(self, bundle: &Bundle) -> Report {
+        let mut report = Report::new(judgement::findings(self.during(|| guarded(|at| scan_bundle(self, bundle, at)))));
+        report.ruleset = self.ruleset().to_owned();
+        self.accept(&mut report, bundle);
+        report
+    }
+
+    /// The version of the rules, and of what is added to them.
+    #[must_use]
+    pub fn ruleset(self) -> &'static str {
+        self.local.map_or(crate::ruleset(), |local| &local.ruleset)
+    }
+
+    /// All rules, those that were added last.
+    pub fn rules(self) -> impl Iterator<Item = &'static Rule> {
+        crate::rules().iter().chain(self.local.map_or(&[][..], |local| local.rules))
+    }
+
+    /// The rule with an id.
+    #[must_use]
+    pub fn rule(self, id: &str) -> Option<&'static Rule> {
+        crate::rule(id).or_else(|| self.local?.rules.iter().find(|rule| rule.id == id))
+    }
+
+    /// The severity of a rule's findings in its own place; `None` where it is off.
+    #[must_use]
+    pub fn severity(self, rule: &Rule) -> Option<Severity> {
+        self.during(|| local::weighed(rule, rule.evidence)).map(Evidence::severity)
+    }
+
+    /// Marks the findings that the settings accept, and no others but those that a person accepted.
+    pub fn accept(self, report: &mut Report, bundle: &Bundle) {
+        for finding in &mut report.findings {
+            let by_person = finding.waiver.take().filter(|accepted| !accepted.is_of_configuration());
+            finding.waiver = by_person.or_else(|| self.local?.acceptance(finding, bundle));
+            finding.waived = finding.waiver.is_some();
+        }
+    }
+
+    /// The first added rule that is silent on a harmful example of its own, or fires on a harmless one, and which.
+    #[must_use]
+    pub fn wrong_example(self) -> Option<(&'static Rule, &'static str)> {
+        let rules = self.local.map_or(&[][..], |local| local.rules);
+        rules.iter().find_map(|rule| {
+            let fires = |(path, text): &(&str, &str)| self.fires(rule, path, text);
+            let wrong = rule.harmful.iter().find(|example| !fires(example));
+            wrong.or_else(|| rule.harmless.iter().find(|example| fires(example))).map(|(path, _)| (rule, *path))
+        })
+    }
+
+    fn fires(self, rule: &Rule, path: &str, text: &str) -> bool {
+        let file = File { bytes: text.as_bytes().into(), executable: false };
+        let bundle = SkillPath::parse(path).ok().map(|path| Bundle::from_files([(path, file)], &Limits::default()));
+        let Some(Ok(bundle)) = bundle else { return false };
+        self.scan(&bundle).findings.iter().any(|finding| finding.rule == rule.id)
+    }
+
+    /// Does some work of a scan under these rules.
+    pub(crate) fn during<T>(self, work: impl FnOnce() -> T) -> T {
+        local::during(self.local, work)
+    }
+}
+
+impl Reports for Scanner {
+    fn scanner(&self) -> Scanner {
+        *self
+    }
+
+    fn report(&self, bundle: &Bundle) -> Report {
+        self.scan(bundle)
+    }
 }
 
 /// The signals of some work; a panic in it is one, which blocks and names the file that the work was at.
@@ -199,224 +332,12 @@ fn search_values(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchE
     let page = Source::with_kind(source.path, values.text.into(), source.kind());
     for hit in finder.hits(&page.text)? {
         let (at, _) = place_of(&hit, &page);
-        if let Some(line) = values.lines.get(at) {
-            finder.add_value(&hit, page.text.get(hit.range.clone()).unwrap_or(""), source, *line);
-        }
+        let Some(line) = values.lines.get(at) else { continue };
+        // An address whose owner a text says it is about is no stranger's.
+        let is_owners = egress::describes_owner(source, page.text.get(hit.range.clone()).unwrap_or(""));
+        finder.add_value(&hit, is_owners.then_some(egress::TOLD), source, *line);
     }
     Ok(())
-}
-
-/// Collects the signals of one scan.
-pub(crate) struct Finder {
-    signals: Vec<Signal>,
-    steps: Steps,
-    /// Signals so far in the file at hand, by rule and evidence.
-    counts: BTreeMap<(&'static str, Evidence), usize>,
-    /// Where rules fired in the file at hand, as rule and line.
-    places: BTreeSet<(&'static str, usize)>,
-    /// A check was not finished.
-    has_failed: bool,
-}
-
-impl Finder {
-    fn new() -> Self {
-        let (signals, counts, places) = Default::default();
-        Self { signals, steps: Steps::new(), counts, places, has_failed: false }
-    }
-
-    /// Whether what was found in a file with a budget of its own would be found now as well; then its steps are taken.
-    fn takes_over(&mut self, own: &Self) -> bool {
-        !own.has_failed && self.steps.take_all(own.steps.used())
-    }
-
-    /// Starts on the next file.
-    fn begin(&mut self) {
-        self.counts.clear();
-        self.places.clear();
-    }
-
-    /// The matches of all text rules in a text, ours and those that were added.
-    pub fn hits(&mut self, text: &str) -> Result<Vec<Hit>, SearchError> {
-        self.hits_within(text, 0..text.len())
-    }
-
-    /// The same, of those matches that have a literal within a part of the text.
-    fn hits_within(&mut self, text: &str, within: Range<usize>) -> Result<Vec<Hit>, SearchError> {
-        let mut hits = engine().search(text, within.clone(), &mut self.steps)?;
-        if let Some(local) = local::current() {
-            hits.extend(local.engine.search(text, within, &mut self.steps)?);
-        }
-        Ok(hits)
-    }
-
-    /// Whether something as grave of the same category is known of a line.
-    pub fn knows(&self, rule: &Rule, evidence: Evidence, path: &str, line: usize) -> bool {
-        self.signals.iter().any(|known| {
-            known.line == line + 1
-                && known.path == path
-                && known.rule.category == rule.category
-                && known.evidence >= evidence
-        })
-    }
-
-    /// Whether a line is known to block already, whatever for.
-    pub fn blocks_at(&self, path: &str, line: usize) -> bool {
-        let blocks = |known: &Signal| known.evidence >= Evidence::Hard && known.path == path;
-        self.signals.iter().any(|known| known.line == line + 1 && blocks(known))
-    }
-
-    /// What was found so far.
-    pub fn signals(&self) -> &[Signal] {
-        &self.signals
-    }
-
-    /// The same, to be weighed anew by what stands in other files.
-    pub fn signals_mut(&mut self) -> &mut [Signal] {
-        &mut self.signals
-    }
-
-    /// Whether a further finding would not be listed.
-    pub fn has_enough(&self, rule: &Rule, evidence: Evidence) -> bool {
-        self.counts.get(&(rule.id, evidence)).is_some_and(|count| *count >= LISTED_PER_FILE)
-    }
-
-    /// Takes steps for work outside the expressions.
-    pub fn charge(&mut self, bytes: usize) -> Result<(), SearchError> {
-        Ok(self.steps.take(bytes)?)
-    }
-
-    /// Adds a finding at a line; `excerpt` is shown as it is, made visible.
-    pub fn add(&mut self, rule: &'static Rule, evidence: Evidence, source: &Source<'_>, line: usize, excerpt: &str) {
-        self.push(rule, evidence, source.path, line, Excerpt::plain(excerpt), rule.message.to_owned());
-    }
-
-    /// Adds a finding about a whole file.
-    pub fn add_file(&mut self, rule: &'static Rule, evidence: Evidence, path: &str) {
-        self.push(rule, evidence, path, 0, Excerpt::plain(path), rule.message.to_owned());
-    }
-
-    /// Adds a finding about a file that was not read, with the reason.
-    fn add_unread(&mut self, path: &str, rule: &'static Rule, reason: &str) {
-        self.push(rule, rule.evidence, path, 0, Excerpt::plain(path), format!("{}: {reason}", rule.message));
-    }
-
-    /// Adds a finding about a line with a message of its own.
-    pub fn add_told(
-        &mut self,
-        rule: &'static Rule,
-        evidence: Evidence,
-        source: &Source<'_>,
-        line: usize,
-        excerpt: &str,
-        message: String,
-    ) -> Option<&mut Signal> {
-        self.push(rule, evidence, source.path, line, Excerpt::plain(excerpt), message)
-    }
-
-    fn add_hit(&mut self, hit: &Hit, source: &Source<'_>) {
-        let (line, start) = place_of(hit, source);
-        self.add_at(hit, source, line, start, hit.rule.message.to_owned());
-    }
-
-    /// Adds what only the copy without detours shows.
-    fn add_direct(&mut self, hit: &Hit, copy: &Source<'_>) {
-        let (line, start) = place_of(hit, copy);
-        if !self.places.contains(&(hit.rule.id, line)) {
-            let message = format!("{}, once names and texts put together are written out", hit.rule.message);
-            self.add_at(hit, copy, line, start, message);
-        }
-    }
-
-    fn add_at(&mut self, hit: &Hit, source: &Source<'_>, line: usize, start: usize, message: String) {
-        let (evidence, why) = role::weigh(hit.rule, source, line, start);
-        let from = source.line_start(line);
-        let matched = start.saturating_sub(from)..hit.range.end.saturating_sub(from);
-        let excerpt = if hit.rule.secret {
-            let secret = source.text.get(start..hit.range.end).unwrap_or("").trim_end();
-            Excerpt::redacted(source.line(line), matched.start, secret)
-        } else {
-            Excerpt::around(source.line(line), matched)
-        };
-        if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
-            signal.why = why;
-        }
-    }
-
-    /// Adds what only the normalised copy of a line shows.
-    fn add_shadow(&mut self, hit: &Hit, source: &Source<'_>, shadow: &Shadow<'_>) {
-        let (line, start) = place_of(hit, &shadow.source);
-        if self.places.contains(&(hit.rule.id, line)) {
-            return;
-        }
-        let ((evidence, why), how) = match shadow.hidden.contains(&line) {
-            true => ((role::evidence_in(hit.rule, source, line), None), "hidden by look-alike or invisible characters"),
-            false => (role::weigh(hit.rule, &shadow.source, line, start), "between marks or gaps"),
-        };
-        let message = format!("{}, {how}", hit.rule.message);
-        let excerpt = Excerpt::plain(source.line(line));
-        if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
-            signal.why = why;
-        }
-    }
-
-    /// Adds what only the values of a file show. An address whose owner a text says it is about is no stranger's.
-    fn add_value(&mut self, hit: &Hit, matched: &str, source: &Source<'_>, line: usize) {
-        if self.places.contains(&(hit.rule.id, line)) {
-            return;
-        }
-        let (evidence, why) = role::weigh(hit.rule, source, line, source.line_start(line));
-        let is_owners = evidence > Evidence::Strong && egress::describes_owner(source, matched);
-        let (evidence, why) = if is_owners { (Evidence::Strong, Some(egress::TOLD)) } else { (evidence, why) };
-        let (message, excerpt) = (hit.rule.message.to_owned(), Excerpt::plain(source.line(line)));
-        if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
-            signal.why = why;
-        }
-    }
-
-    fn push(
-        &mut self,
-        rule: &'static Rule,
-        evidence: Evidence,
-        path: &str,
-        line: usize,
-        excerpt: Excerpt,
-        message: String,
-    ) -> Option<&mut Signal> {
-        self.places.insert((rule.id, line));
-        let count = self.counts.entry((rule.id, evidence)).or_default();
-        *count += 1;
-        if *count > LISTED_PER_FILE {
-            return None;
-        }
-        let (evidence, path) = (local::weighed(rule, evidence)?, path.to_owned());
-        self.signals.push(Signal { rule, evidence, path, line: line + 1, excerpt, message, why: None });
-        self.signals.last_mut()
-    }
-
-    fn failed(&mut self, source: &Source<'_>, error: &SearchError) {
-        self.has_failed = true;
-        match error {
-            SearchError::Exhausted => {
-                self.add_file(&rules::SCAN_BUDGET, rules::SCAN_BUDGET.evidence, source.path);
-            }
-            SearchError::Broken(rule, error) => {
-                self.signals.push(failure(source.path, &format!("the rule {rule} cannot run: {error}")));
-            }
-        }
-    }
-}
-
-/// The line of a match, and where it begins behind white space.
-fn place_of(hit: &Hit, source: &Source<'_>) -> (usize, usize) {
-    let matched = source.text.get(hit.range.clone()).unwrap_or("");
-    let start = hit.range.start + (matched.len() - matched.trim_start().len());
-    (source.line_at(start), start)
-}
-
-fn failure(path: &str, message: &str) -> Signal {
-    let rule = &rules::SCANNER_FAILURE;
-    let (path, message) = (path.to_owned(), message.to_owned());
-    Signal { rule, evidence: rule.evidence, path, line: 1, excerpt: Excerpt::default(), message, why: None }
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@ use skill::{Bundle, File, SkillPath};
 
 use crate::{
     Evidence,
+    finder::Finder,
     lookalike::{is_lookalike, names},
     media::is_program,
     rules,
-    scanner::Finder,
     source::Source,
 };
 

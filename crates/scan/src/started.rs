@@ -8,8 +8,8 @@ use skill::SkillPath;
 use crate::{
     Evidence, Rule,
     engine::SearchError,
+    finder::Finder,
     rules::{AGENT_HOOK, AGENT_HOOK_NETWORK, FLOW_SECRET_SENT, HOST_NOT_TOLD},
-    scanner::Finder,
     source::Source,
 };
 

@@ -1,8 +1,6 @@
 //! [`read`]: what code in any language asks its runtime for: programs, variables, files.
 
-use memchr::memmem;
-
-use super::{COMPUTED, Collector, Kind, Piece, Spot, WHOLE_ENVIRONMENT, paths, privileges};
+use super::{COMPUTED, Collector, Kind, Piece, WHOLE_ENVIRONMENT, lines::Lines, paths, privileges};
 
 /// Bytes of one argument that are looked at.
 const ARGUMENT: usize = 256;
@@ -133,33 +131,6 @@ fn words<'a>(first: &'a str, rest: &'a str) -> Vec<&'a str> {
     match first.contains(char::is_whitespace) {
         true => first.split_whitespace().collect(),
         false => call.split(['"', '\'', '`']).skip(1).step_by(2).collect(),
-    }
-}
-
-/// The text of a piece with the places of its lines.
-pub(super) struct Lines<'a> {
-    piece: &'a Piece<'a>,
-    starts: Vec<usize>,
-}
-
-impl<'a> Lines<'a> {
-    fn new(piece: &'a Piece<'a>) -> Self {
-        let starts = std::iter::once(0).chain(piece.text.match_indices('\n').map(|(at, _)| at + 1)).collect();
-        Self { piece, starts }
-    }
-
-    /// Calls `act` with what follows on each place of a needle that is no part of a longer word.
-    pub(super) fn each(&self, needle: &str, mut act: impl FnMut(&'a str, Spot<'_>)) {
-        for at in memmem::find_iter(self.piece.text.as_bytes(), needle) {
-            let before = self.piece.text.get(..at).and_then(|text| text.chars().next_back());
-            let starts_a_word = needle.starts_with(|c: char| c.is_alphanumeric());
-            if starts_a_word && before.is_some_and(|c| c.is_alphanumeric() || c == '_') {
-                continue;
-            }
-            let line = self.starts.partition_point(|start| *start <= at).saturating_sub(1);
-            let rest = self.piece.text.get(at + needle.len()..).unwrap_or_default();
-            act(rest, self.piece.spot(line));
-        }
     }
 }
 

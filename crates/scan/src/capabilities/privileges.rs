@@ -1,7 +1,7 @@
 //! [`note`] and [`of_calls`]: what a person should decide about before it runs: an administrator's rights, installed
 //! packages, and files deleted outside of the skill and the project.
 
-use super::{Collector, Kind, Piece, Spot, calls::Lines};
+use super::{Collector, Kind, Piece, Spot, lines::Lines};
 
 /// Programs that run others with an administrator's rights.
 const ADMINISTRATORS: [&str; 5] = ["sudo", "doas", "su", "pkexec", "runas"];

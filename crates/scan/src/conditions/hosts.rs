@@ -1,7 +1,7 @@
 //! Whose host, registry, forge, page or mailbox a match names.
 
 use crate::hosts::{
-    Address, Trust, addresses, bare, first, is_inside, is_near, is_sample, is_within, trust_at, trust_of,
+    Address, Trust, addresses, bare, first, is_inside, is_near, is_sample, is_unchecked, is_within, trust_at, trust_of,
 };
 
 /// Whether an address leads to somebody who is known in one of these ways, or to nobody.
@@ -50,8 +50,18 @@ pub(crate) fn is_not_here(matched: &str) -> bool {
     !matched.contains("TCPSocket") || !words(matched).any(|word| is_near(&word))
 }
 
+/// Whether all that is fetched comes from vendors, over TLS and with checks on.
+pub(crate) fn from_known_host(text: &str) -> bool {
+    let mut seen = false;
+    let all_known = addresses(text).all(|address| {
+        seen = true;
+        address.is_secure && trust_at(&address) == Trust::Vendor
+    });
+    all_known && seen && bare(text).is_empty() && !is_unchecked(text)
+}
+
 pub(crate) fn is_unknown(matched: &str) -> bool {
-    !super::remote_code::from_known_host(matched)
+    !from_known_host(matched)
 }
 
 /// Whether a host is made for catching data or for passing on payloads.

@@ -1,16 +1,7 @@
 //! Where code that is run comes from.
 
-use crate::hosts::{Trust, addresses, bare, is_near, is_unchecked, trust_at};
-
-/// Whether all that is fetched comes from vendors, over TLS and with checks on.
-pub(crate) fn from_known_host(text: &str) -> bool {
-    let mut seen = false;
-    let all_known = addresses(text).all(|address| {
-        seen = true;
-        address.is_secure && trust_at(&address) == Trust::Vendor
-    });
-    all_known && seen && bare(text).is_empty() && !is_unchecked(text)
-}
+use super::hosts::{from_known_host, is_no_registry, is_unknown};
+use crate::hosts::{addresses, is_near, trust_at};
 
 pub(crate) fn from_unknown_host(text: &str) -> bool {
     !from_known_host(text) && !is_local(text)
@@ -48,12 +39,12 @@ pub(crate) fn comes_from_strangers(matched: &str) -> bool {
     let mut all = addresses(matched).peekable();
     let is_usual =
         all.peek().is_some() && all.all(|address| is_near(&address.host) || trust_at(&address).gives_packages());
-    super::hosts::is_unknown(matched) && !is_usual
+    is_unknown(matched) && !is_usual
 }
 
 /// Whether packages come from an address that is neither a registry nor a vendor's.
 pub(crate) fn is_no_usual_source(matched: &str) -> bool {
-    addresses(matched).next().is_none() || super::hosts::is_no_registry(matched)
+    addresses(matched).next().is_none() || is_no_registry(matched)
 }
 
 /// Whether the recipe is neither in a repository that can be looked at nor its publisher's own.

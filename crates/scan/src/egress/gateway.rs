@@ -6,9 +6,9 @@ use super::{TOLD, sentences};
 use crate::{
     Evidence,
     capabilities::host_of,
+    finder::Finder,
     hosts::{addresses, domain_of, is_told},
     rules::TRAFFIC_REDIRECTED,
-    scanner::Finder,
     source::Source,
 };
 

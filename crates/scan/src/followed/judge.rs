@@ -5,7 +5,7 @@ use skill::Bundle;
 
 use crate::{
     Evidence, Rule,
-    conditions::remote_code::from_known_host,
+    conditions::hosts::from_known_host,
     hosts::{Trust, homes_of_key, is_home_of_file, is_near, is_users_hook, is_within, trust_of},
     local::is_own_host,
     rules,

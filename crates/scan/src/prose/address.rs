@@ -1,10 +1,8 @@
 //! [`scheme_rest`], [`mail_domain`], [`bare_host`] and [`public_address`]: the addresses in a sentence, and which of
 //! them lead to a place that is not well known.
 
-use super::{
-    foreign::{is_foreign, is_foreign_at, is_strangers},
-    words::is_wide,
-};
+use super::foreign::{is_foreign, is_foreign_at, is_strangers};
+use crate::characters::is_wide;
 
 /// Bytes of an address that are looked at.
 const ADDRESS: usize = 1024;

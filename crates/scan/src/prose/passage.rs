@@ -6,7 +6,10 @@ use std::ops::Range;
 use memchr::{memchr, memmem, memrchr};
 
 use super::flag;
-use crate::source::{Source, is_item};
+use crate::{
+    characters::is_wide,
+    source::{Source, is_item},
+};
 
 /// Lines of the longest passage.
 const LINES: usize = 40;
@@ -206,7 +209,7 @@ fn is_of_code(byte: u8) -> bool {
 
 /// Whether a line of no code is long enough to say something.
 fn is_sentence(bare: &str) -> bool {
-    bare.split(' ').count() > WORDS_OF_LINE || bare.chars().filter(|c| super::words::is_wide(*c)).count() > WIDE_OF_LINE
+    bare.split(' ').count() > WORDS_OF_LINE || bare.chars().filter(|c| is_wide(*c)).count() > WIDE_OF_LINE
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use super::{
     address::{bare_host, mail_domain, public_address, scheme_rest},
     stem::{Letters, Stem},
 };
-use crate::characters;
+use crate::characters::{self, is_wide};
 
 /// Words of the longest sentence; what is longer goes on as the next.
 const SENTENCE: usize = 90;
@@ -376,11 +376,6 @@ fn letter(c: char) -> Option<u8> {
 
 fn is_letter(c: char) -> bool {
     letter(c).is_some()
-}
-
-/// Chinese characters, kana and Hangul.
-pub(super) fn is_wide(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}')
 }
 
 /// A word of at most eight letters as [`Letters::first_eight`] gives it.

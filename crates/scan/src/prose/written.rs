@@ -7,9 +7,10 @@ mod markup;
 mod settings;
 mod strings;
 
-use crate::source::{Kind, Source};
-
-use super::words::is_wide;
+use crate::{
+    characters::is_wide,
+    source::{Kind, Source},
+};
 
 /// Words of the longest string or comment that is no sentence.
 const WORDS: usize = 5;

@@ -11,8 +11,8 @@ use std::{
 
 use skill::{Bundle, File, SkillPath};
 
-use super::{Finder, Looked, look_at};
-use crate::Scanner;
+use super::{Looked, look_at};
+use crate::{Scanner, finder::Finder};
 
 /// Bytes of a skill for which threads are worth their start.
 const LARGE: u64 = 256 << 10;

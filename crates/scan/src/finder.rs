@@ -1,0 +1,237 @@
+//! [`Finder`]: collects the signals of one scan, within its steps.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+};
+
+use crate::{
+    Evidence, Rule,
+    engine::{Hit, SearchError, Steps, engine},
+    excerpt::Excerpt,
+    judgement::Signal,
+    local,
+    normal::Shadow,
+    role, rules,
+    source::Source,
+};
+
+/// Findings of one rule and severity listed for one file; a further one changes no verdict.
+const LISTED_PER_FILE: usize = 20;
+
+/// Collects the signals of one scan.
+pub(crate) struct Finder {
+    pub signals: Vec<Signal>,
+    pub steps: Steps,
+    /// Signals so far in the file at hand, by rule and evidence.
+    counts: BTreeMap<(&'static str, Evidence), usize>,
+    /// Where rules fired in the file at hand, as rule and line.
+    places: BTreeSet<(&'static str, usize)>,
+    /// A check was not finished.
+    has_failed: bool,
+}
+
+impl Finder {
+    /// For a scan of its own.
+    pub fn new() -> Self {
+        let (signals, counts, places) = Default::default();
+        Self { signals, steps: Steps::new(), counts, places, has_failed: false }
+    }
+
+    /// Whether what was found in a file with a budget of its own would be found now as well; then its steps are taken.
+    pub fn takes_over(&mut self, own: &Self) -> bool {
+        !own.has_failed && self.steps.take_all(own.steps.used())
+    }
+
+    /// Starts on the next file.
+    pub fn begin(&mut self) {
+        self.counts.clear();
+        self.places.clear();
+    }
+
+    /// The matches of all text rules in a text, ours and those that were added.
+    pub fn hits(&mut self, text: &str) -> Result<Vec<Hit>, SearchError> {
+        self.hits_within(text, 0..text.len())
+    }
+
+    /// The same, of those matches that have a literal within a part of the text.
+    pub fn hits_within(&mut self, text: &str, within: Range<usize>) -> Result<Vec<Hit>, SearchError> {
+        let mut hits = engine().search(text, within.clone(), &mut self.steps)?;
+        if let Some(local) = local::current() {
+            hits.extend(local.engine.search(text, within, &mut self.steps)?);
+        }
+        Ok(hits)
+    }
+
+    /// Whether something as grave of the same category is known of a line.
+    pub fn knows(&self, rule: &Rule, evidence: Evidence, path: &str, line: usize) -> bool {
+        self.signals.iter().any(|known| {
+            known.line == line + 1
+                && known.path == path
+                && known.rule.category == rule.category
+                && known.evidence >= evidence
+        })
+    }
+
+    /// Whether a line is known to block already, whatever for.
+    pub fn blocks_at(&self, path: &str, line: usize) -> bool {
+        let blocks = |known: &Signal| known.evidence >= Evidence::Hard && known.path == path;
+        self.signals.iter().any(|known| known.line == line + 1 && blocks(known))
+    }
+
+    /// What was found so far.
+    pub fn signals(&self) -> &[Signal] {
+        &self.signals
+    }
+
+    /// The same, to be weighed anew by what stands in other files.
+    pub fn signals_mut(&mut self) -> &mut [Signal] {
+        &mut self.signals
+    }
+
+    /// Whether a further finding would not be listed.
+    pub fn has_enough(&self, rule: &Rule, evidence: Evidence) -> bool {
+        self.counts.get(&(rule.id, evidence)).is_some_and(|count| *count >= LISTED_PER_FILE)
+    }
+
+    /// Takes steps for work outside the expressions.
+    pub fn charge(&mut self, bytes: usize) -> Result<(), SearchError> {
+        Ok(self.steps.take(bytes)?)
+    }
+
+    /// Adds a finding at a line; `excerpt` is shown as it is, made visible.
+    pub fn add(&mut self, rule: &'static Rule, evidence: Evidence, source: &Source<'_>, line: usize, excerpt: &str) {
+        self.push(rule, evidence, source.path, line, Excerpt::plain(excerpt), rule.message.to_owned());
+    }
+
+    /// Adds a finding about a whole file.
+    pub fn add_file(&mut self, rule: &'static Rule, evidence: Evidence, path: &str) {
+        self.push(rule, evidence, path, 0, Excerpt::plain(path), rule.message.to_owned());
+    }
+
+    /// Adds a finding about a file that was not read, with the reason.
+    pub fn add_unread(&mut self, path: &str, rule: &'static Rule, reason: &str) {
+        self.push(rule, rule.evidence, path, 0, Excerpt::plain(path), format!("{}: {reason}", rule.message));
+    }
+
+    /// Adds a finding about a line with a message of its own.
+    pub fn add_told(
+        &mut self,
+        rule: &'static Rule,
+        evidence: Evidence,
+        source: &Source<'_>,
+        line: usize,
+        excerpt: &str,
+        message: String,
+    ) -> Option<&mut Signal> {
+        self.push(rule, evidence, source.path, line, Excerpt::plain(excerpt), message)
+    }
+
+    /// Adds a match.
+    pub fn add_hit(&mut self, hit: &Hit, source: &Source<'_>) {
+        let (line, start) = place_of(hit, source);
+        self.add_at(hit, source, line, start, hit.rule.message.to_owned());
+    }
+
+    /// Adds what only the copy without detours shows.
+    pub fn add_direct(&mut self, hit: &Hit, copy: &Source<'_>) {
+        let (line, start) = place_of(hit, copy);
+        if !self.places.contains(&(hit.rule.id, line)) {
+            let message = format!("{}, once names and texts put together are written out", hit.rule.message);
+            self.add_at(hit, copy, line, start, message);
+        }
+    }
+
+    fn add_at(&mut self, hit: &Hit, source: &Source<'_>, line: usize, start: usize, message: String) {
+        let (evidence, why) = role::weigh(hit.rule, source, line, start);
+        let from = source.line_start(line);
+        let matched = start.saturating_sub(from)..hit.range.end.saturating_sub(from);
+        let excerpt = if hit.rule.secret {
+            let secret = source.text.get(start..hit.range.end).unwrap_or("").trim_end();
+            Excerpt::redacted(source.line(line), matched.start, secret)
+        } else {
+            Excerpt::around(source.line(line), matched)
+        };
+        if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
+            signal.why = why;
+        }
+    }
+
+    /// Adds what only the normalised copy of a line shows.
+    pub fn add_shadow(&mut self, hit: &Hit, source: &Source<'_>, shadow: &Shadow<'_>) {
+        let (line, start) = place_of(hit, &shadow.source);
+        if self.places.contains(&(hit.rule.id, line)) {
+            return;
+        }
+        let ((evidence, why), how) = match shadow.hidden.contains(&line) {
+            true => ((role::evidence_in(hit.rule, source, line), None), "hidden by look-alike or invisible characters"),
+            false => (role::weigh(hit.rule, &shadow.source, line, start), "between marks or gaps"),
+        };
+        let message = format!("{}, {how}", hit.rule.message);
+        let excerpt = Excerpt::plain(source.line(line));
+        if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
+            signal.why = why;
+        }
+    }
+
+    /// Adds what only the values of a file show. `known` is the reason why an address is not a stranger's.
+    pub fn add_value(&mut self, hit: &Hit, known: Option<&'static str>, source: &Source<'_>, line: usize) {
+        if self.places.contains(&(hit.rule.id, line)) {
+            return;
+        }
+        let (evidence, why) = match (role::weigh(hit.rule, source, line, source.line_start(line)), known) {
+            ((evidence, _), Some(known)) if evidence > Evidence::Strong => (Evidence::Strong, Some(known)),
+            (weighed, _) => weighed,
+        };
+        let (message, excerpt) = (hit.rule.message.to_owned(), Excerpt::plain(source.line(line)));
+        if let Some(signal) = self.push(hit.rule, evidence, source.path, line, excerpt, message) {
+            signal.why = why;
+        }
+    }
+
+    fn push(
+        &mut self,
+        rule: &'static Rule,
+        evidence: Evidence,
+        path: &str,
+        line: usize,
+        excerpt: Excerpt,
+        message: String,
+    ) -> Option<&mut Signal> {
+        self.places.insert((rule.id, line));
+        let count = self.counts.entry((rule.id, evidence)).or_default();
+        *count += 1;
+        if *count > LISTED_PER_FILE {
+            return None;
+        }
+        let (evidence, path) = (local::weighed(rule, evidence)?, path.to_owned());
+        self.signals.push(Signal { rule, evidence, path, line: line + 1, excerpt, message, why: None });
+        self.signals.last_mut()
+    }
+
+    /// Adds why a file was not searched to its end.
+    pub fn failed(&mut self, source: &Source<'_>, error: &SearchError) {
+        self.has_failed = true;
+        match error {
+            SearchError::Exhausted => {
+                self.add_file(&rules::SCAN_BUDGET, rules::SCAN_BUDGET.evidence, source.path);
+            }
+            SearchError::Broken(rule, error) => {
+                self.signals.push(failure(source.path, &format!("the rule {rule} cannot run: {error}")));
+            }
+        }
+    }
+}
+
+/// The line of a match, and where it begins behind white space.
+pub(crate) fn place_of(hit: &Hit, source: &Source<'_>) -> (usize, usize) {
+    let matched = source.text.get(hit.range.clone()).unwrap_or("");
+    let start = hit.range.start + (matched.len() - matched.trim_start().len());
+    (source.line_at(start), start)
+}
+
+pub(crate) fn failure(path: &str, message: &str) -> Signal {
+    let rule = &rules::SCANNER_FAILURE;
+    let (path, message) = (path.to_owned(), message.to_owned());
+    Signal { rule, evidence: rule.evidence, path, line: 1, excerpt: Excerpt::default(), message, why: None }
+}
