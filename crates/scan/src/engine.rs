@@ -84,16 +84,9 @@ struct TextRule {
 #[derive(Default)]
 struct Place {
     /// The merged surroundings of its literals.
-    regions: Vec<Region>,
+    regions: Vec<Range<usize>>,
     /// Whether one of [`Rule::also`] is there.
     also: bool,
-}
-
-/// Surroundings of literals that overlap.
-struct Region {
-    range: Range<usize>,
-    /// Where the last of them begins. Each match holds one, so that none begins behind it.
-    last: usize,
 }
 
 impl Steps {
@@ -197,15 +190,15 @@ impl Engine {
 }
 
 /// Adds the surroundings of one literal; hits come sorted by their end.
-fn widen(regions: &mut Vec<Region>, literal: Range<usize>, reach: usize, len: usize) {
+fn widen(regions: &mut Vec<Range<usize>>, literal: Range<usize>, reach: usize, len: usize) {
     let start = literal.start.saturating_sub(reach);
     let end = (literal.end + reach).next_multiple_of(GRAIN).min(len);
     match regions.last_mut() {
-        Some(Region { range, last }) if start <= range.end => {
-            *range = range.start.min(start)..range.end.max(end);
-            *last = literal.start.max(*last);
+        Some(last) if start <= last.end => {
+            last.end = last.end.max(end);
+            last.start = last.start.min(start);
         }
-        _ => regions.push(Region { range: start..end, last: literal.start }),
+        _ => regions.push(start..end),
     }
 }
 
@@ -213,14 +206,14 @@ impl TextRule {
     fn matches(
         &self,
         text: &str,
-        regions: &[Region],
+        regions: &[Range<usize>],
         steps: &mut Steps,
         hits: &mut Vec<Hit>,
     ) -> Result<(), SearchError> {
-        for Region { range: region, last } in regions {
+        for region in regions {
             steps.take(region.len())?;
             let window = text.as_bytes().get(region.clone()).unwrap_or_default();
-            self.find(window, last.saturating_sub(region.start), |found| {
+            self.find(window, |found| {
                 steps.take(HIT)?;
                 let matched = || String::from_utf8_lossy(window.get(found.clone()).unwrap_or_default());
                 if self.rule.condition.is_none_or(|holds| holds(&matched())) {
@@ -233,19 +226,18 @@ impl TextRule {
         Ok(())
     }
 
-    /// Calls `each` with the matches in a window that begin up to a last byte, in their order. Where the matcher runs out of steps, the
+    /// Calls `each` with the matches in a window, in their order. Where the matcher runs out of steps, the
     /// expression, whose time does not depend on the pattern, goes on.
     fn find(
         &self,
         window: &[u8],
-        last: usize,
         mut each: impl FnMut(Range<usize>) -> Result<(), SearchError>,
     ) -> Result<(), SearchError> {
         let mut from = 0;
         if let Some(matcher) = self.matcher() {
             let mut search = matcher.search(window);
             loop {
-                let Some(found) = search.next(from, last) else { return Ok(()) };
+                let Some(found) = search.next(from) else { return Ok(()) };
                 if search.is_exhausted() {
                     from = found.start;
                     break;
@@ -255,7 +247,7 @@ impl TextRule {
             }
         }
         let all = self.regex()?.find_iter(Input::new(window).range(from..));
-        all.take_while(|found| found.start() <= last).try_for_each(|found| each(found.range()))
+        all.into_iter().try_for_each(|found| each(found.range()))
     }
 
     fn matcher(&self) -> Option<&Matcher> {
@@ -312,7 +304,7 @@ mod tests {
         assert_eq!(regions.len(), 1);
         widen(&mut regions, 15_000..15_004, UNBOUNDED, 20_000);
         assert_eq!(regions.len(), 2);
-        assert!(regions.iter().all(|region| region.range.end <= 20_000));
+        assert!(regions.iter().all(|region| region.end <= 20_000));
     }
 
     /// The matches of one pattern that have a literal within a part of a text.

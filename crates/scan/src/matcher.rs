@@ -262,14 +262,13 @@ pub(crate) struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// The first match that begins at a byte or after it, up to a last one. When the steps ran out, only its beginning
-    /// counts, and one may be there or later.
-    pub fn next(&mut self, from: usize, last: usize) -> Option<Range<usize>> {
+    /// The first match that begins at a byte or after it. When the steps ran out, only its beginning counts, and
+    /// one may be there or later.
+    pub fn next(&mut self, from: usize) -> Option<Range<usize>> {
         let (matcher, window) = (self.matcher, self.window);
-        let threes = window.get(..last.saturating_add(3)).unwrap_or(window);
         let can_begin = |at: usize| !matcher.at_boundary || Look::Boundary.holds(window, at);
         let mut at = from;
-        while let Some((there, branches)) = matcher.begins.next(threes, at) {
+        while let Some((there, branches)) = matcher.begins.next(window, at) {
             if can_begin(there)
                 && let Some(end) = self.end_of_one(there, branches)
             {
@@ -277,8 +276,8 @@ impl Search<'_> {
             }
             at = there + 1;
         }
-        let at_end = window.len().saturating_sub(2).max(from)..=window.len().min(last);
-        at_end.filter(|at| can_begin(*at)).find_map(|at| Some(at..self.end(matcher.entry, at)?))
+        let last = window.len().saturating_sub(2).max(from)..=window.len();
+        last.filter(|at| can_begin(*at)).find_map(|at| Some(at..self.end(matcher.entry, at)?))
     }
 
     /// Whether its steps ran out, so that it says yes to all.
@@ -405,7 +404,7 @@ mod tests {
     }
 
     fn found(pattern: &'static str, text: &str) -> Option<Range<usize>> {
-        Matcher::new(pattern).unwrap().search(text.as_bytes()).next(0, usize::MAX)
+        Matcher::new(pattern).unwrap().search(text.as_bytes()).next(0)
     }
 
     /// A pattern without its assertions, of which no texts can be made.
@@ -431,7 +430,7 @@ mod tests {
     /// Whether a matcher finds what the expression does, or runs out of steps before it.
     fn agrees(matcher: &Matcher, regex: &Regex, text: &[u8]) -> bool {
         let mut search = matcher.search(text);
-        let (found, wanted) = (search.next(0, usize::MAX), regex.find(text).map(|found| found.range()));
+        let (found, wanted) = (search.next(0), regex.find(text).map(|found| found.range()));
         match search.is_exhausted() {
             true => found.is_some_and(|found| wanted.is_none_or(|wanted| found.start <= wanted.start)),
             false => found == wanted,
@@ -479,9 +478,9 @@ mod tests {
         let matcher = Matcher::new("(?:a|aa){1,40}b").unwrap();
         let long = "a".repeat(400);
         let mut search = matcher.search(long.as_bytes());
-        assert!(search.next(0, usize::MAX).is_some() && search.is_exhausted());
-        assert_eq!(matcher.search(b"aaaa").next(0, usize::MAX), None);
-        assert_eq!(matcher.search(b"aaaab").next(0, usize::MAX), Some(0..5));
+        assert!(search.next(0).is_some() && search.is_exhausted());
+        assert_eq!(matcher.search(b"aaaa").next(0), None);
+        assert_eq!(matcher.search(b"aaaab").next(0), Some(0..5));
     }
 
     #[test]
