@@ -1,32 +1,32 @@
-//! [`Format`]: configuration and build files that hand commands to a shell, read as one shell script in which
-//! each command stands on the line of the file on which it is written.
+//! Extraction of shell commands from configuration and build files. [`Format::script`] returns them as one shell script
+//! in which each command keeps the line number that it has in the file.
 
 mod build;
 mod json;
 mod steps;
 mod yaml;
 
-/// A format in which commands stand between other things.
+/// File format that embeds commands among other content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Workflows, playbooks and the like.
+    /// YAML, such as workflows, playbooks and compose files.
     Yaml,
-    /// Packages, hooks and the like.
+    /// JSON, such as package manifests, hooks and editor tasks.
     Json,
-    /// How an image is built.
+    /// Dockerfile or Containerfile.
     Docker,
-    /// A Makefile.
+    /// Makefile, whose recipes begin with a tab.
     Make,
-    /// A justfile.
+    /// Justfile, with `{{ }}` around variables.
     Just,
-    /// Commands of Windows.
+    /// Windows batch file.
     Batch,
-    /// The steps in a skill's frontmatter.
+    /// Steps of a `tool_schema` in a skill's frontmatter.
     Steps,
 }
 
 impl Format {
-    /// By the path of a file.
+    /// Returns the format for the path of a file, by its name or extension.
     #[must_use]
     pub fn of_file(path: &str) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
@@ -42,13 +42,13 @@ impl Format {
         }
     }
 
-    /// Of a skill that declares a tool.
+    /// Returns [`Format::Steps`] for a `SKILL.md` that declares a tool.
     #[must_use]
     pub fn of_skill(path: &str, text: &str) -> Option<Self> {
         (path.eq_ignore_ascii_case("SKILL.md") && text.contains(steps::KEY)).then_some(Self::Steps)
     }
 
-    /// By the word behind a fence.
+    /// Returns the format for the info string of a fenced code block.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         match word.to_ascii_lowercase().as_str() {
@@ -62,7 +62,7 @@ impl Format {
         }
     }
 
-    /// The commands of a text as a script of a shell; lines without one are empty.
+    /// Extracts the commands of a text as a shell script. Lines without a command are empty.
     #[must_use]
     pub fn script(self, text: &str) -> String {
         let mut page = Page::default();
@@ -79,16 +79,17 @@ impl Format {
     }
 }
 
-/// A script that is written from the top down.
+/// Shell script under construction, written from the top down.
 #[derive(Default)]
 struct Page {
     text: String,
-    /// The line at which the text ends.
+    /// Number of the last line of the text, counted from 0.
     line: usize,
 }
 
 impl Page {
-    /// Puts a command on a line; one that belongs to a line that is full already goes behind what is there.
+    /// Puts a command on a line. If the text has already reached or passed that line, the command is appended to its
+    /// last line, behind a `;`. Commands with an unclosed quotation mark are dropped.
     fn put(&mut self, line: usize, command: &str) {
         let command = command.trim_end();
         if command.trim().is_empty() || !is_closed(command) {
@@ -104,14 +105,14 @@ impl Page {
         self.line += command.matches('\n').count();
     }
 
-    /// Puts a command that is given as a list of words.
+    /// Puts a command that is given as a list of words, quoting each where necessary.
     fn put_words(&mut self, line: usize, words: &[String]) {
         let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         self.put(line, &quoted.join(" "));
     }
 }
 
-/// Whether all quotation marks of a command have their second half: one that has not would swallow what follows.
+/// Returns whether all quotation marks of a command are closed. An open one would swallow the commands that follow.
 fn is_closed(command: &str) -> bool {
     let mut open = None;
     let mut chars = command.chars();
@@ -126,7 +127,7 @@ fn is_closed(command: &str) -> bool {
     open.is_none()
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell, unless it consists of plain characters only.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '/' | '.' | ':' | '=' | '@' | '$' | '~');
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -136,7 +137,7 @@ fn quoted(word: &str) -> String {
     }
 }
 
-/// A text in which each place between two marks is written as a variable of a shell.
+/// Replaces each placeholder between the marks `open` and `close` with the result of `name`, usually a shell variable.
 fn with_variables(text: &str, open: &str, close: &str, name: impl Fn(&str) -> String) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -154,7 +155,7 @@ fn with_variables(text: &str, open: &str, close: &str, name: impl Fn(&str) -> St
     plain
 }
 
-/// A variable of a shell that is named as nearly so as the grammar allows.
+/// Formats a name as a shell variable. Characters that the grammar does not allow become `_`.
 fn variable(name: &str) -> String {
     let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).take(60).collect();
     format!("${{{}}}", if name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name })

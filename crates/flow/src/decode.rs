@@ -1,11 +1,11 @@
-//! [`LENIENT`] and [`unhex`]: bytes that are written as letters and digits.
+//! Lenient decoding of base64 ([`LENIENT`]) and hexadecimal ([`unhex`]).
 
 use base64::{
     alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 
-/// Base64 with or without what fills up its end.
+/// Base64 engine that accepts input with or without padding, and with trailing bits.
 pub const LENIENT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new()
@@ -13,7 +13,7 @@ pub const LENIENT: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// The bytes that pairs of hexadecimal digits stand for; nothing where one is no digit.
+/// Decodes pairs of hexadecimal digits. Returns `None` if a pair is invalid; a single last digit is ignored.
 #[must_use]
 pub fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
     let pairs = digits.chunks_exact(2);

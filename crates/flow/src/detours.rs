@@ -1,8 +1,8 @@
-//! [`copy`]: a script as it would read without detours.
+//! Deobfuscation of scripts: [`copy`] rewrites a script in its direct form.
 //!
-//! Who wants to hide `curl` writes `c''url`, and who wants to hide `os.system` writes `getattr(os, 'sys' + 'tem')`. In the
-//! copy, names stand for what they were set to, and texts that are put together stand there whole. Nothing is run: what
-//! cannot be told by reading stays as it is. Every line of the copy is the line of the script with the same number.
+//! To hide `curl`, an attacker writes `c''url`, and to hide `os.system`, `getattr(os, 'sys' + 'tem')`. The copy
+//! replaces names with their values and joins concatenated strings. Nothing is executed, and code that cannot be
+//! resolved statically stays unchanged. Each line of the copy has the same number as in the script.
 
 mod code;
 mod dialect;
@@ -20,59 +20,61 @@ use memchr::{memchr, memrchr};
 use crate::Language;
 use dialect::Dialect;
 
-/// Other words for a part of a script.
+/// Replacement for a part of a script.
 struct Edit {
     range: Range<usize>,
     text: String,
-    /// It holds only if a name stands for what it was set to, or the text was encoded.
+    /// True if the replacement relies on the value of a name, or if the text was encoded.
     unsure: bool,
 }
 
-/// More work than is done for one script.
+/// Error for a script that exceeds the work limit.
 #[derive(Debug)]
 pub struct TooMuch;
 
-/// A script without detours.
+/// Deobfuscated copy of a script.
 #[derive(Debug)]
 pub struct Copy {
-    /// All of its text.
+    /// Whole text of the copy.
     pub text: String,
-    /// Where it differs, in bytes of its text, with what stands near.
+    /// Changed ranges and their surroundings, in bytes of `text`.
     pub changed: Vec<Range<usize>>,
-    /// What data is followed in, if that differs: the script without those detours alone that are sure to be some. Names
-    /// are followed there anyway, and may have two values; and that a script decodes what it runs must stay in sight.
+    /// Text for data flow analysis, if it differs from the original: only the edits that are certain are applied. The
+    /// analysis follows names itself, as a name may have two values, and it has to see that a script decodes what it
+    /// runs.
     pub sure: Option<String>,
 }
 
-/// What an edit costs of the room that a script has to grow, beside the bytes by which it grows.
+/// Cost of an edit against the growth limit of a script, in addition to the bytes by which it grows.
 const EDIT: usize = 16;
 
-/// Bytes by which a script may grow: what is longer was made to be too much.
+/// Returns the number of bytes by which a script may grow. A script that needs more was made to exhaust the scanner.
 fn room(text: &str) -> usize {
     const SMALL: usize = 64 << 10;
     const LARGE: usize = 8 << 20;
     (text.len().saturating_mul(4) + SMALL).min(LARGE)
 }
 
-/// Bytes around a change that a rule may have to see as well.
+/// Bytes on each side of a change that a rule may need as context.
 const NEAR: usize = 512;
 
-/// A part of a file that is a script.
+/// Part of a file that is a script.
 #[derive(Debug)]
 pub struct Part<'t> {
-    /// What says in which language it is: an extension, the name of an interpreter, or the word behind a fence.
+    /// Language of the script: an extension, an interpreter name, or the info string of a fence.
     pub word: &'t str,
-    /// Where it begins, in bytes of the file.
+    /// Byte offset of the part in the file.
     pub start: usize,
-    /// What stands there.
+    /// Source text of the part.
     pub text: &'t str,
 }
 
-/// The copy of a text without the detours of its parts; none if they have none. `matters` tells whether something is
-/// looked for in other words of a part.
+/// Deobfuscates the parts of a text. Returns `None` if nothing changes. `matters` decides whether any rule looks for a
+/// replacement text; other replacements are applied but not listed in [`Copy::changed`].
 ///
 /// # Errors
-/// [`TooMuch`] if a script asks for more work than is done for one.
+///
+/// [`TooMuch`] if a script exceeds the work limit.
 pub fn copy<'t>(
     text: &str,
     parts: impl IntoIterator<Item = Part<'t>>,
@@ -121,7 +123,7 @@ fn edited(text: &str, edits: &[Edit], matters: impl Fn(&str) -> bool) -> Copy {
     Copy { text: copy, changed, sure: None }
 }
 
-/// A place with what stands near it, in whole lines.
+/// Expands a range by [`NEAR`] bytes on each side and then to whole lines, at most another [`NEAR`] bytes.
 fn around(text: &str, place: &Range<usize>) -> Range<usize> {
     let before = text.as_bytes().get(..place.start.saturating_sub(NEAR)).unwrap_or_default();
     let start = memrchr(b'\n', before)
@@ -133,7 +135,7 @@ fn around(text: &str, place: &Range<usize>) -> Range<usize> {
 }
 
 impl Edit {
-    /// Whether it only takes away what parts two words.
+    /// Returns whether the edit only removes separators between two words.
     fn joins(&self) -> bool {
         self.text.trim().is_empty()
     }

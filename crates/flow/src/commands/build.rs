@@ -1,8 +1,9 @@
-//! [`docker`], [`make`], [`just`] and [`batch`]: files whose lines are commands, or say what is made of them.
+//! Readers for files whose lines are build commands or variable assignments: [`docker`], [`make`], [`just`] and
+//! [`batch`].
 
 use super::{Page, json, variable, with_variables};
 
-/// The lines of a text from 0, with those on which each goes on.
+/// Joins continued lines. Each logical line comes with the number of its first line, counted from 0.
 fn logical(text: &str) -> Vec<(usize, String)> {
     let mut all: Vec<(usize, String)> = Vec::new();
     let mut goes_on = false;
@@ -20,7 +21,7 @@ fn logical(text: &str) -> Vec<(usize, String)> {
     all
 }
 
-/// The lines of a file of an image that run something.
+/// Extracts the instructions of a Dockerfile that run commands, set variables or download files.
 pub(super) fn docker(text: &str, page: &mut Page) {
     for (at, line) in logical(text) {
         let Some((word, rest)) = line.trim_start().split_once([' ', '\t']) else { continue };
@@ -52,7 +53,7 @@ fn is_prefix(word: &str) -> bool {
     word.starts_with("--") || matches!(word, "RUN" | "CMD")
 }
 
-/// The recipes and variables of a makefile.
+/// Extracts the recipes and variable assignments of a makefile.
 pub(super) fn make(text: &str, page: &mut Page) {
     for (at, line) in logical(text) {
         match line.strip_prefix('\t').or_else(|| line.split_once(": ;").map(|(_, command)| command)) {
@@ -77,7 +78,7 @@ fn assignment(at: usize, line: &str, page: &mut Page) {
     );
 }
 
-/// What a shell gets of a line of a makefile.
+/// Expands a makefile line to the text that make passes to the shell.
 fn unmade(line: &str) -> String {
     let line = line.replace("$(shell ", "$$(").replace("$$", "\u{1}");
     let line = with_variables(&line, "$(", ")", |name| match name.chars().all(|c| c.is_alphanumeric() || c == '_') {
@@ -87,7 +88,7 @@ fn unmade(line: &str) -> String {
     line.replace('\u{1}', "$")
 }
 
-/// The recipes of a justfile.
+/// Extracts the recipes of a justfile.
 pub(super) fn just(text: &str, page: &mut Page) {
     for (at, line) in text.lines().enumerate() {
         if line.starts_with([' ', '\t']) {
@@ -97,11 +98,11 @@ pub(super) fn just(text: &str, page: &mut Page) {
     }
 }
 
-/// Commands of Windows and what a shell calls them.
+/// Windows commands and their shell equivalents.
 const NAMES: &[(&str, &str)] =
     &[("type", "cat"), ("copy", "cp"), ("xcopy", "cp -r"), ("del", "rm"), ("move", "mv"), ("call", ""), ("start", "")];
 
-/// The commands of a batch file, as a shell would write them.
+/// Translates the commands of a batch file to shell commands.
 pub(super) fn batch(text: &str, page: &mut Page) {
     for (at, line) in text.lines().enumerate() {
         let line = line.trim().trim_start_matches('@').replace('\\', "/").replace("^|", "|");
@@ -127,7 +128,7 @@ pub(super) fn batch(text: &str, page: &mut Page) {
     }
 }
 
-/// What a shell calls a variable of Windows.
+/// Translates a Windows environment variable to a shell variable.
 fn of_windows(name: &str) -> String {
     match name.to_ascii_uppercase().as_str() {
         "USERPROFILE" | "HOMEPATH" => "${HOME}".to_owned(),
@@ -137,7 +138,7 @@ fn of_windows(name: &str) -> String {
     }
 }
 
-/// The address and the file of a download.
+/// Finds the URL and the target file of a download.
 fn fetched(line: &str) -> Option<(&str, &str)> {
     let is_mark = |c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ',' | '(' | ')' | ';');
     let mut words = line.split(is_mark).filter(|word| !word.is_empty());
@@ -146,7 +147,7 @@ fn fetched(line: &str) -> Option<(&str, &str)> {
     Some((from, to))
 }
 
-/// Whether a word is an option of a command of Windows.
+/// Returns whether a word is a switch of a Windows command, such as `/Y`.
 fn is_switch(word: &str) -> bool {
     word.strip_prefix('/').is_some_and(|rest| rest.len() < 3 && rest.chars().all(char::is_alphanumeric))
 }

@@ -1,21 +1,21 @@
-//! [`commands`]: the commands in a document of JSON, with or without comments: scripts of a package, hooks and
-//! servers of an agent, tasks of an editor, commands of a container.
+//! Reader for JSON documents, with or without comments: package scripts, hooks and servers of an agent, editor tasks,
+//! container commands.
 
 use super::Page;
 use crate::program::unescaped;
 
-/// Objects and lists in one another that are told apart.
+/// Maximum nesting depth. Deeper objects and lists are not distinguished from the one around them.
 const DEPTH: usize = 64;
 
-/// What is open at a place.
+/// Object or list that is still open at the current position.
 #[derive(Default)]
 struct Open {
-    /// The key under which it stands.
+    /// Key of this object or list; empty for list items and the root.
     key: String,
     is_list: bool,
-    /// Each text in it is a command.
+    /// True if each string in it is a command.
     of_commands: bool,
-    /// The program that an object starts, and with what.
+    /// Value of the `command` field, with its line. The arguments are in `args`.
     command: Option<(usize, String)>,
     args: Vec<String>,
 }
@@ -57,7 +57,7 @@ pub(super) fn commands(text: &str, page: &mut Page) {
     }
 }
 
-/// The words of a list of texts.
+/// Returns the strings of a JSON list.
 pub(super) fn words(text: &str) -> Vec<String> {
     let bytes = text.as_bytes();
     let (mut words, mut at) = (Vec::new(), 0);
@@ -69,7 +69,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Where a text that begins at a byte ends.
+/// Returns the end of a string whose content begins at byte `from`.
 fn end_of_text(bytes: &[u8], from: usize) -> usize {
     let mut at = from;
     while let Some(byte) = bytes.get(at) {
@@ -91,7 +91,7 @@ fn opened(is_list: bool, key: String, around: &[Open]) -> Open {
     Open { key, is_list, of_commands, ..Open::default() }
 }
 
-/// Whether a key says that a command stands behind it.
+/// Returns whether the value of a key is a command.
 fn ends_in_command(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     matches!(

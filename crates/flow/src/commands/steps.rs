@@ -1,17 +1,18 @@
-//! [`commands`]: what the steps of a `tool_schema` do, as a shell would do it, so that data is followed from step to step.
+//! Reader for the steps of a `tool_schema`. It writes equivalent shell commands, so that data can be followed from step
+//! to step.
 
 use serde_json::Value;
 use skill::{Limits, frontmatter};
 
 use super::{Page, variable, with_variables};
 
-/// The key of the frontmatter under which steps stand.
+/// Frontmatter key that holds the steps.
 pub(super) const KEY: &str = "tool_schema";
 
-/// Steps that are read; no tool has more.
+/// Maximum number of steps that are read. No tool has more.
 const STEPS: usize = 64;
 
-/// Puts each step on the line on which its tool is named.
+/// Puts each step on the line that names its tool.
 pub(super) fn commands(text: &str, page: &mut Page) {
     let Ok(fields) = frontmatter::as_json(text, &Limits::default()) else { return };
     let steps = fields.get(KEY).and_then(|declared| declared.get("steps")).and_then(Value::as_array);
@@ -32,7 +33,7 @@ pub(super) fn commands(text: &str, page: &mut Page) {
     }
 }
 
-/// One step, its output in a variable.
+/// Translates one step to a command that stores its output in the variable `result`.
 fn command(step: &Value, result: &str) -> String {
     let input = &step["input"];
     let field = |name: &str| input.get(name).and_then(Value::as_str).map(word).unwrap_or_default();
@@ -46,7 +47,7 @@ fn command(step: &Value, result: &str) -> String {
         "web_fetch" => format!("{result}=$(curl {})", field("url")),
         "web_search" => format!("{result}=$(curl -d {} search)", field("query")),
         "write_file" => format!("echo {} > {}", field("content"), field("path")),
-        // Whatever another tool does with what it is given, that is in what it gives.
+        // The output of any other tool is assumed to contain all of its input.
         _ => {
             let mut given = Vec::new();
             texts(input, &mut given);
@@ -55,7 +56,7 @@ fn command(step: &Value, result: &str) -> String {
     }
 }
 
-/// All texts in a value.
+/// Collects all strings in a value.
 fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
     match value {
         Value::String(text) => found.push(text),
@@ -65,7 +66,7 @@ fn texts<'v>(value: &'v Value, found: &mut Vec<&'v str>) {
     }
 }
 
-/// A text in quotation marks, its references as variables.
+/// Quotes a string, with its template references replaced by shell variables.
 fn word(text: &str) -> String {
     let marked = with_variables(&text.replace('\n', " "), "{{", "}}", |reference| {
         let mut parts = reference.split(['.', '[']);
@@ -82,7 +83,7 @@ fn word(text: &str) -> String {
     }
 }
 
-/// The name of a variable without its marks.
+/// Returns the name of a variable without `${` and `}`.
 fn bare(name: &str) -> String {
     variable(name).trim_start_matches("${").trim_end_matches('}').to_owned()
 }

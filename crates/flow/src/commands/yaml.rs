@@ -1,13 +1,12 @@
-//! [`commands`]: the commands in a document of YAML: steps of a workflow, tasks of a playbook, commands of
-//! containers and of machines at their first start.
+//! Reader for YAML documents: workflow steps, playbook tasks, container commands and cloud-init commands.
 
 use super::{Page, json, variable, with_variables};
 
-/// Keys behind which one command stands, or the list of its words.
+/// Keys whose value is one command, or the list of its words.
 const ONE: &[&str] =
     &["run", "command", "cmd", "entrypoint", "shell", "raw", "exec", "sh", "entry", "test", "args", "bash", "pwsh"];
 
-/// Keys behind which a list of commands stands.
+/// Keys whose value is a list of commands.
 const SEVERAL: &[&str] = &[
     "script",
     "scripts",
@@ -32,7 +31,7 @@ const SEVERAL: &[&str] = &[
 pub(super) fn commands(text: &str, page: &mut Page) {
     let lines: Vec<&str> = text.lines().collect();
     let mut at = 0;
-    // Where a list of commands, or of the words of one, stands.
+    // Open list of commands, or of the words of one command.
     let mut list: Option<List> = None;
     while let Some(line) = lines.get(at) {
         let (indent, bare) = (indent_of(line), line.trim());
@@ -82,7 +81,7 @@ pub(super) fn commands(text: &str, page: &mut Page) {
     }
 }
 
-/// Parts of the names of what strangers write, in a workflow.
+/// Workflow expressions with content from untrusted contributors (substrings).
 const WRITTEN: &[&str] = &[
     "github.event.comment.body",
     "github.event.issue.title",
@@ -94,7 +93,7 @@ const WRITTEN: &[&str] = &[
     "github.head_ref",
 ];
 
-/// Puts the download that a playbook describes as that of a shell.
+/// Translates a playbook's download task to a `curl` command.
 fn fetched(lines: &[&str], at: usize, page: &mut Page) {
     let of = |name: &str| {
         let behind = |line: &&str| line.split_once(name).map(|(_, value)| value.trim_start().to_owned());
@@ -107,10 +106,10 @@ fn fetched(lines: &[&str], at: usize, page: &mut Page) {
     }
 }
 
-/// A list behind a key.
+/// List that is the value of a key.
 struct List {
     indent: usize,
-    /// Its items are the words of one command.
+    /// True if its items are the words of one command.
     is_one: bool,
     line: usize,
     words: Vec<String>,
@@ -121,7 +120,7 @@ impl List {
         indent > self.indent || indent == self.indent && bare.starts_with("- ")
     }
 
-    /// Takes in an item; the next line to look at.
+    /// Reads an item and returns the index of the next line.
     fn take(&mut self, item: &str, lines: &[&str], at: usize, indent: usize, page: &mut Page) -> usize {
         if !self.is_one || item.starts_with(['|', '>']) {
             return scalar(item, lines, at, indent, page);
@@ -138,7 +137,7 @@ impl List {
     }
 }
 
-/// One value behind a key or a dash; the next line to look at.
+/// Reads one value behind a key or a dash and returns the index of the next line.
 fn scalar(value: &str, lines: &[&str], at: usize, indent: usize, page: &mut Page) -> usize {
     if value.starts_with('[') {
         let words = if value.contains('"') { json::words(value) } else { flow_words(value) };
@@ -162,7 +161,7 @@ fn flow_words(list: &str) -> Vec<String> {
     list.trim_matches(['[', ']']).split(',').map(|word| unquoted(word.trim())).collect()
 }
 
-/// The key of a line, and what stands behind it.
+/// Splits a line into its key and the text behind it.
 fn key_of(line: &str) -> (Option<&str>, &str) {
     let Some((key, rest)) = line.split_once(':') else { return (None, line) };
     let key = key.trim_matches(['"', '\'']);
@@ -180,7 +179,7 @@ fn unquoted(value: &str) -> String {
     value.split(" #").next().unwrap_or(value).to_owned()
 }
 
-/// A command with variables of a shell for what a workflow or a playbook puts into it.
+/// Replaces the template expressions of workflows and playbooks in a command with shell variables.
 fn plain(command: &str) -> String {
     if !command.contains("{{") {
         return command.to_owned();

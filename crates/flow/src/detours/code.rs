@@ -1,4 +1,5 @@
-//! [`edits`]: where a script of Python, JavaScript and their like goes a roundabout way, and what stands there without it.
+//! Deobfuscation of Python, JavaScript and similar languages: [`edits`] replaces indirect expressions with their
+//! values.
 
 use super::{
     Edit, TooMuch,
@@ -9,15 +10,15 @@ use super::{
     value::{Found, Reader},
 };
 
-/// Bytes of the longest declaration of names, and of a type.
+/// Maximum length of a declaration of names, and of a type annotation, in bytes.
 const DECLARED: usize = 400;
 const TYPE: usize = 32;
 
-/// Parts of the longest name, and lookups inside lookups.
+/// Maximum number of parts of a dotted name, and maximum depth of nested lookups.
 const PARTS: usize = 8;
 const LOOKUPS: usize = 3;
 
-/// Words with which the name of something may begin that is looked up by a text.
+/// Returns whether a name of something that is looked up by a string may begin with this word.
 fn is_lookup(word: &str) -> bool {
     matches!(
         word,
@@ -39,7 +40,8 @@ fn is_lookup(word: &str) -> bool {
     )
 }
 
-/// With what a call begins whose value is understood: a function, or what has one.
+/// Returns whether a call that can be evaluated may begin with this word: a known function, or an object or module with
+/// one.
 fn calls(word: &str) -> bool {
     is_known(word)
         || matches!(
@@ -48,25 +50,25 @@ fn calls(word: &str) -> bool {
         )
 }
 
-/// Things whose parts are names of their own.
+/// Returns whether members of this object are global names.
 fn is_root(word: &str) -> bool {
     matches!(word, "builtins" | "__builtins__" | "globalThis" | "global" | "window" | "_G" | "globals()" | "locals()")
 }
 
-/// Words before a name that is declared.
+/// Returns whether a word introduces a declared name.
 fn declares(word: &str) -> bool {
     matches!(word, "const" | "let" | "var" | "my" | "local" | "our" | "final" | "string" | "export" | "php")
 }
 
-/// What stands at some place by another name.
+/// Object or function at a position, by its resolved name.
 struct Thing {
     name: String,
     end: usize,
-    /// It goes by another name than the one that is written there.
+    /// True if the resolved name differs from the source text.
     changed: bool,
 }
 
-/// All places of a script that are to be written otherwise, in their order.
+/// Collects all edits of a script, in order of position.
 pub(super) fn edits(text: &str, dialect: Dialect) -> Result<Vec<Edit>, TooMuch> {
     let mut walk = Walk { reader: Reader::new(text, dialect), edits: Vec::new(), room: super::room(text), fresh: true };
     let mut at = 0;
@@ -77,18 +79,18 @@ pub(super) fn edits(text: &str, dialect: Dialect) -> Result<Vec<Edit>, TooMuch> 
     Ok(walk.edits)
 }
 
-/// A script that is walked through.
+/// Single pass over a script.
 struct Walk<'t> {
     reader: Reader<'t>,
     edits: Vec<Edit>,
     /// Bytes by which the script may still grow.
     room: usize,
-    /// A statement may begin here.
+    /// True where a statement may begin.
     fresh: bool,
 }
 
 impl<'t> Walk<'t> {
-    /// Takes what stands at a place, and tells where the next thing stands.
+    /// Processes the token at a position and returns the position of the next one.
     fn step(&mut self, at: usize) -> Result<usize, TooMuch> {
         let byte = self.reader.byte(at);
         if is_word(byte) {
@@ -113,7 +115,7 @@ impl<'t> Walk<'t> {
         Ok(self.next_char(at))
     }
 
-    /// A literal text, which most often is all that it is.
+    /// Processes a literal string, which in most cases is the whole expression.
     fn literal(&mut self, at: usize) -> Result<usize, TooMuch> {
         self.fresh = false;
         let Some((inner, end)) = self.reader.quoted(at) else {
@@ -132,13 +134,13 @@ impl<'t> Walk<'t> {
         self.reader.text.ceil_char_boundary(at + 1)
     }
 
-    /// Whether a byte ends something that may be called or indexed.
+    /// Returns whether a byte ends an expression that may be called or indexed.
     fn is_behind_value(&self, at: usize) -> bool {
         let byte = self.reader.byte(at);
         is_word(byte) || matches!(byte, b')' | b']' | b'"' | b'\'')
     }
 
-    /// Writes out the text that an expression is worth; `next` is where to go on if it is worth none.
+    /// Replaces an expression with its string value. Returns `next` if it has no known value.
     fn expression(&mut self, at: usize, next: usize) -> Result<usize, TooMuch> {
         let found = self.value(at)?;
         match found {
@@ -203,12 +205,12 @@ impl<'t> Walk<'t> {
         if self.reader.names.value_of(word).is_some() || is_call() { self.expression(at, end) } else { Ok(end) }
     }
 
-    /// Whether a word may name something that has another name.
+    /// Returns whether a word may refer to an object with another name.
     fn is_thing(&self, word: &str) -> bool {
         is_lookup(word) || self.reader.names.other(word).is_some()
     }
 
-    /// A function of PHP or of a shell's kin that is called by a text: `$f(...)`.
+    /// Resolves a PHP call through a variable: `$f(...)`.
     fn variable_call(&mut self, word: &str, at: usize, end: usize) -> Result<Option<usize>, TooMuch> {
         if !word.starts_with('$') || self.reader.byte(end) != b'(' {
             return Ok(None);
@@ -222,7 +224,7 @@ impl<'t> Walk<'t> {
         Ok(Some(end))
     }
 
-    /// What a statement that begins with a word says about names, and where to go on.
+    /// Records the names that a statement declares, and returns the position at which to continue.
     fn statement(&mut self, word: &'t str, at: usize, end: usize) -> Result<Option<usize>, TooMuch> {
         if matches!(word, "import" | "from") {
             return self.import(at).map(Some);
@@ -266,7 +268,7 @@ impl<'t> Walk<'t> {
         if is_told(other) { self.reader.names.alias(name, other.to_owned()) } else { Ok(()) }
     }
 
-    /// `const {a: b} = require('child_process')`.
+    /// Processes a destructuring such as `const {a: b} = require('child_process')`.
     fn unpacked(&mut self, open: usize) -> Result<usize, TooMuch> {
         let rest = self.reader.rest(open + 1);
         let Some((names, behind)) =
@@ -283,7 +285,7 @@ impl<'t> Walk<'t> {
         Ok(open + 1 + names.len())
     }
 
-    /// Whether an assignment adds to what was there, and where its value begins, given the end of the name.
+    /// Returns whether an assignment appends, and the position of its value. `end` is the end of the name.
     fn assigned(&self, end: usize) -> Option<(bool, usize)> {
         let mut sign = self.reader.skip(end);
         if self.reader.byte(sign) == b':' && self.reader.byte(sign + 1) != b'=' {
@@ -327,7 +329,7 @@ impl<'t> Walk<'t> {
         Ok(at)
     }
 
-    /// What a name stands for once a text is added to it.
+    /// Returns the value of a name after a string is appended to it.
     fn grown(&self, name: &str, more: &Value) -> Option<Value> {
         match (self.reader.names.value_of(name)?, more) {
             (Value::Text(before), Value::Text(more)) if before.len() + more.len() < LONGEST => {
@@ -337,12 +339,12 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Whether a statement ends here.
+    /// Returns whether a statement ends at a position.
     fn is_end(&self, at: usize) -> bool {
         matches!(self.reader.byte(self.reader.skip(at)), 0 | b'\n' | b'\r' | b';' | b'#' | b',' | b')' | b'}')
     }
 
-    /// The thing that is named at a place, by a name or by texts.
+    /// Resolves the object at a position, which may be referred to by name or through strings.
     fn thing(&mut self, at: usize, depth: usize) -> Option<Thing> {
         let word = self.reader.word(at);
         if word.is_empty()
@@ -363,7 +365,7 @@ impl<'t> Walk<'t> {
         Some(self.with_parts(thing))
     }
 
-    /// `getattr(x, 'y')`, `__import__('x')`, `import_module('x')`, `require('x')`, `vars(x)`, `globals()`.
+    /// Resolves `getattr(x, 'y')`, `__import__('x')`, `import_module('x')`, `require('x')`, `vars(x)` and `globals()`.
     fn looked_up(&mut self, word: &str, at: usize, depth: usize) -> Option<Thing> {
         let dotted = self.reader.dotted(at);
         let open = at + dotted.len();
@@ -397,13 +399,13 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Behind the bracket that closes a call, past what else it is given.
+    /// Returns the position behind the closing bracket of a call, skipping its remaining arguments.
     fn closing(&self, at: usize) -> Option<usize> {
         let close = self.reader.rest(at).bytes().take(DECLARED).position(|byte| matches!(byte, b')' | b'\n' | b'('))?;
         (self.reader.byte(at + close) == b')').then_some(at + close + 1)
     }
 
-    /// A thing with the parts that are named behind it.
+    /// Extends a resolved object by the members that follow it.
     fn with_parts(&mut self, mut thing: Thing) -> Thing {
         for _ in 0..PARTS {
             let Some((part, end, changed)) = self.part_name(&thing).or_else(|| self.part_text(&thing)) else { break };
@@ -424,7 +426,7 @@ impl<'t> Walk<'t> {
         (!part.is_empty() && (!is_index || self.reader.byte(end) == b'[')).then(|| (part.to_owned(), end, is_index))
     }
 
-    /// `x['y']`, where `x` is something whose parts have names.
+    /// Resolves `x['y']`, where `x` is an object whose members have names.
     fn part_text(&mut self, thing: &Thing) -> Option<(String, usize, bool)> {
         let open = thing.end;
         let is_dict =
@@ -438,7 +440,7 @@ impl<'t> Walk<'t> {
     }
 }
 
-/// The name of a part; those of a root go without it.
+/// Returns the qualified name of a member. Members of a root are unqualified.
 fn within(whole: &str, part: &str) -> String {
     let whole = whole.trim_end_matches(".__dict__");
     if is_root(whole) { part.to_owned() } else { format!("{whole}.{part}") }

@@ -1,13 +1,13 @@
-//! [`Dialect`]: how a language marks comments, texts and sums.
+//! [`Dialect`]: syntax of comments, strings and concatenation in a language.
 
 use memchr::{memchr, memmem};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     Python,
-    /// And languages with its marks, such as TypeScript, Go, Java and C#.
+    /// Also languages with the same syntax, such as TypeScript, Go, Java and C#.
     JavaScript,
-    /// Perl as well.
+    /// Also Perl.
     Php,
     Ruby,
     PowerShell,
@@ -15,7 +15,7 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// By an extension, the name of an interpreter, or the word behind a fence.
+    /// Returns the dialect for an extension, an interpreter name or the info string of a fence.
     pub fn of_word(word: &str) -> Option<Self> {
         match word.to_ascii_lowercase().as_str() {
             "py" | "pyw" | "python" | "python3" => Some(Self::Python),
@@ -29,7 +29,7 @@ impl Dialect {
         }
     }
 
-    /// The length of the sign that adds texts, if one stands here.
+    /// Returns the length of the concatenation operator at the beginning of `rest`, if there is one.
     pub fn plus(self, rest: &str) -> Option<usize> {
         let sign = match self {
             Self::Php => ".",
@@ -43,7 +43,7 @@ impl Dialect {
         matches!(byte, b'"' | b'\'') || byte == b'`' && self == Self::JavaScript
     }
 
-    /// Where a comment ends that begins here.
+    /// Returns the end of a comment that begins at a position.
     pub fn comment(self, text: &str, at: usize) -> Option<usize> {
         let rest = text.get(at..)?;
         let line = || memchr(b'\n', rest.as_bytes()).map_or(text.len(), |end| at + end);
@@ -57,7 +57,11 @@ impl Dialect {
         }
     }
 
-    /// What a literal text holds, and where it ends; of one that is not closed, how many bytes were looked at.
+    /// Returns the content and the end of a literal string.
+    ///
+    /// # Errors
+    ///
+    /// The number of bytes examined, if the string is not closed.
     pub fn quoted(self, text: &str, at: usize) -> Result<(&str, usize), usize> {
         let bytes = text.as_bytes();
         let quote = bytes.get(at).copied().unwrap_or(0);
@@ -81,7 +85,7 @@ impl Dialect {
         }
     }
 
-    /// A regular expression of JavaScript that stands for the characters between its slashes.
+    /// Returns the content and the end of a JavaScript regular expression that matches only its literal text.
     pub fn pattern(self, text: &str, at: usize) -> Option<(&str, usize)> {
         let inner = text.get(at..)?.strip_prefix('/').filter(|_| self == Self::JavaScript)?;
         let length = inner.bytes().take(32).position(|byte| byte == b'/')?;
@@ -93,12 +97,12 @@ impl Dialect {
     }
 }
 
-/// Whether a byte may be part of a name.
+/// Returns whether a byte may be part of a name.
 pub(super) fn is_word(byte: u8) -> bool {
     WORD.get(usize::from(byte)).copied().unwrap_or(false)
 }
 
-/// For each byte whether it may be part of a name.
+/// Lookup table for [`is_word`], indexed by byte.
 static WORD: [bool; 256] = {
     let mut table = [false; 256];
     let mut byte = 0;

@@ -1,14 +1,14 @@
-//! [`Value`], and what functions and methods make of values.
+//! [`Value`] and the evaluation of known functions and methods.
 
 use super::text::{Decoding, decode, formatted, replaced};
 
-/// Bytes of the longest value; no rule tells of anything longer.
+/// Maximum length of a value in bytes. No rule looks for anything longer.
 pub(super) const LONGEST: usize = 16 << 10;
 
-/// Items of the longest list.
+/// Maximum number of items of a list.
 pub(super) const ITEMS: usize = 4096;
 
-/// What an expression is worth.
+/// Statically known value of an expression.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     Text(String),
@@ -16,7 +16,7 @@ pub(super) enum Value {
     Number(u32),
 }
 
-/// What it costs to copy a value.
+/// Returns the cost of copying a value.
 pub(super) fn size(value: &Value) -> usize {
     match value {
         Value::Text(text) => text.len(),
@@ -33,7 +33,7 @@ pub(super) fn letters(numbers: Vec<Value>, change: impl Fn(u32) -> u32) -> Optio
     numbers.into_iter().map(letter).collect()
 }
 
-/// Values as texts, if they are.
+/// Converts values to strings. Returns `None` if one is a list.
 pub(super) fn texts(values: Vec<Value>) -> Option<Vec<String>> {
     let text = |value| match value {
         Value::Text(text) => Some(text),
@@ -49,7 +49,7 @@ pub(super) fn joined<T: AsRef<str>>(parts: &[T], between: &str) -> Option<Value>
     (length <= LONGEST).then(|| Value::Text(parts().join(between)))
 }
 
-/// Functions that are understood, by the last part of their names.
+/// Returns whether a function can be evaluated, by the last part of its name.
 pub(super) fn is_known(function: &str) -> bool {
     matches!(
         function,
@@ -80,7 +80,7 @@ pub(super) fn is_known(function: &str) -> bool {
     )
 }
 
-/// What a function makes of what it is given, and whether that was encoded.
+/// Evaluates a function call. The flag is true if the argument was encoded.
 pub(super) fn called(function: &str, arguments: Vec<Value>) -> Option<(Value, bool)> {
     let how = match arguments.get(1) {
         Some(Value::Text(how)) => how.to_ascii_lowercase(),
@@ -143,7 +143,7 @@ pub(super) fn is_method(name: &str) -> bool {
     )
 }
 
-/// What a method makes of a value and of what it is given.
+/// Evaluates a method call.
 pub(super) fn method(on: &Value, name: &str, arguments: Vec<Value>) -> Option<Value> {
     match (on, name) {
         (Value::Text(between), "join") => match arguments.into_iter().next()? {

@@ -1,4 +1,4 @@
-//! [`Names`]: what the names of a script stand for: texts, and functions and modules that have another name.
+//! [`Names`]: symbol table of a script, with string values and with aliases of functions and modules.
 
 use std::collections::HashMap;
 
@@ -8,10 +8,10 @@ use super::{
     functions::{LONGEST, Value},
 };
 
-/// Names that are kept; generated scripts of a megabyte have a tenth of them.
+/// Maximum number of names. Generated scripts of a megabyte have a tenth of this.
 const NAMES: usize = 20_000;
 
-/// Modules and things of languages that rules and flows tell of; of others nobody asks by which name they go.
+/// Modules and functions that rules and flows refer to. Aliases of others are not tracked.
 const TOLD: &[&str] = &[
     "os",
     "sys",
@@ -65,14 +65,14 @@ const TOLD: &[&str] = &[
     "process",
 ];
 
-/// What a name of a module of [`TOLD`] brings that every honest script has.
+/// Members of modules in [`TOLD`] that are common in benign scripts.
 const PLAIN: &[&str] = &["path", "Path", "sep", "argv", "exit", "__version__", "PathLike", "linesep"];
 
 #[derive(Default)]
 pub(super) struct Names<'t> {
     values: HashMap<&'t str, Value>,
     others: HashMap<&'t str, String>,
-    /// The first bytes of all names, since most words of a script are none of them.
+    /// First bytes of all names, a quick filter since most words of a script are not in the table.
     first: FirstBytes,
 }
 
@@ -85,7 +85,7 @@ impl Default for FirstBytes {
 }
 
 impl<'t> Names<'t> {
-    /// Whether a word is no name that is kept.
+    /// Returns whether a word is certainly not in the table, by its first byte.
     pub fn is_out(&self, name: &str) -> bool {
         let first = name.bytes().next().unwrap_or(0);
         !self.first.0.get(usize::from(first)).copied().unwrap_or(false)
@@ -95,18 +95,18 @@ impl<'t> Names<'t> {
         if self.is_out(name) { None } else { self.values.get(name) }
     }
 
-    /// What a name stands for, given with the parts behind it.
+    /// Resolves the first part of a dotted name if it is an alias. The other parts stay.
     pub fn resolved(&self, dotted: &str) -> Option<String> {
         let (name, rest) = dotted.split_at(dotted.find('.').unwrap_or(dotted.len()));
         self.other(name).map(|other| format!("{other}{rest}"))
     }
 
-    /// What a name without parts stands for.
+    /// Returns the target of an alias.
     pub fn other(&self, name: &str) -> Option<&str> {
         if self.is_out(name) { None } else { self.others.get(name).map(String::as_str) }
     }
 
-    /// From here on a name stands for a text or a list, or for nothing that is known.
+    /// Sets the value of a name from here on. `None` means unknown.
     pub fn set(&mut self, name: &'t str, value: Option<Value>) -> Result<(), TooMuch> {
         self.forget(name);
         let Some(value) = value else { return Ok(()) };
@@ -115,7 +115,7 @@ impl<'t> Names<'t> {
         if self.values.len() > NAMES { Err(TooMuch) } else { Ok(()) }
     }
 
-    /// From here on a name stands for another one.
+    /// Makes a name an alias of another one from here on.
     pub fn alias(&mut self, name: &'t str, other: String) -> Result<(), TooMuch> {
         self.forget(name);
         if name == other || other.len() > LONGEST {
@@ -140,7 +140,8 @@ impl<'t> Names<'t> {
         }
     }
 
-    /// A form of Python or JavaScript with the names in its braces filled in as far as they are known, and whether any was.
+    /// Fills in the known names in the braces of a Python or JavaScript template string. The flag is true if there was
+    /// any.
     pub fn filled(&self, form: &str) -> (String, bool) {
         let (mut text, mut rest, mut any) = (String::new(), form, false);
         while let Some((before, behind)) = rest.split_once('{') {
@@ -163,7 +164,7 @@ impl<'t> Names<'t> {
         (text, any)
     }
 
-    /// Takes `import x as y` and `from x import a as b` of Python.
+    /// Records the aliases of a Python `import x as y` or `from x import a as b`.
     pub fn import(&mut self, statement: &'t str) -> Result<(), TooMuch> {
         if let Some((module, names)) = statement.strip_prefix("from ").and_then(|rest| rest.split_once(" import ")) {
             let module = module.trim();
@@ -187,7 +188,7 @@ impl<'t> Names<'t> {
         Ok(())
     }
 
-    /// Takes `{a, b: c}` and `{a as c}` of JavaScript, for what has another name.
+    /// Records the aliases of a JavaScript `{a, b: c}` or `{a as c}`.
     pub fn unpacked(&mut self, names: &'t str) -> Result<(), TooMuch> {
         for part in names.split(',').map(str::trim) {
             if let Some((name, own)) = part.split_once(':').or_else(|| part.split_once(" as ")) {
@@ -198,7 +199,7 @@ impl<'t> Names<'t> {
     }
 }
 
-/// Whether rules tell of a module, or of something in it.
+/// Returns whether rules refer to a module, or to a member of it.
 pub(super) fn is_told(name: &str) -> bool {
     TOLD.contains(&name) || name.split_once('.').is_some_and(|(first, _)| TOLD.contains(&first))
 }

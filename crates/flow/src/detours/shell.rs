@@ -1,4 +1,4 @@
-//! [`edits`]: where a script of a shell goes a roundabout way, and what stands there without it.
+//! Deobfuscation of shell scripts: [`edits`] replaces indirect words with their values.
 
 use std::collections::HashMap;
 
@@ -7,25 +7,25 @@ use super::{
     shell_word::{Word, Words, is_variable},
 };
 
-/// Words behind which another command begins.
+/// Words that are followed by another command.
 const LEADS: &[&str] = &[
     "then", "do", "else", "if", "elif", "while", "until", "!", "sudo", "exec", "eval", "nohup", "time", "env", "xargs",
     "export", "local", "declare", "readonly", "typeset", "$",
 ];
 
-/// Words that say nothing but that a command follows.
+/// Prefix words that do not change the command that follows.
 const EMPTY_LEADS: &[&str] = &["command", "builtin", "busybox"];
 
-/// Where programs are.
+/// Directories of programs, removed from command names.
 const PLACES: &[&str] = &["/bin/", "/usr/bin/", "/usr/local/bin/", "/sbin/", "/usr/sbin/", "/opt/homebrew/bin/"];
 
-/// Bytes of the longest body of a function that stands for a command.
+/// Maximum length in bytes of a function body or alias that is treated as a command.
 const BODY: usize = 200;
 
-/// Names of commands that are kept.
+/// Maximum number of aliases and functions.
 const COMMANDS: usize = 4096;
 
-/// All places of a script that are to be written otherwise, in their order.
+/// Collects all edits of a script, in order of position.
 pub(super) fn edits(text: &str) -> Result<Vec<Edit>, TooMuch> {
     let mut walk = Walk {
         words: Words::new(text),
@@ -45,21 +45,21 @@ pub(super) fn edits(text: &str) -> Result<Vec<Edit>, TooMuch> {
 
 struct Walk<'t> {
     words: Words<'t>,
-    /// Names of aliases and functions that stand for a command.
+    /// Aliases and functions, with the command that each expands to.
     commands: HashMap<&'t str, String>,
     edits: Vec<Edit>,
     /// Bytes by which the script may still grow.
     room: usize,
-    /// Lines of the command at hand that were joined to its first.
+    /// Number of lines joined to the first line of the current command.
     joined: usize,
-    /// The next word is the name of a command.
+    /// True if the next word is the name of a command.
     is_command: bool,
-    /// The words are those of `alias`.
+    /// True inside the arguments of `alias`.
     is_alias: bool,
 }
 
 impl<'t> Walk<'t> {
-    /// Takes what stands at a place, and tells where the next thing stands.
+    /// Processes the token at a position and returns the position of the next one.
     fn step(&mut self, at: usize) -> Result<usize, TooMuch> {
         match self.words.byte(at) {
             b' ' | b'\t' | b'\r' => Ok(at + 1),
@@ -87,7 +87,7 @@ impl<'t> Walk<'t> {
         self.begin(at + 1)
     }
 
-    /// Joins the next line to this one.
+    /// Joins a continuation line to the current one.
     fn join(&mut self, at: usize) -> Result<usize, TooMuch> {
         let end = at + 2 + self.words.rest(at + 2).bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count();
         self.joined += 1;
@@ -119,7 +119,7 @@ impl<'t> Walk<'t> {
         self.command(at, end, word)
     }
 
-    /// A word that stands where a command begins.
+    /// Processes a word in command position.
     fn command(&mut self, at: usize, end: usize, word: Word) -> Result<usize, TooMuch> {
         if self.words.assign(at, &word)? {
             if word.changed {
@@ -148,7 +148,7 @@ impl<'t> Walk<'t> {
         Ok(end)
     }
 
-    /// What a command is called without detours, if it takes one.
+    /// Returns the direct name of a command, if it is obfuscated.
     fn named(&self, word: &Word) -> Option<String> {
         let name = word.plain.as_str();
         if let Some(command) = self.commands.get(name) {
@@ -169,7 +169,7 @@ impl<'t> Walk<'t> {
         word.changed.then(|| word.bare())
     }
 
-    /// `f() { curl "$@"; }`: from here on, `f` stands for `curl`.
+    /// Records `f() { curl "$@"; }`: from here on, `f` expands to `curl`.
     fn function(&mut self, at: usize, end: usize) -> Result<(), TooMuch> {
         let rest = self.words.rest(end + 2).trim_start_matches([' ', '\n']);
         let Some(body) = rest.strip_prefix('{') else { return Ok(()) };

@@ -1,4 +1,4 @@
-//! [`Words`]: the words of a shell, without quotation marks and with what their variables are set to.
+//! [`Words`]: reader for shell words that removes quotation marks and substitutes variables.
 
 use std::collections::HashMap;
 
@@ -9,47 +9,47 @@ use super::{
     text::{Decoding, decode, replaced, unescape},
 };
 
-/// Bytes of the longest value of a variable that is kept, and variables that are.
+/// Maximum length of a variable's value in bytes, and maximum number of variables.
 const VALUE: usize = 2048;
 const VARIABLES: usize = 20_000;
 
-/// Bytes of the longest command whose output is told, and of the longest expansion.
+/// Maximum length of a command whose output is evaluated, and of a parameter expansion, in bytes.
 const SPOKEN: usize = 400;
 const EXPANSION: usize = 80;
 
-/// Parts of the longest word; what goes on behind them is the next one.
+/// Maximum number of pieces of a word. The remainder becomes the next word.
 const PIECES: usize = 256;
 
-/// Bytes that may be read for each byte of a script, and for the shortest one.
+/// Bytes that may be read per byte of a script, and the minimum for a short one.
 const READS: usize = 32;
 const LEAST: usize = 64 << 10;
 
-/// A word of a script.
+/// Shell word with its expansions.
 #[derive(Default)]
 pub(super) struct Word {
     pub end: usize,
-    /// As it is to be written.
+    /// Text for the copy, with quotation marks where they are needed.
     pub shown: String,
-    /// What the shell makes of it.
+    /// Value after the shell's expansion and quote removal.
     pub plain: String,
-    /// It is to be written otherwise than it is.
+    /// True if `shown` differs from the source.
     pub changed: bool,
-    /// It is one text in quotation marks, or has some.
+    /// True if any part of it is quoted.
     pub is_quoted: bool,
-    /// A variable in it was taken for what it was set to.
+    /// True if a variable in it was substituted.
     pub unsure: bool,
-    /// Something in it is not known.
+    /// True if a part of it is unknown.
     is_open: bool,
 }
 
 impl Word {
-    /// The word without marks if it then still is one.
+    /// Returns the word without quotation marks, unless its value contains a `"`.
     pub fn bare(&self) -> String {
         if self.plain.contains('"') { self.shown.clone() } else { self.plain.clone() }
     }
 }
 
-/// A part of a word: its text, and what the shell would not look into.
+/// Part of a word, with its quotation mark (0 if it has none).
 struct Piece {
     text: String,
     quote: u8,
@@ -65,7 +65,7 @@ pub(super) struct Words<'t> {
     left: usize,
 }
 
-/// Whether a text is the name of a variable or a function.
+/// Returns whether a text is a valid name of a variable or a function.
 pub(super) fn is_variable(name: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     !name.is_empty() && !name.starts_with(|c: char| c.is_ascii_digit()) && name.bytes().all(is_part)
@@ -88,7 +88,7 @@ impl<'t> Words<'t> {
         memchr(b'\n', self.rest(at).as_bytes()).map_or(self.text.len(), |end| at + end)
     }
 
-    /// Notes what a word like `A=curl` sets; whether it is one.
+    /// Records the variable that a word such as `A=curl` sets. Returns whether the word is an assignment.
     pub fn assign(&mut self, at: usize, word: &Word) -> Result<bool, TooMuch> {
         let Some((name, value)) = word.plain.split_once('=') else { return Ok(false) };
         let (name, is_more) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
@@ -106,7 +106,7 @@ impl<'t> Words<'t> {
         if self.variables.len() > VARIABLES { Err(TooMuch) } else { Ok(true) }
     }
 
-    /// Reads the word at a place.
+    /// Reads the word at a position.
     pub fn read(&mut self, at: usize) -> Result<Word, TooMuch> {
         let (mut pieces, mut end) = (Vec::new(), at);
         while pieces.len() < PIECES
@@ -152,7 +152,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// Letters up to what has a meaning, `least` of them whatever they are.
+    /// Reads plain characters up to the next special one. The first `least` are taken unconditionally.
     fn bare(&self, at: usize, least: usize) -> Piece {
         let is_plain = |byte: &u8| !b" \t\n\r;|&()<>`\\'\"$".contains(byte) && *byte != 0;
         let more = self.rest(at + least).bytes().take_while(is_plain).count();
@@ -177,7 +177,7 @@ impl<'t> Words<'t> {
         }
     }
 
-    /// A text in quotation marks, which ends on its line; `$` stands for those of `$'...'`.
+    /// Reads a quoted string, which has to end on the same line. `$` as the quote means `$'...'`.
     fn quoted(&self, at: usize, quote: u8) -> Option<Piece> {
         let mark = if quote == b'$' { b'\'' } else { quote };
         let bytes = self.rest(at + 1).as_bytes();
@@ -206,12 +206,12 @@ impl<'t> Words<'t> {
         })
     }
 
-    /// Whether letters stand on both sides.
+    /// Returns whether a range has a letter or digit on both sides.
     fn is_inside(&self, at: usize, end: usize) -> bool {
         at > 0 && self.byte(at - 1).is_ascii_alphanumeric() && self.byte(end).is_ascii_alphanumeric()
     }
 
-    /// A text in double quotation marks with its variables.
+    /// Reads a double-quoted string and substitutes its variables.
     fn filled(&self, inner: &str, end: usize, changed: bool) -> Piece {
         let mut piece = Piece { text: String::new(), quote: b'"', end, changed, unsure: false, is_open: false };
         let start = end - 1 - inner.len();
@@ -237,7 +237,7 @@ impl<'t> Words<'t> {
         piece
     }
 
-    /// A variable that is known: `$A`, `${A}`, `${A:1:2}`, `${A//x/y}`, `$IFS`.
+    /// Expands a known variable: `$A`, `${A}`, `${A:1:2}`, `${A//x/y}`, `$IFS`.
     fn variable(&self, at: usize) -> Option<Piece> {
         let found =
             |text: String, end: usize| Some(Piece { text, quote: 0, end, changed: true, unsure: true, is_open: false });
@@ -258,7 +258,7 @@ impl<'t> Words<'t> {
         if name == "IFS" { Some(" ".to_owned()) } else { self.variables.get(name).cloned() }
     }
 
-    /// What a command says that does nothing but say something: `$(echo curl)`, and through decoders.
+    /// Evaluates a command substitution that only prints a text, optionally through decoders: `$(echo curl)`.
     pub fn spoken(&self, at: usize) -> Option<(String, usize)> {
         let inner = self.rest(at).strip_prefix("$(")?;
         let inner = inner.get(..inner.floor_char_boundary(SPOKEN))?;
@@ -280,7 +280,7 @@ impl<'t> Words<'t> {
     }
 }
 
-/// What `base64 -d` and its like make of a text.
+/// Applies a decoder such as `base64 -d` to a text.
 fn decode_by(text: &str, command: &str) -> Option<String> {
     let mut words = command.split_whitespace();
     match (words.next()?, words.next().unwrap_or("")) {
@@ -292,7 +292,7 @@ fn decode_by(text: &str, command: &str) -> Option<String> {
     }
 }
 
-/// The value of a variable as an expansion changes it.
+/// Applies a parameter expansion to the value of a variable.
 fn changed(value: String, how: &str) -> Option<String> {
     if how.is_empty() {
         return Some(value);
@@ -309,14 +309,14 @@ fn changed(value: String, how: &str) -> Option<String> {
     None
 }
 
-/// Whether a mark stands between two letters: `c'url'`.
+/// Returns whether a quotation mark separates two letters: `c'url'`.
 fn is_seam(pair: &[Piece]) -> bool {
     let [left, right] = pair else { return false };
     let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     (left.quote != 0 || right.quote != 0) && ends(left.text.chars().next_back()) && ends(right.text.chars().next())
 }
 
-/// A text in marks that it does not hold itself.
+/// Quotes a text, if possible with a mark that it does not contain.
 fn quoted(text: &str, quote: u8) -> String {
     let quote = char::from(quote);
     let quote = match (text.contains('"'), text.contains('\'')) {
