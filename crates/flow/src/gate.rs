@@ -1,4 +1,5 @@
-//! [`Ends`]: which ends of a flow a text has words for, so that only what may hold a whole flow is parsed.
+//! Prefilter for the data flow analysis: [`Ends`] records which ends of flows a text has literals for, so that only
+//! files that may contain a whole flow are parsed.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -16,23 +17,23 @@ use super::{
     },
 };
 
-/// The ends of flows that a text has words for, in the words of each of three kinds of languages.
+/// Bit set of flow ends that a text has literals for, separately for each of three groups of languages.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Ends(u64);
 
-/// The bits for one kind of languages; those of Python and JavaScript are the lowest.
+/// Number of bits per group of languages. Python and JavaScript have the lowest bits.
 const KIND: u32 = 16;
-/// Where the bits of a shell begin.
+/// Bit offset of the shell group.
 const SHELL: u32 = KIND;
-/// Where those of languages begin that are read without a grammar.
+/// Bit offset of the group of languages that are analysed without a grammar.
 const LEXICAL: u32 = 2 * KIND;
 
-/// The ends that are told in the words of one kind of languages.
+/// Extracts the bits of one group.
 fn of_kind(ends: u64, shift: u32) -> u32 {
     (ends >> shift) as u32 & ((1 << KIND) - 1)
 }
 
-/// Where the bits of a language begin.
+/// Returns the bit offset of a language's group.
 fn shift_of(language: Language) -> u32 {
     match language {
         Language::Shell => SHELL,
@@ -41,13 +42,13 @@ fn shift_of(language: Language) -> u32 {
     }
 }
 
-/// The same ends in the words of all kinds.
+/// Sets the same ends in all groups.
 fn in_all(ends: u32) -> u64 {
     let ends = u64::from(ends);
     ends | ends << SHELL | ends << LEXICAL
 }
 
-/// Which sets of ends make a flow.
+/// Combinations of ends that make a flow.
 const FLOWS: &[u32] = &[
     SECRET | SEND,
     ENVIRONMENT | SEND,
@@ -65,7 +66,7 @@ const FLOWS: &[u32] = &[
 ];
 
 impl Ends {
-    /// The ends that stand in a text.
+    /// Scans a text for the literals of all flow ends.
     #[must_use]
     pub fn of(text: &str) -> Self {
         static FINDER: LazyLock<Finder> = LazyLock::new(Finder::new);
@@ -79,14 +80,14 @@ impl Ends {
         Self(all)
     }
 
-    /// Those of two texts that work together.
+    /// Returns the union of two sets.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether some flow may begin, end or pass here, when `far` is what other files have. What starts
-    /// programs may hold a script of the other kind.
+    /// Returns whether a flow may start, end or pass in this file, given the ends `far` of other files. A file that
+    /// starts programs may contain a script in a language of another group.
     #[must_use]
     pub fn may_flow(self, far: Self, language: Language) -> bool {
         let launches = self.launches(language);
@@ -98,7 +99,8 @@ impl Ends {
             || launches && there & KEPT == KEPT
     }
 
-    /// The ends that the words of a language tell of, with those of others where it may hold their scripts.
+    /// Returns the ends for the literals of a language. With `holds_others`, those of the other groups count too, as
+    /// the file may embed such scripts.
     fn told(self, language: Language, holds_others: bool) -> u32 {
         let own = of_kind(self.0, shift_of(language));
         if holds_others { own | of_kind(self.0, 0) | of_kind(self.0, SHELL) } else { own }
@@ -108,13 +110,13 @@ impl Ends {
         of_kind(self.0, shift_of(language)) & LAUNCH != 0
     }
 
-    /// Those of paths of secrets.
+    /// Returns only the bits for paths of secrets.
     #[must_use]
     pub fn secrets(self) -> Self {
         Self(self.0 & in_all(SECRET))
     }
 
-    /// The ends of a file that count also where the other one is in another file, which may be of another kind.
+    /// Returns the ends of a file that can take part in a flow across files, in the bits of all groups.
     #[must_use]
     pub fn far(self, language: Language) -> Self {
         let own = self.told(language, self.launches(language));
@@ -122,13 +124,13 @@ impl Ends {
     }
 }
 
-/// The ends of flows that go over files of any kind.
+/// Ends that can take part in a flow across files of any language.
 const FAR: u32 = SECRET | WHOLE | SEND | FETCH | EVAL;
 
-/// What is fetched and kept, so that another file may start it.
+/// Ends of a download that is stored, so that another file may start it.
 const KEPT: u32 = FETCH | STORE;
 
-/// Finds the words of all languages.
+/// Matcher for the literals of all languages.
 struct Finder {
     literals: Literals,
     words: Vec<Word>,
@@ -143,20 +145,20 @@ impl Finder {
     }
 }
 
-/// A word and the ends that it tells of.
+/// Literal and the flow ends that it indicates.
 struct Word {
     ends: u64,
     text: &'static str,
-    /// What the analysis compares in any case: variables of the environment, clients, interpreters; and options,
-    /// some letters of which may be in one word.
+    /// True if case is ignored. This holds for literals that the analysis compares without regard to case (environment
+    /// variables, clients, interpreters), and for options, whose letters may be combined in one word.
     in_any_case: bool,
-    /// It is a name or the beginning of one, and no part of a path or of names.
+    /// True if it has to be at the beginning of a name, not inside a path or another name.
     is_name: bool,
-    /// It is no beginning of a name either.
+    /// True if it has to be a complete name, not a prefix.
     is_whole: bool,
-    /// It is a file of variables, and as a part of a program variables.
+    /// True for `.env`, which is a file of variables, but a member access behind an object such as `process`.
     is_env: bool,
-    /// It begins the names of variables, of which those with secrets count.
+    /// True if it is a prefix of variable names, of which only those with secrets count.
     is_variable: bool,
 }
 
@@ -180,7 +182,7 @@ impl Word {
         }
     }
 
-    /// Whether a word that was found in any case is one that the analysis can read there.
+    /// Returns whether the analysis could use this match, after context and case are checked.
     fn stands(&self, text: &[u8], range: Range<usize>) -> bool {
         let before = || text.get(..range.start).unwrap_or_default();
         let goes_on = || text.get(range.end).is_some_and(u8::is_ascii_alphanumeric);
@@ -193,13 +195,13 @@ impl Word {
     }
 }
 
-/// The ends whose words may stand inside other ones.
+/// Ends whose literals may occur inside other words.
 const PARTS: u32 = SECRET | WHOLE | STORE | WRITE | STEERING | HOME | PIECES;
 
-/// Words that stand for more than the analysis compares them with.
+/// Literals that are broader than the strings that the analysis compares.
 const HINTS: &[&str] = &["encrypt(", "isDirectory()", "github.event."];
 
-/// What the analysis looks for anywhere in a name.
+/// Literals that the analysis searches for anywhere in a name.
 const PIECES_OF_NAMES: &[&str] = &[
     "Function(",
     "PutObject",
@@ -243,26 +245,27 @@ const PIECES_OF_NAMES: &[&str] = &[
     "yagmail",
 ];
 
-/// Names that are no beginnings of others.
+/// Literals that match only as complete names.
 const WHOLE_NAMES: &[&str] = &["rev"];
 
-/// Whether the last letter before a word is one of the same name. Behind a backslash it is a line end or the like.
+/// Returns whether the character before a literal belongs to the same name. A letter behind a backslash does not, as it
+/// may be an escape such as a line end.
 fn is_inside(before: &[u8]) -> bool {
     matches!(before, [rest @ .., last] if last.is_ascii_alphanumeric() && !rest.ends_with(b"\\"))
 }
 
-/// Whether what follows the text is a variable of the environment, and no file of that name.
+/// Returns whether a following `.env` accesses environment variables, rather than a file of that name.
 fn is_variable(before: &[u8]) -> bool {
     let is = |thing: &[u8]| before.strip_suffix(thing).is_some_and(|rest| !rest.ends_with(b"$"));
     is(b"process") || is(b"import.meta") || is(b"Bun")
 }
 
-/// Whether what begins behind `.env.` may be one of the endings that count, or is put together.
+/// Returns whether the text behind `.env.` may be a relevant extension, or is assembled at run time.
 fn may_end_file(text: &[u8], at: usize) -> bool {
     text.get(at).is_none_or(|byte| b"lpds*".contains(byte) || !byte.is_ascii_alphanumeric())
 }
 
-/// Whether a variable may be one that holds a secret: its name says so, or may go on elsewhere.
+/// Returns whether a variable may hold a secret: its name contains a secret word, or may continue beyond the literal.
 fn may_be_secret(text: &[u8]) -> bool {
     let length = text.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
     let name = text.get(..length).unwrap_or_default();
@@ -271,7 +274,7 @@ fn may_be_secret(text: &[u8]) -> bool {
     goes_on() || SECRET_WORDS.iter().any(has)
 }
 
-/// The words of all languages with their bits.
+/// Returns the literals of all languages with their bits.
 fn words() -> impl Iterator<Item = (u64, &'static [&'static str])> {
     let of = |words: &'static [(u32, &'static [&'static str])], shift: u32| {
         words.iter().map(move |(ends, words)| (u64::from(*ends) << shift, *words))
@@ -283,7 +286,7 @@ fn words() -> impl Iterator<Item = (u64, &'static [&'static str])> {
 mod tests {
     use super::*;
 
-    /// What the analysis compares names with, in languages other than a shell.
+    /// Sources with the names that the analysis compares, for languages other than shell.
     const NAMES: &[&str] = &[
         include_str!("names.rs"),
         include_str!("parse/embedded.rs"),
@@ -293,7 +296,7 @@ mod tests {
         include_str!("taint/store.rs"),
     ];
 
-    /// What it compares programs, their arguments and paths with.
+    /// Sources with the programs, arguments and paths that the analysis compares.
     const PROGRAMS: &[&str] = &[
         include_str!("paths.rs"),
         include_str!("marks.rs"),
@@ -305,14 +308,14 @@ mod tests {
         include_str!("taint/value.rs"),
     ];
 
-    /// What stands there as well and only holds, in another case or name, a word of something else.
+    /// Strings in these sources that contain another literal only by accident, in another case or name.
     const NO_WORDS: &[&str] =
         &["concatenation", "cookies", "DirSync", "dirSync", "env", "home", "startup", "TarFile", "elegram"];
 
-    /// What only variables tell that hold secrets.
+    /// Bits that only variables with secrets set.
     const VARIABLES: u64 = ENVIRONMENT as u64 | (ENVIRONMENT as u64) << SHELL;
 
-    /// The ends of all words that stand in a text in any case and inside any name.
+    /// Returns the ends of all literals in a text, regardless of case and context.
     fn loosely(text: &str) -> u64 {
         let finder = Finder::new();
         let mut all = 0;
@@ -339,7 +342,7 @@ mod tests {
         assert!(wrong.is_empty(), "{wrong:#?}");
     }
 
-    /// Also where only a prefix of the name is written.
+    /// The literal may also be only a prefix of the name.
     #[test]
     fn secret_variables_are_found_by_name() {
         for key in KEYS.iter().filter(|key| key.ends_with('_')) {

@@ -1,62 +1,61 @@
-//! [`Literals`]: finds all literals of all rules in a text, in one pass and after next to no
-//! preparation.
+//! [`Literals`]: multi-pattern search for all literals of all rules in one pass, with very low setup cost.
 //!
-//! The last three bytes of a literal, five bits of each, are its key; the same bits for a letter in
-//! either case. A text is read once, and only where the key of the last three bytes is one of some
-//! literal's, and the two bytes before as well, are literals compared. An automaton of the same few thousand
-//! literals takes eight milliseconds to build, several times as long as to scan a skill, and is slower here.
+//! The key of a literal consists of the low five bits of each of its last three bytes, which are equal for both cases
+//! of a letter. A text is read once. Literals are compared only where the key of the last three bytes belongs to some
+//! literal and the two bytes before pass a bit filter. An Aho-Corasick automaton of the same few thousand literals
+//! takes eight milliseconds to build, several times as long as the scan of a skill, and is slower here.
 
 use std::{cmp::Reverse, ops::Range};
 
 /// Bits of each byte that go into a key.
 const BITS: u32 = 5;
 
-/// Bytes that go into a key; the last has the highest bits.
+/// Bytes of a key. The last byte has the highest bits.
 const BYTES: u32 = 3;
 
-/// Bytes before those of a key that are looked at as well.
+/// Bytes before the key that the filter checks as well.
 const BEFORE: u32 = 2;
 
-/// Bits of those bytes that stand before the last one and are looked at with it.
+/// Bits of the key and filter bytes except for the last byte.
 const BITS_BEFORE: u32 = BITS * (BYTES + BEFORE - 1);
 
-/// The bits of one byte.
+/// Mask for the bits of one byte.
 const LOW: usize = (1 << BITS) - 1;
 
-/// All keys that there can be.
+/// Number of possible keys.
 const KEYS: usize = 1 << (BITS * BYTES);
 
-/// Keys that share a bucket.
+/// Number of keys per bucket.
 const SHARED: usize = 8;
 
-/// Where the buckets of literals of two bytes begin, those of one byte, and where they end.
+/// Indices of the first bucket for literals of two bytes and for those of one byte, and the number of buckets.
 const PAIRS: usize = KEYS / SHARED;
 const SINGLES: usize = PAIRS + (1 << (BITS * 2));
 const BUCKETS: usize = SINGLES + (1 << BITS);
 
-/// Some literals, told apart by their places in the list that they were made of.
+/// Compiled set of literals, identified by their index in the source list.
 pub struct Literals {
-    /// For each key the lowest bits of the bytes that stand before the tails of its literals, as bits of a word, and in
-    /// the upper half of it those of the bytes before these.
+    /// Filter per key, as bit sets of the low five bits of a byte: the lower half for the byte before the key, the
+    /// upper half for the byte before that one.
     befores: Box<[u64; KEYS]>,
-    /// Where the entries of each bucket begin, and after the last bucket where they end.
+    /// Index of the first entry of each bucket, followed by the total.
     starts: Vec<u32>,
-    /// Sorted by bucket, then the longest first.
+    /// Entries sorted by bucket, then by descending length.
     entries: Vec<Entry>,
-    /// How many of the three kinds of buckets are looked at: where no literal has less than three bytes, only the first.
+    /// Number of bucket kinds to search: 1 if all literals have at least three bytes, else 3.
     kinds: usize,
 }
 
-/// A literal in its bucket.
+/// Literal in its bucket.
 struct Entry {
     literal: &'static str,
-    /// Its place in the list.
+    /// Index in the source list.
     place: usize,
-    /// Its last bytes.
+    /// Last bytes for a quick comparison.
     tail: Tail,
 }
 
-/// Up to eight bytes at the end of a text, in a form that is the same for a letter in either case.
+/// Up to eight bytes at the end of a text, normalised so that both cases of a letter are equal.
 struct Tail {
     bytes: u64,
     mask: u64,
@@ -75,17 +74,17 @@ impl Tail {
         }
     }
 
-    /// Whether a text with the tail `text` may end with one with this tail.
+    /// Returns whether a text with the tail `text` may end with a literal of this tail.
     fn may_end(&self, text: &Self) -> bool {
         text.bytes & self.mask == self.bytes
     }
 }
 
 impl Literals {
-    /// Makes ready to find some literals.
+    /// Compiles a set of literals.
     pub fn new(literals: impl IntoIterator<Item = &'static str>) -> Self {
         let all: Vec<&'static str> = literals.into_iter().collect();
-        // Made as a vector: a boxed array is made on the stack and copied, and most of it is never touched.
+        // Made as a vector: a boxed array would be built on the stack and copied, and most of it is never touched.
         let mut befores = vec![0; KEYS].try_into().unwrap_or_else(|_| Box::new([0; KEYS]));
         for literal in &all {
             let before = |bytes: u32| {
@@ -102,8 +101,8 @@ impl Literals {
         Self { befores, starts, entries: order.into_iter().filter_map(entry).collect(), kinds }
     }
 
-    /// Calls `found` with the place and the bytes of every literal in a text, in any ASCII case,
-    /// sorted by their ends and the longest first.
+    /// Calls `found` with the index and byte range of each match, ignoring ASCII case. Matches are ordered by their
+    /// end, then by descending length within a bucket kind.
     pub fn find(&self, text: &[u8], mut found: impl FnMut(usize, Range<usize>)) {
         let (eights, rest) = text.as_chunks::<8>();
         let mut last = 0;
@@ -130,14 +129,14 @@ impl Literals {
         }
     }
 
-    /// Behind which of eight bytes, as bits, the last ones may be those of some literal; all eight are looked at before
-    /// it is asked of any, as most texts end a literal nowhere.
+    /// Returns a bit per byte of a chunk of eight that is set if a literal may end there. All eight are computed before
+    /// any is tested, as in most texts none matches.
     #[inline]
     fn ends(&self, bytes: u64) -> u8 {
         (0..8).fold(0, |ends, place| ends | u8::from(self.may_end(bytes, place)) << place)
     }
 
-    /// Whether the bytes up to one of those that were packed are those of some literal.
+    /// Returns whether a literal may end at one of the packed bytes.
     #[inline]
     fn may_end(&self, bytes: u64, place: u32) -> bool {
         let before = (bytes >> (BITS * place)) as u32;
@@ -145,7 +144,7 @@ impl Literals {
         (bits as u32).wrapping_shr(before >> BITS) & ((bits >> 32) as u32).wrapping_shr(before) & 1 == 1
     }
 
-    /// The literals with which a text ends that has a key.
+    /// Reports the literals with this key that end at the end of `text`.
     fn compare(&self, key: usize, text: &[u8], found: &mut impl FnMut(usize, Range<usize>)) {
         let tail = Tail::of(text);
         for bucket in [key / SHARED, PAIRS + (key >> BITS), SINGLES + (key >> (2 * BITS))].into_iter().take(self.kinds)
@@ -164,8 +163,9 @@ impl Literals {
     }
 }
 
-/// Where the literals of each bucket begin, and their places: sorted by bucket, then the longest first.
-/// By counting, which takes a tenth of the time of a sort.
+/// Sorts the literals by bucket, then by descending length. Returns the start of each bucket and the order of indices.
+///
+/// A counting sort takes a tenth of the time of a comparison sort.
 fn by_bucket(all: &[&str]) -> (Vec<u32>, Vec<usize>) {
     let mut starts = vec![0_u32; BUCKETS + 1];
     for literal in all {
@@ -193,7 +193,7 @@ fn by_bucket(all: &[&str]) -> (Vec<u32>, Vec<usize>) {
     (starts, order)
 }
 
-/// The lowest bits of eight bytes, those of the last the highest.
+/// Packs the low five bits of eight bytes; the last byte has the highest bits.
 fn packed(eight: [u8; 8]) -> u64 {
     let bytes = u64::from_le_bytes(eight);
     let twos = bytes & 0x001f_001f_001f_001f | bytes >> 3 & 0x03e0_03e0_03e0_03e0;
@@ -201,29 +201,29 @@ fn packed(eight: [u8; 8]) -> u64 {
     fours & 0x000f_ffff | fours >> 12 & 0x00ff_fff0_0000
 }
 
-/// The key that ends with one of the bytes that were packed.
+/// Returns the key that ends at one of the packed bytes.
 fn key_at(bytes: u64, place: u32) -> usize {
     (bytes >> (BITS * (place + BEFORE))) as usize & (KEYS - 1)
 }
 
-/// A key with one more byte at its end.
+/// Returns a key with one more byte appended.
 fn followed_by(key: usize, byte: u8) -> usize {
     key >> BITS | low_bits(byte) << (BITS * (BYTES - 1))
 }
 
-/// The bits of a byte that go into a key.
+/// Returns the bits of a byte that go into a key.
 fn low_bits(byte: u8) -> usize {
     usize::from(byte) & LOW
 }
 
-/// The keys under which a literal is found: one, or for a short one all that may stand before it.
+/// Returns the keys under which a literal is found: one, or for a short literal all that may precede it.
 fn keys_of(literal: &str) -> Range<usize> {
     let tail = literal.as_bytes().get(literal.len().saturating_sub(BYTES as usize)..).unwrap_or_default();
     let first = tail.iter().fold(0, |key, byte| followed_by(key, *byte));
     first..first + (1 << (BITS * (BYTES - tail.len() as u32)))
 }
 
-/// The bucket of a literal, by its length and its first key.
+/// Returns the bucket of a literal, by its length and first key.
 fn bucket_of(literal: &str) -> usize {
     let key = keys_of(literal).start;
     match literal.len() {
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What [`Literals::find`] is, said plainly.
+    /// Reference implementation of [`Literals::find`].
     fn plainly(literals: &[&'static str], text: &[u8]) -> Vec<(usize, Range<usize>)> {
         let mut all = Vec::new();
         for end in 0..=text.len() {
@@ -262,7 +262,7 @@ mod tests {
         all
     }
 
-    /// Their length and script make no difference.
+    /// Length and script of the literals make no difference.
     #[test]
     fn literals_are_found_where_they_end() {
         let literals = ["!", "![", "abc", "xABc", "bc", "忽略", "ÄB"];

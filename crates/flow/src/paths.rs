@@ -1,20 +1,21 @@
-//! [`is_secret`]: which paths lead to credentials, sessions or what a user said.
+//! Classification of paths: credentials, sessions and chat histories ([`is_secret`]), and files that control agents or
+//! the system ([`steers`]).
 
 use std::{borrow::Cow, sync::LazyLock};
 
 use crate::literals::Literals;
 
-/// What has to follow a part of a path.
+/// Condition on the text that follows a part of a path.
 #[derive(Debug, Clone, Copy)]
 enum Then {
     Anything,
-    /// The end.
+    /// End of the path.
     Nothing,
-    /// No more of the same name.
+    /// Any character that does not continue the same file name.
     NewName,
-    /// The end of what names a whole folder.
+    /// End of the path, or a suffix that still refers to the whole folder.
     WholeFolder,
-    /// A name of its own, with one of the usual endings or none.
+    /// End of a complete file name, optionally with one of the usual `.env` suffixes.
     Environment,
 }
 
@@ -180,14 +181,14 @@ const SECRETS: &[(&str, Then)] = &[
     ("/service-accounts/default/token", Anything),
 ];
 
-/// Longer texts are no paths.
+/// Maximum length of a path in bytes. Longer texts are not considered paths.
 const LONGEST: usize = 300;
 
-/// Whether a folded text is, or ends in, such a path.
+/// Returns whether a constant-folded text is, or ends in, the path of a secret.
 #[must_use]
 pub fn is_secret(text: &str) -> bool {
     static PARTS: LazyLock<Literals> = LazyLock::new(|| Literals::new(SECRETS.iter().map(|(part, _)| *part)));
-    // What a program is told to leave out, and programs.
+    // Exclusions among a program's arguments, and programs.
     if text.len() > LONGEST || text.starts_with([':', '!']) || text.ends_with(".exe") {
         return false;
     }
@@ -203,11 +204,11 @@ pub fn is_secret(text: &str) -> bool {
     found
 }
 
-/// Words in the names of files in which programs keep what signs in.
+/// Words in names of files with login credentials.
 const LIKELY: &[&str] = &["credential", "token", "auth", "secret", "passw", "wallet", "keystore", "cookie", "session"];
 
-/// Whether a folded text is the path of a file in a user's own folder in which, by its name, some program keeps
-/// what signs in.
+/// Returns whether a constant-folded text is a path in a program's folder below the user's home, with a file name that
+/// suggests login credentials.
 pub(super) fn is_likely_secret(text: &str) -> bool {
     const OF_PROGRAMS: [&str; 4] = ["~/.", "~/Library/Application Support/", "AppData/", "$XDG_CONFIG_HOME/"];
     let plain = if text.contains('\\') { Cow::Owned(text.replace('\\', "/")) } else { Cow::Borrowed(text) };
@@ -220,16 +221,17 @@ pub(super) fn is_likely_secret(text: &str) -> bool {
     inside.is_some_and(|inside| inside.len() < LONGEST && inside.contains('/'))
 }
 
-/// What a file does that agents or the system obey.
+/// Effect of a file that agents or the system obey.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Steering {
-    /// What is there.
+    /// Description of the file's effect.
     pub what: &'static str,
-    /// It steers agents, or who may sign in; else it only starts something, as some tools have to.
+    /// True if the file steers agents or controls logins. False if it only starts something, which some tools
+    /// legitimately need.
     pub is_grave: bool,
 }
 
-/// Parts of paths, what is there, and whether that counts only in the user's own folder.
+/// Parts of paths, their effect, and whether they count only outside the current project.
 const AGENTS: &[(&str, &str, bool)] = &[
     ("CLAUDE.md", "the instructions of all agents", true),
     ("AGENTS.md", "the instructions of all agents", true),
@@ -315,7 +317,7 @@ const STARTS: &[(&str, &str, bool)] = &[
     (".pythonrc", "what every Python runs", true),
 ];
 
-/// What a path that is written steers, if anything.
+/// Returns the effect of writing to a path, if it is a steering file.
 #[must_use]
 pub fn steers(path: &str) -> Option<Steering> {
     let plain = path.replace('\\', "/").replace("//", "/");
@@ -328,7 +330,7 @@ pub fn steers(path: &str) -> Option<Steering> {
     agents.or_else(|| find(STARTS).map(|what| Steering { what, is_grave: false }))
 }
 
-/// Folders in which a user keeps what cannot be made again.
+/// Folders in a home directory that usually hold data which cannot be recreated.
 const KEPT: &[&str] = &[
     "Documents",
     "Desktop",
@@ -357,7 +359,7 @@ const KEPT: &[&str] = &[
     ".password-store",
 ];
 
-/// Whether a path means all that the user has, or all of one of the folders for it.
+/// Returns whether a path refers to the whole home directory, the root, or one of the folders with the user's data.
 pub(super) fn is_all_of_home(path: &str) -> bool {
     let path = path.replace("//", "/");
     let path = path.as_str();

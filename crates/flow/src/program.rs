@@ -1,6 +1,6 @@
-//! [`Program`]: what a script does with values, in one form for all languages.
+//! [`Program`]: language-independent form of a script for data flow analysis.
 //!
-//! It has no order and no branches: which values may reach a place is asked, not when.
+//! It has neither order nor branches. The analysis determines which values may reach a call, not when.
 
 use std::{
     cell::RefCell,
@@ -10,29 +10,29 @@ use std::{
 
 use tree_sitter::Language;
 
-/// The statements of one file or code block.
+/// Statements of one file or code block.
 #[derive(Debug, Default)]
 pub struct Program {
     pub(crate) scopes: Vec<Scope>,
     pub(crate) steps: Vec<Step>,
-    /// Some of it is nested so deep that it was left out.
+    /// True if code was omitted because it exceeds a limit, such as the nesting depth.
     pub cut: bool,
-    /// Parts of all statements.
+    /// Number of nodes, over all statements.
     pub size: usize,
-    /// The path of the file of which it is the whole, so that others find what is set there.
+    /// Path of the file, if the program is the whole of it. Other files use it to look up exported names.
     pub path: String,
 }
 
-/// The body of a function; the first is that of the file itself.
+/// Function scope. The first scope is that of the file itself.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     pub name: String,
     pub params: Vec<String>,
-    /// The scope around it.
+    /// Enclosing scope; `None` for the file.
     pub parent: Option<usize>,
 }
 
-/// One statement and the scope in which it stands.
+/// Statement and its scope.
 #[derive(Debug)]
 pub(crate) struct Step {
     pub scope: usize,
@@ -41,75 +41,76 @@ pub(crate) struct Step {
 
 #[derive(Debug)]
 pub(crate) enum Act {
-    /// Names get what a value holds.
+    /// Assigns a value to names in the current scope.
     Set(Vec<String>, Expr),
-    /// A name gets it where it is known already, which may be in a scope around.
+    /// Assigns a value to a name in the scope that already defines it, which may be an enclosing one.
     Change(String, Expr),
     Run(Expr),
     Return(Expr),
 }
 
-/// A value as it is written.
+/// Expression.
 #[derive(Debug, Clone)]
 pub(crate) enum Expr {
     Text(String),
     Name(String),
     Attr(Box<Expr>, String),
     Index(Box<Expr>, Box<Expr>),
-    /// Values put together to one text, with what stands between them.
+    /// Concatenation of values, with a separator.
     Join(Vec<Expr>, &'static str),
-    /// Several values of which each may be meant.
+    /// Several alternatives, each of which may be the value.
     List(Vec<Expr>),
     Record(Vec<(String, Expr)>),
     Reversed(Box<Expr>),
-    /// A value as it is inside another scope: the result of a function without a name.
+    /// Expression that is evaluated in another scope, such as the result of an anonymous function.
     Inside(usize, Box<Expr>),
     Call(Box<Call>),
 }
 
-/// A call of a function, or of a program by a shell (then the callee's name begins with `$ `).
+/// Call of a function, or of a program by a shell. For a program, the callee's name begins with `$ `.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub callee: Expr,
     pub args: Vec<Expr>,
     pub named: Vec<(String, Expr)>,
-    /// The line in the file, from 0.
+    /// Line in the file, counted from 0.
     pub line: usize,
 }
 
-/// Nesting that is followed; generated code reaches some dozens.
+/// Maximum nesting depth. Generated code reaches a few dozen.
 const DEPTH: usize = 150;
 
-/// Builds a [`Program`] out of a syntax tree.
+/// Builder that lowers a syntax tree to a [`Program`].
 pub(crate) struct Builder<'t> {
     pub text: &'t str,
-    /// The line of the file on which the text begins.
+    /// Line of the file on which the text begins.
     pub first_line: usize,
     pub program: Program,
     scope: usize,
     depth: usize,
-    /// The step that last set a name.
+    /// Index of the step that last set each name.
     known: HashMap<String, usize>,
-    /// Bytes of scripts inside scripts that may still be read.
+    /// Remaining bytes of embedded scripts that may be parsed.
     room: usize,
-    /// What the method at hand calls its object.
+    /// Name of the object in the current method, such as `self`.
     pub own: Option<String>,
-    /// The classes so far.
+    /// Classes that were declared so far.
     pub classes: HashSet<String>,
-    /// The functions so far, in a language in which a name alone calls one.
+    /// Functions that were declared so far, for languages in which a bare name is a call.
     pub functions: HashSet<String>,
 }
 
-/// Bytes of scripts inside scripts that are read for each byte of the whole: as many as nest in one another.
+/// Bytes of embedded scripts that are parsed per byte of the whole file. This also limits how deep scripts may be
+/// nested.
 const NESTED: usize = 4;
 
-/// Values of the longest list that is no longer a command line.
+/// Minimum length of a list that is not considered a command line.
 const LONG: usize = 256;
 
-/// Names that stand for one another before a text.
+/// Maximum number of aliases that are followed to find a text.
 const ALIASES: usize = 8;
 
-/// Parts of which one script is put together.
+/// Maximum number of parts of one assembled script.
 const SCRIPT_PARTS: usize = 4096;
 
 impl<'t> Builder<'t> {
@@ -129,7 +130,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// Does some work on a script that stands in this one as a text, unless there is too much of that.
+    /// Lowers a script that is embedded as a string. Beyond the byte budget, the program is marked as cut.
     pub fn inside(&mut self, text: &str, line: usize, work: impl FnOnce(&mut Builder<'_>) -> Expr) -> Expr {
         let Some(room) = self.room.checked_sub(text.len()) else {
             self.program.cut = true;
@@ -152,7 +153,7 @@ impl<'t> Builder<'t> {
         value
     }
 
-    /// What a name was last set to, as far as the text before says.
+    /// Returns the last value that was assigned to a name in the text so far.
     pub fn known(&self, value: &Expr) -> Option<Expr> {
         let Expr::Name(name) = value else { return None };
         match &self.program.steps.get(*self.known.get(name)?)?.act {
@@ -162,7 +163,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// The text of a script that a value is, with a variable of a shell for each part that is not known.
+    /// Returns the text of a script that is the value of an expression. Each unknown part is a shell variable.
     pub fn script_of(&mut self, value: &Expr) -> Option<String> {
         let mut parts = SCRIPT_PARTS;
         let script = self.script_within(value, ALIASES, &mut parts);
@@ -202,13 +203,13 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// A part of a script; one that is not known becomes a variable of its own.
+    /// Returns a part of a script. An unknown part is assigned to a new variable.
     fn script_part(&mut self, part: &Expr, aliases: usize, parts: &mut usize) -> String {
         let known = aliases.checked_sub(1).and_then(|aliases| self.script_within(part, aliases, parts));
         known.unwrap_or_else(|| format!("${{{}}}", self.variable_for(part.clone())))
     }
 
-    /// A new variable of a shell that holds a value.
+    /// Assigns a value to a new shell variable and returns the variable's name.
     pub fn variable_for(&mut self, value: Expr) -> String {
         let name = format!("__{}", self.program.steps.len());
         self.set(vec![format!("${name}")], value);
@@ -224,13 +225,13 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// The same for a name that may be of a scope around.
+    /// Assigns a value to a name that an enclosing scope may define.
     pub fn change(&mut self, name: String, value: Expr) {
         self.known.insert(name.clone(), self.program.steps.len());
         self.step(Act::Change(name, value));
     }
 
-    /// The same for parts of an object, which all of its functions see.
+    /// Assigns a value to members of an object, which are visible in all of its methods.
     pub fn set_shared(&mut self, names: Vec<String>, value: Expr) {
         if self.scope == 0 {
             return self.set(names, value);
@@ -244,7 +245,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// The same inside another scope.
+    /// Assigns a value to names in another scope.
     pub fn set_in(&mut self, scope: usize, names: Vec<String>, value: Expr) {
         self.program.steps.push(Step { scope, act: Act::Set(names, value) });
     }
@@ -253,7 +254,7 @@ impl<'t> Builder<'t> {
         self.program.steps.push(Step { scope: self.scope, act });
     }
 
-    /// Does some work inside a new function, whose scope it gives back.
+    /// Runs `work` inside a new function and returns the function's scope.
     pub fn within(&mut self, name: String, params: Vec<String>, work: impl FnOnce(&mut Self)) -> usize {
         let outer = self.enter(name, params);
         let inner = self.scope;
@@ -262,7 +263,7 @@ impl<'t> Builder<'t> {
         inner
     }
 
-    /// Begins a new function inside the scope at hand, which it gives back.
+    /// Enters a new function and returns the enclosing scope, for [`Builder::leave`].
     pub fn enter(&mut self, name: String, params: Vec<String>) -> usize {
         let outer = self.scope;
         self.program.scopes.push(Scope { name, params, parent: Some(outer) });
@@ -270,7 +271,7 @@ impl<'t> Builder<'t> {
         outer
     }
 
-    /// Goes back to the scope around a function.
+    /// Returns to the enclosing scope.
     pub fn leave(&mut self, outer: usize) {
         self.scope = outer;
     }
@@ -279,13 +280,13 @@ impl<'t> Builder<'t> {
         self.scope
     }
 
-    /// The function at hand is given something more.
+    /// Adds parameters to the current function.
     pub fn takes(&mut self, params: Vec<String>) {
         let function = self.program.scopes.get_mut(self.scope).filter(|scope| scope.parent.is_some());
         function.into_iter().for_each(|function| function.params.extend_from_slice(&params));
     }
 
-    /// The function at hand gives back the value of its last statement.
+    /// Makes the value of the last statement the result of the current function.
     pub fn give_last(&mut self) {
         if let Some(Step { scope, act }) = self.program.steps.last_mut()
             && *scope == self.scope
@@ -295,7 +296,7 @@ impl<'t> Builder<'t> {
         }
     }
 
-    /// The value of the last statement, under a name that then stands for it there as well.
+    /// Returns the value of the last statement, which is bound to a new name if it has none.
     pub fn last_value(&mut self) -> Option<Expr> {
         let value = match &mut self.program.steps.last_mut()?.act {
             Act::Run(value) => std::mem::take(value),
@@ -306,7 +307,7 @@ impl<'t> Builder<'t> {
         Some(Expr::Name(format!("${}", self.variable_for(value))))
     }
 
-    /// Does some work one level deeper, unless that is too deep.
+    /// Runs `work` one level deeper, or returns the default value beyond the maximum depth.
     pub fn deeper<T: Default>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         if !self.sink() {
             return T::default();
@@ -316,7 +317,7 @@ impl<'t> Builder<'t> {
         done
     }
 
-    /// Goes one level deeper, unless that is too deep.
+    /// Increases the depth. Returns false, and marks the program as cut, at the maximum depth.
     pub fn sink(&mut self) -> bool {
         let fits = self.depth < DEPTH;
         self.program.cut |= !fits;
@@ -325,12 +326,12 @@ impl<'t> Builder<'t> {
         fits
     }
 
-    /// Ends what [`Builder::sink`] began.
+    /// Reverses [`Builder::sink`].
     pub fn rise(&mut self) {
         self.depth -= 1;
     }
 
-    /// The text of a node.
+    /// Returns the source text of a node.
     pub fn text_of(&self, node: tree_sitter::Node<'_>) -> &'t str {
         self.text.get(node.byte_range()).unwrap_or("")
     }
@@ -347,16 +348,16 @@ impl Default for Expr {
 }
 
 impl Expr {
-    /// A value that says nothing.
+    /// Returns the empty value, without any alternatives.
     pub fn nothing() -> Self {
         Self::List(Vec::new())
     }
 }
 
-/// The children of a node up to which each is asked for by its place; for more a cursor is made.
+/// Maximum number of children that are fetched by index. For more, a cursor is faster.
 const FEW: u32 = 3;
 
-/// The named children of a node, without comments. Most nodes have few.
+/// Returns the named children of a node, without comments. Most nodes have few.
 pub(crate) fn children<'t>(node: tree_sitter::Node<'t>) -> Vec<tree_sitter::Node<'t>> {
     let is_code = |child: &tree_sitter::Node<'t>| !child.is_extra() || child.kind() != "comment";
     match node.named_child_count() as u32 {
@@ -366,7 +367,7 @@ pub(crate) fn children<'t>(node: tree_sitter::Node<'t>) -> Vec<tree_sitter::Node
     }
 }
 
-/// The numbers that a grammar has for the names of parts.
+/// Cached field numbers of a grammar.
 struct Fields {
     grammar: Language,
     numbers: Vec<(&'static str, Option<NonZeroU16>)>,
@@ -383,7 +384,7 @@ impl Fields {
     }
 }
 
-/// The part of a node that has a name in the grammar. A grammar is asked once for the number of a name.
+/// Returns the child of a node for a field of the grammar. Field numbers are cached per grammar.
 pub(crate) fn field<'t>(node: tree_sitter::Node<'t>, name: &'static str) -> Option<tree_sitter::Node<'t>> {
     thread_local! {
         static GRAMMARS: RefCell<Vec<Fields>> = RefCell::default();
@@ -401,7 +402,7 @@ pub(crate) fn field<'t>(node: tree_sitter::Node<'t>, name: &'static str) -> Opti
     node.child_by_field_id(number?.get())
 }
 
-/// An operator and what it stands between in a chain, from left to right, without going deeper for each.
+/// Returns the operator and the operands of a chain from left to right. It iterates instead of recursing.
 pub(crate) fn operands<'t>(node: tree_sitter::Node<'t>) -> (&'t str, Vec<tree_sitter::Node<'t>>) {
     let operator = |node: tree_sitter::Node<'t>| field(node, "operator").map_or("", |operator| operator.kind());
     let (first, mut parts, mut at) = (operator(node), Vec::new(), node);
@@ -417,14 +418,14 @@ pub(crate) fn operands<'t>(node: tree_sitter::Node<'t>) -> (&'t str, Vec<tree_si
     (first, parts)
 }
 
-/// The character of some octal digits, and how many these are.
+/// Decodes an octal escape. Returns its character and the number of digits.
 fn octal(text: &str) -> (char, usize) {
     let digits: String = text.chars().take(3).take_while(|c| c.is_digit(8)).collect();
     let code = u32::from_str_radix(&digits, 8).ok().filter(|_| digits.len() > 1);
     code.and_then(char::from_u32).map_or_else(|| ('\0', 1), |c| (c, digits.len()))
 }
 
-/// Text between quotation marks without the escapes that hide letters.
+/// Resolves the escape sequences of a quoted string.
 pub(crate) fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

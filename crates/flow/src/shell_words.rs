@@ -1,4 +1,4 @@
-//! [`SHELL_WORDS`]: what [`super::words`] is for other languages, for shells.
+//! [`SHELL_WORDS`]: counterpart of [`super::words`] for shell scripts.
 
 use super::{
     marks::{KEYS, STEERS, STORES},
@@ -7,7 +7,7 @@ use super::{
     },
 };
 
-/// The words of shells.
+/// Literals that indicate each flow end in shell scripts.
 pub(super) const SHELL_WORDS: &[(u32, &[&str])] = &[
     (SECRET, STORES),
     (

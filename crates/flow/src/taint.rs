@@ -1,7 +1,7 @@
-//! [`Analysis`]: which values may reach which calls.
+//! [`Analysis`]: flow-insensitive taint analysis of scripts.
 //!
-//! Every name holds all that is ever set to it. The statements are gone through until nothing new comes,
-//! within a bound; what reaches a call that sends or runs is a [`Flow`].
+//! Each name holds the union of all values that are ever assigned to it. The statements are evaluated repeatedly until
+//! a fixed point is reached, up to a bound. A tainted value that reaches a sink is reported as a [`Flow`].
 
 mod bind;
 mod clock;
@@ -31,11 +31,11 @@ use clock::Clock;
 use value::Value;
 pub use value::{Kind, Taint};
 
-/// How often all statements are gone through: the length of the longest chain of names, functions and
-/// files that is followed against the order in which it is written.
+/// Maximum number of passes over all statements. This limits the length of a chain of names, functions and files that
+/// is followed against the source order.
 const ROUNDS: usize = 12;
 
-/// What is done with a whole environment; every other part of it is a variable.
+/// Methods of an environment object. Any other member of it is a variable.
 const IS_METHOD: &[&str] = &[
     "items",
     "copy",
@@ -57,60 +57,60 @@ const IS_METHOD: &[&str] = &[
     "sort",
 ];
 
-/// Functions of one name that are told apart.
+/// Maximum number of functions with the same name that are distinguished.
 const SAME_NAME: usize = 32;
 
-/// Files written in one skill that are remembered.
+/// Maximum number of files that the scripts of one skill write.
 const FILES: usize = 256;
 
-/// Bytes of a function's name that its result keeps.
+/// Bytes of a function's name that are kept in the name of its result.
 const CALLED: usize = 200;
 
-/// Names set in one skill that are remembered.
+/// Maximum number of names that the scripts of one skill set.
 const NAMES: usize = 20_000;
 
-/// What becomes of data, or of a file.
+/// Sink of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum End {
-    /// It is sent to a host.
+    /// Data is sent to a host.
     Sent,
-    /// It is run as a program.
+    /// Data is run as code.
     Run,
-    /// A file that is run at every start, or that steers agents, is written.
+    /// A file that steers agents or runs at startup is written.
     Steered,
-    /// All that the user has is removed.
+    /// All of the user's data is removed.
     Removed,
 }
 
-/// Data that reaches a call.
+/// Flow of data into a sink.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Flow {
-    /// The place of its program among those that were given.
+    /// Index of its program in the list passed to [`Analysis::new`].
     pub program: usize,
-    /// The line of the call, from 0.
+    /// Line of the call, counted from 0.
     pub line: usize,
-    /// What becomes of it.
+    /// Kind of the sink.
     pub end: End,
-    /// What is in the body, the address or the code.
+    /// Origins of the body, the address or the code.
     pub taints: Vec<Taint>,
-    /// What is only in a header, as a key that logs in.
+    /// Origins that occur only as a login credential in a header.
     pub keys: Vec<Taint>,
-    /// The address or path, as far as it is known; unknown parts are NUL.
+    /// Address or path, as far as it is known. Unknown parts are NUL.
     pub to: String,
 }
 
-/// What a function is, by its full name.
+/// Properties of a function, derived from its qualified name.
 #[derive(Debug, Clone, Copy)]
 struct Meaning {
     sink: Option<Sink>,
-    /// It takes in the files whose names it is given.
+    /// True if it reads the files whose names it is given.
     is_archive: bool,
-    /// It gives what a user sees or keeps.
+    /// True if it captures user data, such as the screen or the clipboard.
     is_seen: bool,
     is_channel: bool,
 }
 
-/// A call with the values that it is given.
+/// Call with its evaluated arguments.
 #[derive(Clone, Copy)]
 struct Called<'v> {
     name: &'v str,
@@ -120,63 +120,63 @@ struct Called<'v> {
     line: usize,
 }
 
-/// Whether a file of data names a path that leads to secrets.
+/// Returns whether a data file contains the path of a secret.
 #[must_use]
 pub fn names_secret(text: &str) -> bool {
     secrets_named(text).next().is_some()
 }
 
-/// The paths of secrets that stand between quotation marks.
+/// Returns the quoted strings that are paths of secrets.
 fn secrets_named(text: &str) -> impl Iterator<Item = &str> {
     text.split(['"', '\'']).filter(|text| is_secret(text))
 }
 
-/// What is known of hosts, by texts that name them.
+/// Host checks that the caller provides.
 #[derive(Debug, Clone, Copy)]
 pub struct Hosts {
-    /// Whether an address is at no well-known registry.
+    /// True if a URL is not at a well-known package registry.
     pub is_no_registry: fn(&str) -> bool,
-    /// Whether an address is at a forge whose owner is not known.
+    /// True if a URL is at a forge, under an owner that is not known.
     pub is_unknown_forge: fn(&str) -> bool,
-    /// Whether a command does not check who answers.
+    /// True if a command does not verify the server's identity.
     pub is_unchecked: fn(&str) -> bool,
 }
 
-/// What begins the origin of code that lies in a repository at a forge, or is built out of one.
+/// Prefix of an origin for code that comes from, or is built from, a repository at a forge.
 pub const CLONED: &str = "the repository ";
 
-/// What is given by a call or a program that packs the whole folder in which it runs.
+/// Origin of an archive of the whole working directory.
 pub const PACKED: &str = "an archive of all files";
 
-/// The state of a run over some programs, which share functions and files.
+/// Analysis state over a set of programs, which share functions and files.
 pub struct Analysis<'p> {
     programs: &'p [&'p Program],
     hosts: Hosts,
-    /// The functions of a name, by program and scope.
+    /// Functions by name, as pairs of program and scope.
     functions: HashMap<&'p str, Rc<[(usize, usize)]>>,
-    /// The programs of files, by their names without folders and endings.
+    /// Programs by the name of their file, without folders and extension.
     modules: HashMap<&'p str, Vec<usize>>,
-    /// The files whose names a program of a shell takes over, by program.
+    /// Programs that each shell script sources.
     sourced: BTreeMap<usize, BTreeSet<usize>>,
-    /// The repository in whose folder the program at hand works.
+    /// Repository in whose folder the current program works.
     inside: Option<Value>,
-    /// By program, scope and name.
+    /// Values by program, scope and name.
     names: Vec<Vec<HashMap<String, Value>>>,
-    /// What the names of called functions mean.
+    /// Cache of function properties, by name.
     meanings: HashMap<String, Meaning>,
-    /// How many names there are.
+    /// Number of names in `names`, limited by [`NAMES`].
     count: usize,
-    /// What was written to files, by path.
+    /// Values that were written to files, by path.
     files: BTreeMap<String, Value>,
-    /// What files of data in the skill hold, by the end of their path.
+    /// Values in the skill's data files, by file name.
     data: BTreeMap<String, Value>,
-    /// What functions give back, by name.
+    /// Results of functions, by name.
     returns: BTreeMap<String, Value>,
-    /// What reaches calls, with the statement that it was noted in: of a line and an end the last one counts.
+    /// Flows by program, line and sink, with the statement that produced each. The flow of the last statement wins.
     flows: BTreeMap<(usize, usize, End), (usize, Flow)>,
-    /// The programs in which the round at hand found something new.
+    /// Programs for which the current pass found something new.
     changed: BTreeSet<usize>,
-    /// The programs of which a part was not followed, because it would be too much.
+    /// Programs that were analysed only in part, because of a limit.
     cut: BTreeSet<usize>,
     clock: Clock,
     program: usize,
@@ -185,7 +185,7 @@ pub struct Analysis<'p> {
 }
 
 impl<'p> Analysis<'p> {
-    /// Makes ready to follow the data of some programs.
+    /// Prepares the analysis of a set of programs.
     #[must_use]
     pub fn new(programs: &'p [&'p Program], hosts: Hosts) -> Self {
         let mut functions: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
@@ -223,7 +223,7 @@ impl<'p> Analysis<'p> {
         }
     }
 
-    /// Makes known what a file of data holds.
+    /// Adds the secret paths in a data file of the skill.
     #[must_use]
     pub fn with_data(mut self, path: &str, text: &str) -> Self {
         let paths: Vec<Value> = secrets_named(text).map(Value::of_text).collect();
@@ -235,7 +235,7 @@ impl<'p> Analysis<'p> {
         self
     }
 
-    /// Everything that reaches a call, sorted by place, and the programs of which a part was not followed.
+    /// Runs the analysis. Returns the flows, sorted by position, and the programs that were analysed only in part.
     #[must_use]
     pub fn run(mut self) -> (Vec<Flow>, BTreeSet<usize>) {
         for _ in 0..ROUNDS {
@@ -405,7 +405,7 @@ impl<'p> Analysis<'p> {
         value.or(&told.unwrap_or_default())
     }
 
-    /// What the name of a function means; a name is looked at once.
+    /// Returns the properties of a function, from the cache if possible.
     fn meaning(&mut self, name: &str) -> Meaning {
         if let Some(known) = self.meanings.get(name) {
             return *known;
@@ -420,7 +420,8 @@ impl<'p> Analysis<'p> {
         meaning
     }
 
-    /// An argument; one whose text is not known is told from others by its variable.
+    /// Evaluates an argument. An unknown text is represented by the name of its variable, so that different variables
+    /// stay distinct.
     fn argument(&mut self, arg: &Expr) -> Value {
         let mut value = self.eval(arg);
         if let (None, Expr::Name(variable)) = (&value.text, arg) {

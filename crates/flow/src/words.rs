@@ -1,37 +1,37 @@
-//! [`WORDS`]: the words by which a text tells which ends of flows it may hold.
+//! [`WORDS`]: literals that indicate flow ends in Python and JavaScript, and the bits of all flow ends.
 
 use super::marks::{KEYS, STEERS, STORES};
 
-/// A file or program with credentials, or what a user sees, types or keeps.
+/// Secret: a file or program with credentials, or captured user data.
 pub(super) const SECRET: u32 = 1;
-/// The environment, or a key in it that everybody has.
+/// Environment access, or a common variable in it.
 pub(super) const ENVIRONMENT: u32 = 1 << 1;
-/// Something from the network.
+/// Download from the network.
 pub(super) const FETCH: u32 = 1 << 2;
 pub(super) const DECODE: u32 = 1 << 3;
 pub(super) const SEND: u32 = 1 << 4;
-/// Text is run as code.
+/// Execution of text as code.
 pub(super) const EVAL: u32 = 1 << 5;
-/// A program is started.
+/// Start of a program.
 pub(super) const LAUNCH: u32 = 1 << 6;
-/// A file is made of bytes, or made a program.
+/// Creation of a binary or executable file.
 pub(super) const STORE: u32 = 1 << 7;
-/// A file is written.
+/// Write to any file.
 pub(super) const WRITE: u32 = 1 << 8;
-/// A file that is run at every start, or that steers agents.
+/// File that runs at startup or steers agents.
 pub(super) const STEERING: u32 = 1 << 9;
 pub(super) const REMOVE: u32 = 1 << 10;
 pub(super) const HOME: u32 = 1 << 11;
-/// A name is made of a text.
+/// Name lookup by a string.
 pub(super) const BY_NAME: u32 = 1 << 12;
-/// Something comes in from the network by itself.
+/// Incoming data from the network, without a request.
 pub(super) const CHANNEL: u32 = 1 << 14;
-/// All of the environment.
+/// Access to the whole environment.
 pub(super) const WHOLE: u32 = 1 << 15;
-/// A text is put together of pieces.
+/// Assembly of a text from pieces.
 pub(super) const PIECES: u32 = 1 << 13;
 
-/// The words of scripts in Python and JavaScript.
+/// Literals that indicate each flow end in Python and JavaScript.
 pub(super) const WORDS: &[(u32, &[&str])] = &[
     (
         CHANNEL,

@@ -1,4 +1,4 @@
-//! Python as a [`Program`](super::program::Program).
+//! Lowering of Python to a [`Program`](super::program::Program).
 
 use tree_sitter::Node;
 
@@ -82,7 +82,7 @@ fn params_of(to: &Builder<'_>, params: Node<'_>) -> Vec<String> {
     children(params).into_iter().map(name).filter(|name| !is_own(to, name)).collect()
 }
 
-/// What a method calls the object that it belongs to.
+/// Returns the name of a method's parameter for its own object, usually `self`.
 fn own_of(to: &Builder<'_>, function: Node<'_>) -> Option<String> {
     let parent = function.parent()?;
     let (around, is_static) = match parent.kind() {
@@ -94,23 +94,23 @@ fn own_of(to: &Builder<'_>, function: Node<'_>) -> Option<String> {
     (is_method && first.kind() == "identifier").then(|| to.text_of(first).to_owned())
 }
 
-/// Whether a name is that of the object, or of the class, to which the code at hand belongs.
+/// Returns whether a name refers to the object or the class that contains the current code.
 fn is_own(to: &Builder<'_>, name: &str) -> bool {
     matches!(name, "self" | "cls") || to.own.as_deref() == Some(name)
 }
 
-/// The name of a part of that object, or of a class of the program.
+/// Returns the member of `self.member`, or of `Class.member` for a class of the program.
 fn part_of_own<'n>(to: &Builder<'_>, name: &'n str) -> Option<&'n str> {
     let (object, part) = name.split_once('.')?;
     is_owner(to, object).then_some(part)
 }
 
-/// Whether a name is that of the object at hand, or of a class of the program.
+/// Returns whether a name refers to the current object, or to a class of the program.
 fn is_owner(to: &Builder<'_>, name: &str) -> bool {
     is_own(to, name) || to.classes.contains(name)
 }
 
-/// Parameters hold what they have without an argument.
+/// Sets parameters to their default values.
 fn defaults(to: &mut Builder<'_>, function: Node<'_>) {
     for param in field(function, "parameters").map(children).unwrap_or_default() {
         if let (Some(name), Some(value)) = (field(param, "name"), field(param, "value")) {
@@ -120,7 +120,7 @@ fn defaults(to: &mut Builder<'_>, function: Node<'_>) {
     }
 }
 
-/// `import a as b`, `from a import b as c`.
+/// Lowers `import a as b` and `from a import b as c`.
 fn imports(to: &mut Builder<'_>, node: Node<'_>, module: &str) {
     let mut cursor = node.walk();
     let names: Vec<Node<'_>> = node.children_by_field_name("name", &mut cursor).collect();
@@ -136,7 +136,7 @@ fn imports(to: &mut Builder<'_>, node: Node<'_>, module: &str) {
     }
 }
 
-/// The `left` of a node gets what its `right` holds.
+/// Assigns the `right` of a node to its `left`.
 fn binding(to: &mut Builder<'_>, node: Node<'_>) {
     let value = field(node, "right").map(|right| expr(to, right)).unwrap_or_default();
     if let Some(left) = field(node, "left") {
@@ -156,7 +156,7 @@ fn assign(to: &mut Builder<'_>, left: Node<'_>, value: Expr) {
     }
 }
 
-/// The buffers that a call makes an archive or a writer of.
+/// Returns the buffers that a call wraps in an archive or a writer.
 fn wrapped(value: &Expr) -> Vec<String> {
     let Expr::Call(call) = value else { return Vec::new() };
     let (Expr::Attr(_, name) | Expr::Name(name)) = &call.callee else { return Vec::new() };
@@ -167,7 +167,7 @@ fn wrapped(value: &Expr) -> Vec<String> {
     given.filter_map(|arg| if let Expr::Name(name) = arg { Some(name.clone()) } else { None }).collect()
 }
 
-/// The names that a pattern sets; a part of a thing sets all of it.
+/// Returns the names that a pattern sets. Assigning to an element sets its container, too.
 fn targets(to: &mut Builder<'_>, left: Node<'_>) -> Vec<String> {
     match left.kind() {
         "identifier" => vec![to.text_of(left).to_owned()],
@@ -298,7 +298,7 @@ fn call(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
     embedded::with_scripts(to, Call { callee, args, named, line: to.line_of(node) }, Language::Python)
 }
 
-/// A chain of operators, without going deeper for each of them.
+/// Lowers a chain of operators iteratively, without recursion per operator.
 fn binary(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
     let (operator, parts) = operands(node);
     Expr::Join(parts.into_iter().map(|part| expr(to, part)).collect(), if operator == "/" { "/" } else { "" })

@@ -1,5 +1,5 @@
-//! Shell scripts as a [`Program`](super::program::Program): programs are calls, pipes their input, files and
-//! variables names.
+//! Lowering of shell scripts to a [`Program`](super::program::Program). Programs become calls, pipes become their
+//! input, and files and variables become names.
 
 use tree_sitter::Node;
 
@@ -8,20 +8,20 @@ use crate::{
     program::{Act, Builder, Call, Expr, children, field, unescaped},
 };
 
-/// What begins the name of a program that a shell calls.
+/// Prefix of the callee's name in a call of a program.
 pub(in super::super) const PROGRAM: &str = "$ ";
-/// The name under which a call has its standard input.
+/// Name of the argument that holds the standard input of a call.
 pub(in super::super) const STDIN: &str = "<";
-/// The name under which a call has the file that its output goes to.
+/// Name of the argument that holds the file to which the output of a call is redirected.
 pub(in super::super) const STDOUT: &str = ">";
 
-/// Parameters of a function that are told apart.
+/// Number of positional parameters of a function that are distinguished.
 pub(in super::super) const PARAMS: usize = 9;
 
-/// Programs in one pipe that are followed.
+/// Number of programs in one pipe through which data is followed.
 const PIPES: usize = 50;
 
-/// Words before a program's name that only say how it is run.
+/// Wrapper programs, which precede the name of another program and run it.
 const WRAPPERS: &[&str] = &[
     "sudo",
     "nohup",
@@ -86,12 +86,12 @@ fn assignment(to: &mut Builder<'_>, node: Node<'_>) {
     }
 }
 
-/// What a whole script puts out.
+/// Returns the output of a whole script.
 pub(super) fn output(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
     run(to, node, None)
 }
 
-/// A loop over values; its value is what its body puts out.
+/// Lowers a loop over values and returns the output of its body.
 fn each_of(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr {
     let mut cursor = node.walk();
     let values: Vec<Node<'_>> = node.children_by_field_name("value", &mut cursor).collect();
@@ -102,7 +102,7 @@ fn each_of(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr {
     field(node, "body").map(|body| run(to, body, input)).unwrap_or_default()
 }
 
-/// What a command puts out, with this on its standard input.
+/// Lowers a command with the given standard input and returns its output.
 fn run(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr {
     to.deeper(|to| match node.kind() {
         "command" => command(to, node, input),
@@ -139,7 +139,7 @@ fn run(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr {
     })
 }
 
-/// What a file holds.
+/// Returns the content of a file.
 fn content(to: &mut Builder<'_>, path: Node<'_>) -> Expr {
     let args = vec![word(to, path)];
     Expr::Call(Box::new(Call {
@@ -150,12 +150,12 @@ fn content(to: &mut Builder<'_>, path: Node<'_>) -> Expr {
     }))
 }
 
-/// What the redirections of a statement say.
+/// Redirections of a statement.
 #[derive(Default)]
 struct Redirects<'t> {
     input: Option<Expr>,
     output: Option<Expr>,
-    /// What stands behind a here-document in the same pipe or list.
+    /// Commands behind a here-document in the same pipe or list.
     next: Vec<Node<'t>>,
 }
 
@@ -214,7 +214,7 @@ fn redirected(to: &mut Builder<'_>, node: Node<'_>, input: Option<Expr>) -> Expr
     }
 }
 
-/// The text that a command only prints.
+/// Returns the text of an `echo` or `printf` command, if that is a script with a shebang line.
 fn printed(to: &Builder<'_>, node: Node<'_>) -> Option<String> {
     let text = to.text_of(node);
     let words = text.strip_prefix("printf ").or_else(|| text.strip_prefix("echo "))?;
@@ -224,7 +224,7 @@ fn printed(to: &Builder<'_>, node: Node<'_>) -> Option<String> {
     inner.starts_with("#!").then(|| unescaped(inner))
 }
 
-/// Reads what is put into a file as the script that its name says that it is.
+/// Lowers the content that is written to a file as a script, if the file name or the content indicates one.
 fn script_for(to: &mut Builder<'_>, file: &Expr, given: Option<&Expr>, line: usize) {
     let name = to.script_of(file).unwrap_or_default();
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
@@ -252,7 +252,7 @@ fn command(to: &mut Builder<'_>, node: Node<'_>, mut input: Option<Expr>) -> Exp
     called(to, words, input, to.line_of(node))
 }
 
-/// A program that is called with some words, and what the script among them does.
+/// Lowers a program call, together with a script among its words.
 pub(super) fn called(to: &mut Builder<'_>, mut words: Vec<Expr>, input: Option<Expr>, line: usize) -> Expr {
     let is_text =
         |word: Option<&Expr>, test: &dyn Fn(&str) -> bool| matches!(word, Some(Expr::Text(text)) if test(text));
@@ -301,7 +301,7 @@ pub(super) fn called(to: &mut Builder<'_>, mut words: Vec<Expr>, input: Option<E
     }
 }
 
-/// A word with a value in place of a mark.
+/// Replaces a placeholder in a word with a value.
 fn filled(word: &Expr, hole: &str, given: &Expr) -> Expr {
     match word {
         Expr::Text(text) if text.contains(hole) && !hole.is_empty() => {
@@ -316,11 +316,11 @@ fn filled(word: &Expr, hole: &str, given: &Expr) -> Expr {
     }
 }
 
-/// Options of a container behind which no value stands.
+/// Container options that do not take a value.
 const BARE_OPTIONS: &[&str] =
     &["--rm", "-it", "-ti", "-i", "-t", "-d", "--privileged", "--init", "--interactive", "--tty", "-dit"];
 
-/// What a program does in a container to the folders that it is given from outside.
+/// Lowers the command that runs in a container, with its mounted folders mapped to those of the host.
 fn contained(to: &mut Builder<'_>, words: &[Expr], line: usize) -> Option<Expr> {
     let texts: Vec<String> =
         words.iter().take(SCRIPT_WORDS).map(|word| to.script_of(word).unwrap_or_default()).collect();
@@ -346,11 +346,11 @@ fn contained(to: &mut Builder<'_>, words: &[Expr], line: usize) -> Option<Expr> 
     (!words.is_empty()).then(|| to.deeper(|to| called(to, words, None, line)))
 }
 
-/// Words of a command in a container that are looked at.
+/// Maximum number of words of a container command that are examined.
 const SCRIPT_WORDS: usize = 64;
 
-/// What a script does that an interpreter is given as an argument or as its input, and what is read into
-/// variables.
+/// Lowers the script that an interpreter gets as an argument or as its input. For `read` and `mapfile`, assigns the
+/// input to the variables instead.
 fn script(to: &mut Builder<'_>, words: &[Expr], input: Option<&Expr>, line: usize) -> Option<Expr> {
     let Some((Expr::Text(program), args)) = words.split_first() else { return None };
     let program = program.rsplit('/').next().unwrap_or(program);
@@ -424,7 +424,7 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
     }
 }
 
-/// What an expansion replaces in its variable, and by what.
+/// Returns the pattern and the replacement of a `${name//old/new}` expansion, if both are literal.
 fn replaced(expansion: &str) -> Option<(&str, &str)> {
     let (_, rest) = expansion.strip_suffix('}')?.split_once("//")?;
     let (old, new) = rest.split_once('/').unwrap_or((rest, ""));

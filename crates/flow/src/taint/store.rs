@@ -1,4 +1,4 @@
-//! What calls write into files, archives and lists, for [`Analysis`].
+//! Writes to files, archives and lists, for [`Analysis`].
 
 use super::{
     super::program::{Call, Expr},
@@ -6,21 +6,21 @@ use super::{
     value::{Kind, Value},
 };
 
-/// Parts of the names of things that take in the files whose names they are given.
+/// Parts of names of archive objects, which read the files whose names they are given.
 const ARCHIVES: &[&str] =
     &["ZipFile", "zipfile", "tarfile", "TarFile", "AdmZip", "archiver", "JSZip", "tar.c", "py7zr", "pyzipper"];
 
-/// Whether a function takes in the files whose names it is given.
+/// Returns whether a function adds the named files to an archive.
 pub(super) fn is_archive(name: &str) -> bool {
     ARCHIVES.iter().any(|archive| name.contains(archive))
 }
 
-/// Whether a function takes in the settings of the files whose names it is given.
+/// Returns whether a function loads settings from the named files.
 fn is_config(name: &str, last: &str) -> bool {
     matches!(last, "read" | "read_file") && name.contains("ConfigParser()")
 }
 
-/// What a call is given, and the whole project where it packs the folder in which a script runs.
+/// Returns the union of a call's arguments. It includes the whole project if the call packs the working directory.
 fn given(last: &str, args: &[Value]) -> Value {
     let packs = matches!(last, "add" | "make_archive" | "addLocalFolder" | "directory");
     let is_all = packs && args.iter().any(|arg| matches!(arg.text.as_deref(), Some("." | "./")));
@@ -29,7 +29,7 @@ fn given(last: &str, args: &[Value]) -> Value {
 }
 
 impl Analysis<'_> {
-    /// What a call writes: into a file, or into what it is called on.
+    /// Records the data that a call writes to a file, or adds to its receiver.
     pub(super) fn store(&mut self, called: &Called<'_>, call: &Call, is_archive: bool) {
         let Called { name, receiver, args, .. } = *called;
         let last = name.rsplit('.').next().unwrap_or(name);
@@ -101,14 +101,14 @@ impl Analysis<'_> {
         }
     }
 
-    /// What is unpacked lies in the folder that is named last.
+    /// Records the content of an archive under the destination folder, the last argument with a known text.
     fn unpack(&mut self, given: Value, receiver: &Value, args: &[Value]) {
         if let Some(path) = args.iter().chain([receiver]).rev().find_map(|to| to.text.clone()) {
             self.write_file(&path, &given.or(receiver));
         }
     }
 
-    /// Notes a download among the places from which modules are loaded.
+    /// Records a download that is added to the module search path.
     fn note_path_of_modules(&mut self, name: &str, args: &[Value], line: usize) {
         if name.starts_with("sys.path.") {
             let loaded = args.iter().filter_map(|arg| self.files().get(arg.text.as_deref()?)).cloned();
@@ -117,7 +117,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Notes data in the address of a picture or link, which is asked for as soon as somebody looks at the text.
+    /// Records data in the URL of an image or link, which a client requests as soon as the text is displayed.
     fn note_picture(&mut self, line: usize, text: &Value) {
         const SHOWN: &[&str] = &["](http", "src=\"http", "src='http"];
         let known = text.text.as_deref().unwrap_or("");
@@ -127,7 +127,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Gives a value to the variable on which something is called.
+    /// Adds a value to the variable on which a method is called.
     fn hand_to(&mut self, call: &Call, given: &Value) {
         if let Expr::Attr(base, _) = &call.callee
             && let Expr::Name(variable) = base.as_ref()

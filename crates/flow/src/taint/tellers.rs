@@ -1,11 +1,11 @@
-//! [`told`]: programs whose output is secret, by the words of their command lines.
+//! Programs whose output is secret, recognised by the words of their command lines.
 
 use std::sync::LazyLock;
 
 use super::value::{Kind, Value, joined};
 use crate::literals::Literals;
 
-/// What a program tells that is secret, by the words of its command line.
+/// Returns the secret that a command line prints, if any.
 pub(super) fn told(args: &[Value]) -> Option<Value> {
     let mut words: Vec<&str> = Vec::new();
     for arg in args {
@@ -25,7 +25,7 @@ pub(super) fn told(args: &[Value]) -> Option<Value> {
     })
 }
 
-/// What the first of the [`TELLERS`] tells that a command line calls.
+/// Returns the entry of the first of the [`TELLERS`] that matches a command line.
 fn teller(line: &str) -> Option<&'static str> {
     static FIRST_WORDS: LazyLock<Literals> =
         LazyLock::new(|| Literals::new(TELLERS.iter().map(|(needed, _)| needed.first().copied().unwrap_or(""))));
@@ -37,10 +37,10 @@ fn teller(line: &str) -> Option<&'static str> {
     called.next().map(|(_, (_, what))| *what)
 }
 
-/// Stands for all that a project holds, which is no variable.
+/// Marker for the content of the whole project, in place of a variable name.
 const PROJECT: &str = "the project";
 
-/// Words of command lines that tell secrets, and the variable in which the same usually stands.
+/// Words of command lines that print secrets, with the environment variable that usually holds the same secret.
 const TELLERS: &[(&[&str], &str)] = &[
     (&["git", "config", "--list"], ""),
     (&["git", "config", "-l"], ""),

@@ -1,11 +1,11 @@
-//! `curl`, `wget` and their like, for [`Analysis`].
+//! Model of `curl`, `wget` and similar clients, for [`Analysis`].
 
 use super::{
     Analysis, End,
     value::{Kind, Value},
 };
 
-/// Options of curl and wget behind which stands what is sent, and behind which stands a key.
+/// Options whose value is request data.
 const DATA: &[&str] = &[
     "-d",
     "--data",
@@ -48,8 +48,8 @@ const VALUED: &[&str] = &[
 const OUTPUT: &[&str] = &["-o", "--output", "-O", "--output-document"];
 
 impl Analysis<'_> {
-    /// `curl`, `wget` and their like: what they send and as whom, and where what they fetch goes. Some take
-    /// what is sent without an option.
+    /// Records the data and credentials that a client sends, and the file to which it writes the response. With
+    /// `is_plain`, arguments without an option are request data too. Returns the response.
     pub(super) fn transfer(&mut self, args: &[Value], input: &Value, line: usize, is_plain: bool) -> Value {
         let given: Vec<Value> = args.iter().map(|arg| self.given(arg)).collect();
         let text = |at: usize| args.get(at).and_then(|arg| arg.text.as_deref()).unwrap_or("");
@@ -106,10 +106,10 @@ impl Analysis<'_> {
     }
 }
 
-/// Letters of options behind which a value stands, in the same word or the next.
+/// Letters of short options that take a value, in the same word or the next.
 const LETTERS: &[char] = &['d', 'F', 'T', 'H', 'u', 'b', 'o', 'O', 'X', 'A', 'e', 'm', 'w', 'x', 'P'];
 
-/// An option as it is called alone, and its value when that stands in the same word.
+/// Splits a word into its option, in the separate form, and the value that is attached to it.
 fn option_of(word: &str) -> (&str, Option<&str>) {
     if word.starts_with("--") {
         return word.split_once('=').map_or((word, None), |(option, value)| (option, Some(value)));

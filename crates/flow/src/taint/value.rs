@@ -1,34 +1,34 @@
-//! [`Value`]: what a name or call may hold, and where it comes from.
+//! [`Value`]: abstract value of an expression, with its text and its origins.
 
 use std::{collections::BTreeSet, rc::Rc};
 
 use super::super::paths::{is_likely_secret, is_secret};
 
-/// Origins that one value is known to have; more of them say nothing more.
+/// Maximum number of origins of a value. More would add no information.
 const TAINTS: usize = 24;
-/// Bytes of text that are folded.
+/// Maximum length of a known text, in bytes.
 const TEXT: usize = 2 << 10;
-/// Items of a list that are told apart.
+/// Maximum number of items of a list.
 const ITEMS: usize = 4096;
-/// Bytes of a name that goes on getting longer.
+/// Maximum length in bytes of a name that can still be extended.
 const NAME: usize = 200;
 
-/// Where a value comes from.
+/// Origin of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
-    /// All of the environment.
+    /// Whole environment of the process.
     Environment,
-    /// One variable of the environment.
+    /// Single environment variable.
     Variable,
-    /// The name of a file with secrets, not yet read.
+    /// Path of a file with secrets that has not been read yet.
     Path,
-    /// The content of such a file.
+    /// Content of a file with secrets, or other private data.
     Secret,
-    /// All that a project holds.
+    /// Content of the whole project.
     Project,
-    /// From the network.
+    /// Data from the network.
     Remote,
-    /// Decoded from text that nobody can read.
+    /// Text decoded from an unreadable form.
     Decoded,
 }
 
@@ -42,32 +42,32 @@ impl Kind {
     }
 }
 
-/// One origin of a value, and what exactly.
+/// Taint: an origin and its description.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Taint {
-    /// Of what kind it is.
+    /// Category of the origin.
     pub kind: Kind,
-    /// The variable, file, address or call.
+    /// Variable, file, URL or call.
     pub what: String,
 }
 
-/// What something may hold.
+/// Abstract value of an expression.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Value {
     pub taints: BTreeSet<Taint>,
-    /// What stands in it only as a key that logs in.
+    /// Origins that occur only as a login credential.
     pub keys: BTreeSet<Taint>,
-    /// Its text, with NUL for what is not known.
+    /// Known text, with NUL in place of unknown parts.
     pub text: Option<String>,
-    /// The full name of the module, function or thing that it is.
+    /// Qualified name of the module, function or object.
     pub name: Option<String>,
-    /// The texts of a list, when all are known.
+    /// Strings of a list, if all are known.
     pub items: Option<Rc<[String]>>,
-    /// It has more origins than are kept.
+    /// True if it has more origins than [`TAINTS`].
     pub cut: bool,
 }
 
-/// Keys of records and names of arguments under which a key that logs in belongs.
+/// Record keys and argument names that hold a login credential.
 const LOGIN: &[&str] = &[
     "headers",
     "auth",
@@ -81,7 +81,7 @@ const LOGIN: &[&str] = &[
     "x-goog-api-key",
 ];
 
-/// Parts of the names of variables of a shell that hold what a user and an agent said.
+/// Parts of names of shell variables that hold a conversation.
 const TALK: &[&str] = &["CONVERSATION", "TRANSCRIPT", "CHAT_LOG", "CHAT_HISTORY", "USER_MESSAGE", "USER_PROMPT"];
 
 impl Value {
@@ -96,7 +96,7 @@ impl Value {
         Self { taints: BTreeSet::from([taint]), ..Self::default() }
     }
 
-    /// The thing with this name, which may be the environment or a variable of it.
+    /// Returns the value of a qualified name, such as the environment or one of its variables.
     pub fn named(name: &str) -> Self {
         let name = ["globalThis.", "global.", "window."].iter().find_map(|all| name.strip_prefix(all)).unwrap_or(name);
         let mut value = Self::default();
@@ -123,7 +123,7 @@ impl Value {
         value
     }
 
-    /// Takes over what another value may be; says whether that is news.
+    /// Merges another possible value into this one. Returns whether anything was added.
     pub fn add(&mut self, other: &Self) -> bool {
         let before = (self.taints.len(), self.keys.len(), self.cut);
         self.take(other);
@@ -146,8 +146,8 @@ impl Value {
         news
     }
 
-    /// Takes over the text of the same value as it is known later, when a part of it was open before; says
-    /// whether that is news.
+    /// Replaces a partly unknown text with the text of the same value once that is fully known. Returns whether it
+    /// changed.
     pub fn renew(&mut self, later: &Self) -> bool {
         let is_open = |text: &Option<String>| text.as_ref().is_some_and(|text| text.contains('\0'));
         let is_news = is_open(&self.text) && later.text.is_some() && !is_open(&later.text);
@@ -157,13 +157,13 @@ impl Value {
         is_news
     }
 
-    /// The same with the origins of another value.
+    /// Returns the value with the origins of another one added.
     pub fn or(mut self, other: &Self) -> Self {
         self.take(other);
         self
     }
 
-    /// Takes over the origins of another value.
+    /// Adds the origins of another value.
     fn take(&mut self, other: &Self) {
         let is_all = extend(&mut self.taints, &other.taints) && extend(&mut self.keys, &other.keys);
         self.cut |= other.cut || !is_all;
@@ -173,7 +173,7 @@ impl Value {
         Self { name: None, ..self }
     }
 
-    /// Puts a value under a key of a record.
+    /// Puts a value under a key of a record. Under a key in [`LOGIN`], secrets count as credentials.
     pub fn put(&mut self, key: &str, part: &Self) {
         if LOGIN.contains(&key.to_ascii_lowercase().as_str()) {
             let is_key = |taint: &&Taint| {
@@ -190,13 +190,13 @@ impl Value {
         }
     }
 
-    /// Whether it is the environment, and what has this name in it a variable.
+    /// Returns whether the value is the environment, and the key the name of a variable in it.
     pub fn has_variable(&self, key: &str) -> bool {
         let environment = self.taints.iter().any(|taint| taint.kind == Kind::Environment);
         environment && (self.name.is_some() || is_upper(key))
     }
 
-    /// One part of it.
+    /// Returns an element or member of the value.
     pub fn index(&self, index: &Self) -> Self {
         match &index.text {
             Some(key) if self.has_variable(key) => {
@@ -223,7 +223,7 @@ impl Value {
         value
     }
 
-    /// A list of values.
+    /// Returns the value of a list with these elements.
     pub fn list_of(parts: &[Self]) -> Self {
         let mut value = Self::any_of(parts);
         if parts.len() > 1 {
@@ -233,7 +233,7 @@ impl Value {
         value
     }
 
-    /// Any of some values; the first known text and name stand for it.
+    /// Merges alternatives. The first known text and name are kept.
     pub fn any_of(parts: &[Self]) -> Self {
         let mut value = Self::default();
         for part in parts {
@@ -249,13 +249,13 @@ impl Value {
         value
     }
 
-    /// What it names was read.
+    /// Adds the content of the secret files that the value names.
     pub fn read(&mut self) {
         let paths: Vec<Taint> = self.taints.iter().filter(|taint| taint.kind == Kind::Path).cloned().collect();
         self.taints.extend(paths.into_iter().map(|path| Taint { kind: Kind::Secret, ..path }));
     }
 
-    /// Marks it when its text is the path of a secret.
+    /// Marks the value if its text is the path of a secret file.
     pub fn notice_path(&mut self) {
         if let Some(text) = self.text.as_ref().filter(|text| is_secret(text) || is_likely_secret(text)) {
             let what = text.replace('\0', "…");
@@ -264,7 +264,7 @@ impl Value {
     }
 }
 
-/// Texts with something between them, as far as texts are kept.
+/// Joins texts with a separator, up to the limits [`TEXT`] and [`ITEMS`].
 pub(super) fn joined(texts: &[impl AsRef<str>], between: &str) -> String {
     let mut whole = String::new();
     for (at, text) in texts.iter().enumerate().take_while(|(at, _)| *at < ITEMS) {
@@ -277,12 +277,12 @@ pub(super) fn joined(texts: &[impl AsRef<str>], between: &str) -> String {
     short(whole)
 }
 
-/// A text as far as it is kept.
+/// Truncates a text to [`TEXT`] characters.
 pub(super) fn short(text: String) -> String {
     if text.len() > TEXT { head(&text, TEXT).to_owned() } else { text }
 }
 
-/// The first characters of a text.
+/// Returns the first `most` characters of a text.
 fn head(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
@@ -290,7 +290,7 @@ fn head(text: &str, most: usize) -> &str {
     text.char_indices().nth(most).and_then(|(end, _)| text.get(..end)).unwrap_or(text)
 }
 
-/// The name of a part of a thing; of one whose name is long, only the part's own.
+/// Returns the qualified name of a member. The prefix of a long name is replaced by `?`.
 pub(super) fn part_name(thing: Option<&str>, part: &str) -> String {
     let part = head(part, NAME);
     match thing.filter(|thing| thing.len() < NAME) {
@@ -299,7 +299,7 @@ pub(super) fn part_name(thing: Option<&str>, part: &str) -> String {
     }
 }
 
-/// Adds origins; whether there is room for all of them.
+/// Adds origins up to the limit. Returns whether all of them fitted.
 fn extend(mine: &mut BTreeSet<Taint>, theirs: &BTreeSet<Taint>) -> bool {
     if theirs.is_empty() {
         return true;
