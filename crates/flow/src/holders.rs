@@ -1,19 +1,19 @@
-//! [`held`]: code that stands in files of another kind: the scripts of a page, the cells of a notebook.
+//! [`held`]: extraction of code from HTML pages and notebooks.
 
 use super::{language::Language, program::unescaped};
 
-/// Whether files with an extension hold code.
+/// Returns whether files with this extension may contain code.
 #[must_use]
 pub fn holds(extension: &str) -> bool {
     PAGES.contains(&extension) || extension == NOTEBOOK
 }
 
-/// The extensions of pages that hold scripts.
+/// Extensions of pages with script elements.
 const PAGES: &[&str] = &["html", "htm", "xhtml", "vue", "svelte", "svg", "hta"];
 
 const NOTEBOOK: &str = "ipynb";
 
-/// The code in a file and its language; every piece stands on its own lines.
+/// Extracts the code of a file, with its language. Each piece keeps its line numbers.
 #[must_use]
 pub fn held(extension: &str, text: &str) -> Option<(Language, String)> {
     match extension {
@@ -25,7 +25,7 @@ pub fn held(extension: &str, text: &str) -> Option<(Language, String)> {
     }
 }
 
-/// What stands between the marks of scripts; line ends of all else are kept.
+/// Extracts the content of script elements. Line ends of all other content are kept.
 fn scripts(page: &str) -> String {
     let mut code = String::new();
     let mut rest = page;
@@ -45,7 +45,7 @@ fn blank(text: &str, code: &mut String) {
     code.extend(text.chars().filter(|c| *c == '\n'));
 }
 
-/// The lines of the cells of a notebook, each on the line of the document on which it is written.
+/// Extracts the source lines of a notebook's cells, each on its line of the document.
 fn cells(notebook: &str) -> String {
     let mut code = String::new();
     let mut inside = false;

@@ -1,32 +1,32 @@
-//! [`Language`]: what a script is written in, and how that is told.
+//! [`Language`]: language of a script, and its detection.
 
-/// What a script is written in.
+/// Language of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// Python.
+    /// Python, parsed with its grammar.
     Python,
-    /// JavaScript, with elements of a page.
+    /// JavaScript, including JSX.
     JavaScript,
-    /// Without elements of a page, which the grammar of JavaScript knows.
+    /// TypeScript without JSX; the grammar of JavaScript covers JSX.
     TypeScript,
-    /// A shell of Unix.
+    /// Unix shell, such as sh, bash or zsh.
     Shell,
-    /// Ruby.
+    /// Ruby, read without a grammar.
     Ruby,
-    /// Go.
+    /// Go, read without a grammar.
     Go,
-    /// PHP.
+    /// PHP, read without a grammar.
     Php,
-    /// Perl.
+    /// Perl, read without a grammar.
     Perl,
-    /// PowerShell.
+    /// PowerShell, read without a grammar.
     PowerShell,
-    /// Lua.
+    /// Lua, read without a grammar.
     Lua,
 }
 
 impl Language {
-    /// By the extension of a file, else by its first line.
+    /// Detects the language of a file from its extension, or else from its `#!` line.
     #[must_use]
     pub fn of_file(extension: &str, text: &str) -> Option<Self> {
         Self::of_word(extension).or_else(|| {
@@ -37,7 +37,7 @@ impl Language {
         })
     }
 
-    /// By an extension, the name of an interpreter, or the word behind a fence.
+    /// Returns the language for an extension, an interpreter name or the info string of a fence.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         match word.to_ascii_lowercase().as_str() {

@@ -1,5 +1,5 @@
-//! [`LEXICAL_WORDS`]: what [`super::words`] is for Python and JavaScript, for the languages that are read without a
-//! grammar. Most of them call the same things by different names, and what they are given to run is a shell's.
+//! [`LEXICAL_WORDS`]: counterpart of [`super::words`] for the languages that are read without a grammar. Most of them
+//! name the same functions differently, and the commands that they run are shell commands.
 
 use super::{
     marks::{KEYS, STEERS, STORES},
@@ -8,7 +8,7 @@ use super::{
     },
 };
 
-/// The words of Ruby, Go, PHP, Perl, PowerShell and Lua.
+/// Literals that indicate each flow end in Ruby, Go, PHP, Perl, PowerShell and Lua.
 pub(super) const LEXICAL_WORDS: &[(u32, &[&str])] = &[
     (SECRET, STORES),
     (SECRET, &["clipboard", "'.aws'", "\".aws\"", "credentials", "\"id_", "'id_", "/proc/"]),

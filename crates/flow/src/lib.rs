@@ -1,14 +1,13 @@
-//! Data flow: what a script reads, and where that goes.
+//! Data flow analysis of scripts: the data that a script reads, and the sinks that it reaches.
 //!
-//! Scripts, and blocks of code in texts, are parsed when they hold words of both ends of a flow ([`Ends`]), and lowered
-//! to one form for all languages ([`Program`]). There the question is which values may reach which calls, over
-//! variables, functions and files, without regard to order ([`Analysis`]). What flows where is a fact ([`Flow`]); what
-//! it means is for whoever asks.
+//! Scripts and code blocks are parsed if they contain literals for both ends of a flow ([`Ends`]). They are lowered to
+//! one representation for all languages ([`Program`]). A flow-insensitive analysis over variables, functions and files
+//! determines which values may reach which calls ([`Analysis`]). The result is a list of facts ([`Flow`]); the caller
+//! decides what they mean.
 //!
-//! [`detours::copy`] writes a script as it would read without detours, and [`Format`] reads the commands in files of
-//! configuration as a script.
+//! [`detours::copy`] deobfuscates a script, and [`Format`] extracts the commands of configuration files as a script.
 //!
-//! Nothing here touches a disk, a clock, the environment or the network.
+//! Nothing here accesses the file system, the clock, the environment or the network.
 
 mod commands;
 mod decode;

@@ -1,6 +1,6 @@
-//! [`STORES`], [`KEYS`] and [`STEERS`]: parts of paths and names that all languages write alike.
+//! [`STORES`], [`KEYS`] and [`STEERS`]: parts of paths and names that are the same in all languages.
 
-/// Parts of paths of secrets as they stand where a path is put together.
+/// Parts of paths of secrets, in the form in which scripts assemble them.
 pub(super) const STORES: &[&str] = &[
     ".ssh",
     ".config/",
@@ -93,7 +93,7 @@ pub(super) const STORES: &[&str] = &[
     "id_*",
 ];
 
-/// Beginnings of variables that hold keys which everybody has.
+/// Prefixes of common environment variables with credentials, and commands that print the environment.
 pub(super) const KEYS: &[&str] = &[
     "GITHUB_TOKEN",
     "GH_TOKEN",
@@ -128,7 +128,7 @@ pub(super) const KEYS: &[&str] = &[
     "HF_",
 ];
 
-/// Parts of paths of what is run at every start, or steers agents.
+/// Parts of paths of files that run at startup or steer agents.
 pub(super) const STEERS: &[&str] = &[
     ".bashrc",
     ".zshrc",

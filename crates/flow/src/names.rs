@@ -1,24 +1,24 @@
-//! [`Sink`]: what the names of functions and programs mean for the data that they get or give.
+//! [`Sink`]: classification of functions by their names, as sources and sinks of data.
 
-/// Where data can go.
+/// Kind of sink.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sink {
-    /// Over the network.
+    /// Transmission over the network.
     Send,
-    /// Into an interpreter, as code.
+    /// Execution as code by an interpreter.
     Run,
-    /// To the system, as a command.
+    /// Execution as a command by the system.
     Command,
-    /// Out of the file system, with all that is in it.
+    /// Removal of files or folders.
     Remove,
 }
 
-/// A function that reads a file or asks an address.
+/// Function that opens either a file or a URL.
 pub(super) const OPEN_ANY: &str = "open_uri";
 
 const VERBS: &[&str] = &["post", "put", "patch", "request", "get", "delete", "head", "stream", "options", "query"];
 
-/// Modules and things whose verbs are those of HTTP, by the first part of their names in lower case.
+/// HTTP clients, by the first part of the name in lower case. Their methods are named after HTTP verbs.
 pub(super) const CLIENTS: &[&str] = &[
     "requests",
     "httpx",
@@ -47,7 +47,7 @@ pub(super) const CLIENTS: &[&str] = &[
     "request",
 ];
 
-/// Functions that send what they get, whatever they are called on.
+/// Functions that send their arguments, regardless of the receiver.
 const SENDERS: &[&str] = &[
     "fetch",
     "$fetch",
@@ -107,7 +107,7 @@ const SENDERS: &[&str] = &[
     "open_connection",
 ];
 
-/// Parts of the names of things that are connected, whose messages go over the network.
+/// Parts of names of connections, whose messages are sent over the network.
 const CONNECTED: &[&str] = &[
     "socket",
     "Socket",
@@ -141,7 +141,7 @@ const CONNECTED: &[&str] = &[
     "ws()",
 ];
 
-/// Whether a thing is what a visitor sends to a server, by its full name.
+/// Returns whether a qualified name is a part of a request that a server receives.
 pub(super) fn is_request(name: &str) -> bool {
     matches!(
         name,
@@ -162,7 +162,7 @@ pub(super) fn is_request(name: &str) -> bool {
     )
 }
 
-/// Things and functions that hand over what comes in from the network, by their full names.
+/// Returns whether a qualified name is an object or a function that receives data from the network.
 pub(super) fn is_channel(name: &str) -> bool {
     const WHOLE: &[&str] = &[
         "WebSocket",
@@ -194,7 +194,7 @@ pub(super) fn is_channel(name: &str) -> bool {
     WHOLE.contains(&name) || ENDS.iter().any(|end| name.ends_with(end))
 }
 
-/// What a function does with its arguments, by its full name.
+/// Returns the sink of a function, by its qualified name.
 pub(super) fn sink(name: &str) -> Option<Sink> {
     let (before, last) = name.rsplit_once('.').unwrap_or(("", name));
     if sends(before, last) {
@@ -274,7 +274,7 @@ fn sends(before: &str, last: &str) -> bool {
     }
 }
 
-/// Whether a function sends the content of the files that its arguments name.
+/// Returns whether a function sends the content of the files that its arguments name.
 pub(super) fn sends_files(last: &str) -> bool {
     matches!(
         last,
@@ -295,7 +295,7 @@ pub(super) fn sends_files(last: &str) -> bool {
     )
 }
 
-/// Whether a function reads what its argument, or what it is called on, names.
+/// Returns whether a function reads the file that its argument or receiver names.
 pub(super) fn reads(last: &str) -> bool {
     matches!(
         last,
@@ -347,7 +347,7 @@ pub(super) fn reads(last: &str) -> bool {
     )
 }
 
-/// Whether a function's text is that of its argument, or of what it is called on.
+/// Returns whether a function's result has the text of its argument or receiver.
 pub(super) fn keeps_text(last: &str) -> bool {
     matches!(
         last,
@@ -381,7 +381,7 @@ pub(super) fn keeps_text(last: &str) -> bool {
     )
 }
 
-/// Parts of the names of environment variables that hold secrets.
+/// Parts of names of environment variables with secrets.
 pub(super) const SECRET_WORDS: &[&str] = &[
     "KEY",
     "TOKEN",
@@ -399,7 +399,7 @@ pub(super) const SECRET_WORDS: &[&str] = &[
     "_DSN",
 ];
 
-/// Whether the name of an environment variable says that it is a secret.
+/// Returns whether the name of an environment variable indicates a secret.
 #[must_use]
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();

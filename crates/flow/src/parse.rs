@@ -1,4 +1,4 @@
-//! Source text parsed into a [`Program`], within a budget of steps.
+//! Parsing of source text to a [`Program`], within a work limit.
 
 mod embedded;
 mod javascript;
@@ -18,13 +18,13 @@ use super::{
 use lexical::Dialect;
 pub(super) use shell::{PARAMS, PROGRAM, STDIN, STDOUT};
 
-/// Bytes for each report of progress that a parser may make, and reports for the start. Sound source takes
-/// more bytes for each; what makes a parser try many readings at once takes less.
+/// Bytes per progress report of the parser, and number of reports allowed in addition. Valid source needs fewer
+/// reports. Ambiguous source, for which the parser tries many alternatives, needs more.
 const BYTES_PER_REPORT: usize = 25;
 const FIRST_REPORTS: usize = 2000;
 
 impl Language {
-    /// Parses a text that begins on a line of its file; `None` when that is too much work.
+    /// Parses a text that begins on line `first_line` of its file. Returns `None` if the parser exceeds its work limit.
     #[must_use]
     pub fn parse(self, text: &str, first_line: usize) -> Option<Program> {
         let mut builder = Builder::new(text, first_line);
@@ -41,7 +41,7 @@ impl Language {
         Some(builder.program)
     }
 
-    /// How a language is written that is read without a grammar.
+    /// Returns the lexical rules of a language that is read without a grammar.
     fn dialect(self) -> Option<&'static Dialect> {
         match self {
             Self::Ruby => Some(&Dialect::RUBY),
@@ -54,7 +54,7 @@ impl Language {
         }
     }
 
-    /// A script that stands in another one as a text; the value is what it puts out.
+    /// Lowers a script that is embedded as a string in another one. Returns its output.
     fn embed(self, to: &mut Builder<'_>, text: &str, line: usize) -> Expr {
         if let Some(dialect) = self.dialect() {
             return to.inside(text, line, |inner| {

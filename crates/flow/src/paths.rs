@@ -231,7 +231,7 @@ pub struct Steering {
     pub is_grave: bool,
 }
 
-/// Parts of paths, their effect, and whether they count only outside the current project.
+/// Parts of paths, their effect, and whether they count only in absolute paths and in paths below the home directory.
 const AGENTS: &[(&str, &str, bool)] = &[
     ("CLAUDE.md", "the instructions of all agents", true),
     ("AGENTS.md", "the instructions of all agents", true),

@@ -1,8 +1,8 @@
-//! What can be done to a text: [`decode`], [`unescape`], [`formatted`], [`replaced`], and [`written`], its literal.
+//! Text operations: [`decode`], [`unescape`], [`formatted`], [`replaced`], and [`written`] for literals.
 
 use base64::Engine as _;
 
-/// How a text is encoded.
+/// Encoding of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Decoding {
     None,
@@ -52,7 +52,7 @@ fn percent(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A literal's text without its escapes.
+/// Resolves the escape sequences of a literal.
 pub(super) fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;
@@ -66,7 +66,7 @@ pub(super) fn unescape(text: &str) -> String {
     plain
 }
 
-/// The character that is meant behind a backslash, and what follows.
+/// Decodes the escape sequence behind a backslash. Returns its character, if any, and the remaining text.
 fn escape(behind: &str) -> (Option<char>, &str) {
     let mut chars = behind.chars();
     let Some(first) = chars.next() else { return (None, "") };
@@ -93,7 +93,8 @@ fn escape(behind: &str) -> (Option<char>, &str) {
     found.unwrap_or((Some(first), rest))
 }
 
-/// A form with its places filled: `%s` where the sign is `%`, `{}`, `{0}` and `{name}` where it is `{`.
+/// Fills the placeholders of a format string: `%s` and similar if `sign` is `%`, else `{}` and `{0}`. Returns `None`
+/// for other placeholders, such as names.
 pub(super) fn formatted(form: &str, sign: &str, values: &[String]) -> Option<String> {
     let mut pieces = form.split(sign);
     let mut text = pieces.next()?.to_owned();
@@ -111,13 +112,13 @@ pub(super) fn formatted(form: &str, sign: &str, values: &[String]) -> Option<Str
     Some(text)
 }
 
-/// A text with one part put for another, if it does not grow too long.
+/// Replaces all occurrences of a part. Returns `None` if the result may exceed `longest` bytes.
 pub(super) fn replaced(text: &str, from: &str, to: &str, longest: usize) -> Option<String> {
     let grown = text.len().saturating_add(text.matches(from).count().saturating_mul(to.len()));
     (grown <= longest).then(|| text.replace(from, to))
 }
 
-/// A text as a literal that every language of [`super::dialect::Dialect`] reads.
+/// Formats a text as a literal that is valid in every [`super::dialect::Dialect`].
 pub(super) fn written(text: &str) -> String {
     let quote = if text.contains('"') && !text.contains('\'') { '\'' } else { '"' };
     let mut literal = String::with_capacity(text.len() + 2);

@@ -1,7 +1,7 @@
-//! [`Reader`]: expressions whose value is a text that can be told without running anything.
+//! [`Reader`]: static evaluation of expressions with string values.
 //!
-//! Understood are literals, names that were set to such a text, sums, formats, and the functions and methods that
-//! take texts apart, turn them round and put them together.
+//! Supported are literals, names with known values, concatenation, format strings, and the functions and methods that
+//! split, reverse, decode and join texts.
 
 use std::borrow::Cow;
 
@@ -13,39 +13,38 @@ use super::{
     text::{formatted, unescape},
 };
 
-/// Bytes within which the parts of a short form stand, such as those of `[::-1]` and of `chr(c ^ 7)`.
+/// Maximum length in bytes of a short form such as `[::-1]` or `chr(c ^ 7)`.
 const SHORT: usize = 40;
 
-/// Expressions inside expressions.
+/// Maximum nesting depth of expressions.
 const DEPTH: usize = 4;
 
-/// What may be read for each byte of a script, and for the shortest one: an expression that turns out to be none is
-/// read again from its next part on.
+/// Bytes that may be read per byte of a script, and the minimum for a short one. A failed expression is read again from
+/// its next part on.
 const READS: usize = 24;
 const LEAST: usize = 64 << 10;
 
-/// What a part of an expression costs beside its bytes.
+/// Cost of each part of an expression, in addition to its bytes.
 const PART: usize = 32;
 
-/// What an expression costs that is too deep, which hardly any but a made one is.
+/// Cost of an expression that exceeds [`DEPTH`], which hardly occurs in ordinary code.
 const DEEP: usize = 512;
 
-/// A value, and where its expression ends.
+/// Value and the end of its expression.
 #[derive(Debug)]
 pub(super) struct Found {
     pub value: Value,
     pub end: usize,
-    /// It is a literal or a name, and nothing was worked out.
+    /// True if it is a literal or a name, without further evaluation.
     pub plain: bool,
 }
 
-/// Reads the expressions of one script.
+/// Evaluator for the expressions of one script.
 pub(super) struct Reader<'t> {
     pub text: &'t str,
     pub dialect: Dialect,
     pub names: Names<'t>,
-    /// On the way to a value something was decoded, or a name taken for what it was set to; whoever asks for one sets
-    /// it back first.
+    /// True if the last value depends on decoding or on the value of a name. Callers reset it before each evaluation.
     pub unsure: bool,
     left: usize,
     depth: usize,
@@ -57,7 +56,7 @@ impl<'t> Reader<'t> {
         Self { text, dialect, names: Names::default(), unsure: false, left, depth: 0 }
     }
 
-    /// An error when too much was read.
+    /// Returns an error if the work limit is exhausted.
     pub fn is_within(&self) -> Result<(), TooMuch> {
         if self.left == 0 { Err(TooMuch) } else { Ok(()) }
     }
@@ -70,42 +69,42 @@ impl<'t> Reader<'t> {
         self.text.get(at..).unwrap_or("")
     }
 
-    /// The name at a place, with its parts: `base64.b64decode`.
+    /// Returns the dotted name at a position, such as `base64.b64decode`.
     pub fn dotted(&self, at: usize) -> &'t str {
         let is_part = |byte: &u8| is_word(*byte) || *byte == b'.';
         let length = self.rest(at).bytes().take_while(is_part).count();
         self.rest(at).get(..length).unwrap_or("").trim_end_matches('.')
     }
 
-    /// The name at a place.
+    /// Returns the name at a position.
     pub fn word(&self, at: usize) -> &'t str {
         let length = self.rest(at).bytes().take_while(|byte| is_word(*byte)).count();
         self.rest(at).get(..length).unwrap_or("")
     }
 
-    /// Where what is no space begins.
+    /// Skips spaces and tabs.
     pub fn skip(&self, at: usize) -> usize {
         at + self.rest(at).bytes().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
     }
 
-    /// The same over the ends of lines.
+    /// Skips white space, including line ends and backslashes.
     pub fn skip_lines(&self, at: usize) -> usize {
         at + self.rest(at).bytes().take_while(|byte| byte.is_ascii_whitespace() || *byte == b'\\').count()
     }
 
-    /// Notes that so much was read or copied.
+    /// Charges bytes that were read or copied against the work limit.
     pub fn charge(&mut self, bytes: usize) {
         self.left = self.left.saturating_sub(bytes);
     }
 
-    /// The value of the expression at a place, as far as it can be told.
+    /// Evaluates the expression at a position, as far as it is known statically.
     pub fn value(&mut self, at: usize) -> Option<Found> {
         let mut found = self.operand(at)?;
         while self.add(&mut found) || self.fill(&mut found) {}
         Some(found)
     }
 
-    /// The text at a place by which something is looked up.
+    /// Evaluates the expression at a position to a string, for a lookup.
     pub fn told(&mut self, at: usize) -> Option<(String, usize)> {
         match self.value(self.skip_lines(at))? {
             Found { value: Value::Text(text), end, .. } => Some((text, end)),
@@ -113,7 +112,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Adds the next part of a sum.
+    /// Appends the next operand of a concatenation.
     fn add(&mut self, so_far: &mut Found) -> bool {
         let Value::Text(left) = &mut so_far.value else { return false };
         let sign = self.skip_lines(so_far.end);
@@ -132,7 +131,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Fills a form: `'%s' % ...` of Python and Ruby.
+    /// Fills a format string of the form `'%s' % ...` (Python, Ruby).
     fn fill(&mut self, so_far: &mut Found) -> bool {
         let Value::Text(form) = &so_far.value else { return false };
         let sign = self.skip(so_far.end);
@@ -182,7 +181,7 @@ impl<'t> Reader<'t> {
         Some(Found { value, end, plain: false })
     }
 
-    /// What stands in brackets, up to behind the closing one, and whether nothing there had to be worked out.
+    /// Reads the items in brackets. Returns the position behind the closing bracket, and whether all items are plain.
     fn items(&mut self, at: usize, close: u8) -> Option<(Vec<Value>, usize, bool)> {
         let (mut items, mut at, mut plain) = (Vec::new(), self.skip_lines(at), true);
         while self.byte(at) != close {
@@ -215,13 +214,13 @@ impl<'t> Reader<'t> {
         Some(Found { value: Value::Number(number), end: at + word.len(), plain: true })
     }
 
-    /// Whether a literal text begins here.
+    /// Returns whether a literal string begins at a position.
     pub fn is_literal(&self, at: usize) -> bool {
         let letters = self.prefix(at);
         self.dialect.is_quote(self.byte(at + letters)) && !(letters > 0 && at > 0 && is_word(self.byte(at - 1)))
     }
 
-    /// Letters before a quotation mark that say how to read it.
+    /// Returns the length of a Python string prefix, such as `rb`.
     fn prefix(&self, at: usize) -> usize {
         let is_letter = |byte: &u8| b"rRbBuUfF".contains(byte);
         match self.dialect {
@@ -230,7 +229,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What a literal text holds, and where it ends.
+    /// Returns the content and the end of a literal string.
     pub fn quoted(&mut self, at: usize) -> Option<(&'t str, usize)> {
         let found = self.dialect.quoted(self.text, at + self.prefix(at));
         self.charge(found.as_ref().map_or_else(|read| *read, |(inner, _)| inner.len()));
@@ -252,7 +251,7 @@ impl<'t> Reader<'t> {
         (text.len() <= LONGEST).then_some(Found { value: Value::Text(text), end, plain: !any })
     }
 
-    /// A name that stands for a text, or a call of a function that gives one.
+    /// Evaluates a name with a known value, or a call of a known function.
     fn named(&mut self, at: usize) -> Option<Found> {
         let word = self.dotted(at);
         let name = word.split('.').next().unwrap_or(word);
@@ -273,7 +272,7 @@ impl<'t> Reader<'t> {
         Some(Found { value, end, plain: false })
     }
 
-    /// The function that is called by a name, if it is understood.
+    /// Returns the function that a name refers to, if it can be evaluated.
     pub fn function(&self, dotted: &'t str) -> Option<Cow<'t, str>> {
         let last = |name: &str| name.rfind('.').map_or(0, |dot| dot + 1);
         if let Some(full) = self.names.resolved(dotted) {
@@ -284,7 +283,7 @@ impl<'t> Reader<'t> {
         is_known(function).then_some(Cow::Borrowed(function))
     }
 
-    /// `map(chr, LIST)`.
+    /// Evaluates `map(chr, LIST)`.
     fn mapped(&mut self, at: usize) -> Option<Found> {
         let rest = self.rest(at).strip_prefix("chr").and_then(|rest| rest.trim_start().strip_prefix(','))?;
         let found = self.value(self.skip_lines(self.text.len() - rest.len()))?;
@@ -303,7 +302,7 @@ impl<'t> Reader<'t> {
         found
     }
 
-    /// `.name(...)` behind a value.
+    /// Evaluates a method call `.name(...)` behind a value.
     fn method(&mut self, on: &Found) -> Option<Found> {
         let dot = self.skip_lines(on.end);
         let name = self.rest(dot).strip_prefix('.').map(|_| self.word(dot + 1))?;
@@ -318,7 +317,7 @@ impl<'t> Reader<'t> {
         Some(Found { value, end, plain: false })
     }
 
-    /// What a method is given; how a text is to be written as bytes is of no matter.
+    /// Reads the arguments of a method, of which the first may be a JavaScript regular expression.
     fn arguments(&mut self, at: usize) -> Option<(Vec<Value>, usize)> {
         let at = self.skip_lines(at);
         if let Some((pattern, end)) = self.dialect.pattern(self.text, at) {
@@ -332,8 +331,8 @@ impl<'t> Reader<'t> {
         self.items(at, b')').map(|(arguments, end, _)| (arguments, end))
     }
 
-    /// Numbers that are turned into letters one by one: `''.join(chr(c ^ 7) for c in LIST)` of Python and
-    /// `LIST.map(c => String.fromCharCode(c ^ 7))` of JavaScript.
+    /// Evaluates a conversion of numbers to characters: `''.join(chr(c ^ 7) for c in LIST)` in Python and `LIST.map(c
+    /// => String.fromCharCode(c ^ 7))` in JavaScript.
     fn spelled(&mut self, on: &Value, name: &str, at: usize) -> Option<Found> {
         match (on, name) {
             (Value::Text(between), "join") => {
@@ -359,7 +358,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// What is done to each number before it becomes a letter.
+    /// Returns the operation that is applied to each number before its conversion to a character.
     fn change(&self, at: usize, call: &str) -> Option<(impl Fn(u32) -> u32 + use<>, usize)> {
         let inner = self.rest(at).strip_prefix(call)?;
         let close = near(inner, ")")?;
@@ -377,7 +376,7 @@ impl<'t> Reader<'t> {
         Some((change, at + call.len() + close + 1))
     }
 
-    /// `[::-1]`, `[2]` and `[1:3]` behind a value.
+    /// Evaluates `[::-1]`, `[2]` and `[1:3]` behind a value.
     fn part(&self, on: &Found) -> Option<Found> {
         let inside = self.rest(on.end).strip_prefix('[')?;
         let close = near(inside, "]")?;
@@ -394,7 +393,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// Where a mark stands, if it is near.
+/// Returns the position of a mark within the next [`SHORT`] bytes.
 fn near(rest: &str, mark: &str) -> Option<usize> {
     rest.get(..rest.floor_char_boundary(SHORT))?.find(mark)
 }

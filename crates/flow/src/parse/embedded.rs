@@ -1,4 +1,4 @@
-//! [`with_scripts`]: scripts that a program hands, as texts, to a shell or to another interpreter.
+//! [`with_scripts`]: lowering of scripts that a program passes as strings to a shell or another interpreter.
 
 use super::shell;
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     program::{Builder, Call, Expr},
 };
 
-/// Functions that hand a command line to the system, by the last part of their names.
+/// Functions that run a command line, by the last part of their names.
 const COMMANDS: &[&str] = &[
     "run",
     "call",
@@ -39,18 +39,18 @@ const COMMANDS: &[&str] = &[
     "$",
 ];
 
-/// Functions that run a text in the language in which they are called.
+/// Functions that evaluate a string in the language of the caller.
 const CODE: &[&str] =
     &["eval", "exec", "Function", "runInThisContext", "runInNewContext", "runInContext", "compile", "setTimeout"];
 
-/// Functions that write what they are given into a file.
+/// Functions that write their argument to a file.
 const WRITERS: &[&str] =
     &["write", "write_text", "writelines", "writeFile", "writeFileSync", "appendFile", "appendFileSync"];
 
-/// Arguments of a call among which a script is looked for.
+/// Number of arguments that are searched for a script.
 const ARGUMENTS: usize = 3;
 
-/// A call, and what the scripts among its arguments do.
+/// Lowers a call together with the scripts among its arguments.
 pub(super) fn with_scripts(to: &mut Builder<'_>, call: Call, language: Language) -> Expr {
     let name = match &call.callee {
         Expr::Attr(_, name) => name.as_str(),
@@ -78,7 +78,7 @@ pub(super) fn with_scripts(to: &mut Builder<'_>, call: Call, language: Language)
     Expr::List(found)
 }
 
-/// A command line, as one text or as the list of its words.
+/// Lowers a command line, given as one string or as a list of words.
 fn command(to: &mut Builder<'_>, call: &Call) -> Option<Expr> {
     let given = call.args.first().or_else(|| call.named.iter().find(|(name, _)| name == "args").map(|(_, arg)| arg))?;
     let known = to.known(given).unwrap_or_else(|| given.clone());
@@ -101,7 +101,7 @@ fn command(to: &mut Builder<'_>, call: &Call) -> Option<Expr> {
     Some(shell::called(to, words, input, call.line))
 }
 
-/// A script that is written into a file, when its first line says what it is.
+/// Lowers a script that is written to a file, if its first line indicates the language.
 fn written(to: &mut Builder<'_>, call: &Call) -> Option<Expr> {
     call.args.iter().take(ARGUMENTS).find_map(|arg| {
         let text = to.script_of(arg)?;
@@ -111,7 +111,7 @@ fn written(to: &mut Builder<'_>, call: &Call) -> Option<Expr> {
     })
 }
 
-/// The interpreter that runs the program at hand, under its usual name.
+/// Replaces an expression for the current interpreter, such as `sys.executable`, with its usual name.
 fn interpreter(word: Expr) -> Expr {
     match &word {
         Expr::Attr(base, name) => match (base.as_ref(), name.as_str()) {

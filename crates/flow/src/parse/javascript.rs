@@ -1,4 +1,5 @@
-//! JavaScript, and TypeScript as far as it is the same, as a [`Program`](super::program::Program).
+//! Lowering of JavaScript, and of TypeScript as far as the syntax is the same, to a
+//! [`Program`](super::program::Program).
 
 use tree_sitter::Node;
 
@@ -60,7 +61,7 @@ fn all(to: &mut Builder<'_>, node: Node<'_>) -> Vec<Expr> {
     children(node).into_iter().map(|child| expr(to, child)).collect()
 }
 
-/// A function as a scope of its own; its value is what it gives back.
+/// Lowers a function declaration to a scope of its own.
 fn function(to: &mut Builder<'_>, node: Node<'_>) {
     let name = field(node, "name").map_or("", |name| to.text_of(name)).to_owned();
     let params = params_of(to, node);
@@ -78,7 +79,7 @@ fn params_of(to: &mut Builder<'_>, node: Node<'_>) -> Vec<String> {
     }
 }
 
-/// Parameters hold what they have without an argument.
+/// Sets parameters to their default values.
 fn defaults(to: &mut Builder<'_>, function: Node<'_>) {
     for param in field(function, "parameters").map(children).unwrap_or_default() {
         if let Some(value) = field(param, "value").or_else(|| field(param, "right")) {
@@ -89,7 +90,7 @@ fn defaults(to: &mut Builder<'_>, function: Node<'_>) {
     }
 }
 
-/// All names that a pattern sets.
+/// Returns all names that a pattern sets.
 fn names_in(to: &mut Builder<'_>, pattern: Node<'_>) -> Vec<String> {
     match pattern.kind() {
         "identifier" | "shorthand_property_identifier_pattern" => vec![to.text_of(pattern).to_owned()],
@@ -105,7 +106,7 @@ fn names_in(to: &mut Builder<'_>, pattern: Node<'_>) -> Vec<String> {
     }
 }
 
-/// A pattern gets a value; names in braces get its parts.
+/// Assigns a value to a pattern. Names in braces receive its members.
 fn bind(to: &mut Builder<'_>, pattern: Node<'_>, given: &Expr) {
     match pattern.kind() {
         "object_pattern" => {
@@ -207,7 +208,7 @@ fn value(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
     }
 }
 
-/// A value that is given a name; a function has it as well.
+/// Lowers a value that is assigned to a name. An anonymous function takes that name.
 fn named(to: &mut Builder<'_>, node: Node<'_>, name: String) -> Expr {
     match node.kind() {
         "arrow_function" | "function_expression" | "generator_function" => to.deeper(|to| closure(to, node, name)),
@@ -215,7 +216,7 @@ fn named(to: &mut Builder<'_>, node: Node<'_>, name: String) -> Expr {
     }
 }
 
-/// A function as a value: what it gives back.
+/// Lowers a function expression. Its value is the function's result.
 fn closure(to: &mut Builder<'_>, node: Node<'_>, name: String) -> Expr {
     let body = field(node, "body").filter(|body| body.kind() != "statement_block");
     let params = params_of(to, node);
@@ -256,10 +257,10 @@ fn entry(to: &mut Builder<'_>, pair: Node<'_>) -> (String, Expr) {
     }
 }
 
-/// Parts of the longest call whose result is handed to the functions among its arguments.
+/// Maximum size of a call whose result is passed to its function arguments.
 const HANDED: usize = 400;
 
-/// A call; functions among its arguments get what it gives back.
+/// Lowers a call. Its result is passed to the functions among its arguments.
 fn call(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
     let size = to.program.size;
     let callee = field(node, "function").or_else(|| field(node, "constructor"));
@@ -287,7 +288,7 @@ fn call(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
     embedded::with_scripts(to, Call { callee, args, named: Vec::new(), line }, Language::JavaScript)
 }
 
-/// A chain of operators, without going deeper for each of them.
+/// Lowers a chain of operators iteratively, without recursion per operator.
 fn binary(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
     let (operator, parts) = operands(node);
     let parts = parts.into_iter().map(|part| expr(to, part)).collect();

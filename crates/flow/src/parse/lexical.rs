@@ -1,5 +1,5 @@
-//! Ruby, Go, PHP, Perl, PowerShell and Lua as a [`Program`](super::program::Program), without a grammar: their texts,
-//! calls, functions and what is set to names are told by the words and marks alone.
+//! Lowering of Ruby, Go, PHP, Perl, PowerShell and Lua to a [`Program`](super::program::Program) without a grammar.
+//! Strings, calls, functions and assignments are recognised by tokens alone.
 
 mod call;
 mod dialect;
@@ -14,7 +14,7 @@ pub(super) use dialect::Dialect;
 use dialect::{ALL_GIVEN, Kind, OWN};
 use tokens::{Lexeme, Token, read};
 
-/// Tokens between the name of a function and its body.
+/// Maximum number of tokens between the name of a function and its body.
 const HEAD: usize = 64;
 
 /// Adds the statements of a script.
@@ -25,7 +25,7 @@ pub(super) fn lower(to: &mut Builder<'_>, dialect: &'static Dialect) {
     Reader { to, dialect, tokens: &tokens, at: 0 }.statements(end);
 }
 
-/// Goes through the tokens of a script.
+/// Recursive-descent reader over the tokens of a script.
 struct Reader<'r, 'b, 't> {
     to: &'r mut Builder<'b>,
     dialect: &'static Dialect,
@@ -33,7 +33,7 @@ struct Reader<'r, 'b, 't> {
     at: usize,
 }
 
-/// Words before a statement that say nothing of what it does with values.
+/// Keywords at the beginning of a statement that have no effect on values.
 const NOISE: &[&str] = &[
     "if",
     "elsif",
@@ -92,7 +92,7 @@ const NOISE: &[&str] = &[
     "loop",
 ];
 
-/// Words behind a value that end it.
+/// Keywords that end the value before them.
 const STOPS: &[&str] = &[
     "if",
     "unless",
@@ -115,10 +115,10 @@ const STOPS: &[&str] = &[
     "when",
 ];
 
-/// What sets a name.
+/// Assignment operators.
 const SETS: &[&str] = &["=", ":=", "+=", ".=", "||=", "//=", "&&=", "??=", "<<="];
 
-/// Names to which a language gives what went wrong, or nothing.
+/// Names that usually receive an error or are discarded.
 const UNUSED: &[&str] = &["_", "err", "ok", "@err"];
 
 impl<'r, 't> Reader<'r, '_, 't> {
@@ -142,7 +142,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         self.tokens.get(self.at).or(self.tokens.last()).map_or(self.to.first_line, |lexeme| lexeme.line)
     }
 
-    /// Whether nothing stands between a token and the one before it.
+    /// Returns whether a token follows the one before it without a space.
     fn is_joined(&self, at: usize) -> bool {
         let before = at.checked_sub(1).and_then(|before| self.tokens.get(before));
         before.zip(self.tokens.get(at)).is_some_and(|(before, here)| before.end == here.start)
@@ -158,7 +158,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         }
     }
 
-    /// Does some work one level deeper; too deep, what stands up to a place is left out.
+    /// Runs `work` one level deeper. At the maximum depth, the tokens up to `end` are skipped.
     fn deeper<T: Default>(&mut self, end: usize, work: impl FnOnce(&mut Self) -> T) -> T {
         if !self.to.sink() {
             self.at = self.at.max(end);
@@ -179,7 +179,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         blocks.into_iter().rev().flatten().for_each(|around| self.to.leave(around));
     }
 
-    /// What stands in the bracket at hand.
+    /// Reads the statements in the bracket that opens at the current token.
     fn inside(&mut self) {
         let close = self.pair(self.at);
         self.at += 1;
@@ -218,7 +218,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         }
     }
 
-    /// Notes where blocks begin and end, in a language that does so by words.
+    /// Tracks blocks that are delimited by keywords. Returns whether the word begins or ends one.
     fn ends_by_word(&mut self, word: &str, blocks: &mut Vec<Option<usize>>) -> bool {
         if self.dialect.openers.is_empty() {
             return false;
@@ -245,7 +245,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         opens
     }
 
-    /// The names between the bars of a block get what the call before it gave.
+    /// Assigns `given`, or else the value of the last statement, to the names between the bars of a block.
     fn block_params(&mut self, given: Option<&Expr>) {
         if self.mark(self.at) != "|" {
             return;
@@ -261,7 +261,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         self.to.set(names, given.unwrap_or_default());
     }
 
-    /// A function as a scope of its own; whether one stands here.
+    /// Reads a function into a scope of its own. Returns false if there is none.
     fn function(&mut self, end: usize, blocks: &mut Vec<Option<usize>>) -> bool {
         let mut at = self.at + 1;
         if self.mark(at) == "(" && !self.word(self.pair(at) + 1).is_empty() {
@@ -309,12 +309,12 @@ impl<'r, 't> Reader<'r, '_, 't> {
         true
     }
 
-    /// Whether a brace belongs to `interface{}` or `struct{}`.
+    /// Returns whether a brace belongs to `interface{}` or `struct{}`.
     fn is_type(&self, at: usize) -> bool {
         matches!(self.word(at.wrapping_sub(1)), "interface" | "struct") && self.pair(at) == at + 1
     }
 
-    /// The names of what a function is given, one for each part between commas.
+    /// Returns the names of a function's parameters, one for each part between commas.
     fn params_between(&self, from: usize, to: usize) -> Vec<String> {
         let (mut params, mut own) = (Vec::new(), None::<&str>);
         for at in from..to.min(from + HEAD * 8) {
@@ -331,7 +331,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         params
     }
 
-    /// `param(...)` of PowerShell.
+    /// Reads a PowerShell `param(...)` block.
     fn params(&mut self) {
         let close = self.pair(self.at);
         let names: Vec<String> = (self.at..close)
@@ -343,7 +343,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         self.at = close + 1;
     }
 
-    /// `foreach my $x (...)` of Perl.
+    /// Reads a Perl `foreach my $x (...)`.
     fn each(&mut self, end: usize) {
         self.at += 1;
         self.at += usize::from(matches!(self.word(self.at), "my" | "our"));
@@ -355,7 +355,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         }
     }
 
-    /// `& $program` and `. $file` of PowerShell.
+    /// Reads `& $program` and `. $file` of PowerShell.
     fn started(&mut self, end: usize) {
         let function = if self.mark(self.at) == "&" { "os.system" } else { "run_path" };
         self.at += 1;
@@ -368,7 +368,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         }
     }
 
-    /// Names that get values, or a value alone.
+    /// Reads an assignment, or a value alone.
     fn assignment(&mut self, end: usize) {
         let is_own =
             self.dialect.own || matches!(self.word(self.at.wrapping_sub(1)), "my" | "local" | "var" | "const" | "our");
@@ -377,7 +377,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
             self.at += 1;
             left.push(self.chain(end));
         }
-        // A type stands beside the name.
+        // The type may precede or follow the name.
         while left.len() == 1
             && self.dialect.bare.first() != Some(&"*")
             && !self.word(self.at).is_empty()
@@ -410,7 +410,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         self.to.step(Act::Run(given));
     }
 
-    /// Sets names to values: each to its own where there are as many.
+    /// Assigns values to names: pairwise if their numbers are equal, else all values to each name.
     fn set_all(&mut self, left: Vec<Expr>, right: Vec<Expr>, is_own: bool) {
         let left: Vec<Expr> = left
             .into_iter()
@@ -432,7 +432,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         let mut used = left.into_iter().filter(is_used);
         let value = Expr::List(right);
         match used.next() {
-            // What a call of Go gives beside says how it went.
+            // Further results of a Go call report its success.
             Some(first) if self.dialect.is(Kind::Go) => self.set(first, value, is_own),
             Some(first) => {
                 let value = Expr::Name(format!("${}", self.to.variable_for(value)));
@@ -462,7 +462,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         }
     }
 
-    /// Sets a part of a thing, which is then in all of it.
+    /// Assigns to a member of an object. The value is added to the whole object.
     fn set_part(&mut self, base: Expr, part: String, value: Expr) {
         let mut root = base;
         while let Expr::Attr(inner, _) | Expr::Index(inner, _) = root {

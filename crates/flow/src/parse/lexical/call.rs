@@ -1,4 +1,4 @@
-//! Parts of things, calls with and without brackets, and commands of PowerShell.
+//! Members, calls with and without parentheses, and PowerShell commands.
 
 use super::{
     super::embedded,
@@ -10,12 +10,12 @@ use super::{
 };
 use crate::program::{Call, Expr};
 
-/// Arguments of a command by the names under which they stand for its first and second one.
+/// Parameter names of PowerShell commands that hold the first and the second argument.
 const FIRST: &[&str] = &["path", "literalpath", "filepath", "source", "uri", "command"];
 const SECOND: &[&str] = &["outfile", "destination", "childpath"];
 
 impl<'t> Reader<'_, '_, 't> {
-    /// A value with what is asked of it: its parts, what it gives when it is called.
+    /// Reads the members, indices and calls that follow a value.
     pub(super) fn with_parts(&mut self, first: Expr, end: usize) -> Expr {
         let (mut value, mut depth) = (first, 0);
         while self.at < end && self.to.sink() {
@@ -56,7 +56,7 @@ impl<'t> Reader<'_, '_, 't> {
         }
     }
 
-    /// The name of the part of a thing that follows, which may stand on the next line.
+    /// Reads the name of the following member, which may be on the next line.
     fn part_name(&mut self, end: usize) -> Option<String> {
         let at = (self.at..end.min(self.at + 3)).find(|at| !matches!(self.token(*at), Some(Token::Line)))?;
         let mark = self.mark(at);
@@ -67,7 +67,7 @@ impl<'t> Reader<'_, '_, 't> {
         Some(self.dialect.plain(name.trim_start_matches('$')))
     }
 
-    /// What stands in braces behind a value: a key, a record or a block.
+    /// Reads the braces behind a value: a key, a record or a block.
     fn braced(&mut self, value: Expr, is_joined: bool, is_thing: bool, line: usize) -> Expr {
         let close = self.pair(self.at);
         let is_whole = self.dialect.is(Kind::Go) && is_joined && self.is_record();
@@ -103,7 +103,7 @@ impl<'t> Reader<'_, '_, 't> {
         }
     }
 
-    /// Whether braces hold the parts of a thing, and no statements.
+    /// Returns whether braces contain the fields of a record rather than statements.
     fn is_record(&mut self) -> bool {
         let at = self.at;
         self.at += 1;
@@ -114,7 +114,7 @@ impl<'t> Reader<'_, '_, 't> {
         is_record
     }
 
-    /// Whether arguments without brackets follow a name.
+    /// Returns whether a name is followed by arguments without parentheses.
     fn takes_bare(&self, value: &Expr, end: usize) -> bool {
         let (Expr::Name(name) | Expr::Attr(_, name)) = value else { return false };
         if self.dialect.is(Kind::Lua) {
@@ -167,7 +167,7 @@ impl<'t> Reader<'_, '_, 't> {
                 break;
             }
         }
-        // `print $file $text` of Perl.
+        // Perl's `print $file $text`.
         let is_print = matches!(&value, Expr::Name(name) if matches!(name.as_str(), "print" | "printf" | "say"));
         if is_print && args.len() > 1 && self.dialect.is(Kind::Perl) && matches!(args.first(), Some(Expr::Name(_))) {
             let file = args.remove(0);
@@ -176,7 +176,7 @@ impl<'t> Reader<'_, '_, 't> {
         self.call_of(value, args, named, line)
     }
 
-    /// A call under the name that is known for the function, and what the scripts among its arguments do.
+    /// Builds a call under the equivalent name of its function, and lowers the scripts among its arguments.
     pub(super) fn call_of(
         &mut self,
         callee: Expr,
@@ -220,7 +220,7 @@ impl<'t> Reader<'_, '_, 't> {
         embedded::with_scripts(self.to, Call { callee, args, named, line }, self.dialect.language())
     }
 
-    /// A name by the one that is known for it.
+    /// Translates the name of a function to its known equivalent.
     fn translated(&self, callee: Expr) -> (Expr, How) {
         let in_any_case = matches!(self.dialect.kind, Kind::Php | Kind::PowerShell);
         if let Some(name) = dotted(&callee) {
@@ -243,10 +243,10 @@ impl<'t> Reader<'_, '_, 't> {
         }
     }
 
-    /// A thing that is not called.
+    /// Translates a value that is not called.
     fn known(&self, value: Expr) -> Expr {
         match value {
-            // A function of Ruby is called by its name alone.
+            // In Ruby, a bare name calls a function.
             Expr::Name(name) if self.dialect.is(Kind::Ruby) && self.to.functions.contains(&name) => {
                 Expr::Call(Box::new(Call {
                     callee: Expr::Name(name),
@@ -260,7 +260,7 @@ impl<'t> Reader<'_, '_, 't> {
                     Some(("request", part)) => Expr::Attr(Box::new(Expr::Name("request".to_owned())), part.to_owned()),
                     _ => Expr::Name(to),
                 },
-                // What only gives a text when it is called gives it without brackets too.
+                // A call that only converts to text has the same effect without parentheses.
                 (Expr::Attr(base, to), How::Same) if to == "str" => *base,
                 (known, _) => known,
             },
@@ -268,7 +268,7 @@ impl<'t> Reader<'_, '_, 't> {
         }
     }
 
-    /// What stands before a part: the thing that is known for its whole name, else what it is.
+    /// Translates the object of a member access if its whole name is known.
     fn known_thing(&self, value: Expr) -> Expr {
         let name = dotted(&value);
         let is_known = name.is_some_and(|name| {
@@ -280,7 +280,7 @@ impl<'t> Reader<'_, '_, 't> {
         if is_known { self.known(value) } else { value }
     }
 
-    /// Whether a name begins a command of PowerShell.
+    /// Returns whether a name begins a PowerShell command.
     pub(super) fn is_command(&self, name: &str) -> bool {
         let is_called = self.is_joined(self.at) && matches!(self.mark(self.at), "." | "(" | "::" | ":" | "[" | "=");
         !name.starts_with(['$', '-']) && !is_called && !SETS.contains(&self.mark(self.at))
@@ -300,7 +300,7 @@ impl<'t> Reader<'_, '_, 't> {
         self.call_of(Expr::Name(name.to_ascii_lowercase()), args, named, line)
     }
 
-    /// A command that gets what the one before it gave.
+    /// Reads a command that receives the output of the previous one in a pipe.
     pub(super) fn piped(&mut self, passed: Expr, end: usize) -> Expr {
         self.to.set(vec!["@_".to_owned()], passed.clone());
         let line = self.line();
@@ -318,13 +318,13 @@ impl<'t> Reader<'_, '_, 't> {
         self.call_of(Expr::Name(name), args, named, line)
     }
 
-    /// Whether a command is given a path before what is passed to it.
+    /// Returns whether a command takes a path before its piped input.
     fn takes_path(&self, name: &str) -> bool {
         known(self.dialect.names, name, true)
             .is_some_and(|(to, _)| matches!(to.as_str(), "writeFile" | "requests.request"))
     }
 
-    /// What a command is given, and what under a name.
+    /// Reads the positional and the named arguments of a command.
     pub(super) fn command_args(&mut self, end: usize) -> (Vec<Expr>, Vec<(String, Expr)>) {
         let (mut args, mut named) = (Vec::new(), Vec::new());
         while !self.ends_here(end) && !matches!(self.mark(self.at), "|" | ")" | "}" | "]" | "&&" | "||") {
@@ -349,7 +349,7 @@ impl<'t> Reader<'_, '_, 't> {
         (args, named)
     }
 
-    /// What stands between two spaces.
+    /// Reads one argument of a command, up to the next space.
     fn argument(&mut self, end: usize) -> Expr {
         let mut parts = Vec::new();
         loop {
@@ -374,7 +374,7 @@ impl<'t> Reader<'_, '_, 't> {
         if parts.len() == 1 { parts.remove(0) } else { Expr::Join(parts, "") }
     }
 
-    /// A name with dots, as commands are given it.
+    /// Reads the rest of a dotted name in a command argument.
     fn dotted_word(&mut self, first: &str) -> String {
         let mut whole = first.to_owned();
         while self.mark(self.at) == "." && self.is_joined(self.at) && !self.word(self.at + 1).is_empty() {
@@ -385,8 +385,8 @@ impl<'t> Reader<'_, '_, 't> {
     }
 }
 
-/// Puts what stands under names before or behind the other arguments, as functions take it. What is fetched into a file
-/// is another function.
+/// Moves the named arguments to their positions in the equivalent function. A request that saves its response becomes a
+/// download to a file.
 fn in_order(callee: Expr, args: &mut Vec<Expr>, named: &mut Vec<(String, Expr)>) -> Expr {
     let is_request = matches!(&callee, Expr::Name(name) if name.starts_with("requests."));
     let is_saved = named.iter().any(|(name, _)| name == "outfile");
@@ -402,7 +402,7 @@ fn in_order(callee: Expr, args: &mut Vec<Expr>, named: &mut Vec<(String, Expr)>)
     if is_request && is_saved { Expr::Name("urlretrieve".to_owned()) } else { callee }
 }
 
-/// The name of a thing with dots between its parts.
+/// Returns the dotted name of an expression.
 fn dotted(value: &Expr) -> Option<String> {
     let (mut parts, mut at) = (Vec::new(), value);
     loop {

@@ -1,32 +1,32 @@
-//! [`Dialect`]: how a language marks comments, texts, blocks, sums and variables.
+//! [`Dialect`]: syntax of a language that is read without a grammar.
 
 use super::names::{self, Names};
 use crate::language::Language;
 
-/// What is told apart between languages that are read by their words alone.
+/// Lexical properties of a language, and its known function names.
 #[derive(Debug, PartialEq, Eq)]
 pub(in super::super) struct Dialect {
     pub kind: Kind,
-    /// What begins a comment that ends with its line.
+    /// Markers of line comments.
     pub comments: &'static [&'static str],
-    /// What begins and ends a comment of several lines.
+    /// Delimiters of block comments.
     pub long: &'static [(&'static str, &'static str)],
-    /// Texts of several lines without anything in them to be filled in.
+    /// Delimiters of multi-line strings without interpolation.
     pub raw: &'static [(&'static str, &'static str)],
     pub quotes: &'static [(u8, Quote)],
-    /// What may begin a name.
+    /// Sigils of variables.
     pub sigils: &'static [u8],
-    /// Between a thing and a part of it.
+    /// Member access operators.
     pub access: &'static [&'static str],
-    /// What adds texts.
+    /// String concatenation operators.
     pub plus: &'static [&'static str],
-    /// Words that begin a function.
+    /// Keywords that begin a function.
     pub functions: &'static [&'static str],
-    /// Functions that are called without brackets; an asterisk for all of them.
+    /// Functions that are called without parentheses; `*` means all.
     pub bare: &'static [&'static str],
-    /// Words that begin a block which a word ends; none where braces stand round blocks.
+    /// Keywords that open a block closed by another keyword. Empty for languages with braces.
     pub openers: &'static [&'static str],
-    /// A function sees no variables but its own.
+    /// True if functions do not see the variables of enclosing scopes.
     pub own: bool,
     pub names: Names,
 }
@@ -41,16 +41,16 @@ pub(in super::super) enum Kind {
     Lua,
 }
 
-/// What stands between two quotation marks.
+/// Interpretation of a quoted string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Quote {
-    /// A text as it is written.
+    /// Verbatim text.
     Raw,
-    /// A text with escapes.
+    /// Text with escape sequences.
     Plain,
-    /// The same with code in it.
+    /// Text with escape sequences and interpolated code.
     Open,
-    /// A command for a shell, with code in it.
+    /// Shell command with interpolated code.
     Command,
 }
 
@@ -161,17 +161,17 @@ impl Dialect {
         }
     }
 
-    /// Whether a function is called without brackets.
+    /// Returns whether a function is called without parentheses.
     pub fn is_bare(&self, name: &str) -> bool {
         self.bare.iter().any(|bare| *bare == "*" || *bare == name)
     }
 
-    /// What escapes a letter in a text.
+    /// Returns the escape character of strings.
     pub fn escape(&self) -> u8 {
         if self.is(Kind::PowerShell) { b'`' } else { b'\\' }
     }
 
-    /// The name of a variable: no function has one like it where variables have a sign.
+    /// Normalises the name of a variable. Where variables have sigils, the result differs from all function names.
     pub fn variable(&self, name: &str) -> String {
         match (self.kind, name.strip_prefix(['$', '@', '%'])) {
             (Kind::Ruby, Some(rest)) if name.starts_with('@') => format!("{OWN}{rest}"),
@@ -181,14 +181,14 @@ impl Dialect {
         }
     }
 
-    /// A name as it is compared with others.
+    /// Normalises a name for comparison.
     pub fn plain(&self, name: &str) -> String {
         if self.is(Kind::PowerShell) { name.to_ascii_lowercase() } else { name.to_owned() }
     }
 }
 
-/// What begins the name of a variable of an object.
+/// Prefix of the names of instance variables.
 pub(super) const OWN: &str = "@@self.";
 
-/// All that a function of Perl is given.
+/// Name of the array of all arguments of a Perl function.
 pub(super) const ALL_GIVEN: &str = "@@_";

@@ -1,22 +1,22 @@
-//! [`Names`]: the functions of a language, by those of Python and JavaScript that the analysis knows.
+//! [`Names`]: mapping of a language's functions to the Python and JavaScript functions that the analysis knows.
 
-/// A name of the language with dots between its parts, the name that is known for it, and what else differs. A name
-/// that begins with a dot is that of any thing's part; one that ends in `.*` stands for all parts of a module.
+/// Table of dotted names, their known equivalents, and the difference in their arguments. A leading dot means a member
+/// of any object; a trailing `.*` all members of a module.
 pub(super) type Names = &'static [(&'static str, &'static str, How)];
 
-/// How the arguments of a function are to be taken.
+/// Argument convention of a function, compared with its equivalent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum How {
     Same,
-    /// So many at the beginning say nothing.
+    /// The given number of leading arguments is dropped.
     Skip(usize),
-    /// The first one is what the function is called on.
+    /// The first argument becomes the receiver.
     On,
-    /// The first one is a variable that becomes a file, and the last one its path.
+    /// The first argument is a variable that becomes a file. The last argument is the file's path.
     Opens,
-    /// The first one is a variable that gets the last one under a key.
+    /// The first argument is a variable; the last one is stored in it, under the key between them.
     Sets,
-    /// It stands for this text.
+    /// The name is replaced by a constant string.
     Text,
 }
 
@@ -366,7 +366,7 @@ pub(super) const LUA: Names = &[
     ("os.rename", "rename", Same),
 ];
 
-/// What is known for a name.
+/// Returns the equivalent of a name.
 pub(super) fn known(names: Names, name: &str, in_any_case: bool) -> Option<(String, How)> {
     let is = |from: &str| if in_any_case { from.eq_ignore_ascii_case(name) } else { from == name };
     names.iter().find_map(|(from, to, how)| {
@@ -379,7 +379,7 @@ pub(super) fn known(names: Names, name: &str, in_any_case: bool) -> Option<(Stri
     })
 }
 
-/// The key of a record under the name that is known for it.
+/// Translates the key of a record to its known equivalent.
 pub(super) fn key(key: &str) -> String {
     match key.trim_start_matches("CURLOPT_").to_ascii_lowercase().as_str() {
         "header" | "httpheader" | "default_headers" => "headers".to_owned(),

@@ -1,4 +1,4 @@
-//! Texts as they are written, and the code that is filled in.
+//! Splitting of string literals into text and interpolated code.
 
 use super::{
     dialect::{Kind, Quote},
@@ -6,11 +6,11 @@ use super::{
 };
 use crate::program::unescaped;
 
-/// Bytes of code inside a text.
+/// Maximum length of interpolated code, in bytes.
 const HOLE: usize = 1024;
 
 impl<'t> Lexer<'t> {
-    /// A text as it is written, and the code in it.
+    /// Splits the content of a string into text and interpolated code.
     pub(super) fn pieces(&self, inner: &'t str, quote: Quote) -> Vec<Piece<'t>> {
         let escape = self.dialect.escape();
         let plain = |text: &str| match quote {
@@ -39,7 +39,7 @@ impl<'t> Lexer<'t> {
         pieces
     }
 
-    /// The code that begins a text, and its length with the marks around it.
+    /// Returns the interpolated code at the beginning of `rest`, and its length including the delimiters.
     pub(super) fn hole<'r>(&self, rest: &'r str) -> Option<(&'r str, usize)> {
         let braced = |open: &str| {
             let inside = rest.strip_prefix(open)?;

@@ -1,17 +1,17 @@
-//! [`read`]: the words, texts and marks of a script, each looked at once.
+//! [`read`]: single-pass tokeniser for languages without a grammar.
 
 use memchr::memmem;
 
 use super::dialect::{Dialect, Kind, Quote};
 
-/// One of them and where it stands.
+/// Token with its position.
 #[derive(Debug)]
 pub(super) struct Lexeme<'t> {
     pub token: Token<'t>,
     pub start: usize,
     pub end: usize,
     pub line: usize,
-    /// The place of the bracket that closes this one, or of what stands behind all; else its own.
+    /// Index of the matching closing bracket, or the number of tokens if there is none. Its own index for other tokens.
     pub pair: usize,
 }
 
@@ -19,30 +19,30 @@ pub(super) struct Lexeme<'t> {
 pub(super) enum Token<'t> {
     Name(&'t str),
     Number(&'t str),
-    /// A text of pieces; whether it is a command for a shell.
+    /// String of pieces. The flag is true for a shell command.
     Text(Vec<Piece<'t>>, bool),
     Mark(&'t str),
     Line,
 }
 
-/// A part of a text: as it is written, or code whose value stands there.
+/// Piece of a string: literal text, or interpolated code.
 #[derive(Debug)]
 pub(super) enum Piece<'t> {
     Plain(String),
     Code(&'t str),
 }
 
-/// Marks of several letters, the longest first.
+/// Operators of several characters. Longer ones precede their prefixes.
 const MARKS: &[&str] = &[
     "...", "||=", "&&=", "//=", "**=", "?->", "<=>", "===", "!==", "->", "=>", "::", ":=", "==", "!=", "<=", ">=",
     "=~", "!~", "+=", "-=", "*=", "/=", ".=", "|=", "&&", "||", "??", "?.", "&.", "<<", ">>", "..", "++", "--", "<-",
     "**",
 ];
 
-/// Texts without an end that are looked for; then quotation marks are no more than marks.
+/// Maximum number of unterminated strings. Beyond it, quotation marks are treated as operators.
 const OPEN: usize = 16;
 
-/// The tokens of a script, and whether it has too many open texts to tell.
+/// Splits a script into tokens. The flag is true if it has too many unterminated strings.
 pub(super) fn read<'t>(dialect: &'static Dialect, text: &'t str, first_line: usize) -> (Vec<Lexeme<'t>>, bool) {
     let mut lexer =
         Lexer { dialect, text, at: 0, line: first_line, counted: 0, found: Vec::new(), open: 0, behind: None };
@@ -56,7 +56,7 @@ pub(super) fn read<'t>(dialect: &'static Dialect, text: &'t str, first_line: usi
     (lexer.found, lexer.open >= OPEN)
 }
 
-/// Notes for each bracket which one closes it.
+/// Matches each opening bracket with its closing one.
 fn pair(found: &mut [Lexeme<'_>]) {
     let mut open = Vec::new();
     let end = found.len();
@@ -82,11 +82,11 @@ pub(super) struct Lexer<'t> {
     text: &'t str,
     at: usize,
     line: usize,
-    /// Up to here the ends of lines are counted.
+    /// Offset up to which line ends were counted.
     counted: usize,
     found: Vec<Lexeme<'t>>,
     open: usize,
-    /// Where the line at hand goes on behind the texts that stand below it.
+    /// Offset at which the input continues after the current line, behind its here-documents.
     behind: Option<usize>,
 }
 
@@ -113,10 +113,10 @@ impl<'t> Lexer<'t> {
         self.put(Token::Mark(text.get(self.at..self.at + length).unwrap_or("")), self.at + length);
     }
 
-    /// Whether a value ends before this place, so that a sign that follows stands between two.
+    /// Returns whether the previous token ends a value, so that a following operator is binary.
     fn is_behind_value(&self) -> bool {
         match self.found.last().map(|lexeme| &lexeme.token) {
-            // Without a sign, a word of Perl is a function or a key.
+            // In Perl, a word without a sigil is a function or a key.
             Some(Token::Name(name)) if self.dialect.is(Kind::Perl) => name.starts_with(['$', '@', '%']),
             Some(Token::Name(name)) => !matches!(
                 *name,
@@ -157,7 +157,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Passes over a comment of several lines.
+    /// Skips a block comment.
     fn long(&mut self) -> bool {
         let is_first = self.at == 0;
         let rest = self.rest(self.at);
@@ -181,7 +181,7 @@ impl<'t> Lexer<'t> {
         is_comment
     }
 
-    /// A text in which nothing has to be filled in or escaped.
+    /// Reads a string without escapes and interpolation.
     fn raw(&mut self) -> bool {
         let rest = self.rest(self.at);
         let Some((open, close)) = self.dialect.raw.iter().find(|(open, _)| rest.starts_with(open)) else {
@@ -194,14 +194,14 @@ impl<'t> Lexer<'t> {
         true
     }
 
-    /// Where a mark stands, unless too many were looked for in vain.
+    /// Finds a delimiter. Returns `None` after too many failed searches.
     fn ends(&mut self, rest: &str, mark: &str) -> Option<usize> {
         let found = (self.open < OPEN).then(|| memmem::find(rest.as_bytes(), mark.as_bytes())).flatten();
         self.open += usize::from(found.is_none());
         found
     }
 
-    /// A text that stands in the lines below, up to one with a word.
+    /// Reads a here-document, whose text is in the following lines.
     fn heredoc(&mut self) -> bool {
         let rest = self.rest(self.at);
         let after = match self.dialect.kind {
@@ -239,14 +239,14 @@ impl<'t> Lexer<'t> {
         false
     }
 
-    /// A text between quotation marks.
+    /// Reads a quoted string.
     fn quoted(&mut self) -> bool {
         let byte = self.byte(self.at);
         let Some((_, quote)) = self.dialect.quotes.iter().find(|(own, _)| *own == byte) else { return false };
         self.between(self.at + 1, byte, byte, *quote)
     }
 
-    /// `%w[...]` of Ruby, `qq{...}` of Perl and their like, and patterns.
+    /// Reads quote-like operators, such as Ruby's `%w[...]` and Perl's `qq{...}`, and regular expressions.
     fn listed(&mut self) -> bool {
         let rest = self.rest(self.at).as_bytes();
         let is_text = |byte: u8| byte.is_ascii_punctuation() && !b",;.=)]}_".contains(&byte);
@@ -267,7 +267,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Whether a word that begins here is no part of a thing and no key.
+    /// Returns whether a word at this position is neither a member nor a key.
     fn is_word(&self) -> bool {
         let last = self.found.last().filter(|last| last.end == self.at);
         !matches!(last.map(|last| &last.token), Some(Token::Mark("->" | "::" | "{") | Token::Name(_)))
@@ -289,7 +289,7 @@ impl<'t> Lexer<'t> {
         self.between(self.at + length + 1, open, close, quote)
     }
 
-    /// Passes over a pattern on one line.
+    /// Skips a regular expression on a single line.
     fn pattern(&mut self) -> bool {
         let line = self.rest(self.at + 1).lines().next().unwrap_or("");
         let mut is_escaped = false;
@@ -304,7 +304,7 @@ impl<'t> Lexer<'t> {
         end.is_some()
     }
 
-    /// A text from a place up to what closes it.
+    /// Reads a string up to its closing delimiter.
     fn between(&mut self, from: usize, open: u8, close: u8, quote: Quote) -> bool {
         if self.open >= OPEN {
             return false;
@@ -378,7 +378,7 @@ impl<'t> Lexer<'t> {
         true
     }
 
-    /// The length of the name at hand, whose first letters are passed over.
+    /// Returns the length of the current name, including its first `from` bytes.
     fn length(&self, from: usize) -> usize {
         let is_shell = self.dialect.is(Kind::PowerShell);
         let bytes = self.rest(self.at).as_bytes();
@@ -391,7 +391,7 @@ impl<'t> Lexer<'t> {
         (from..).take_while(|at| is_part(*at)).last().map_or(from, |last| last + 1)
     }
 
-    /// A path or an address without quotation marks.
+    /// Reads a path or URL without quotation marks.
     fn path(&mut self) -> bool {
         let rest = self.rest(self.at);
         let is_part = |byte: &u8| !byte.is_ascii_whitespace() && !b"()[]{};,|\"'`$&<>=".contains(byte);
@@ -408,7 +408,7 @@ impl<'t> Lexer<'t> {
         is_path
     }
 
-    /// `-Name` before what a command is given under that name.
+    /// Reads a named parameter of a command, such as `-Name`.
     fn option(&mut self) -> bool {
         let rest = self.rest(self.at);
         let is_free = self.at == 0 || self.byte(self.at - 1).is_ascii_whitespace();

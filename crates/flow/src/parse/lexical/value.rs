@@ -1,4 +1,4 @@
-//! Values as they are written: texts, sums, lists, records, parts of things and closures.
+//! Values: strings, operators, lists, records, members and closures.
 
 use super::{
     Reader, SETS, STOPS,
@@ -8,27 +8,27 @@ use super::{
 };
 use crate::program::{Act, Expr};
 
-/// Signs before a value that leave it as it is.
+/// Prefix operators that do not change a value for the analysis.
 const PREFIXES: &[&str] =
     &["!", "-", "+", "&", "*", "\\", "@", "~", "<-", "...", "**", "#", "$", "%", "^", "<", "?", "->"];
 
-/// Signs between two values of which both may be meant.
+/// Binary operators whose result may contain either operand.
 const BETWEEN: &[&str] = &[
     "+", "-", "*", "/", "%", ".", "..", "<<", ">>", "==", "!=", "===", "!==", "<", ">", "<=", ">=", "<=>", "=~", "!~",
     "&&", "||", "??", "?", ":", "^", "//", "...", "&", "=>", "?:",
 ];
 
-/// Words between two values.
+/// Binary operators that are words.
 const WORDS: &[&str] =
     &["eq", "ne", "x", "xor", "-f", "-join", "-split", "-replace", "-eq", "-and", "-or", "-bxor", "instanceof"];
 
-/// Whether a word stands between two values.
+/// Returns whether a word is a binary operator.
 pub(super) fn is_between(word: &str) -> bool {
     WORDS.contains(&word)
 }
 
 impl<'t> Reader<'_, '_, 't> {
-    /// The values between commas.
+    /// Reads values that are separated by commas.
     pub(super) fn values(&mut self, end: usize) -> Vec<Expr> {
         let mut found = Vec::new();
         while !self.ends_here(end) {
@@ -47,13 +47,13 @@ impl<'t> Reader<'_, '_, 't> {
         found
     }
 
-    /// A whole value, with what it is set to on the way.
+    /// Reads a whole value, including assignments inside it.
     pub(super) fn value(&mut self, end: usize) -> Expr {
         let first = self.chain(end);
         self.rest_of(first, end)
     }
 
-    /// The value that begins with another one.
+    /// Reads the remainder of a value whose first operand is `first`.
     pub(super) fn rest_of(&mut self, first: Expr, end: usize) -> Expr {
         if self.at < end && SETS.contains(&self.mark(self.at)) {
             self.at += 1;
@@ -92,7 +92,7 @@ impl<'t> Reader<'_, '_, 't> {
         }
     }
 
-    /// A value without signs between its parts.
+    /// Reads an operand.
     pub(super) fn chain(&mut self, end: usize) -> Expr {
         self.operand(end)
     }
@@ -158,7 +158,7 @@ impl<'t> Reader<'_, '_, 't> {
         }
     }
 
-    /// A text with its code filled in.
+    /// Builds a string from its pieces, with interpolated code.
     fn text(&mut self, pieces: &[Piece<'t>], line: usize) -> Expr {
         let mut parts: Vec<Expr> = Vec::new();
         for piece in pieces {
@@ -190,7 +190,7 @@ impl<'t> Reader<'_, '_, 't> {
         value
     }
 
-    /// The values in the bracket at hand, and those of them that stand under keys.
+    /// Reads the bracket at the current token. Returns the values without a key, and those with one.
     pub(super) fn listed(&mut self) -> (Vec<Expr>, Vec<(String, Expr)>) {
         let close = self.pair(self.at);
         self.at += 1;
@@ -222,7 +222,7 @@ impl<'t> Reader<'_, '_, 't> {
         (values, records)
     }
 
-    /// The key of a record that stands here, which is passed over.
+    /// Consumes the key of a record entry, if there is one.
     pub(super) fn entry_key(&mut self) -> Option<String> {
         let (at, after) = match self.mark(self.at) {
             "[" if self.dialect.is(Kind::Lua) => (self.at + 1, self.at + 3),
@@ -250,7 +250,7 @@ impl<'t> Reader<'_, '_, 't> {
         Some(key)
     }
 
-    /// A list; a type of Go or PowerShell before a value says nothing.
+    /// Reads a list. A type in brackets before a Go or PowerShell value is skipped.
     fn bracket(&mut self, end: usize) -> Expr {
         let close = self.pair(self.at);
         match self.dialect.kind {
@@ -274,7 +274,7 @@ impl<'t> Reader<'_, '_, 't> {
         }
     }
 
-    /// A record, or a block of statements.
+    /// Reads a record or a block of statements.
     fn brace(&mut self) -> Expr {
         let at = self.at;
         self.at += 1;
@@ -296,7 +296,7 @@ impl<'t> Reader<'_, '_, 't> {
         is_any.then(|| self.to.last_value()).flatten().unwrap_or_default()
     }
 
-    /// A function without a name; its value is what it gives back.
+    /// Reads an anonymous function. Its value is the function's result.
     fn closure(&mut self, end: usize) -> Expr {
         self.at += 1;
         let params =
@@ -326,7 +326,7 @@ impl<'t> Reader<'_, '_, 't> {
         Expr::Inside(scope, Box::default())
     }
 
-    /// The statements up to the word that ends a function of Lua.
+    /// Reads the statements up to the keyword that ends a Lua function.
     fn until_end(&mut self, end: usize) {
         let (mut depth, mut at) = (1_usize, self.at);
         let mut is_loop = false;
@@ -349,7 +349,7 @@ impl<'t> Reader<'_, '_, 't> {
     }
 }
 
-/// Values of a list, and a record behind them.
+/// Combines the values of a list with its keyed entries.
 pub(super) fn with_record(mut values: Vec<Expr>, records: Vec<(String, Expr)>) -> Expr {
     let record = Expr::Record(records);
     if values.is_empty() {
