@@ -1,10 +1,10 @@
-//! [`scheme_rest`], [`mail_domain`], [`bare_host`] and [`public_address`]: the addresses in a sentence, and which of
-//! them lead to a place that is not well known.
+//! Detection of addresses in a sentence: [`scheme_rest`], [`mail_domain`], [`bare_host`] and [`public_address`]. Each
+//! reports only addresses, or marks the ones, that lead to a host that is not well known.
 
 use super::foreign::{is_foreign, is_foreign_at, is_strangers};
 use crate::characters::is_wide;
 
-/// Bytes of an address that are looked at.
+/// Longest prefix of an address, in bytes, that is examined.
 const ADDRESS: usize = 1024;
 
 fn is_address_end(c: char) -> bool {
@@ -13,20 +13,21 @@ fn is_address_end(c: char) -> bool {
         || matches!(c, '`' | ')' | '>' | '"' | '\'' | ']' | '，' | '。' | '）' | '、' | '；')
 }
 
-/// How long the address is that follows a scheme, and whether it leads to a foreign place.
+/// Returns the length in bytes of the address after a scheme, `://` included, and true if it leads to a foreign host.
 pub(super) fn scheme_rest(after: &str) -> Option<(usize, bool)> {
     let address = head(after.strip_prefix("://")?, ADDRESS);
     let address = address.get(..address.find(is_address_end).unwrap_or(address.len())).unwrap_or("");
     Some((3 + address.len(), leads_away(address)))
 }
 
-/// The first bytes of a text, a whole number of characters.
+/// Returns at most `bytes` bytes of a text, cut at a character boundary.
 fn head(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     text.get(..end).unwrap_or("")
 }
 
-/// Whether an address, after its scheme, leads to a place that is not well known.
+/// Returns true if an address, given without its scheme, leads to a host that is not well known. Hosts that contain a
+/// variable or a placeholder do not count.
 fn leads_away(address: &str) -> bool {
     let host = address.split(['/', '?', '#']).next().unwrap_or("");
     let path = address.get(host.len()..).unwrap_or("");
@@ -35,7 +36,7 @@ fn leads_away(address: &str) -> bool {
     host.contains('.') && !variable && is_foreign_at(&host, path)
 }
 
-/// The length of `@domain` at the head of a text.
+/// Returns the length of `@domain` at the start of a text, if anybody may have mail at that domain.
 pub(super) fn mail_domain(after: &str) -> Option<usize> {
     let domain = head(after.strip_prefix('@')?, ADDRESS);
     let length = domain.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '-')).unwrap_or(domain.len());
@@ -46,7 +47,7 @@ pub(super) fn mail_domain(after: &str) -> Option<usize> {
         .then_some(1 + domain.len())
 }
 
-/// The length of the name of a foreign host at the head of a text, without a scheme.
+/// Returns the length of the foreign host name at the start of a text, without a scheme.
 pub(super) fn bare_host(rest: &str) -> Option<usize> {
     let rest = head(rest, 64);
     let length = rest.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '-')).unwrap_or(rest.len());
@@ -58,7 +59,7 @@ pub(super) fn bare_host(rest: &str) -> Option<usize> {
     (called && public && before.len() > 2 && leads_away(name)).then_some(name.len())
 }
 
-/// The length of a public IPv4 address at the head of a text.
+/// Returns the length of the public IPv4 address at the start of a text.
 pub(super) fn public_address(rest: &str) -> Option<usize> {
     if rest.as_bytes().get(1).is_none_or(|second| !second.is_ascii_digit()) {
         return None;

@@ -1,12 +1,12 @@
-//! [`is_help`]: the help of a command's flag, which describes a program and instructs nobody.
+//! Recognition of help texts for command-line flags ([`is_help`]). They describe a program and instruct nobody.
 
-/// Words of the longest help.
+/// Maximum number of words in a line of help.
 const WORDS: usize = 20;
 
-/// What help does not hold: addresses and files of the machine.
+/// Substrings that help texts do not contain: addresses and paths on the user's machine.
 const NO_HELP: &[&str] = &["://", "~/", "$HOME"];
 
-/// Whether a line is a flag with its help: the row of a table, an item of a list or a line of a usage text.
+/// Returns true if a line is a flag with its help: a table row, a list item or a line of a usage text.
 pub(super) fn is_help(line: &str) -> bool {
     let bare = line.trim_start_matches(['|', ' ', '\t', '>', '*', '+']);
     let bare = bare.strip_prefix("- ").unwrap_or(bare).trim_start_matches([' ', '`', '*', '|']);

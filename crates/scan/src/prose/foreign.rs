@@ -1,19 +1,19 @@
-//! [`is_foreign`], [`is_foreign_at`] and [`is_strangers`]: whether a host in a sentence belongs to somebody whom nobody
-//! knows.
+//! Trust in the hosts that a sentence names: [`is_foreign`], [`is_foreign_at`] and [`is_strangers`].
 
 use crate::hosts::{self, Trust};
 
-/// Whether a host is not well known, nor near, nor a sample.
+/// Returns true if a host is neither well known, nor local, nor a placeholder used in samples.
 pub(super) fn is_foreign(host: &str) -> bool {
     !hosts::is_near(host) && !hosts::is_sample(host) && !hosts::trust_of(host).is_known()
 }
 
-/// The same of an address, the path of which may leave open whose it is.
+/// Like [`is_foreign`], for a host with its path. Webhook addresses at shared services, where the path decides who
+/// receives the data, are not foreign.
 pub(super) fn is_foreign_at(host: &str, path: &str) -> bool {
     is_foreign(host) && !hosts::is_users_hook(host, path)
 }
 
-/// Whether whoever has mail at a domain may be anybody: at a service, as at a foreign host.
+/// Returns true if anybody can have a mailbox at a domain: foreign hosts and public mail services.
 pub(super) fn is_strangers(domain: &str) -> bool {
     is_foreign(domain) || hosts::trust_of(domain) == Trust::Service
 }

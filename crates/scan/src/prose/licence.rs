@@ -1,7 +1,7 @@
-//! [`is_licence`]: the text of a well-known licence, which binds people and instructs no agent.
+//! Recognition of well-known licence texts ([`is_licence`]), which bind people and instruct no agent.
 //!
-//! A file counts by its name together with its opening; anything that calls itself a licence and opens otherwise is
-//! read like every text. So are those of its paragraphs that name an agent, a foreign host or a file of the machine.
+//! A file must have both the name and the opening of a licence. A file that is only named like one is scanned like any
+//! other text. So are paragraphs of a licence that name an agent, a foreign host or a file on the machine.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use memchr::memmem::Finder;
 
 use super::foreign::is_foreign;
 
-/// Names of files that hold a licence, without their extension.
+/// File names of licences, lower case, without their extension.
 const NAMES: &[&str] = &[
     "license",
     "licence",
@@ -28,13 +28,13 @@ const NAMES: &[&str] = &[
     "third-party-licenses",
 ];
 
-/// Extensions of such files.
+/// Extensions that licence files may have.
 const EXTENSIONS: &[&str] = &["", "txt", "md", "rst"];
 
-/// Bytes of a file in which its licence is named.
+/// Length of a file's opening, in bytes, within which its licence must be named.
 const OPENING: usize = 2048;
 
-/// What well-known licences and their notices say near the beginning, in lower case with single spaces.
+/// Phrases near the beginning of well-known licences and notices, in lower case with single spaces.
 const PHRASES: &[&str] = &[
     "apache license version 2.0",
     "apache license, version 2.0",
@@ -70,10 +70,10 @@ const PHRASES: &[&str] = &[
     "licensed under the mit license",
 ];
 
-/// What stands before a place of the machine that reads.
+/// Prefixes of paths and variables on the user's machine, in lower case.
 const PLACES: &[&str] = &["~/", "$home", "${", "/etc/", ".env", "c:\\"];
 
-/// Whether a file is a well-known licence, by its name and its opening.
+/// Returns true if a file is a licence, by its name and its contents.
 pub(super) fn is_licence(path: &str, text: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let (stem, extension) = name.rsplit_once('.').unwrap_or((&name, ""));
@@ -81,24 +81,25 @@ pub(super) fn is_licence(path: &str, text: &str) -> bool {
     is_named(stem) && EXTENSIONS.contains(&extension) && (is_notice(text) || grants(text))
 }
 
-/// Whether a text names who holds the rights and what they grant, as licences of any words do.
+/// Returns true if a text names both a copyright holder and the rights granted or the warranty disclaimed. This covers
+/// licences with uncommon wording.
 fn grants(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     lower.contains("copyright") && ["licen", "warrant"].iter().any(|word| lower.contains(word))
 }
 
-/// The first words of names such as `LICENSE-MIT` and `COPYING.LESSER`.
+/// Returns true for the first word of names such as `LICENSE-MIT` and `COPYING.LESSER`.
 fn is_short_name(word: &str) -> bool {
     ["license", "licence", "copying", "notice"].contains(&word)
 }
 
-/// Finds parts of words of which every phrase has one, for passing over most texts quickly.
+/// Searchers for word fragments, one of which occurs in every phrase. They reject most texts cheaply.
 static MARKS: LazyLock<[Finder<'static>; 9]> = LazyLock::new(|| {
     ["icens", "icenc", "ermission", "edistribution", "ommons", "olyform", "encumbered", "ICENS", "ICENC"]
         .map(Finder::new)
 });
 
-/// Whether a text gives a well-known licence or says under which one something is.
+/// Returns true if a text opens with a well-known licence or with a notice that names one.
 pub(super) fn is_notice(text: &str) -> bool {
     let text = opening(text);
     if !MARKS.iter().any(|mark| mark.find(text.as_bytes()).is_some()) {
@@ -108,7 +109,7 @@ pub(super) fn is_notice(text: &str) -> bool {
     PHRASES.iter().any(|phrase| text.contains(phrase))
 }
 
-/// Whether a paragraph names a host that is not well known, or a file of the machine.
+/// Returns true if a paragraph names a host that is not well known or a file on the machine.
 pub(super) fn names_a_place(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let is_of_host = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
@@ -124,7 +125,7 @@ fn opening(text: &str) -> &str {
     text.get(..end).unwrap_or("")
 }
 
-/// A text in lower case, without marks of comments and with single spaces.
+/// Converts a text to lower case, with single spaces and without comment marks.
 fn single_spaced(text: &str) -> String {
     let words = text.split_whitespace().map(|word| word.trim_matches(['*', '#', '/', '>', '<', '!', '-', '(', ')']));
     words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ").to_ascii_lowercase()

@@ -1,5 +1,5 @@
-//! [`Passage`]: a Markdown text in the pieces that are read as one: a paragraph, an item of a list
-//! with what leads to it, a table, a comment.
+//! [`Passage`]: the unit in which prose is scanned. Markdown is split into paragraphs, list items with their
+//! introduction, tables and comments.
 
 use std::ops::Range;
 
@@ -11,49 +11,49 @@ use crate::{
     source::{Source, is_item},
 };
 
-/// Lines of the longest passage.
+/// Maximum number of lines in a passage.
 const LINES: usize = 40;
 
-/// Bytes of the longest passage, near enough; a longer line is read as several.
+/// Approximate maximum size of a passage in bytes. A longer line is split into several passages.
 const BYTES: usize = 1 << 18;
 
-/// Bytes of a picture's text that is no more than a caption.
+/// Maximum length in bytes of a picture's alternative text that still counts as a caption.
 const ALT: usize = 80;
 
-/// Words of the longest string in code that is no sentence.
+/// Maximum number of words in a string literal that is not treated as a sentence.
 const WORDS_OF_STRING: usize = 6;
 
-/// Words of the longest line in code, without marks of code, that is none.
+/// Maximum number of words in a line without code punctuation that is not treated as a sentence.
 const WORDS_OF_LINE: usize = 5;
 
-/// The same in characters of Chinese.
+/// Counterpart of [`WORDS_OF_LINE`] in Chinese characters.
 const WIDE_OF_LINE: usize = 8;
 
-/// Styles of markup that is not shown.
+/// CSS declarations that hide text.
 const UNSEEN: &[&str] = &["display:none", "display: none", "font-size:0"];
 
-/// A piece of a text.
+/// A contiguous part of a text that is scanned as a unit.
 #[derive(Debug)]
 pub(super) struct Passage {
     pub place: Place,
-    /// The bytes that belong to it, line by line.
+    /// Byte ranges in the source that belong to the passage, one per line.
     pub parts: Vec<Range<usize>>,
 }
 
-/// Where a passage stands.
+/// The kind of markup that a passage comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     Heading,
     Paragraph,
     Item,
     Table,
-    /// The words of a code block: its comments and its long strings.
+    /// The prose in a code block: its comments and long strings.
     Code,
-    /// A comment or the text of a picture, which no reader of the page sees.
+    /// An HTML comment or a picture's alternative text, invisible on the rendered page.
     Hidden,
 }
 
-/// Calls `each` with the passages of a source, in their order.
+/// Calls `each` with the passages of a source, in source order. Stops at the first error.
 pub(super) fn passages<E>(source: &Source<'_>, each: &mut dyn FnMut(Passage) -> Result<(), E>) -> Result<(), E> {
     let has = |mark: &[&str]| mark.iter().any(|mark| memmem::find(source.text.as_bytes(), mark.as_bytes()).is_some());
     let mut splitter = Splitter {
@@ -75,7 +75,7 @@ struct Splitter<'e, E> {
     text: &'e str,
     each: &'e mut dyn FnMut(Passage) -> Result<(), E>,
     open: Option<Passage>,
-    /// Inside a comment of several lines.
+    /// True inside a comment that spans several lines.
     comment: bool,
     code: bool,
     has_comments: bool,
@@ -97,7 +97,8 @@ impl<E> Splitter<'_, E> {
         self.add_part(place, start..part.end, begins)
     }
 
-    /// Where a part ends that is as long as it may be: before a space, else before a character.
+    /// Returns the end of a part of at most [`BYTES`] bytes: before a space if there is one, otherwise at a character
+    /// boundary.
     fn end_within(&self, start: usize) -> usize {
         let room = self.text.as_bytes().get(start..start + BYTES).unwrap_or_default();
         let space = memrchr(b' ', room).filter(|space| *space > 0).map(|space| start + space);
@@ -128,7 +129,7 @@ impl<E> Splitter<'_, E> {
         if fenced || self.code {
             return match words_of_code(line) {
                 Some(words) => {
-                    // A key with a mark before its name is one that programs pass over.
+                    // Programs ignore keys that begin with an underscore.
                     let aside = line.trim_start().starts_with("\"_");
                     let place = if aside { Place::Hidden } else { Place::Code };
                     self.add(place, start + words.start..start + words.end, false)
@@ -160,7 +161,7 @@ impl<E> Splitter<'_, E> {
         self.add(place, start..start + line.len(), begins)
     }
 
-    /// A line in which a comment begins.
+    /// Splits a line in which a comment begins.
     fn comment(&mut self, line: &str, start: usize, at: usize) -> Result<(), E> {
         if !line.get(..at).unwrap_or("").trim().is_empty() {
             self.add(Place::Paragraph, start..start + at, false)?;
@@ -177,13 +178,13 @@ impl<E> Splitter<'_, E> {
     }
 }
 
-/// A picture with a text as long as a sentence.
+/// Returns true for a picture whose alternative text is as long as a sentence.
 fn is_long_alt(bare: &str) -> bool {
     bare.strip_prefix("![").and_then(|rest| rest.find("](")).is_some_and(|length| length > ALT)
 }
 
-/// What a line of code says to a reader: a comment, a string that is a sentence, or all of a line
-/// that holds no code.
+/// Returns the range of a code line that addresses a reader: a comment, a string that forms a sentence, or a whole line
+/// that contains no code.
 fn words_of_code(line: &str) -> Option<Range<usize>> {
     let bare = line.trim_start();
     let start = line.len() - bare.len();
@@ -202,12 +203,12 @@ fn words_of_code(line: &str) -> Option<Range<usize>> {
     says.then_some(start..line.len())
 }
 
-/// Marks that sentences have no use for.
+/// Returns true for punctuation that occurs in code but not in sentences.
 fn is_of_code(byte: u8) -> bool {
     matches!(byte, b'{' | b'}' | b'=' | b'$' | b'<' | b'>' | b'(' | b'[' | b'|' | b'_' | b'\\')
 }
 
-/// Whether a line of no code is long enough to say something.
+/// Returns true if a line without code is long enough to be a sentence.
 fn is_sentence(bare: &str) -> bool {
     bare.split(' ').count() > WORDS_OF_LINE || bare.chars().filter(|c| is_wide(*c)).count() > WIDE_OF_LINE
 }
