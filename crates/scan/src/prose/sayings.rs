@@ -1,25 +1,25 @@
-//! [`Sayings`]: what the sentences of a passage say, and what remains of it once what is forbidden, allowed by the user or
-//! told of others is taken away.
+//! [`Sayings`]: the concepts in the sentences of a passage, before and after the removal of statements that are
+//! forbidden, allowed by the user or about others.
 
 use std::sync::LazyLock;
 
 use super::lexicon::{self, Set, Term};
 
-/// What a passage says, sentence by sentence: the concepts, and the deeds that it negates.
+/// The concepts of a passage, sentence by sentence. Each pair holds the asserted concepts and the negated deeds.
 #[derive(Default)]
 pub(super) struct Sayings {
-    /// All of it.
+    /// All sentences, unfiltered.
     pub whole: Vec<(Set, Set)>,
-    /// What remains without sentences about attacks, and without what others than the agent do.
+    /// The sentences without those about attacks, and without deeds of somebody other than the agent.
     pub meant: Vec<(Set, Set)>,
-    /// What remains of that without deeds for which the user is asked first.
+    /// [`Self::meant`] without the deeds that require the user's consent first.
     pub freely: Vec<(Set, Set)>,
-    /// For each sentence the deeds that the reader is told to do.
+    /// Deeds in the imperative, per sentence.
     ordered: Vec<Set>,
 }
 
 impl Sayings {
-    /// Brings the terms of a passage together by sentence.
+    /// Replaces the contents with the terms of a passage, grouped by sentence. Terms in `hidden` text are never exempt.
     pub fn gather(&mut self, terms: &[Term], hidden: bool) {
         let Self { whole, meant, freely, ordered } = self;
         for sentences in [&mut *whole, meant, freely] {
@@ -55,32 +55,32 @@ impl Sayings {
         }
     }
 
-    /// Whether it names deeds and has its reader do none of them: it forbids them, or tells what others do.
+    /// Returns true if the passage names deeds but has its reader do none of them: it forbids them or describes others.
     pub fn forbids(&self) -> bool {
         let deeds = lexicon::deeds() & !GUARDS.mild;
         let (whole, freely) = (together(&self.whole), together(&self.freely));
         (whole.0 | whole.1) & deeds != 0 && freely.0 & deeds == 0
     }
 
-    /// Whether a sentence tells its reader to do something with a target, and the user is not asked about it.
+    /// Returns true if a sentence orders its reader to act on a target without asking the user.
     pub fn orders(&self) -> bool {
         let mut both = self.freely.iter().zip(&self.ordered);
         both.any(|((said, _), ordered)| said & ordered & !GUARDS.mild != 0 && said & GUARDS.target != 0)
     }
 }
 
-/// What sentences say together.
+/// Returns the union of the sentences.
 pub(super) fn together(sentences: &[(Set, Set)]) -> (Set, Set) {
     sentences.iter().fold((0, 0), |all, one| (all.0 | one.0, all.1 | one.1))
 }
 
-/// Concepts by which a passage is no instruction.
+/// Concepts that turn a passage into something other than an instruction.
 pub(super) struct Guards {
     pub teach: Set,
     pub forbid: Set,
-    /// The user decides.
+    /// Requests for the user's decision.
     pub asked: Set,
-    /// The user is told, or has asked.
+    /// Statements that the user is informed, or has asked for it.
     pub told: Set,
     pub addressee: Set,
     pub not: Set,
@@ -88,13 +88,14 @@ pub(super) struct Guards {
     pub waived: Set,
     pub hidden: Set,
     pub robot: Set,
-    /// Where something goes to somebody else, or out of sight; that the user is told of something else allows it not.
+    /// Destinations: somebody else, or a hidden location. Informing the user about something else does not permit
+    /// these.
     pub away: Set,
-    /// Deeds that harm nobody, whatever they are done to.
+    /// Deeds that are harmless whatever their object.
     pub mild: Set,
-    /// Deeds for which `ask the user` is taken as well.
+    /// Deeds that combine with `ask the user` in one sentence.
     pub asking: Set,
-    /// What an order has to be about to be an attack: a secret, an agent's file, a foreign host, a hidden place.
+    /// Required objects of a malicious order: a secret, an agent's file, a foreign host, a hidden place.
     pub target: Set,
 }
 
@@ -118,7 +119,8 @@ pub(super) static GUARDS: LazyLock<Guards> = LazyLock::new(|| {
     }
 });
 
-/// The deeds of a sentence that the user allows: in it, or in the one before or after it that says nothing else.
+/// Returns the deeds of a sentence that the user consents to, in that sentence or in an adjacent one without deeds of
+/// its own.
 fn allowed(sentences: &[(Set, Set)], at: usize) -> Set {
     let said = |at: Option<usize>| at.and_then(|at| sentences.get(at)).map_or(0, |sentence| sentence.0);
     let here = said(Some(at));

@@ -1,20 +1,20 @@
-//! [`Sense`]: which concepts have to meet for a rule to fire.
+//! [`Sense`]: a combination of concepts that makes a rule fire.
 //!
-//! `a b` means both in one sentence, `a b & c` with the third anywhere in the passage; `-a` is a
-//! negated deed, `^a` what the passage may not say. `?` at the head makes a sense weak, `!` makes it
-//! hold whoever is asked first.
+//! In the syntax, `a b` means both in one sentence, `a b & c` with the third anywhere in the passage. `-a` is a negated
+//! deed, `^a` a concept that must be absent from the passage. A leading `?` makes a sense weak. A leading `!` makes it
+//! hold even if the user is asked first.
 //!
-//! A passage is asked only for the [`Senses`] of which it says the rarest concept.
+//! A passage is matched only against the [`Senses`] whose rarest concept occurs in it.
 
 use std::borrow::Cow;
 
 use super::lexicon::{self, Concept, Set};
 use crate::Rule;
 
-/// Some senses, found by one of the concepts of each.
+/// A set of senses, indexed by one concept of each.
 pub(super) struct Senses {
     all: Vec<Sense>,
-    /// For each concept the places of senses that need it and are found by it, in their order.
+    /// Indices into `all` per concept, in ascending order. Each sense is listed under its rarest concept only.
     of_concept: Vec<Vec<usize>>,
 }
 
@@ -34,7 +34,7 @@ impl Senses {
         Self { all, of_concept }
     }
 
-    /// Those whose concepts meet in a passage, in their order.
+    /// Returns the senses that a passage matches, in their original order. `all` is the union of `sentences`.
     pub fn meeting<'s>(
         &'s self,
         all: (Set, Set),
@@ -49,32 +49,32 @@ impl Senses {
     }
 }
 
-/// One way in which concepts meet.
+/// One combination of concepts.
 pub(super) struct Sense {
-    /// All concepts and negated deeds that the groups name.
+    /// Union of all concepts and negated deeds in `groups`.
     needs: (Set, Set),
     pub rule: &'static Rule,
     pub strength: Strength,
-    /// As it is written.
+    /// Source text, without the marker of its strength.
     pub text: &'static str,
-    /// For each group the concepts and the negated deeds of one sentence.
+    /// Concepts and negated deeds that must occur together in one sentence, per group.
     groups: Vec<(Set, Set)>,
     absent: Set,
 }
 
-/// How much a sense weighs alone.
+/// Severity of a sense on its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
-    /// Little.
+    /// Insufficient without support from other signals.
     Weak,
-    /// All of it, unless the user is asked first.
+    /// Sufficient, unless the user is asked first.
     Strong,
-    /// All of it.
+    /// Sufficient in any case.
     Hard,
 }
 
 impl Sense {
-    /// Reads a sense; `None` when it names no known concept.
+    /// Parses a sense. Returns `None` if it names an unknown concept.
     pub fn parse(rule: &'static Rule, text: &'static str) -> Option<Self> {
         let (strength, text) = match text.as_bytes() {
             [b'?', ..] => (Strength::Weak, text.get(1..)?),
@@ -98,7 +98,7 @@ impl Sense {
         Some(Self { needs, rule, strength, text, groups, absent })
     }
 
-    /// Whether the concepts meet in a passage.
+    /// Returns true if a passage matches. `all` is the union of `sentences`.
     pub fn meets(&self, all: (Set, Set), sentences: &[(Set, Set)]) -> bool {
         let holds = |there: (Set, Set), (said, negated): (Set, Set)| said & !there.0 == 0 && negated & !there.1 == 0;
         holds(all, self.needs)
@@ -106,7 +106,7 @@ impl Sense {
             && self.groups.iter().all(|group| sentences.iter().any(|sentence| holds(*sentence, *group)))
     }
 
-    /// Its concepts as people read them.
+    /// Formats the concepts for people.
     pub fn shown(&self) -> Cow<'static, str> {
         let words = self.text.split_whitespace().filter(|word| *word != "&" && !word.starts_with('^'));
         let shown = words.map(|word| match word.strip_prefix('-') {
@@ -116,7 +116,7 @@ impl Sense {
         format!("what meets there: {}", shown.collect::<Vec<_>>().join(", ")).into()
     }
 
-    /// The concepts that it names.
+    /// Returns the concepts that the sense requires, negated ones included.
     pub fn concepts(&self) -> Set {
         self.needs.0 | self.needs.1
     }

@@ -1,19 +1,19 @@
-//! [`Stem`]: a word without its inflection, as a number by which texts and the lexicon are compared.
+//! [`Stem`]: a 64-bit hash of a word without its inflection, by which texts are compared with the lexicon.
 
-/// Buckets of the lexicon's index.
+/// Number of buckets in the lexicon's index.
 pub(crate) const BUCKETS: usize = 4096;
 
-/// Bits that tell most of the words that begin no entry of the index.
+/// Size in bits of the filter that rejects most words which begin no entry of the index.
 pub(crate) const KNOWN: usize = 1 << 16;
 
-/// Letters of a word that count.
+/// Number of significant letters in a word. Later ones are ignored.
 const LETTERS: usize = 32;
 
-/// Where hashes begin; a name behind a dot has its own.
+/// Initial value of hashes. Names that begin with a dot have their own.
 const SEED: u64 = 0xcbf2_9ce4_8422_2325;
 const NAME_SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// The first letters of a word, small and of ASCII; zero after the last.
+/// The first letters of a word in lower-case ASCII, padded with zeros.
 #[derive(Default)]
 pub(crate) struct Letters {
     bytes: [u8; LETTERS],
@@ -21,14 +21,15 @@ pub(crate) struct Letters {
 }
 
 impl Letters {
-    /// The ASCII letters and digits with which a text begins, read eight at a time, and how many they are.
+    /// Reads the ASCII letters and digits at the start of a text, eight at a time. Also returns their full count, which
+    /// may exceed [`LETTERS`].
     pub fn at_head(text: &[u8]) -> (Self, usize) {
         let (mut letters, mut length) = (Self::default(), 0);
         while let Some(eight) = text.get(length..).and_then(|rest| rest.first_chunk()) {
             let bytes = u64::from_le_bytes(*eight);
             let count = (!alphanumeric(bytes) & HIGH).trailing_zeros() / 8;
             let there = 1u64.checked_shl(8 * count).map_or(u64::MAX, |end| end.wrapping_sub(1));
-            // Digits have the bit of small letters too.
+            // In digits this bit is always set.
             let kept = (bytes | SMALL) & there;
             let slots = letters.bytes.get_mut(length..).and_then(|rest| rest.first_chunk_mut());
             slots.into_iter().for_each(|slots| *slots = kept.to_le_bytes());
@@ -57,20 +58,20 @@ impl Letters {
         self.bytes.get(..self.count).unwrap_or_default()
     }
 
-    /// The first eight as a number.
+    /// Returns the first eight letters as a little-endian number.
     pub const fn first_eight(&self) -> u64 {
         let [a, b, c, d, e, f, g, h, ..] = self.bytes;
         u64::from_le_bytes([a, b, c, d, e, f, g, h])
     }
 }
 
-/// The highest bit of each of eight bytes, and the one that a small letter has beyond a capital one.
+/// The highest bit of each of eight bytes, and the bit that distinguishes lower case from upper case.
 const HIGH: u64 = 0x8080_8080_8080_8080;
 const SMALL: u64 = 0x2020_2020_2020_2020;
 
-/// Of eight bytes the highest bit of those that are ASCII letters and digits.
+/// Returns the highest bit of each byte that is an ASCII letter or digit.
 const fn alphanumeric(bytes: u64) -> u64 {
-    /// The highest bit of each byte of 7 bits that is not below `least`.
+    /// Returns the highest bit of each 7-bit byte that is at least `least`.
     const fn from(bytes: u64, least: u8) -> u64 {
         bytes + (0x80 - least as u64) * 0x0101_0101_0101_0101
     }
@@ -80,49 +81,49 @@ const fn alphanumeric(bytes: u64) -> u64 {
     (letters | digits) & !bytes & HIGH
 }
 
-/// The hash of a word's stem.
+/// The hash of a word without its inflection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Stem(pub u64);
 
 impl Stem {
-    /// What an address of a foreign place is read as.
+    /// Pseudo-stem of every address of a foreign host.
     pub const HOST: Self = Self(1);
 
-    /// What an e-mail address is read as.
+    /// Pseudo-stem of every e-mail address of a foreign domain.
     pub const MAIL: Self = Self(2);
 
-    /// The stem of a word.
+    /// Hashes a word without its inflection.
     pub fn of(word: &Letters) -> Self {
         Self(hash(SEED, word))
     }
 
-    /// The stem of a word behind a dot, as in `.env`.
+    /// Hashes a word after a leading dot, as in `.env`.
     pub fn of_name(word: &Letters) -> Self {
         Self(hash(NAME_SEED, word))
     }
 
-    /// A character that is a word.
+    /// Hashes a CJK character, which counts as a word.
     pub fn of_wide(c: char) -> Self {
         Self(mixed(SEED, u64::from(c) | 1 << 63))
     }
 
-    /// One of 64 bits.
+    /// Returns one of 64 bits, as a cheap prefilter.
     pub fn bit(self) -> u64 {
         1 << (self.0 % 64)
     }
 
-    /// Its bucket in the index.
+    /// Returns the stem's bucket in the index, below [`BUCKETS`].
     pub fn bucket(self) -> usize {
         ((self.0 ^ (self.0 >> 29)) % BUCKETS as u64) as usize
     }
 
-    /// Its bit among those that are known.
+    /// Returns the stem's bit in the filter of known stems, below [`KNOWN`].
     pub fn known(self) -> usize {
         ((self.0 ^ (self.0 >> 17) ^ (self.0 >> 41)) % KNOWN as u64) as usize
     }
 }
 
-/// Eight letters at a time, those after the stem left out.
+/// Hashes the stem of a word, eight letters at a time.
 fn hash(seed: u64, word: &Letters) -> u64 {
     let count = bare(word.as_slice()).len();
     if let 1..=8 = count {
@@ -140,8 +141,8 @@ fn mixed(hash: u64, word: u64) -> u64 {
     product ^ (product >> 32)
 }
 
-/// A word without its inflection. Words that are told apart by more than that may fall together;
-/// the lexicon is read by the same function.
+/// Strips the inflection from a word. Distinct words may collide. That is harmless, since the lexicon is built with the
+/// same function.
 fn bare(word: &[u8]) -> &[u8] {
     let word = word.strip_suffix(b"'s").filter(|stem| !stem.is_empty()).unwrap_or(word);
     let stem = match word {

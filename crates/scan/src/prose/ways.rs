@@ -1,45 +1,45 @@
-//! [`Piece`]: the ways of saying a concept as the lexicon writes them, taken to pieces. Read when the
-//! program is built; what it then holds is an index.
+//! Parser for the phrases in the lexicon. [`Piece`] is one part of a phrase. Runs at build time only; the program
+//! contains the resulting index.
 
 use super::{stem::Stem, words::Reader};
 
-/// A part of a way: one of some words or runs of words.
+/// A part of a phrase: alternatives of one or more words.
 #[derive(Debug)]
 pub(crate) struct Piece {
-    /// Other words may stand before it.
+    /// Other words may precede it.
     pub gap: bool,
-    /// The stems of each choice; an empty one lets the piece be left out.
+    /// Stems of each alternative. An empty alternative makes the piece optional.
     pub choices: Vec<Vec<Stem>>,
 }
 
 impl Piece {
-    /// The lowest bits of the words with which it can begin; all when it can be left out.
+    /// Returns the union of [`Stem::bit`] over the possible first words, or all bits if the piece is optional.
     pub fn first(&self) -> u64 {
         self.choices.iter().fold(0, |bits, choice| bits | choice.first().map_or(u64::MAX, |stem| stem.bit()))
     }
 }
 
-/// A key under which a way is found, and what has to follow.
+/// An index key of a phrase, with a filter for the next word.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key {
     pub stem: Stem,
-    /// The lowest bits of what can come next; 0 when nothing has to.
+    /// Union of [`Stem::bit`] over the possible next words; 0 if nothing has to follow.
     pub next: u64,
-    /// Other words may stand before that.
+    /// Other words may precede the next one.
     pub gap: bool,
-    /// The word says the whole way.
+    /// The phrase consists of this word alone.
     pub whole: bool,
 }
 
-/// A concept's line of the lexicon: whether it is a deed, its name, which is empty when the line goes on with
-/// the last one, and the ways.
+/// Parses a line of the lexicon into a flag for deeds, the concept's name and its phrases. The name is empty on a
+/// continuation line. Returns `None` for comments and malformed lines.
 pub(crate) fn line(text: &str) -> Option<(bool, &str, impl Iterator<Item = &str>)> {
     let (head, ways) = (!text.starts_with('#')).then(|| text.split_once('='))??;
     let (kind, name) = head.trim().split_once(' ').unwrap_or(("", ""));
     Some((kind == "verb", name, ways.split(';').map(str::trim).filter(|way| !way.is_empty())))
 }
 
-/// A way of saying in pieces.
+/// Parses a phrase into its pieces.
 pub(crate) fn pieces(way: &str) -> Vec<Piece> {
     let (mut pieces, mut gap) = (Vec::new(), false);
     for (gap_here, part) in parts(way) {
@@ -53,7 +53,7 @@ pub(crate) fn pieces(way: &str) -> Vec<Piece> {
     pieces
 }
 
-/// The keys under which a way is found: the words with which it may begin.
+/// Returns the index keys of a phrase: one for each word that can begin it.
 pub(crate) fn keys(pieces: &[Piece]) -> Vec<Key> {
     let mut keys = Vec::new();
     for (place, piece) in pieces.iter().enumerate() {
@@ -71,7 +71,7 @@ pub(crate) fn keys(pieces: &[Piece]) -> Vec<Key> {
     merged(keys)
 }
 
-/// One key for each stem, with all that may follow it.
+/// Merges keys with equal stems into one whose filter accepts the next words of all.
 fn merged(mut keys: Vec<Key>) -> Vec<Key> {
     keys.sort();
     keys.dedup_by(|key, kept| {
@@ -86,8 +86,7 @@ fn merged(mut keys: Vec<Key>) -> Vec<Key> {
     keys
 }
 
-/// The parts of a way of saying, as it is written in the lexicon: whether other words may stand before it,
-/// and its choices.
+/// Splits a phrase into parts. Each has its alternatives in source form and a flag for a preceding gap (`..`).
 fn parts(way: &str) -> impl Iterator<Item = (bool, &str)> {
     let mut rest = way;
     std::iter::from_fn(move || {
@@ -102,14 +101,14 @@ fn parts(way: &str) -> impl Iterator<Item = (bool, &str)> {
     })
 }
 
-/// Where a part that is no group ends: before a group or a gap.
+/// Returns the end of an ungrouped part: the next group or gap.
 fn end_of_part(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let ends = |at: &usize| bytes.get(*at) == Some(&b'(') || bytes.get(*at..*at + 2) == Some(b"..");
     (0..bytes.len()).find(ends).unwrap_or(bytes.len())
 }
 
-/// The stems of a choice.
+/// Parses the stems of an alternative.
 fn stems(text: &str) -> Vec<Stem> {
     match text.trim() {
         "HOST" => vec![Stem::HOST],

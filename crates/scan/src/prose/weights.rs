@@ -1,17 +1,17 @@
-//! [`bucket`] and [`seen`]: where the table of weights has a key.
+//! Hash functions of the table of weights: [`bucket`] and [`seen`].
 
-/// Buckets of the keys, a power of two.
+/// Number of buckets of keys, a power of two.
 pub(crate) const BUCKETS: usize = 1 << 13;
 
-/// Bits that tell most of the keys that have no weight.
+/// Size in bits of the filter that rejects most keys without a weight.
 pub(crate) const SEEN: usize = 1 << 17;
 
-/// The bucket of a key, by its highest bits.
+/// Returns the bucket of a key, from its highest bits.
 pub(crate) fn bucket(key: u32) -> usize {
     (key >> (u32::BITS - BUCKETS.trailing_zeros())) as usize
 }
 
-/// The bit of a key.
+/// Returns the bit of a key in the filter, from its highest bits.
 pub(crate) fn seen(key: u32) -> usize {
     (key >> (u32::BITS - SEEN.trailing_zeros())) as usize
 }
