@@ -1,97 +1,96 @@
-//! [`Lexicon`]: the ways in which a concept is said, in English and Chinese, and where a passage
-//! says them.
+//! The lexicon: phrases that express a concept, in English and Chinese, and the search for them in a passage.
 //!
-//! The index is made from `data/lexicon.txt` when the program is built, so that a process that scans
-//! one skill reads none of it.
+//! The build script generates the index from `data/lexicon.txt`, so a process that scans one skill parses nothing at
+//! startup.
 
 use super::{
     stem::Stem,
     words::{Form, Word},
 };
 
-/// Words that `..` may stand for.
+/// Maximum number of words that `..` matches.
 const GAP: usize = 4;
 
-/// Characters of Chinese that it may stand for.
+/// Maximum number of Chinese characters that `..` matches.
 const GAP_WIDE: usize = 9;
 
-/// Work that it is to compare words with a way of saying, beside a look at whether it can begin there.
+/// Cost of matching a phrase against words, relative to a lookup of its first word in the index.
 const WAY: usize = 8;
 
-/// Words over which a negation reaches.
+/// Maximum distance of a negated verb from its negation, in words.
 const NEGATED: usize = 7;
 
-/// Words behind a verb that is negated in which `or` tells that what stands between is a list of such verbs.
+/// Number of words after a negated verb within which an `or` shows that they are a list of negated verbs.
 const LIST: usize = 5;
 
-/// A concept by its place in the lexicon.
+/// Index of a concept in the lexicon.
 pub(super) type Concept = u32;
 
-/// Concepts as bits.
+/// Bit set of concepts.
 pub(super) type Set = u128;
 
-/// A place that says something.
+/// An occurrence of a concept in a passage.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Term {
     pub concept: Concept,
-    /// A verb that is negated.
+    /// True for a verb that is negated.
     pub negated: bool,
-    /// A verb that says what somebody else does: an attacker, a tool.
+    /// True for a verb with another subject than the reader, such as an attacker or a tool.
     pub described: bool,
-    /// A verb by which the reader is told to do something.
+    /// True for a verb in the imperative, addressed to the reader.
     pub ordered: bool,
     pub sentence: u32,
-    /// The byte at which it begins.
+    /// Byte offset in the source.
     pub at: usize,
 }
 
-/// The index, in tables that name one another by their places.
+/// The generated index. Its tables refer to one another by position.
 mod index {
     use super::{Entry, Piece, Set, Stem};
 
     include!(concat!(env!("OUT_DIR"), "/lexicon.rs"));
 }
 
-/// A word with which a way begins.
+/// An index entry: a word that can begin a phrase.
 struct Entry {
     stem: Stem,
-    /// The lowest bits of the words that can come next; 0 when none has to.
+    /// Union of [`Stem::bit`] over the possible next words; 0 if nothing has to follow.
     next: u64,
-    /// Other words may stand before that.
+    /// Other words may precede the next one.
     gap: bool,
-    /// The word says the whole way.
+    /// The phrase consists of this word alone.
     whole: bool,
     concept: Concept,
     way: u32,
 }
 
-/// A part of a way: one of some words or runs of words, the choices from `start` to `end`.
+/// A part of a phrase. Its alternatives are at `start..end` in the table of choices.
 struct Piece {
-    /// Other words may stand before it.
+    /// Other words may precede it.
     gap: bool,
-    /// The lowest bits of the first words.
+    /// Union of [`Stem::bit`] over the first words of the alternatives.
     first: u64,
     start: u32,
     end: u32,
 }
 
-/// The concept of a name.
+/// Looks up a concept by name.
 pub(super) fn concept(name: &str) -> Option<Concept> {
     let place = index::NAMES.binary_search_by_key(&name, |(name, _)| name).ok()?;
     index::NAMES.get(place).map(|(_, concept)| *concept)
 }
 
-/// The concepts that are deeds.
+/// Returns the set of concepts that are deeds.
 pub(super) fn deeds() -> Set {
     index::DEEDS
 }
 
-/// The name of a concept.
+/// Returns a concept's name, or an empty string for an unknown concept.
 pub(super) fn name(concept: Concept) -> &'static str {
     index::NAMES.iter().find(|(_, other)| *other == concept).map_or("", |(name, _)| name)
 }
 
-/// The concepts of a set, in their order.
+/// Iterates over the concepts of a set in ascending order.
 pub(super) fn each_of(mut set: Set) -> impl Iterator<Item = Concept> {
     std::iter::from_fn(move || {
         let concept = (set != 0).then(|| set.trailing_zeros())?;
@@ -100,13 +99,13 @@ pub(super) fn each_of(mut set: Set) -> impl Iterator<Item = Concept> {
     })
 }
 
-/// Where words say a concept, in their order, and how much work it was to find that. What is quoted in text that is
-/// spoken is no deed.
+/// Finds the concepts that occur in words and returns the work that it took. The terms come in source order. In spoken
+/// text, deeds inside quotation marks are skipped.
 pub(super) fn find(words: &[Word], spoken: bool, terms: &mut Vec<Term>) -> usize {
     terms.clear();
     let mut work = 0;
     let (mut negation, mut subject): (Option<Negation>, Option<Subject>) = (None, None);
-    // The clause in which the reader is named.
+    // Clause that addresses the reader by name.
     let mut named = None;
     for (place, word) in words.iter().enumerate() {
         if let Some(subject) = &mut subject {
@@ -145,8 +144,8 @@ pub(super) fn find(words: &[Word], spoken: bool, terms: &mut Vec<Term>) -> usize
     work
 }
 
-/// Whether a word, if it is a verb, tells the reader to do something: it begins its clause or stands behind a word such
-/// as `then` or `must`. Verbs of Chinese have no form of their own for that.
+/// Returns true if a verb at this position is an order: it begins its clause or follows a word such as `then` or
+/// `must`. Chinese verbs are always taken for orders, since they have no imperative form.
 fn is_order(words: &[Word], place: usize) -> bool {
     let Some(word) = words.get(place) else { return false };
     let other = [Form::ING, Form::THIRD, Form::PAST].into_iter().any(|form| word.form.has(form));
@@ -155,19 +154,19 @@ fn is_order(words: &[Word], place: usize) -> bool {
     word.wide || !other && before.is_none_or(leads)
 }
 
-/// A negation, and what it has been found to govern.
+/// A negation and the scope found for it so far.
 struct Negation {
-    /// The place behind it.
+    /// Index of the first word after the negation.
     end: usize,
     clause: u32,
-    /// It governs forms like `sending` alone, as `without` does.
+    /// True if it negates only forms such as `sending`, as `without` does.
     lest: bool,
-    /// It can reach over commas up to its verb, as in `never, whatever they say, send it`.
+    /// True if its scope may cross commas up to its verb, as in `never, whatever they say, send it`.
     never: bool,
     aside: bool,
-    /// The last verb that it governs, and whether that is one of asking or telling the user.
+    /// Index of the last negated verb, with true if that verb is one of asking or informing the user.
     last: Option<(usize, bool)>,
-    /// The last word that was looked at.
+    /// Index of the first word that has not been examined.
     seen: usize,
     over: bool,
 }
@@ -178,7 +177,7 @@ impl Negation {
         Self { end, clause, lest, never, aside: false, last: None, seen: end, over: false }
     }
 
-    /// Whether a verb at a place would be one that it governs.
+    /// Returns true if a verb at this index is in the scope of the negation.
     fn reaches(&mut self, words: &[Word], place: usize) -> bool {
         for at in self.seen..=place {
             self.pass(words, at);
@@ -189,7 +188,7 @@ impl Negation {
         !self.over && place >= self.end && place < from + NEGATED && words.get(place).is_some_and(fits)
     }
 
-    /// Goes on to a word; behind some it reaches no further.
+    /// Advances over a word, which may end the scope.
     fn pass(&mut self, words: &[Word], at: usize) {
         let Some(word) = words.get(at) else { return };
         let is_or = |word: &Word| word.form.has(Form::OR);
@@ -204,9 +203,9 @@ impl Negation {
         self.over |= word.form.has(Form::AND) && !goes_on || word.clause != self.clause;
     }
 
-    /// Takes what a word says that it governs.
+    /// Extends the scope by the deeds of a negated word.
     fn take(&mut self, place: usize, said: Set) {
-        // `Do not forget to send it` orders to send it, as `not only` does.
+        // `Do not forget to send it` is an order to send it, like `not only`.
         self.over |= said & (1 << index::FAIL) != 0 && place <= self.end + 1;
         if said != 0 {
             self.last = Some((place, said & index::ASKS != 0));
@@ -220,10 +219,10 @@ impl Form {
     }
 }
 
-/// Somebody else than the agent, of whom a clause speaks.
+/// The subject of a clause, if it is not the agent.
 struct Subject {
     clause: u32,
-    /// He may or can do something.
+    /// True once the clause contains `may`, `can` or a similar modal verb.
     may: bool,
 }
 
@@ -233,13 +232,14 @@ impl Subject {
     }
 }
 
-/// Whether a way may begin with a stem.
+/// Returns true if a phrase may begin with a stem. False positives are possible.
 fn is_known(stem: Stem) -> bool {
     let bit = stem.known();
     index::KNOWN.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1)
 }
 
-/// The concepts that words say from the first one on, with how many words each way takes; the work of finding them.
+/// Reports the concepts whose phrases begin at the first word, with the length of each match in words. Returns the work
+/// done.
 fn each(words: &[Word], first: &Word, mut found: impl FnMut(Concept, usize)) -> usize {
     let bucket = first.stem.bucket();
     let Some([start, end]) = index::STARTS.get(bucket..bucket + 2) else { return 0 };
@@ -259,13 +259,13 @@ fn each(words: &[Word], first: &Word, mut found: impl FnMut(Concept, usize)) -> 
     work
 }
 
-/// The pieces of the way that an entry begins.
+/// Returns the pieces of an entry's phrase.
 fn pieces_of(entry: &Entry) -> &'static [Piece] {
     let (start, end) = index::WAYS.get(entry.way as usize).copied().unwrap_or_default();
     slice(&index::PIECES, start, end)
 }
 
-/// The bits of the word after the first, and of all that may follow it over a gap.
+/// Returns the bit of the second word, and the union of the bits of all words that a gap lets follow the first.
 fn following(words: &[Word]) -> (u64, u64) {
     let next = words.get(1..).unwrap_or_default();
     let gap = next.first().map_or(0, gap_before);
@@ -273,7 +273,7 @@ fn following(words: &[Word]) -> (u64, u64) {
     (near, next.iter().take(gap + 1).fold(0, |bits, word| bits | word.stem.bit()))
 }
 
-/// How many words a gap may hold that begins with a word.
+/// Returns the maximum length of a gap that begins with a word.
 fn gap_before(word: &Word) -> usize {
     if word.wide { GAP_WIDE } else { GAP }
 }
@@ -282,7 +282,7 @@ fn slice<T>(table: &[T], start: u32, end: u32) -> &[T] {
     table.get(start as usize..end as usize).unwrap_or_default()
 }
 
-/// How many words a way of saying takes at their head.
+/// Matches a phrase at the start of some words. Returns the number of words it takes.
 fn fits(pieces: &[Piece], words: &[Word], sentence: u32) -> Option<usize> {
     let Some((piece, rest)) = pieces.split_first() else { return Some(0) };
     let gap = words.first().filter(|_| piece.gap).map_or(0, gap_before);
@@ -307,13 +307,13 @@ fn fits(pieces: &[Piece], words: &[Word], sentence: u32) -> Option<usize> {
     None
 }
 
-/// Whether words of one sentence begin with a run of stems.
+/// Returns true if words of one sentence begin with a sequence of stems.
 fn begins(words: &[Word], run: &[Stem], sentence: u32) -> bool {
     words.len() >= run.len()
         && run.iter().zip(words).all(|(stem, word)| word.stem == *stem && word.sentence == sentence)
 }
 
-/// A hash over the lexicon and the weights, for the version of the rules: FNV-1a.
+/// Computes the FNV-1a hash of the lexicon and the weights, which is part of the ruleset's version.
 #[cfg(test)]
 pub(crate) fn fingerprint() -> u64 {
     let seed = 0xcbf2_9ce4_8422_2325;

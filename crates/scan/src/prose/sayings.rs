@@ -93,7 +93,7 @@ pub(super) struct Guards {
     pub away: Set,
     /// Deeds that are harmless whatever their object.
     pub mild: Set,
-    /// Deeds that combine with `ask the user` in one sentence.
+    /// Deeds that the phrase `ask the user` matches as well.
     pub asking: Set,
     /// Required objects of a malicious order: a secret, an agent's file, a foreign host, a hidden place.
     pub target: Set,

@@ -1,4 +1,4 @@
-//! [`Word`]: what a passage says word by word, without markup, inflection or invisible characters.
+//! [`Word`]: the tokens of a passage, without markup, inflection or invisible characters.
 
 use std::ops::Range;
 
@@ -8,51 +8,52 @@ use super::{
 };
 use crate::characters::{self, is_wide};
 
-/// Words of the longest sentence; what is longer goes on as the next.
+/// Maximum number of words in a sentence. A longer one is split.
 const SENTENCE: usize = 90;
 
-/// A word by its stem, and where it stands.
+/// A token with its stem and its position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Word {
     pub stem: Stem,
-    /// It is a character of Chinese, Japanese or Korean.
+    /// True for a Chinese, Japanese or Korean character.
     pub wide: bool,
-    /// It stands between quotation marks.
+    /// True inside quotation marks.
     pub quoted: bool,
-    /// Counts the sentences of the passage.
+    /// Index of its sentence in the passage.
     pub sentence: u32,
-    /// Counts the clauses: what stands between marks, and from words such as `but`, `then` and `which` on.
+    /// Index of its clause in the passage. Clauses are separated by punctuation and by words such as `but`, `then` and
+    /// `which`.
     pub clause: u32,
     pub form: Form,
-    /// The byte at which it begins.
+    /// Byte offset in the source.
     pub at: usize,
 }
 
-/// What a word is in its clause, as bits.
+/// Bit set of grammatical properties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Form(pub u8);
 
 impl Form {
-    /// A comma stands before it, or the mark of a list.
+    /// Preceded by a comma or a Chinese enumeration comma.
     pub const COMMA: Self = Self(1);
     pub const AND: Self = Self(1 << 1);
     pub const OR: Self = Self(1 << 2);
-    /// It may or can be, as in `attackers may send`.
+    /// A modal verb, as in `attackers may send`.
     pub const MAY: Self = Self(1 << 3);
-    /// It ends like `sending`.
+    /// Ends like `sending`.
     pub const ING: Self = Self(1 << 4);
-    /// It ends like `sends`.
+    /// Ends like `sends`.
     pub const THIRD: Self = Self(1 << 5);
-    /// It ends like `copied`.
+    /// Ends like `copied`.
     pub const PAST: Self = Self(1 << 6);
-    /// A verb behind it is an order, as in `then send` and `you must send`.
+    /// Makes a following verb an order, as in `then send` and `you must send`.
     pub const LEAD: Self = Self(1 << 7);
 
     const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The form of a word by its last letters.
+    /// Derives the form from the last letters of a word.
     fn of(word: &Letters) -> Self {
         match word.as_slice() {
             [.., b'i', b'n', b'g'] => Self::ING,
@@ -64,7 +65,7 @@ impl Form {
     }
 }
 
-/// Words that tell how clauses hang together.
+/// Conjunctions, modal verbs and adverbs that determine how clauses are joined.
 const JOINTS: [(u64, Joint); 45] = [
     (eight(b"and"), Joint::Is(Form::AND.and(Form::LEAD))),
     (eight(b"or"), Joint::Is(Form::OR.and(Form::LEAD))),
@@ -116,11 +117,11 @@ const JOINTS: [(u64, Joint); 45] = [
 #[derive(Clone, Copy)]
 enum Joint {
     Is(Form),
-    /// A clause begins with it.
+    /// Begins a new clause.
     Begins(Form),
 }
 
-/// Words that carry too little to matter.
+/// Stop words, which are dropped.
 const STOP: [u64; 15] = [
     eight(b"a"),
     eight(b"an"),
@@ -139,20 +140,20 @@ const STOP: [u64; 15] = [
     eight(b"very"),
 ];
 
-/// The same in Chinese.
+/// Chinese stop words.
 const STOP_WIDE: &[char] = &['的', '了', '也'];
 
-/// Reads a text into words, appending to those before it.
+/// Tokenizer that appends to a list of words.
 pub(super) struct Reader<'w> {
     words: &'w mut Vec<Word>,
     sentence: u32,
     clause: u32,
-    /// Words of the sentence so far.
+    /// Number of words in the current sentence.
     length: usize,
     quoted: bool,
-    /// A comma stood since the last word.
+    /// True if a comma follows the last word.
     comma: bool,
-    /// An invisible character stood inside a word.
+    /// True once a word contained an invisible character.
     pub disguised: bool,
 }
 
@@ -162,7 +163,7 @@ impl<'w> Reader<'w> {
         Self { words, sentence: 0, clause: 0, length: 0, quoted: false, comma: false, disguised: false }
     }
 
-    /// Ends the sentence.
+    /// Ends the current sentence and clause.
     pub fn end(&mut self) {
         self.sentence += 1;
         self.clause += 1;
@@ -170,7 +171,7 @@ impl<'w> Reader<'w> {
         self.comma = false;
     }
 
-    /// Reads a range of a text.
+    /// Tokenizes a range of a text.
     pub fn read(&mut self, text: &str, range: Range<usize>) {
         let text = text.get(..range.end).unwrap_or("");
         let mut at = range.start;
@@ -194,7 +195,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Takes a mark, with what stands after it.
+    /// Handles ASCII punctuation. `next` is the byte after it.
     fn mark(&mut self, mark: u8, next: Option<&u8>) {
         let ends = || next.is_none_or(|next| matches!(next, b' ' | b'\n' | b'"' | b')' | b'*'));
         match mark {
@@ -206,7 +207,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Takes what begins with a character that is not ASCII; where it ends.
+    /// Handles a token that begins with a non-ASCII character. Returns its end.
     fn beyond_ascii(&mut self, text: &str, at: usize) -> usize {
         let Some(c) = text.get(at..).and_then(|rest| rest.chars().next()) else { return text.len() };
         match c {
@@ -223,7 +224,7 @@ impl<'w> Reader<'w> {
         at + c.len_utf8()
     }
 
-    /// Takes the word that begins at `at` and has its first letter at `from`; where it ends.
+    /// Handles the word that begins at `at` and has its first letter at `from`. Returns its end.
     fn word(&mut self, text: &str, at: usize, from: usize) -> usize {
         let (word, end) = ascii_word(text, from).unwrap_or_else(|| self.folded_word(text, from));
         match text.as_bytes().get(end) {
@@ -270,7 +271,7 @@ impl<'w> Reader<'w> {
         end.max(at + 1)
     }
 
-    /// A word that holds other letters than those of ASCII, or an apostrophe; where it ends.
+    /// Reads a word that contains non-ASCII letters or an apostrophe. Returns the word and its end.
     fn folded_word(&mut self, text: &str, from: usize) -> (Letters, usize) {
         let rest = text.get(from..).unwrap_or("");
         let (mut word, mut end) = (Letters::default(), from);
@@ -303,14 +304,14 @@ impl<'w> Reader<'w> {
     }
 }
 
-/// Whether a word says of something that a tool passes over it, as in `git-ignored`, and orders nothing.
+/// Returns true for an adjective such as `git-ignored`, which describes a file and orders nothing.
 fn is_left_out(text: &[u8], at: usize, word: &Letters) -> bool {
     const IGNORED: u64 = eight(b"ignored");
     let is_compound = || matches!(text.get(..at), Some([.., letter, b'-']) if letter.is_ascii_alphabetic());
     word.first_eight() == IGNORED && is_compound()
 }
 
-/// Whether a word carries too little to matter. For most one bit tells that it does not.
+/// Returns true for a stop word. A one-bit filter rejects most words.
 fn is_stop(word: u64) -> bool {
     const BITS: u64 = {
         let (mut bits, mut rest) = (0, STOP.as_slice());
@@ -322,7 +323,7 @@ fn is_stop(word: u64) -> bool {
     BITS & bit(word) != 0 && STOP.contains(&word)
 }
 
-/// How a word joins clauses. For most one bit tells that it does not.
+/// Returns the role of a word in joining clauses. A one-bit filter rejects most words.
 fn joint(word: u64) -> Option<Joint> {
     const BITS: u64 = {
         let (mut bits, mut rest) = (0, JOINTS.as_slice());
@@ -339,7 +340,7 @@ const fn bit(word: u64) -> u64 {
     1 << (word.wrapping_mul(0x9fb2_1c65_1e98_df25) >> 58)
 }
 
-/// A word of ASCII alone and where it ends; `None` when another character or an apostrophe follows.
+/// Reads an ASCII word and returns its end. Returns `None` if another character or an apostrophe follows.
 fn ascii_word(text: &str, from: usize) -> Option<(Letters, usize)> {
     let rest = text.as_bytes().get(from..)?;
     let (word, length) = Letters::at_head(rest);
@@ -347,13 +348,13 @@ fn ascii_word(text: &str, from: usize) -> Option<(Letters, usize)> {
     (!goes_on).then_some((word, from + length))
 }
 
-/// Whether a dot begins a name, as in `.env`.
+/// Returns true if a dot begins a name, as in `.env`.
 fn begins_name(text: &[u8], at: usize) -> bool {
     let inside = at.checked_sub(1).and_then(|before| text.get(before)).is_some_and(u8::is_ascii_alphanumeric);
     !inside && text.get(at + 1).is_some_and(u8::is_ascii_alphabetic)
 }
 
-/// Where a path below `.ssh` ends that leads to nothing secret.
+/// Returns the end of a path below `.ssh` if it leads to a public file, such as `known_hosts`.
 fn public_file(text: &[u8], at: usize) -> Option<usize> {
     const LONGEST: usize = 48;
     let rest = text.get(at..)?.strip_prefix(b".ssh/")?;
@@ -363,12 +364,12 @@ fn public_file(text: &[u8], at: usize) -> Option<usize> {
     is_public.then_some(at + b".ssh/".len() + name.len())
 }
 
-/// Whether two backslashes begin a path of another machine.
+/// Returns true if two backslashes begin a UNC path.
 fn is_share(text: &str, at: usize) -> bool {
     text.get(at..).and_then(|rest| rest.strip_prefix("\\\\")).is_some_and(|rest| rest.starts_with(is_letter))
 }
 
-/// The ASCII letter or digit that a character is or passes for.
+/// Maps a character to the ASCII letter or digit that it is or resembles.
 fn letter(c: char) -> Option<u8> {
     let c = if c.is_ascii() { c } else { characters::latin_look_alike(c)? };
     c.is_ascii_alphanumeric().then_some(c as u8)
@@ -378,7 +379,7 @@ fn is_letter(c: char) -> bool {
     letter(c).is_some()
 }
 
-/// A word of at most eight letters as [`Letters::first_eight`] gives it.
+/// Packs a word of at most eight letters in the format of [`Letters::first_eight`].
 const fn eight(word: &[u8]) -> u64 {
     let (mut number, mut rest) = (0, word);
     while let [others @ .., byte] = rest {

@@ -1,5 +1,5 @@
-//! [`Page`]: what a file that is no page of text says to a reader: its comments, its strings, its cells and the text
-//! between its tags, as one text.
+//! [`Page`]: the text for readers in a file that is not a page of prose. Comments, strings, table cells and the text
+//! between tags are extracted into one text.
 
 mod cells;
 mod code;
@@ -12,26 +12,26 @@ use crate::{
     source::{Kind, Source},
 };
 
-/// Words of the longest string or comment that is no sentence.
+/// Maximum number of words in a string or comment that is not treated as a sentence.
 const WORDS: usize = 5;
 
-/// The same in characters of Chinese.
+/// Counterpart of [`WORDS`] in Chinese characters.
 const WIDE: usize = 8;
 
-/// Texts that are written for a reader, or from which one is made, as they stand.
+/// Extensions of files that are read whole: prompts, templates and logs.
 const PLAIN: &[&str] = &["mdc", "prompt", "tmpl", "tpl", "template", "j2", "jinja", "hbs", "tex", "log"];
 
-/// A text and the places in its file that the lines of it come from.
+/// An extracted text with its line map to the file.
 #[derive(Debug, Default)]
 pub(super) struct Page {
     pub text: String,
-    /// For each line the byte of the file at which it begins.
+    /// Byte offset in the file for the start of each line.
     from: Vec<usize>,
     /// Lines that belong together and may be a sentence.
     open: Vec<(String, usize)>,
 }
 
-/// What a file that is no page of text says; `None` of one that says nothing.
+/// Extracts the text for readers from a file. Returns `None` if there is none.
 pub(super) fn page(source: &Source<'_>) -> Option<Page> {
     let extension = source.path.rsplit('/').next()?.rsplit_once('.').map_or("", |(_, extension)| extension);
     let (text, mut page) = (source.text.as_ref(), Page::default());
@@ -51,14 +51,14 @@ pub(super) fn page(source: &Source<'_>) -> Option<Page> {
 }
 
 impl Page {
-    /// The page as a file of its own.
+    /// Wraps the page as a source of its own, at the path of the original.
     pub fn source<'p>(&'p self, of: &Source<'p>) -> Source<'p> {
         let mut source = Source::with_kind(of.path, self.text.as_str().into(), Kind { runs: false, reads: true });
         source.is_test_data = of.is_test_data;
         source
     }
 
-    /// The byte of the file from which a byte of the page comes, near enough.
+    /// Maps a byte offset in the page to an approximate one in the file.
     pub fn origin(&self, page: &Source<'_>, file: &Source<'_>, at: usize) -> usize {
         let line = page.line_at(at);
         let from = self.from.get(line).copied().unwrap_or(0);
@@ -66,12 +66,12 @@ impl Page {
         file.text.floor_char_boundary((from + at - page.line_start(line)).min(end))
     }
 
-    /// Takes a line that belongs to those before it, up to the next end.
+    /// Appends a line to the pending ones.
     fn add(&mut self, line: &str, from: usize) {
         self.open.push((line.to_owned(), from));
     }
 
-    /// Ends what belongs together; it is kept if it is a sentence.
+    /// Ends the pending lines. They are kept only if they form a sentence.
     fn end(&mut self) {
         if says_something(&self.open) {
             let fences = self.open.iter().filter(|(line, _)| line.trim_start().starts_with("```")).count();
@@ -87,7 +87,7 @@ impl Page {
         self.open.clear();
     }
 
-    /// Takes a text of several lines for itself, which begins at a byte of the file.
+    /// Adds a text of several lines as a unit. `from` is its byte offset in the file.
     fn take(&mut self, text: &str, from: usize) {
         self.add_lines(text, from);
         self.end();
@@ -105,7 +105,7 @@ impl Page {
     }
 }
 
-/// Whether lines have the words of a sentence.
+/// Returns true if the lines have enough words for a sentence.
 fn says_something(lines: &[(String, usize)]) -> bool {
     let words = |line: &str| line.split(|c: char| c.is_whitespace()).filter(|word| is_word(word)).count();
     let wide = |line: &str| line.chars().filter(|c| is_wide(*c)).count();
@@ -119,7 +119,7 @@ fn says_something(lines: &[(String, usize)]) -> bool {
     })
 }
 
-/// Whether something between spaces begins like a word.
+/// Returns true if a token begins like a word.
 fn is_word(word: &str) -> bool {
     word.trim_start_matches(['(', '"', '\'', '`', '*']).starts_with(char::is_alphabetic)
 }

@@ -1,8 +1,8 @@
-//! [`read`]: the cells of a table that is a file.
+//! Text extraction from CSV and TSV files ([`read`]).
 
 use super::Page;
 
-/// Takes the cells of a text, each for itself.
+/// Adds every cell of a table as a separate text. `between` is the delimiter.
 pub(super) fn read(text: &str, between: u8, page: &mut Page) {
     let mut at = 0;
     while at < text.len() {
@@ -20,7 +20,7 @@ pub(super) fn read(text: &str, between: u8, page: &mut Page) {
     }
 }
 
-/// Where a cell ends whose quotation mark is doubled where it is meant.
+/// Returns the end of a quoted cell. Doubled quotation marks are escapes.
 fn end_of_quotation(text: &str) -> usize {
     let (bytes, mut at) = (text.as_bytes(), 0);
     while let Some(mark) = bytes.get(at..).and_then(|rest| memchr::memchr(b'"', rest)) {

@@ -1,14 +1,14 @@
-//! [`read`]: the comments of code, and the long strings of Python.
+//! Text extraction from source code ([`read`]): comments and the long strings of Python.
 
 use memchr::{memchr, memchr_iter};
 
 use super::Page;
 
-/// How a language marks what is not run.
+/// Comment syntax of a language.
 struct Marks {
-    /// What begins a comment that ends with its line.
+    /// Prefixes of comments that end with the line.
     line: &'static [&'static str],
-    /// What begins and ends a longer one, or a string that is read as one.
+    /// Delimiters of block comments and of strings used as such.
     block: &'static [(&'static str, &'static str)],
 }
 
@@ -21,10 +21,10 @@ const DASHES: Marks = Marks { line: &["--"], block: &[("/*", "*/"), ("--[[", "]]
 const LISP: Marks = Marks { line: &[";"], block: &[] };
 const BATCH: Marks = Marks { line: &["REM ", "rem ", "::"], block: &[] };
 
-/// Marks behind a space that are looked at in a line.
+/// Maximum number of marks behind a space that are examined per line.
 const MARKS_OF_LINE: usize = 16;
 
-/// The marks of a language by its extension.
+/// Returns the comment syntax for a file extension.
 fn marks_of(extension: &str) -> &'static Marks {
     match extension {
         "js" | "mjs" | "cjs" | "ts" | "mts" | "cts" | "jsx" | "tsx" | "go" | "rs" | "java" | "kt" | "kts" | "c"
@@ -40,17 +40,17 @@ fn marks_of(extension: &str) -> &'static Marks {
     }
 }
 
-/// Takes the comments of a text.
+/// Adds the comments of a source file.
 pub(super) fn read(text: &str, extension: &str, page: &mut Page) {
     read_by(text, 0, marks_of(extension), page);
 }
 
-/// Takes the comments of a script that begins at a byte of a page.
+/// Adds the comments of a script embedded in a page at byte `from`.
 pub(super) fn read_from(text: &str, from: usize, page: &mut Page) {
     read_by(text, from, &C, page);
 }
 
-/// Takes one comment that begins at a byte; where it ends.
+/// Adds the comment at a byte offset. Returns its end.
 pub(super) fn comment(text: &str, at: usize, page: &mut Page) -> usize {
     let rest = text.get(at..).unwrap_or("");
     let end = if rest.starts_with("/*") { rest.find("*/") } else { rest.find('\n') };
@@ -69,7 +69,7 @@ fn read_by(text: &str, start: usize, marks: &Marks, page: &mut Page) {
     page.end();
 }
 
-/// Takes a line; the mark that ends what the next one is inside of.
+/// Handles a line. `open` is the delimiter that closes the current block comment. Returns it for the next line.
 fn take(line: &str, from: usize, open: Option<&'static str>, marks: &Marks, page: &mut Page) -> Option<&'static str> {
     if let Some(end) = open {
         let (inside, closes) = line.split_once(end).map_or((line, false), |(inside, _)| (inside, true));
@@ -105,13 +105,13 @@ fn take(line: &str, from: usize, open: Option<&'static str>, marks: &Marks, page
     None
 }
 
-/// Whether a line has the first letter of a mark; most have none.
+/// Returns true if a line contains the first byte of a mark. Rejects most lines cheaply.
 fn has_beginning(line: &str, marks: &Marks) -> bool {
     let all = marks.line.iter().chain(marks.block.iter().map(|(begin, _)| begin));
     all.filter_map(|mark| mark.bytes().next()).any(|first| memchr(first, line.as_bytes()).is_some())
 }
 
-/// Where a line begins a block, and its marks.
+/// Returns the offset of the first block comment in a line, with its delimiters.
 fn begins_block(line: &str, marks: &Marks) -> Option<(usize, &'static str, &'static str)> {
     let place_of = |mark: &str| {
         let mut places = memchr_iter(mark.bytes().next()?, line.as_bytes());
@@ -121,7 +121,7 @@ fn begins_block(line: &str, marks: &Marks) -> Option<(usize, &'static str, &'sta
     found.min_by_key(|(at, ..)| *at)
 }
 
-/// Where a comment begins behind the code of its line.
+/// Returns the offset of a comment after code on the same line.
 fn behind_code(line: &str, marks: &Marks) -> Option<usize> {
     let is_outside = |before: &str| ['"', '\''].iter().all(|quote| before.matches(*quote).count() % 2 == 0);
     let begins = |mark: &&str| {
@@ -140,7 +140,7 @@ fn block(text: &str, mut from: usize, page: &mut Page) {
     page.end();
 }
 
-/// Adds a line of a comment without its marks.
+/// Adds a line of a comment, stripped of comment marks.
 fn add(line: &str, from: usize, page: &mut Page) {
     let bare = line.trim_start_matches(['#', '/', '*', '!', ';', ' ', '\t', '-', ':']);
     page.add(bare.strip_prefix("REM ").unwrap_or(bare), from + line.len() - bare.len());

@@ -1,17 +1,17 @@
-//! [`read`]: the text between the tags of markup, in its attributes and in its comments.
+//! Text extraction from HTML and XML ([`read`]): text between tags, attributes and comments.
 
 use super::{Page, code};
 
-/// Tags that do not end a sentence.
+/// Inline tags, which do not end a sentence.
 const INLINE: &[&str] = &[
     "a", "abbr", "b", "code", "em", "font", "i", "kbd", "mark", "s", "small", "span", "strong", "sub", "sup", "tspan",
     "u", "var",
 ];
 
-/// Attributes that are texts.
+/// Attributes with text for people.
 const TEXTS: &[&str] = &["alt=", "title=", "content=", "aria-label=", "placeholder=", "summary=", "data-prompt="];
 
-/// What a tag says whose text no reader of the page sees.
+/// Substrings of tags that hide their contents.
 const UNSEEN: &[&str] = &[
     "display:none",
     "display: none",
@@ -24,15 +24,15 @@ const UNSEEN: &[&str] = &[
     " hidden ",
 ];
 
-/// Bytes of a tag that are looked at.
+/// Maximum number of bytes examined in a tag.
 const TAG: usize = 4096;
 
-/// Bytes of the longest entity.
+/// Maximum length of a character entity in bytes.
 const ENTITY: usize = 12;
 
-/// Takes the texts of markup. What is not shown is put into comments.
+/// Adds the texts of a page. Hidden text is wrapped in comments.
 pub(super) fn read(text: &str, page: &mut Page) {
-    // The tag whose text is not shown.
+    // Name of the tag that hides the current text.
     let (mut at, mut unseen): (usize, Option<String>) = (0, None);
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let Some(open) = rest.find('<') else {
@@ -67,7 +67,7 @@ pub(super) fn read(text: &str, page: &mut Page) {
     }
 }
 
-/// Takes the comments of a script, and passes over a style; how long it is.
+/// Adds the comments of a script and skips a style sheet. Returns the length of the element's contents.
 fn body(name: &str, rest: &str, at: usize, page: &mut Page) -> usize {
     let end = match name.to_ascii_lowercase().as_str() {
         "script" => "</script",
@@ -81,7 +81,7 @@ fn body(name: &str, rest: &str, at: usize, page: &mut Page) -> usize {
     length
 }
 
-/// Adds text between tags.
+/// Adds the text between two tags, line by line.
 fn add(text: &str, mut from: usize, unseen: bool, page: &mut Page) {
     for line in text.split_inclusive('\n') {
         let bare = line.trim();
@@ -94,7 +94,7 @@ fn add(text: &str, mut from: usize, unseen: bool, page: &mut Page) {
     }
 }
 
-/// Takes the attributes of a tag that are sentences.
+/// Adds the attributes of a tag that contain text.
 fn attributes(tag: &str, from: usize, page: &mut Page) {
     for name in TEXTS {
         let Some((before, value)) = tag.split_once(name) else { continue };
@@ -105,7 +105,7 @@ fn attributes(tag: &str, from: usize, page: &mut Page) {
     }
 }
 
-/// A text with the characters that entities stand for.
+/// Decodes the character entities of a text.
 fn with_characters(text: &str) -> String {
     let (mut shown, mut rest) = (String::with_capacity(text.len()), text);
     while let Some((before, after)) = rest.split_once('&') {
@@ -121,7 +121,7 @@ fn with_characters(text: &str) -> String {
     shown
 }
 
-/// The character of an entity.
+/// Returns the character of a named or numeric entity.
 fn character(name: &str) -> Option<char> {
     match name {
         "amp" => Some('&'),

@@ -1,11 +1,11 @@
-//! [`read`]: the values and the comments of YAML, TOML and other files of settings.
+//! Text extraction from YAML, TOML and other configuration files ([`read`]): values and comments.
 
 use super::Page;
 
-/// Marks around a value of several lines in TOML.
+/// Delimiters of multi-line strings in TOML.
 const LONG: [&str; 2] = ["\"\"\"", "'''"];
 
-/// Takes what the lines of a text say.
+/// Adds the values and comments of a file.
 pub(super) fn read(text: &str, page: &mut Page) {
     let (mut from, mut block) = (0, None);
     for whole in text.split_inclusive('\n') {
@@ -15,20 +15,20 @@ pub(super) fn read(text: &str, page: &mut Page) {
     }
 }
 
-/// What a line belongs to.
+/// The construct that a line may continue.
 #[derive(Clone, Copy)]
 enum Block {
-    /// A value of YAML below a key with this indentation.
+    /// A YAML block scalar, below a key with this indentation.
     Below(usize),
-    /// A value between long marks.
+    /// A multi-line string up to this delimiter.
     Until(&'static str),
-    /// Comments.
+    /// A comment of several lines.
     Comment,
-    /// A value that may go on, of a key with this indentation.
+    /// A plain value that may continue, below a key with this indentation.
     Value(usize),
 }
 
-/// Takes a line; what the next one may belong to.
+/// Handles a line. Returns the construct that the next line may continue.
 fn take(line: &str, from: usize, block: Option<Block>, page: &mut Page) -> Option<Block> {
     let bare = line.trim();
     let at = |part: &str| from + line.find(part).unwrap_or(0);
@@ -66,12 +66,12 @@ fn take(line: &str, from: usize, block: Option<Block>, page: &mut Page) -> Optio
     Some(Block::Value(indent))
 }
 
-/// Whether a line that may go on with a value begins another one instead.
+/// Returns true if a line begins a new entry instead of continuing the value.
 fn begins_key(bare: &str, block: Option<Block>) -> bool {
     matches!(block, Some(Block::Value(_))) && (bare.starts_with(['-', '#']) || value_of(bare).len() < bare.len())
 }
 
-/// The value of a line, behind a mark of a list and a key.
+/// Returns the value of a line, without a list mark and a key.
 fn value_of(bare: &str) -> &str {
     let item = bare.strip_prefix("- ").unwrap_or(bare).trim_start();
     let is_key = |key: &str| {

@@ -1,9 +1,9 @@
-//! [`read`]: the strings of JSON and of notebooks, and its comments where it has some.
+//! Text extraction from JSON and notebooks ([`read`]): strings, and comments where the dialect has them.
 
 use super::{Page, code};
 
-/// Takes the strings of a text. Those that follow one another and end with a line, as the lines of a cell of a notebook
-/// do, are one text. What is code in a notebook is read as such.
+/// Adds the strings of a file. Consecutive strings that end with a newline, such as the lines of a notebook cell, form
+/// one text. Code cells contribute only their comments.
 pub(super) fn read(text: &str, page: &mut Page) {
     let (mut at, mut is_code, mut key) = (0, false, String::new());
     while let Some(found) = next(text, at) {
@@ -35,14 +35,14 @@ pub(super) fn read(text: &str, page: &mut Page) {
     }
 }
 
-/// Where the next string or comment begins.
+/// Returns the offset of the next string or comment.
 fn next(text: &str, from: usize) -> Option<usize> {
     let rest = text.get(from..)?;
     let begins = |at: &usize| matches!(rest.as_bytes().get(*at..), Some([b'"', ..] | [b'/', b'/' | b'*', ..]));
     memchr::memchr2_iter(b'"', b'/', rest.as_bytes()).find(begins).map(|at| from + at)
 }
 
-/// Where a string ends that begins at a byte.
+/// Returns the end of the string whose contents begin at a byte offset.
 fn end_of(text: &str, start: usize) -> usize {
     let bytes = text.as_bytes().get(start..).unwrap_or_default();
     let mut skip = 0;
@@ -56,7 +56,7 @@ fn end_of(text: &str, start: usize) -> usize {
     text.len()
 }
 
-/// Adds a string as it reads, line by line.
+/// Adds a string with its escapes decoded, line by line.
 fn add(raw: &str, start: usize, page: &mut Page) {
     if !raw.contains('\\') {
         return page.add_lines(raw, start);
@@ -79,7 +79,7 @@ fn add(raw: &str, start: usize, page: &mut Page) {
     page.add(&line, from);
 }
 
-/// What stands behind a backslash, and how long it is.
+/// Decodes the escape after a backslash. Returns its character and its length in bytes.
 fn meant(escape: &str) -> (Option<char>, usize) {
     let hex = || u32::from_str_radix(escape.get(1..5)?, 16).ok();
     match escape.as_bytes().first() {
