@@ -1,6 +1,6 @@
-//! What a match makes of an agent or its servers.
+//! Conditions on matches about agents and MCP servers.
 
-/// Words by which an agent that is started is kept out of sight, or is after secrets.
+/// Substrings that show that a started agent is hidden from the user or searches for secrets.
 const UNSEEN: &[&str] = &[
     ".env",
     "credential",
@@ -28,7 +28,7 @@ pub(crate) fn is_unseen(matched: &str) -> bool {
     has_after(matched, UNSEEN, 16)
 }
 
-/// Whether one of some words stands in what matched, behind its first bytes.
+/// Returns true if the match contains one of some lower-case words after its first `from` bytes.
 pub(crate) fn has_after(matched: &str, words: &[&str], from: usize) -> bool {
     let lower = matched.to_ascii_lowercase();
     let rest = lower.get(from..).unwrap_or("");
@@ -39,7 +39,8 @@ pub(crate) fn is_elsewhere(matched: &str) -> bool {
     !matched.contains("=ws://localhost") && !matched.contains("=ws://127.")
 }
 
-/// Whether keys of three or more kinds of services stand together: clouds, models, forges, registries, payment.
+/// Returns true if the match combines keys of at least three kinds of services, such as clouds, models, forges,
+/// registries and payment.
 pub(crate) fn are_unrelated(matched: &str) -> bool {
     const KINDS: &[&[&str]] = &[
         &["AWS_SECRET", "AZURE_CLIENT_SECRET", "GOOGLE_APPLICATION_CREDENTIALS"],
@@ -60,13 +61,14 @@ pub(crate) fn is_no_sample(matched: &str) -> bool {
         && !["username", "user", "login", "octocat", "your"].iter().any(|sample| name.eq_ignore_ascii_case(sample))
 }
 
-/// Whether the match grants something: a statement may deny, and all may be let out.
+/// Returns true if the match grants something. Statements that deny, and rules for outgoing traffic, do not count.
 pub(crate) fn is_granted(matched: &str) -> bool {
     !matched.contains("\"Deny\"") && !matched.contains("egress")
 }
 
-/// Whether something else than orders is taken for orders. That they are is said of every agent; orders of a text
-/// that it reads are told by the place that goes with them.
+/// Returns true if text other than instructions is interpreted as instructions. Every agent interprets instructions as
+/// such, so a sentence about those does not count. Instructions in external text are found by the rules for their
+/// source.
 pub(crate) fn takes_text_for_orders(matched: &str) -> bool {
     const ORDERS: &[&str] = &["instruction", "instructions", "command", "commands", "directive", "directives"];
     const KINDS: &[&str] = &["imperative", "explicit", "clear", "direct", "plain", "specific", "your"];

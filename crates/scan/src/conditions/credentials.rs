@@ -1,9 +1,9 @@
-//! Which keys, passwords and rights are real.
+//! Conditions on keys, passwords and permissions, which tell genuine ones from samples.
 
 use std::collections::BTreeSet;
 
-/// Whether a match looks like a real secret: no word of a sample in it, no run of one character, and
-/// as many different characters as chance gives.
+/// Returns true if a match looks like a genuine secret: it contains no placeholder word, and as many distinct
+/// characters as a random value.
 pub(crate) fn is_genuine(secret: &str) -> bool {
     const SAMPLES: &[&str] = &[
         "example",
@@ -31,15 +31,15 @@ pub(crate) fn is_genuine(secret: &str) -> bool {
     !SAMPLES.iter().any(|sample| lower.contains(sample)) && distinct * 3 >= tail.len().min(30)
 }
 
-/// Whether the body of a PEM block is key material and not filler.
+/// Returns true if the body of a PEM block is key material rather than filler.
 pub(crate) fn is_key_material(block: &str) -> bool {
     let body: String = block.rsplit("-----").next().unwrap_or("").split_whitespace().collect();
     let distinct = body.chars().collect::<BTreeSet<_>>().len();
     distinct >= 16 && !["EXAMPLE", "xxxx", "XXXX", "YOUR", "your", "...."].iter().any(|sample| body.contains(sample))
 }
 
-/// A token of GitHub ends in a checksum of the rest: CRC-32 in base 62, six digits. The long form has
-/// none that is published.
+/// Returns true if a GitHub token has a valid checksum: the CRC-32 of the rest as six base-62 digits at its end. The
+/// long form, `github_pat_`, has no published checksum and is checked by [`is_genuine`].
 pub(crate) fn is_github(token: &str) -> bool {
     if token.starts_with("github_pat_") {
         return is_genuine(token);
@@ -54,7 +54,7 @@ pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// A number in six digits of base 62, in the order 0-9, A-Z, a-z.
+/// Formats a number as six base-62 digits, in the order 0-9, A-Z, a-z.
 pub(crate) fn base62(mut number: u32) -> String {
     let mut digits = Vec::new();
     for _ in 0..6 {
@@ -69,7 +69,7 @@ pub(crate) fn base62(mut number: u32) -> String {
     digits.iter().rev().collect()
 }
 
-/// Whether the match holds a password that somebody chose for a server, and no sample.
+/// Returns true if the match contains a server password that is not a sample.
 pub(crate) fn is_real_password(matched: &str) -> bool {
     const SAMPLES: &[&str] = &[
         "localhost",
@@ -127,20 +127,20 @@ pub(crate) fn is_no_lease(matched: &str) -> bool {
     !matched.contains("--merged") && !matched.contains("lease") && !matched.contains("gone]")
 }
 
-/// Whether it does more than write the list, or a copy of it, anew without some of its keys.
+/// Returns true if the command does more than filter keys out of `authorized_keys` or a copy of it.
 pub(crate) fn adds_a_key(matched: &str) -> bool {
     let (filtered, written) = matched.split_once('>').unwrap_or((matched, ""));
     let is_of_the_list = filtered.contains("authorized_keys") && !filtered.contains([';', '|', '&']);
     !(filtered.starts_with("grep") && is_of_the_list) || written.starts_with('>')
 }
 
-/// Whether the service listens to all: `x11vnc` and a server without security do unless told otherwise.
+/// Returns true if the service listens on all interfaces. `x11vnc` and a VNC server without security do so by default.
 pub(crate) fn is_for_all(matched: &str) -> bool {
     let is_told = ["0.0.0.0", "ip=*", "ip='*'", "ip ="].iter().any(|all| matched.contains(all));
     super::hosts::is_far(matched) && (is_told || matched.contains("x11vnc") || matched.contains("SecurityTypes"))
 }
 
-/// What the metadata service tells of a machine that is no secret, and how it is asked.
+/// Paths of the metadata service that reveal no secret, with the endpoint for its session token.
 const NAMES: &[&str] = &[
     "/latest/api/token",
     "/latest/meta-data/instance-id",
@@ -160,7 +160,7 @@ const NAMES: &[&str] = &[
     "/computeMetadata/v1/project/numeric-project-id",
 ];
 
-/// Whether the metadata service is asked for more than what a machine is called and where it stands.
+/// Returns true if the metadata service is queried for more than a machine's identity and location.
 pub(crate) fn asks_for_more_than_a_name(matched: &str) -> bool {
     let hosts = ["169.254.169.254", "metadata.google.internal"];
     let path = hosts.iter().find_map(|host| matched.rsplit_once(host)).map_or("", |(_, path)| path);

@@ -1,15 +1,15 @@
-//! What is read, and to whom it goes.
+//! Conditions on data that is read and on its destination.
 
 use crate::hosts::{Trust, addresses, homes_of_key, is_near, is_sample, is_within, trust_of};
 
-/// Whether the key is read as such, and not loaded into the program that it belongs to.
+/// Returns true if a private key is read as text rather than loaded by a program that uses keys.
 pub(crate) fn is_read_as_text(matched: &str) -> bool {
     !["ssh-add", "ssh-keygen", "ssh -i", "from_private_key", "key_filename", "secret set", "IdentityFile"]
         .iter()
         .any(|own| matched.contains(own))
 }
 
-/// Whether the pieces that are left of a masked path belong to a known file.
+/// Returns true if a path obfuscated with shell wildcards matches a known sensitive file.
 pub(crate) fn is_hidden_path(path: &str) -> bool {
     let bare: String = path.chars().filter(|c| !matches!(c, '[' | ']' | '\\')).collect();
     ["/etc/shadow", "/etc/passwd", "/etc/sudoers", ".ssh/id_rsa", ".ssh/id_ed25519", ".aws/credentials"]
@@ -17,12 +17,12 @@ pub(crate) fn is_hidden_path(path: &str) -> bool {
         .any(|known| bare.len() == known.len() && bare.bytes().zip(known.bytes()).all(|(a, b)| a == b || a == b'?'))
 }
 
-/// Whether a path is not that of a client that is only set up.
+/// Returns true if a path does not belong to the setup of an SSH client.
 pub(crate) fn is_no_setup(matched: &str) -> bool {
     !matched.to_ascii_lowercase().contains("known_hosts")
 }
 
-/// Whether two keys of services go to a host that is neither's, or one whose own name is another's.
+/// Returns true if at least two service keys go to a host that does not belong to their service.
 pub(crate) fn has_strange_key(matched: &str) -> bool {
     let Some((_, rest)) = matched.split_once("://") else { return false };
     let host: String = rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '.' | '-')).collect();
@@ -35,16 +35,16 @@ pub(crate) fn names_a_machine(matched: &str) -> bool {
     !matched.contains("localhost") && matched.contains('.')
 }
 
-/// Whether mail is handed to a server that is none of the well-known ones.
+/// Returns true if mail is handed to a server that is not well known.
 pub(crate) fn is_no_mail_service(matched: &str) -> bool {
     let host = matched.split(['"', '\'']).nth(1).unwrap_or("").to_ascii_lowercase();
     !is_near(&host) && !is_sample(&host) && !trust_of(&host).is_known()
 }
 
-/// Whether the later step has a body, and a key that the first one reads is neither that of the service which gets
-/// it, nor only shown to it to sign in.
+/// Returns true if the last step sends a body with what an earlier one read. Keys count only if they neither belong to
+/// the receiving service nor merely authenticate to it.
 pub(crate) fn sends_what_was_read(matched: &str) -> bool {
-    // What follows the block of the steps is none of them.
+    // The steps end with their code block.
     let steps = matched.split("\n```").next().unwrap_or(matched);
     let lower = steps.to_ascii_lowercase();
     let (before, sent) = lower.rsplit_once("://").unwrap_or(("", &lower));
@@ -58,14 +58,14 @@ pub(crate) fn sends_what_was_read(matched: &str) -> bool {
         && (is_file || !signs_in && !names_its_service(steps, host))
 }
 
-/// Whether the first word of a key, as `ACME` in `ACME_TOKEN`, stands in the name of a host.
+/// Returns true if a host's name contains the first word of a key's name, as `ACME` in `ACME_TOKEN`.
 pub(crate) fn names_its_service(matched: &str, host: &str) -> bool {
     let words = matched.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
     let mut keys = words.filter(|word| ["_TOKEN", "_KEY", "SECRET", "PASSWORD"].iter().any(|end| word.ends_with(end)));
     keys.any(|key| host.contains(&key.split('_').next().unwrap_or(key).to_ascii_lowercase()))
 }
 
-/// Whether a repository goes to another host than a forge.
+/// Returns true if a repository is pushed to a host that is not a forge.
 pub(crate) fn is_no_forge(matched: &str) -> bool {
     let lower = matched.to_ascii_lowercase();
     let words = lower.split(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-')));
@@ -74,12 +74,12 @@ pub(crate) fn is_no_forge(matched: &str) -> bool {
         && !words.any(|word| is_near(word) || is_sample(word) || trust_of(word) == Trust::Forge)
 }
 
-/// Whether files are published at a host that is no registry, or from the user's home.
+/// Returns true if files are published to a new repository or to a host that is not a registry.
 pub(crate) fn goes_to_strangers(matched: &str) -> bool {
     matched.contains("repo create") || super::hosts::is_no_registry(matched)
 }
 
-/// Whether the token goes to a host that is named and is none of the service that gave it.
+/// Returns true if a token goes to a named host outside the service that issued it.
 pub(crate) fn is_other_service(matched: &str) -> bool {
     const GIVERS: &[&str] = &["GITHUB", "GCP", "AZURE", "HEROKU"];
     let is_home = |host: &str| {
@@ -91,7 +91,7 @@ pub(crate) fn is_other_service(matched: &str) -> bool {
         && (all.peek().is_none() || all.any(|address| !address.is_nowhere() && !is_home(&address.host)))
 }
 
-/// Whether a download from an unknown host is made a program, and a later line begins with it.
+/// Returns true if a download from an unknown host is made executable and a later line runs it.
 pub(crate) fn is_started(matched: &str) -> bool {
     let (command, rest) = matched.split_once('\n').unwrap_or((matched, ""));
     let mut words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
@@ -118,7 +118,7 @@ pub(crate) fn is_output(word: &str) -> bool {
         || word.starts_with('-') && !word.starts_with("--") && word.ends_with(['o', 'O'])
 }
 
-/// Whether what follows a picture from an unknown host says that secrets are encoded into its address.
+/// Returns true if the text after a picture from an unknown host has secrets encoded into the picture's address.
 pub(crate) fn is_filled_with_secrets(matched: &str) -> bool {
     const SECRETS: &[&str] = &[".env", "secret", "token", "api key", "credential", "password", "environment var"];
     const SPELT: &[&str] = &["base64", "encoded", "hex ", "url-encode"];

@@ -1,21 +1,21 @@
-//! Whose host, registry, forge, page or mailbox a match names.
+//! Conditions on the owner of a host, registry, forge, page or mailbox.
 
 use crate::hosts::{
     Address, Trust, addresses, bare, first, is_inside, is_near, is_sample, is_unchecked, is_within, trust_at, trust_of,
 };
 
-/// Whether an address leads to somebody who is known in one of these ways, or to nobody.
+/// Returns true if an address has an accepted level of trust or leads to nobody.
 fn is_usual(address: &Address<'_>, is_known: impl Fn(Trust) -> bool) -> bool {
     address.is_nowhere() || is_known(trust_at(address))
 }
 
-/// The words of a text that could be hosts.
+/// Returns the words of a text that could be hosts, in lower case.
 fn words(text: &str) -> impl Iterator<Item = String> {
     let words = text.split(|c: char| !(c.is_alphanumeric() || matches!(c, '.' | '-')));
     words.map(|word| word.trim_matches('.').to_ascii_lowercase())
 }
 
-/// Whether what matched names neither this machine nor a sample, so that it is about another one.
+/// Returns true if the match is about another machine: it names neither this one nor a sample.
 pub(crate) fn is_far(matched: &str) -> bool {
     match addresses(matched).next() {
         Some(_) => addresses(matched).any(|address| !is_near(&address.host) && !is_sample(&address.host)),
@@ -25,7 +25,7 @@ pub(crate) fn is_far(matched: &str) -> bool {
     }
 }
 
-/// Whether an address that stands for another one is that of somebody else.
+/// Returns true if a git URL rewrite replaces an address by one of another owner.
 pub(crate) fn goes_elsewhere(matched: &str) -> bool {
     let lower = matched.to_ascii_lowercase();
     let Some((new, old)) = lower.split_once(".insteadof") else { return true };
@@ -34,23 +34,23 @@ pub(crate) fn goes_elsewhere(matched: &str) -> bool {
     forge.is_none_or(|forge| !is_of(new, forge))
 }
 
-/// Whether an address is that of a package, and not of a server that a bridge speaks to.
+/// Returns true if an address is a package source rather than the server that a bridge connects to.
 pub(crate) fn is_no_bridge(matched: &str) -> bool {
     is_no_registry(matched)
         && !["mcp-remote", "mcp-proxy", "supergateway"].iter().any(|bridge| matched.contains(bridge))
 }
 
-/// Whether the first address is that of nobody from whom packages usually come.
+/// Returns true if the first address is not a usual source of packages.
 pub(crate) fn is_no_registry(matched: &str) -> bool {
     addresses(matched).next().is_some_and(|address| !is_usual(&address, Trust::gives_packages))
 }
 
-/// Whether a connection leads to another machine.
+/// Returns true if a connection leads to another machine.
 pub(crate) fn is_not_here(matched: &str) -> bool {
     !matched.contains("TCPSocket") || !words(matched).any(|word| is_near(&word))
 }
 
-/// Whether all that is fetched comes from vendors, over TLS and with checks on.
+/// Returns true if all downloads come from vendors, over TLS with verification enabled.
 pub(crate) fn from_known_host(text: &str) -> bool {
     let mut seen = false;
     let all_known = addresses(text).all(|address| {
@@ -64,17 +64,17 @@ pub(crate) fn is_unknown(matched: &str) -> bool {
     !from_known_host(matched)
 }
 
-/// Whether a host is made for catching data or for passing on payloads.
+/// Returns true if a host exists for collecting data or for serving payloads.
 pub(crate) fn is_drop(matched: &str) -> bool {
     addresses(matched).chain(bare(matched)).any(|address| trust_at(&address) == Trust::Drop && !is_only_named(&address))
 }
 
-/// Whether an address is only that of the service, which gives each of its users a part of it.
+/// Returns true if an address is only the service's own page rather than a user's collection point.
 fn is_only_named(address: &Address<'_>) -> bool {
     address.host == "webhook.site" && address.path.len() < 2
 }
 
-/// Whether no image is one that is known for managing containers, and the socket may be written to.
+/// Returns true if no image is a known tool for managing containers and the socket is writable.
 pub(crate) fn is_no_known_tool(matched: &str) -> bool {
     const TOOLS: &[&str] = &[
         "portainer",
@@ -128,12 +128,12 @@ pub(crate) fn is_no_known_tool(matched: &str) -> bool {
     !lower.contains("docker.sock:ro") && !lower.contains(":ro ") && !TOOLS.iter().any(|tool| lower.contains(tool))
 }
 
-/// Whether what strangers write stands in the command itself, and not in a variable beside it.
+/// Returns true if untrusted input is part of the command itself rather than passed in an environment variable.
 pub(crate) fn is_in_command(matched: &str) -> bool {
     !(matched.starts_with("run:") && matched.contains(" env:"))
 }
 
-/// Whether no well-known forge is named.
+/// Returns true if no well-known forge is named.
 pub(crate) fn is_unknown_forge(text: &str) -> bool {
     let trust = addresses(text).next().map(|address| trust_of(&address.host));
     !matches!(trust, Some(Trust::Forge | Trust::Vendor))
@@ -143,7 +143,7 @@ pub(crate) fn is_unknown_page(matched: &str) -> bool {
     is_unknown(matched) && is_strange_page(matched)
 }
 
-/// Whether the address of a script is none from which pages usually load theirs.
+/// Returns true if a script's address is not one from which pages usually load scripts.
 pub(crate) fn is_strange_page(matched: &str) -> bool {
     first(matched).is_some_and(|address| {
         let host = &address.host;
@@ -151,7 +151,7 @@ pub(crate) fn is_strange_page(matched: &str) -> bool {
     })
 }
 
-/// Whether something leaves for anybody but the two whose models the agents ask.
+/// Returns true if data leaves for anybody but the two providers whose models the agents use.
 pub(crate) fn leaves(matched: &str) -> bool {
     let stays = |address: &Address<'_>| {
         is_near(&address.host) || ["api.anthropic.com", "api.openai.com"].contains(&address.host.as_str())
@@ -163,24 +163,24 @@ pub(crate) fn leaves_cluster(matched: &str) -> bool {
     addresses(matched).next().is_none() || !addresses(matched).all(|address| is_near(&address.host))
 }
 
-/// Whether the address of a resource is that of no cloud.
+/// Returns true if a resource's address does not belong to a cloud provider.
 pub(crate) fn is_no_cloud(matched: &str) -> bool {
     let is_cloud = |trust| matches!(trust, Trust::Vendor | Trust::Service);
     first(matched).is_none_or(|address| !(address.is_open() || is_near(&address.host) || is_cloud(trust_at(&address))))
 }
 
-/// Whether files go to a store that is none of those that are for rent.
+/// Returns true if files go to a store that is not a known storage provider.
 pub(crate) fn is_unknown_store(matched: &str) -> bool {
     let is_store = |trust| !matches!(trust, Trust::Unknown | Trust::Drop);
     addresses(matched).next().is_none_or(|address| !is_inside(&address.host) && !is_usual(&address, is_store))
 }
 
-/// Whether a picture comes from none of the services that draw what stands in an address.
+/// Returns true if a picture does not come from a service that renders pictures from an address.
 pub(crate) fn is_drawn_elsewhere(matched: &str) -> bool {
     first(matched).is_none_or(|address| !trust_at(&address).is_known())
 }
 
-/// Whether what stands in for the library is neither its own mirror nor a known replacement.
+/// Returns true if the replacement of a library is neither its own mirror nor a known fork.
 pub(crate) fn is_strange_fork(matched: &str) -> bool {
     const KNOWN: &[&str] = &[
         "github.com/golang/",
@@ -216,7 +216,7 @@ pub(crate) fn is_strange_fork(matched: &str) -> bool {
     !KNOWN.iter().any(|known| matched.contains(known))
 }
 
-/// Whether an address is more than a placeholder.
+/// Returns true if a mail address is more than a placeholder.
 pub(crate) fn is_real_mail(matched: &str) -> bool {
     let hosts = matched.split('@').skip(1).filter_map(|rest| words(rest).next());
     hosts.fold(None, |real, host| Some(real.unwrap_or(false) || !is_near(&host) && !is_sample(&host))).unwrap_or(true)
@@ -227,7 +227,7 @@ pub(crate) fn leaves_the_machine(matched: &str) -> bool {
         && !matched.contains("[::1]")
 }
 
-/// Whether an address is none of the usual services for models, nor a placeholder.
+/// Returns true if an address is neither a usual model provider nor a placeholder.
 pub(crate) fn is_strange_gateway(matched: &str) -> bool {
     let lower = matched.to_ascii_lowercase();
     let is_strange =

@@ -1,5 +1,5 @@
-//! Conditions of rules that an expression cannot state. A rule file names one as `module::function`; it reads the
-//! matched text.
+//! Conditions of rules that a regular expression cannot state. A rule file names one as `module::function`. Each
+//! receives the matched text and returns true if the match counts.
 
 pub(crate) mod agents;
 pub(crate) mod credentials;

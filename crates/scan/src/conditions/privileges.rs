@@ -1,13 +1,13 @@
-//! What a match grants.
+//! Conditions on permissions that a match grants.
 
-/// Programs by which whoever may run them as root may run everything.
+/// Programs that give full control of the system when run as root.
 const OPEN: &[&str] = &[
     "sh", "bash", "zsh", "dash", "fish", "env", "su", "sudo", "python", "python3", "perl", "ruby", "node", "php",
     "lua", "vi", "vim", "nano", "less", "more", "man", "awk", "find", "tee", "cp", "mv", "dd", "chmod", "chown", "tar",
     "rsync", "docker", "apt", "apt-get", "pip", "npm", "git",
 ];
 
-/// Whether rights without a password are granted for more than commands that are named, and that open nothing else.
+/// Returns true if passwordless rights go beyond named commands, or if such a command gives full control.
 pub(crate) fn grants_more_than_a_command(matched: &str) -> bool {
     let mut grants = matched.split("NOPASSWD:").skip(1).peekable();
     grants.peek().is_none() || grants.any(|grant| !is_narrow(grant))

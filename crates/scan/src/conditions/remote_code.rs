@@ -1,4 +1,4 @@
-//! Where code that is run comes from.
+//! Conditions on the origin of code that is executed.
 
 use super::hosts::{from_known_host, is_no_registry, is_unknown};
 use crate::hosts::{addresses, is_near, trust_at};
@@ -7,20 +7,20 @@ pub(crate) fn from_unknown_host(text: &str) -> bool {
     !from_known_host(text) && !is_local(text)
 }
 
-/// Whether a command names an address, and none of a known host.
+/// Returns true if a command contains an address and none of a known host.
 pub(crate) fn names_unknown_host(text: &str) -> bool {
     let is_address = |word: &str| !word.starts_with('-') && word != "..." && word.contains(['.', '$', '/', '%', ':']);
     text.split_whitespace().any(is_address) && from_unknown_host(text)
 }
 
-/// Whether the only hosts are this machine, samples, or left out.
+/// Returns true if every host is local, a sample or elided.
 pub(crate) fn is_local(text: &str) -> bool {
     let is_left_out = |host: &str| is_near(host) || host == "example.com" || host.starts_with("..");
     addresses(text).next().is_some() && addresses(text).all(|address| is_left_out(&address.host))
 }
 
-/// Whether an address of four numbers is routed on the internet, and neither one of the public
-/// resolvers nor one of the blocks for documentation (RFC 5737).
+/// Returns true if an IPv4 address is routed on the internet. Public resolvers and the blocks for documentation (RFC
+/// 5737) do not count.
 pub(crate) fn is_public_address(url: &str) -> bool {
     let host = url.split("://").nth(1).unwrap_or("");
     let numbers: Vec<u8> =
@@ -34,7 +34,7 @@ pub(crate) fn is_public_address(url: &str) -> bool {
     !(documentation || local || shared || sample)
 }
 
-/// Whether the host is none of those from which vendors and registries give their packages out.
+/// Returns true if a host is not one from which vendors and registries distribute packages.
 pub(crate) fn comes_from_strangers(matched: &str) -> bool {
     let mut all = addresses(matched).peekable();
     let is_usual =
@@ -42,17 +42,17 @@ pub(crate) fn comes_from_strangers(matched: &str) -> bool {
     is_unknown(matched) && !is_usual
 }
 
-/// Whether packages come from an address that is neither a registry nor a vendor's.
+/// Returns true if packages come from an address that belongs neither to a registry nor to a vendor.
 pub(crate) fn is_no_usual_source(matched: &str) -> bool {
     addresses(matched).next().is_none() || is_no_registry(matched)
 }
 
-/// Whether the recipe is neither in a repository that can be looked at nor its publisher's own.
+/// Returns true if a recipe is neither in a repository open to review nor from its publisher.
 pub(crate) fn is_nobodys_recipe(matched: &str) -> bool {
     is_no_usual_source(matched)
 }
 
-/// Whether it is no command that looks for such an object.
+/// Returns true if the command does not search for such an object.
 pub(crate) fn is_no_search(matched: &str) -> bool {
     !matched.contains("grep")
 }

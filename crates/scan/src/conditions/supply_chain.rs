@@ -1,17 +1,17 @@
-//! Where packages, images and plugins come from.
+//! Conditions on the origin of packages, images and plugins.
 
 use crate::{
     hosts::{Trust, addresses, is_inside, is_near, is_sample, is_within, trust_at, trust_of},
     lookalike,
 };
 
-/// Whether the first address in a text is that of nobody from whom packages usually come.
+/// Returns true if the first address in a text is neither internal nor a usual source of packages.
 pub(crate) fn is_strange_mirror(matched: &str) -> bool {
     let is_inside = addresses(matched).next().is_some_and(|address| is_inside(&address.host));
     !is_inside && super::hosts::is_no_registry(matched)
 }
 
-/// Whether an address is none of those from which authorities hand out their certificates.
+/// Returns true if an address is not one from which certificate authorities distribute their certificates.
 pub(crate) fn is_no_authority(matched: &str) -> bool {
     is_strange_mirror(matched)
 }
@@ -29,7 +29,7 @@ pub(crate) fn is_other_host(matched: &str) -> bool {
         && !["nc -x", "connect "].iter().any(|proxy| to.contains(proxy))
 }
 
-/// Whether packages come from nobody that is known, be it by an address or by the name of a module.
+/// Returns true if packages come from an unknown source, given as an address or as a module path.
 pub(crate) fn is_strange_source(matched: &str) -> bool {
     match matched.split_once("=>") {
         Some((_, module)) => super::hosts::is_no_registry(&format!("://{}", module.trim())),
@@ -50,11 +50,11 @@ pub(crate) fn has_lookalike(matched: &str) -> bool {
     lookalike::names(list).any(lookalike::is_lookalike)
 }
 
-/// A package, and its releases that did harm.
+/// A package with its malicious releases.
 type Poisoned = (&'static str, &'static [&'static str]);
 
 const POISONED: &[Poisoned] = &[
-    // npm, 2018 to 2022: accounts that were taken over, and owners who turned against their users.
+    // npm, 2018 to 2022: hijacked accounts, and owners who sabotaged their own packages.
     ("event-stream", &["3.3.6"]),
     ("flatmap-stream", &["0.1.1"]),
     ("eslint-scope", &["3.7.2"]),
@@ -95,7 +95,7 @@ const POISONED: &[Poisoned] = &[
     ("backslash", &["0.2.1"]),
     // npm, 2025-09-15.
     ("@ctrl/tinycolor", &["4.1.1", "4.1.2"]),
-    // npm, 2025-09-17: a server for agents that sent each mail to its author as well.
+    // npm, 2025-09-17: an MCP server that copied each mail to its author.
     ("postmark-mcp", &["1.0.16"]),
     // npm, 2026-03-31.
     ("axios", &["1.14.1", "0.30.4"]),
@@ -105,7 +105,7 @@ const POISONED: &[Poisoned] = &[
     ("litellm", &["1.82.7", "1.82.8"]),
 ];
 
-/// Whether a package with a version is one of those.
+/// Returns true if a package with a version is one of the [`POISONED`] releases.
 pub(crate) fn is_poisoned(matched: &str) -> bool {
     let split = matched.rfind(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-')));
     let Some((name, version)) = split.and_then(|at| matched.split_at_checked(at + 1)) else { return false };
@@ -115,7 +115,7 @@ pub(crate) fn is_poisoned(matched: &str) -> bool {
     POISONED.iter().any(|(package, versions)| *package == name && versions.contains(&version))
 }
 
-/// Whether the address is not the machine's own.
+/// Returns true if the address is not the loopback address in any notation.
 pub(crate) fn is_another_machine(matched: &str) -> bool {
     const OWN: &[&str] = &["0x7f", "2130706433", "0177.", "127.0.0.1", "7f00:1"];
     !OWN.iter().any(|own| matched.to_ascii_lowercase().contains(own))
@@ -125,19 +125,19 @@ pub(crate) fn is_no_home(matched: &str) -> bool {
     !matched.contains("://") || super::hosts::is_no_registry(matched)
 }
 
-/// Whether packages come over an open connection from another machine. The names of formats are no places.
+/// Returns true if packages come over an unencrypted connection from another machine. XML namespaces do not count.
 pub(crate) fn is_no_local(matched: &str) -> bool {
     let is_format = |host: &str| ["w3.org", "maven.apache.org"].iter().any(|domain| is_within(host, domain));
     let is_harmless = |host: &str| is_format(host) || is_near(host) || is_sample(host);
     addresses(matched).next().is_none() || !addresses(matched).all(|address| is_harmless(&address.host))
 }
 
-/// Whether an extension comes from no place where they are usually published.
+/// Returns true if an extension does not come from a usual marketplace.
 pub(crate) fn is_no_marketplace(matched: &str) -> bool {
     addresses(matched).next().is_none_or(|address| !is_near(&address.host) && !trust_at(&address).gives_packages())
 }
 
-/// Products whose names extensions bear, and what the names of their publishers hold.
+/// Products that extensions imitate, with substrings of their publishers' names.
 const PRODUCTS: &[(&str, &[&str])] = &[
     ("claude", &["anthropic"]),
     ("copilot", &["github"]),
@@ -155,7 +155,7 @@ const PRODUCTS: &[(&str, &[&str])] = &[
     ("pylance", &["ms-python"]),
 ];
 
-/// Whether one of the extensions that are named bears the name of a product whose publisher is another.
+/// Returns true if an extension bears the name of a product of another publisher.
 pub(crate) fn poses_as_known(matched: &str) -> bool {
     let lower = matched.to_ascii_lowercase();
     let mut named = lower.split(['"', '\'']).filter_map(|word| word.split_once('.'));

@@ -1,41 +1,41 @@
-//! [`Address`]: a host in a text, and what stands around it.
+//! [`Address`]: a host in a text, with its path and scheme.
 
 use memchr::{memchr2_iter, memmem};
 
 use super::{is_near, is_sample};
 
-/// Bytes of the longest scheme that tells something, and one more.
+/// Length of the longest significant scheme in bytes, plus one.
 const SCHEME: usize = 6;
 
-/// Bytes of a path that are looked at.
+/// Maximum number of bytes examined in a path.
 const PATH: usize = 512;
 
-/// What an address names.
+/// A network address found in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address<'t> {
-    /// In lower case and without a port; with its marks where it is only known when the text is used.
+    /// In lower case, without a port. Placeholders are kept if the host is only known at run time.
     pub host: String,
-    /// What follows in the address, from its slash on.
+    /// The rest of the address, from its slash on. Empty if there is none.
     pub path: &'t str,
-    /// Whether the one who answers has to prove who it is.
+    /// True if the scheme authenticates the server.
     pub is_secure: bool,
-    /// Where the host begins in the text.
+    /// Byte offset of the host in the text.
     pub at: usize,
 }
 
 impl Address<'_> {
-    /// Whether the host is put in when the text is used.
+    /// Returns true if the host contains a variable or a placeholder.
     pub fn is_open(&self) -> bool {
         self.host.contains(['$', '{', '<', '%', '[', '\0'])
     }
 
-    /// Whether it leads to nobody: it stands for another one, or to this machine.
+    /// Returns true if the address leads to nobody: a placeholder, a sample or this machine.
     pub fn is_nowhere(&self) -> bool {
         self.is_open() || is_near(&self.host) || is_sample(&self.host)
     }
 }
 
-/// The addresses in a text that have the scheme of a host.
+/// Returns the addresses in a text that have a scheme with a host.
 pub(crate) fn addresses(text: &str) -> impl Iterator<Item = Address<'_>> {
     const SECURE: &[&str] = &["https", "wss", "sftp", "ssh", "ftps"];
     const WITHOUT_HOST: &[&str] = &["file", "s3", "s3a", "gs"];
@@ -50,7 +50,7 @@ pub(crate) fn addresses(text: &str) -> impl Iterator<Item = Address<'_>> {
     })
 }
 
-/// The first address in a text, with a scheme or with that of the page around it.
+/// Returns the first address in a text, also if it is relative to the page's scheme.
 pub(crate) fn first(text: &str) -> Option<Address<'_>> {
     let at = text.find("//")? + 2;
     Some(address_at(text, at, text.get(..at - 2).is_some_and(|before| before.ends_with("https:"))))
@@ -72,10 +72,10 @@ fn address_at(text: &str, at: usize, is_secure: bool) -> Address<'_> {
     Address { host: host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase(), path, is_secure, at: at + login }
 }
 
-/// Bytes of a command in which a host is looked for.
+/// Maximum number of bytes of a command in which hosts are searched.
 const COMMAND: usize = 1024;
 
-/// Programs among whose words stands a host without a scheme, and what they do with it.
+/// Programs that accept a host without a scheme, with the form of their arguments.
 const PROGRAMS: &[(&str, Takes)] = &[
     ("curl", Takes::Page),
     ("wget", Takes::Page),
@@ -91,22 +91,22 @@ const PROGRAMS: &[(&str, Takes)] = &[
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Takes {
-    /// A host and a path.
+    /// A host with an optional path.
     Page,
-    /// A host, and a port as the next word.
+    /// A host, followed by a port as the next word.
     Port,
-    /// A host, mostly behind a name and `@`.
+    /// A host, usually after a user name and `@`.
     Login,
     /// A host before a colon and a path.
     File,
 }
 
-/// Letters of options of these programs behind which stands a value.
+/// Short options of these programs that take a value.
 const VALUED: &[char] = &[
     'o', 'd', 'F', 'T', 'H', 'u', 'b', 'c', 'X', 'A', 'e', 'm', 'w', 'x', 'P', 'p', 'i', 'l', 'L', 'R', 'D', 'J', 'O',
 ];
 
-/// Long options behind which stands a value.
+/// Long options of these programs that take a value.
 const VALUED_LONG: &[&str] = &[
     "--output",
     "--data",
@@ -131,17 +131,17 @@ const VALUED_LONG: &[&str] = &[
     "--include",
 ];
 
-/// The hosts that commands in a text name without a scheme.
+/// Returns the hosts that commands in a text name without a scheme.
 pub(crate) fn bare(text: &str) -> Vec<Address<'_>> {
     let called = memchr2_iter(b' ', b'\t', text.as_bytes()).filter_map(|end| Some((end, program_before(text, end)?)));
     called.flat_map(|(end, takes)| named(text, end, takes)).collect()
 }
 
-/// The last letters of the names of [`PROGRAMS`], and the bytes of the longest of them.
+/// Last letters of the names in [`PROGRAMS`], and the length of the longest name in bytes.
 const LAST: &[u8] = b"chlpt";
 const LONGEST: usize = 6;
 
-/// What the program does whose name ends at a byte.
+/// Returns the argument form of the program whose name ends at a byte offset.
 fn program_before(text: &str, end: usize) -> Option<Takes> {
     let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
     let before = text.as_bytes().get(..end)?;
@@ -152,7 +152,7 @@ fn program_before(text: &str, end: usize) -> Option<Takes> {
     PROGRAMS.iter().find(is_it).map(|(_, takes)| *takes)
 }
 
-/// The hosts among the arguments of a command, which begin at a place.
+/// Returns the hosts among a command's arguments, which begin at byte `start`.
 fn named(text: &str, start: usize, takes: Takes) -> Vec<Address<'_>> {
     let end = text.floor_char_boundary(start + COMMAND);
     let (mut found, mut skips) = (Vec::new(), false);
@@ -172,7 +172,7 @@ fn named(text: &str, start: usize, takes: Takes) -> Vec<Address<'_>> {
     found
 }
 
-/// The words of a text with their places, without quotes, and whether a command ends behind each.
+/// Returns the words of a text without quotes, with their byte offsets and true at the end of a command.
 fn words(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     let mut at = 0;
     text.split_inclusive([' ', '\t', '\n']).map(move |piece| {
@@ -192,7 +192,7 @@ fn has_value(option: &str, how: Takes) -> bool {
         return VALUED_LONG.contains(&option);
     }
     let letter = option.chars().next_back().unwrap_or('-');
-    // To `curl`, these letters say that names and redirects are taken from the other side.
+    // `curl` takes no value after these letters.
     VALUED.contains(&letter) && !(how == Takes::Page && matches!(letter, 'L' | 'O' | 'i' | 'l' | 'R' | 'J' | 'p'))
 }
 
@@ -222,7 +222,7 @@ fn names_file(name: &str) -> bool {
     name.rsplit('.').next().is_some_and(|last| ENDS.contains(&last))
 }
 
-/// Whether a command says that the other side need not prove who it is.
+/// Returns true if a command disables the verification of the server's identity.
 pub(crate) fn is_unchecked(text: &str) -> bool {
     const WORDS: &[&str] = &["--insecure", "--no-check-certificate", "-SkipCertificateCheck", "--proxy-insecure"];
     let is_curls = |letters: &str| letters.contains('k') && letters.chars().all(|c| "kfsSLgivjOq#NRl0146".contains(c));

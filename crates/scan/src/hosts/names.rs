@@ -1,13 +1,13 @@
-//! What the name of a host tells by itself.
+//! Classification of hosts by their names alone.
 
 use super::{Trust, entry_of};
 
-/// Whether a host is a domain or below it.
+/// Returns true if a host is a domain or one of its subdomains.
 pub(crate) fn is_within(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain).is_some_and(|before| before.is_empty() || before.ends_with('.'))
 }
 
-/// Whether a host is this machine, or one of its own network (RFC 1918, RFC 1122, RFC 3927, RFC 6762).
+/// Returns true for this machine and for hosts in its private network (RFC 1918, RFC 1122, RFC 3927, RFC 6762).
 pub(crate) fn is_near(host: &str) -> bool {
     const ENDS: &[&str] = &["localhost", "local", "internal", "intranet", "lan", "corp", "localdomain", "svc"];
     let parts: Vec<u8> = host.split('.').map_while(|part| part.parse().ok()).collect();
@@ -17,13 +17,13 @@ pub(crate) fn is_near(host: &str) -> bool {
     is_private || ENDS.contains(&last) || matches!(host, "::1" | "kubernetes.default")
 }
 
-/// Whether a host is near, or has a name that only its own network knows.
+/// Returns true for local hosts and for names that only resolve in their own network.
 pub(crate) fn is_inside(host: &str) -> bool {
     let is_number = host.starts_with(|c: char| c.is_ascii_digit());
     is_near(host) || !host.is_empty() && !host.contains('.') && !is_number
 }
 
-/// Words that stand for a name which the reader puts in.
+/// Placeholder words in host names, which the reader replaces.
 const STAND_INS: &[&str] = &[
     "account",
     "api",
@@ -64,7 +64,8 @@ const STAND_INS: &[&str] = &[
     "workspace",
 ];
 
-/// Whether a host is one that documents use for any other: one that is kept for it (RFC 2606), or `your-domain.com`.
+/// Returns true for hosts that documentation uses as samples: reserved names (RFC 2606), or names such as
+/// `your-domain.com`.
 pub(crate) fn is_sample(host: &str) -> bool {
     let domain = domain_of(host);
     let name = domain.split('.').next().unwrap_or("");
@@ -75,8 +76,8 @@ pub(crate) fn is_sample(host: &str) -> bool {
         || named.any(|rest| is_stand_in(rest.trim_start_matches('-')))
 }
 
-/// What somebody has to register to have a host: the last two labels; three where the country parts them; and at a
-/// host that is let to anybody, one more than is let.
+/// Returns the registrable domain of a host: its last two labels, or three below a country's second-level domain. At a
+/// host that is rented out to anybody, the tenant's label is included.
 pub(crate) fn domain_of(host: &str) -> &str {
     const PARTED: &[&str] = &["co", "com", "org", "net", "gov", "edu", "ac", "or", "ne", "go"];
     let mut last = host.rsplit('.');
@@ -90,13 +91,13 @@ pub(crate) fn domain_of(host: &str) -> &str {
     host.get(start..).unwrap_or(host)
 }
 
-/// Whether a text, in lower case, names a host or the domain that somebody has registered for it.
+/// Returns true if a lower-case text names a host or its registrable domain.
 pub(crate) fn is_told(text: &str, host: &str) -> bool {
     let is_address = host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     has_word(text, host) || !is_address && has_word(text, domain_of(host))
 }
 
-/// Whether a text has a host that is no part of another one.
+/// Returns true if a text contains a host that is not part of a longer one.
 fn has_word(text: &str, host: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     text.match_indices(host).any(|(at, _)| {

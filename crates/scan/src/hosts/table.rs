@@ -1,4 +1,4 @@
-//! `data/hosts.toml`, as tables.
+//! Lookup tables generated from `data/hosts.toml` by the build script.
 
 use super::Trust;
 

@@ -1,4 +1,4 @@
-//! What is trusted at which host.
+//! Trust levels of known and unknown hosts.
 
 use super::*;
 

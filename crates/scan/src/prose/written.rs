@@ -27,7 +27,7 @@ pub(super) struct Page {
     pub text: String,
     /// Byte offset in the file for the start of each line.
     from: Vec<usize>,
-    /// Lines that belong together and may be a sentence.
+    /// Pending lines with their byte offsets, which may form a sentence together.
     open: Vec<(String, usize)>,
 }
 
