@@ -1,8 +1,9 @@
-//! [`read`]: what code in any language asks its runtime for: programs, variables, files.
+//! Extraction of capabilities from source code in any language ([`read`]): calls that run programs, read variables or
+//! access files.
 
 use super::{COMPUTED, Collector, Kind, Piece, WHOLE_ENVIRONMENT, lines::Lines, paths, privileges};
 
-/// Bytes of one argument that are looked at.
+/// Maximum number of bytes examined in an argument.
 const ARGUMENT: usize = 256;
 
 /// Calls whose first argument is a command, or a list that begins with one.
@@ -31,7 +32,7 @@ const COMMANDS: [&str; 22] = [
     "ProcessBuilder(",
 ];
 
-/// What a variable's name follows on, quoted or as a word.
+/// Expressions followed by the name of an environment variable, either quoted or as a bare word.
 const VARIABLES: [&str; 14] = [
     "environ[",
     "environ.get(",
@@ -49,7 +50,7 @@ const VARIABLES: [&str; 14] = [
     "$env:",
 ];
 
-/// What takes the whole environment.
+/// Expressions that copy or serialise the whole environment.
 const WHOLE: [&str; 9] = [
     "os.environ.items",
     "os.environ.copy",
@@ -62,21 +63,21 @@ const WHOLE: [&str; 9] = [
     "...process.env",
 ];
 
-/// Calls that write the file that is their first argument.
+/// Calls that write to the file in their first argument.
 const WRITES: [&str; 5] = ["writeFile(", "writeFileSync(", "appendFile(", "appendFileSync(", "createWriteStream("];
 
-/// Calls that read it.
+/// Calls that read the file in their first argument.
 const READS: [&str; 4] = ["readFile(", "readFileSync(", "createReadStream(", "read_csv("];
 
-/// An argument of a call.
+/// The first argument of a call.
 enum Argument<'a> {
-    /// What stands between its quotes, and what follows on them.
+    /// A string literal: its contents, and the text after its closing quote.
     Literal(&'a str, &'a str),
     Computed,
     None,
 }
 
-/// Notes what the calls in a piece take.
+/// Records the capabilities that the calls in a piece need.
 pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
     let lines = Lines::new(piece);
     for needle in COMMANDS {
@@ -125,7 +126,7 @@ pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
     });
 }
 
-/// The words of the command that begins with a literal: those in it, or the literals of the list that follow.
+/// Splits a command into words. A literal without spaces begins a list, whose other literals are the arguments.
 fn words<'a>(first: &'a str, rest: &'a str) -> Vec<&'a str> {
     let call = rest.get(..rest.find([')', '\n']).unwrap_or(rest.len()).min(ARGUMENT)).unwrap_or_default();
     match first.contains(char::is_whitespace) {
@@ -134,7 +135,7 @@ fn words<'a>(first: &'a str, rest: &'a str) -> Vec<&'a str> {
     }
 }
 
-/// The first argument of a call, or the first of the list that it is.
+/// Parses the first argument of a call. For a list, this is its first element.
 fn argument(rest: &str) -> Argument<'_> {
     let rest = rest.trim_start().trim_start_matches(['[', '{']).trim_start();
     let quoted = rest.trim_start_matches(['f', 'r', 'b', 'F', 'R', 'B']);
@@ -156,7 +157,7 @@ fn word(rest: &str) -> &str {
     rest.get(..end).unwrap_or_default()
 }
 
-/// Whether the second argument of `open` is a mode that writes.
+/// Returns true if the second argument of `open` is a mode for writing.
 fn opens_to_write(after: &str) -> bool {
     let Some(mode) = after.trim_start().strip_prefix(',') else { return false };
     let mode = mode.trim_start().trim_start_matches("mode").trim_start().trim_start_matches('=').trim_start();

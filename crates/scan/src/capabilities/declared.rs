@@ -1,4 +1,4 @@
-//! [`Undeclared`]: what scripts and code need, and neither `allowed-tools` nor `SKILL.md` tells.
+//! [`Undeclared`]: capabilities that scripts and code need, but neither `allowed-tools` nor `SKILL.md` mentions.
 
 use serde::Serialize;
 
@@ -6,30 +6,30 @@ use crate::hosts::{is_near, is_sample, is_told};
 
 use super::{COMPUTED, Capabilities, Part, Place, Use, WHOLE_ENVIRONMENT};
 
-/// How many are listed.
+/// Maximum number of undeclared capabilities in a summary.
 const LISTED: usize = 40;
 
-/// Parts of a variable's name that make it a secret.
+/// Substrings that mark a variable's name as that of a secret.
 const SECRET: [&str; 7] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH"];
 
-/// Places for what is thrown away.
+/// Directories for temporary files.
 const SCRATCH: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
-/// Something that is needed and not told.
+/// A capability that the skill needs without declaring it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Undeclared {
     /// `command`, `host`, `file`, `variable` or `persistence`.
     pub kind: &'static str,
-    /// What is needed.
+    /// Name of the command, host, file, variable or persistent location.
     pub what: String,
-    /// Who should have told it.
+    /// The declaration that is missing, as a message for people.
     pub why: &'static str,
-    /// The first place that needs it.
+    /// First location that needs it.
     #[serde(flatten)]
     pub place: Place,
 }
 
-/// Compares what a skill needs with what it declares.
+/// Compares a skill's capabilities with its declarations. The result is cut to [`LISTED`] entries.
 pub(super) fn compare(capabilities: &Capabilities, skill_md: &str) -> Vec<Undeclared> {
     let mut undeclared = Vec::new();
     if let Some(tools) = &capabilities.allowed_tools {
@@ -41,10 +41,10 @@ pub(super) fn compare(capabilities: &Capabilities, skill_md: &str) -> Vec<Undecl
     undeclared
 }
 
-/// A tool of `allowed-tools`, as `Bash(git:*)`.
+/// An entry of `allowed-tools`, such as `Bash(git:*)`.
 struct Tool<'a> {
     name: String,
-    /// What stands between its brackets.
+    /// Restriction in its parentheses, such as `git:*`.
     only: Option<&'a str>,
 }
 
@@ -65,7 +65,7 @@ impl<'a> Tool<'a> {
         self.is_one_of(&["bash", "shell", "terminal", "exec", "command", "powershell"])
     }
 
-    /// Whether it lets a command run: by its first word, or because all are let.
+    /// Returns true if the tool may run a command: it is unrestricted, or restricted to this command's first word.
     fn lets(&self, command: &str) -> bool {
         let base = |word: &str| word.rsplit('/').next().unwrap_or(word).to_owned();
         match self.only.map(str::trim) {
@@ -100,7 +100,7 @@ fn against_tools(capabilities: &Capabilities, tools: &[Tool<'_>], undeclared: &m
     undeclared.extend(others.filter_map(|used| entry("command", used, "allowed-tools does not let it run")));
 }
 
-/// What scripts need without a word of it in `SKILL.md`, which is in lower case here.
+/// Adds capabilities of scripts that `SKILL.md` does not mention. `text` is its contents in lower case.
 fn against_text(capabilities: &Capabilities, text: &str, undeclared: &mut Vec<Undeclared>) {
     const WHY: &str = "SKILL.md does not tell of it";
     let mut add = |kind, uses: &[Use], is_told: &dyn Fn(&str) -> bool| {
@@ -118,7 +118,7 @@ fn leads_out(path: &str) -> bool {
     path.starts_with(['/', '~', '$', '%']) && !SCRATCH.iter().any(|scratch| path.starts_with(scratch))
 }
 
-/// Whether a host is no other machine, or none at all.
+/// Returns true if a host is local, a sample or an XML namespace.
 fn is_nobody(host: &str) -> bool {
     is_near(host) || is_sample(host) || host == "www.w3.org"
 }

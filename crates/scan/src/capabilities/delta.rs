@@ -1,4 +1,4 @@
-//! [`CapabilityDelta`]: what one state of a skill would touch and the state before would not.
+//! [`CapabilityDelta`]: the difference between the capabilities of two states of a skill.
 
 use std::{collections::HashMap, fmt};
 
@@ -8,14 +8,14 @@ use skill::Bundle;
 use super::{Capabilities, Part, Use, capabilities};
 use crate::excerpt;
 
-/// One thing that a skill would touch, without its places.
+/// One capability of a skill, without its locations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Capability {
     /// `network`, `runs`, `reads`, `writes`, `variable`, `lasting`, `power` or `tool`.
     pub kind: &'static str,
     /// Its name, with invisible characters shown, cut to [`EXCERPT_CHARS`](crate::EXCERPT_CHARS).
     pub what: String,
-    /// Whether running text alone names it, and no code.
+    /// True if only running text names it, and no code uses it.
     pub in_text: bool,
 }
 
@@ -26,22 +26,23 @@ impl fmt::Display for Capability {
     }
 }
 
-/// What differs between the capabilities of two states of a skill.
+/// The capabilities added and removed between two states of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CapabilityDelta {
-    /// What the later state would touch besides; what text alone named before and code uses now counts.
+    /// Capabilities that only the later state has, including those that only running text named before and code uses
+    /// now.
     #[serde(rename = "capabilities_added")]
     pub added: Vec<Capability>,
-    /// What it would touch no more.
+    /// Capabilities that only the earlier state has.
     #[serde(rename = "capabilities_removed")]
     pub removed: Vec<Capability>,
-    /// Whether both states were summed up whole, so that nothing else differs.
+    /// True if both summaries are complete. Otherwise there may be further differences.
     #[serde(rename = "capabilities_complete")]
     pub complete: bool,
 }
 
 impl CapabilityDelta {
-    /// Compares two states of a skill; `None` where either has no files, as before a first install.
+    /// Compares two states of a skill. Returns `None` if either has no files, as before a first install.
     #[must_use]
     pub fn between(before: &Bundle, after: &Bundle) -> Option<Self> {
         let is_change = !before.is_empty() && !after.is_empty();
@@ -53,7 +54,7 @@ impl CapabilityDelta {
 }
 
 impl Capabilities {
-    /// All of it, kind by kind, but files of the skill itself and of the folder in which the agent works.
+    /// Returns all capabilities by kind, except files within the skill and the agent's working directory.
     #[must_use]
     pub fn listed(&self) -> Vec<Capability> {
         let kinds = [
@@ -72,7 +73,7 @@ impl Capabilities {
         uses.chain(tools.map(|what| Capability { kind: "tool", what, in_text: false })).collect()
     }
 
-    /// What differs from those of an earlier state.
+    /// Compares these capabilities with those of an earlier state.
     #[must_use]
     pub fn since(&self, before: &Self) -> CapabilityDelta {
         let (before_listed, listed) = (before.listed(), self.listed());
@@ -84,7 +85,8 @@ impl Capabilities {
     }
 }
 
-/// Those of the first list that the second has not, or has in text alone while code has them in the first.
+/// Returns the capabilities of the first list that are missing in the second, or that only text names there while code
+/// uses them in the first.
 fn not_in(these: &[Capability], others: &[Capability]) -> Vec<Capability> {
     let others: HashMap<_, _> = others.iter().map(|one| ((one.kind, one.what.as_str()), one.in_text)).collect();
     let is_new = |one: &&Capability| match others.get(&(one.kind, one.what.as_str())) {

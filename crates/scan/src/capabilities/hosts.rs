@@ -1,4 +1,4 @@
-//! [`read`]: the hosts that a piece names, behind a scheme or as bare addresses.
+//! Extraction of hosts from a piece ([`read`]), as URLs, git remotes or bare addresses.
 
 use crate::hosts::bare;
 
@@ -25,13 +25,13 @@ const SCHEMES: [&str; 18] = [
     "mongodb",
 ];
 
-/// Bytes before a scheme that are looked at.
+/// Maximum number of characters examined before a scheme.
 const BEFORE: usize = 48;
 
-/// Longest name of a host.
+/// Maximum length of a host name in bytes.
 const NAME: usize = 253;
 
-/// Notes every host in a piece.
+/// Records every host in a piece.
 pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
     let (names_url, names_git, is_code) = (piece.names("://"), piece.names("git@"), piece.language != Language::Text);
     if !names_url && !names_git && !is_code {
@@ -68,7 +68,7 @@ fn behind_scheme(line: &str, mark: usize, part: Part) -> Option<String> {
     if !SCHEMES.contains(&scheme.as_str()) {
         return None;
     }
-    // The name of a format is no place that is asked.
+    // XML namespaces and JSON schemas are identifiers. Nothing connects to them.
     let near: String = before.chars().rev().take(BEFORE).collect::<Vec<_>>().into_iter().rev().collect();
     if near.contains("xmlns") || near.contains("$schema") {
         return None;
@@ -83,7 +83,7 @@ fn behind_scheme(line: &str, mark: usize, part: Part) -> Option<String> {
     host_of(host)
 }
 
-/// A host without its port, in lower case.
+/// Normalises a host: without its port, in lower case. Returns `None` if it is not a valid name.
 pub(crate) fn host_of(text: &str) -> Option<String> {
     let name = text.split(':').next().unwrap_or_default().trim_end_matches('.');
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_');
@@ -91,13 +91,13 @@ pub(crate) fn host_of(text: &str) -> Option<String> {
     (fits && name.chars().any(char::is_alphanumeric)).then(|| name.to_lowercase())
 }
 
-/// Whether a word could be a host: letters behind its last dot, or an address.
+/// Returns true if a word could be a host: an IPv4 address, `localhost`, or a name with letters after its last dot.
 pub(super) fn is_host(word: &str) -> bool {
     let Some((before, last)) = word.rsplit_once('.') else { return word == "localhost" };
     is_address(word) || (!before.is_empty() && last.len() >= 2 && last.chars().all(|c| c.is_ascii_alphabetic()))
 }
 
-/// Whether a word is the address of a machine, as four numbers.
+/// Returns true if a word is an IPv4 address other than `0.0.0.0`.
 pub(crate) fn is_address(word: &str) -> bool {
     if !word.starts_with(|c: char| c.is_ascii_digit()) {
         return false;

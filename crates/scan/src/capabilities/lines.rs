@@ -1,10 +1,10 @@
-//! [`Lines`]: where something stands in a piece.
+//! [`Lines`]: substring search with line numbers.
 
 use memchr::memmem;
 
 use super::{Piece, Spot};
 
-/// The text of a piece with the places of its lines.
+/// The text of a piece with an index of its line starts.
 pub(super) struct Lines<'a> {
     piece: &'a Piece<'a>,
     starts: Vec<usize>,
@@ -16,7 +16,7 @@ impl<'a> Lines<'a> {
         Self { piece, starts }
     }
 
-    /// Calls `act` with what follows on each place of a needle that is no part of a longer word.
+    /// Calls `act` for each occurrence of a needle that does not continue a longer word, with the text after it.
     pub fn each(&self, needle: &str, mut act: impl FnMut(&'a str, Spot<'_>)) {
         for at in memmem::find_iter(self.piece.text.as_bytes(), needle) {
             let before = self.piece.text.get(..at).and_then(|text| text.chars().next_back());

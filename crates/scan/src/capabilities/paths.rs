@@ -1,8 +1,8 @@
-//! [`read`]: files outside of the skill that a piece names, and the places among them that outlive a session.
+//! Extraction of files outside of the skill ([`read`]), and of locations that persist beyond a session.
 
 use super::{Collector, Kind, Language, Part, Piece, Spot};
 
-/// What a path begins with that leads out of any folder.
+/// Prefixes of paths outside of any project directory.
 const OUTSIDE: [&str; 22] = [
     "~/",
     "$HOME",
@@ -28,11 +28,11 @@ const OUTSIDE: [&str; 22] = [
     "C:\\",
 ];
 
-/// Places that every program may use without touching anything of the user's.
+/// Devices and programs whose use does not affect the user's data.
 const EVERYBODY: [&str; 7] =
     ["/dev/null", "/dev/stdout", "/dev/stderr", "/dev/stdin", "/dev/tty", "/dev/fd", "/usr/bin/env"];
 
-/// What makes something run or be read again in a later session.
+/// Substrings of locations and commands that take effect again in a later session.
 const PERSISTENCE: [&str; 36] = [
     "crontab",
     "/etc/cron",
@@ -72,7 +72,7 @@ const PERSISTENCE: [&str; 36] = [
     "HEARTBEAT.md",
 ];
 
-/// Calls that change the file that they name.
+/// Calls that modify the file in their argument.
 const CHANGES: [&str; 21] = [
     ".write_text(",
     ".write_bytes(",
@@ -97,22 +97,22 @@ const CHANGES: [&str; 21] = [
     "Out-File",
 ];
 
-/// Commands that change every file that they name.
+/// Commands that modify every file among their arguments.
 const CHANGERS: [&str; 8] = ["rm", "mkdir", "touch", "chmod", "chown", "tee", "truncate", "mv"];
 
-/// Commands that change the last file that they name.
+/// Commands that modify the last file among their arguments.
 const COPIERS: [&str; 4] = ["cp", "rsync", "ln", "install"];
 
-/// Words of a text that tell the reader to write.
+/// Words in prose that instruct the reader to write.
 const WRITING: [&str; 8] = ["append", "write", "save", "add ", "create", "store", "edit", "install"];
 
-/// Bytes before and behind a path that say what is done with it.
+/// Number of bytes examined before and after a path to find how it is used.
 const AROUND: usize = 400;
 
-/// Bytes of a text before a path in which such a word counts.
+/// Maximum distance in bytes of such a word from the path after it.
 const NEAR: usize = 60;
 
-/// Notes the files outside of the skill, and what persists.
+/// Records the files outside of the skill, and persistent locations.
 pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
     let persistent: Vec<&str> = PERSISTENCE.into_iter().filter(|place| piece.names(place)).collect();
     for (at, line) in piece.text.lines().enumerate() {
@@ -130,7 +130,7 @@ pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
     }
 }
 
-/// Adds a file; those that every program uses are left out, and what is no plain path.
+/// Records a file. Those in [`EVERYBODY`] and texts that are not plain paths are skipped.
 pub(super) fn add(found: &mut Collector, kind: Kind, path: &str, spot: Spot<'_>) {
     let path = path.trim().trim_end_matches(['.', ',', ':', ';', '/', '*']);
     let is_plain = !path.is_empty() && path.len() <= 200 && !path.contains(['\n', '<', '>', '|', '(', ')', '"', '\'']);
@@ -148,7 +148,7 @@ fn is_of_everybody(path: &str) -> bool {
     EVERYBODY.iter().any(|known| path.starts_with(known))
 }
 
-/// Whether a path leads out of the skill, seen from its root or from the folder of the file that names it.
+/// Returns true if a path leads out of the skill, relative to its root or to the directory of the file that names it.
 fn is_outside(path: &str, from: &str) -> bool {
     let up =
         path.split(['/', '\\']).take_while(|segment| matches!(*segment, ".." | ".")).filter(|s| *s == "..").count();
@@ -156,7 +156,7 @@ fn is_outside(path: &str, from: &str) -> bool {
     path.starts_with(['/', '~', '%']) || up > depth || OUTSIDE.iter().any(|start| path.starts_with(start))
 }
 
-/// Calls `act` with the start and text of each path in a line that leads out of any folder.
+/// Calls `act` with the start and the text of each path in a line that leads out of any project directory.
 fn each_outside<'a>(line: &'a str, mut act: impl FnMut(usize, &'a str)) {
     let mut from = 0;
     while let Some(found) = line.get(from..).and_then(|rest| rest.find(['~', '$', '%', '/', 'C', '.'])) {
@@ -177,7 +177,7 @@ fn each_outside<'a>(line: &'a str, mut act: impl FnMut(usize, &'a str)) {
     }
 }
 
-/// Whether a line writes the path that it names at a place.
+/// Returns true if a line writes to the path that it contains at byte `start`.
 fn is_written(line: &str, start: usize, path: &str, piece: &Piece<'_>) -> bool {
     let (from, end) = (line.ceil_char_boundary(start.saturating_sub(AROUND)), start + path.len());
     let line = line.get(from..line.floor_char_boundary(end + AROUND)).unwrap_or_default();

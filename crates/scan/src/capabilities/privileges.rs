@@ -1,12 +1,12 @@
-//! [`note`] and [`of_calls`]: what a person should decide about before it runs: an administrator's rights, installed
-//! packages, and files deleted outside of the skill and the project.
+//! Privileges that a person should review before they are used ([`note`] and [`of_calls`]): administrator's rights,
+//! installation of packages, and deletion of files outside of the skill and the project.
 
 use super::{Collector, Kind, Piece, Spot, lines::Lines};
 
 /// Programs that run others with an administrator's rights.
 const ADMINISTRATORS: [&str; 5] = ["sudo", "doas", "su", "pkexec", "runas"];
 
-/// Package managers, and the words by which they install.
+/// Package managers with their install subcommands.
 const INSTALLERS: [(&str, &[&str]); 28] = [
     ("apk", &["add"]),
     ("apt", &["install"]),
@@ -38,13 +38,13 @@ const INSTALLERS: [(&str, &[&str]); 28] = [
     ("zypper", &["install"]),
 ];
 
-/// Words of a command among which that by which it installs stands.
+/// Number of leading arguments in which the install subcommand is searched.
 const VERBS: usize = 6;
 
-/// Programs that delete what they name.
+/// Programs that delete the files among their arguments.
 const DELETERS: [&str; 5] = ["rm", "rmdir", "unlink", "shred", "trash"];
 
-/// Calls that delete their first argument.
+/// Calls that delete the file in their first argument.
 const DELETES: [&str; 12] = [
     "rmtree(",
     "os.remove(",
@@ -60,17 +60,17 @@ const DELETES: [&str; 12] = [
     "rm_rf(",
 ];
 
-/// Calls that delete the path on which they are called.
+/// Methods that delete the path on which they are called.
 const DELETES_ITSELF: [&str; 2] = [".unlink(", ".rmdir("];
 
-/// Ways in which code names the home folder.
+/// Expressions for the home directory in code.
 const HOMES: [&str; 6] =
     ["expanduser(", "Path.home()", "homedir()", "environ[\"HOME\"]", "environ['HOME']", "env.HOME"];
 
-/// Folders of which everybody may delete their own files.
+/// Directories in which everybody may delete their own files.
 const TEMPORARY: [&str; 3] = ["/tmp", "/var/tmp", "/dev/"];
 
-/// Notes the privilege of a command.
+/// Records the privilege that a command needs, if any.
 pub(super) fn note<'a>(name: &'a str, rest: impl Iterator<Item = &'a str>, spot: Spot<'_>, found: &mut Collector) {
     let words: Vec<&str> = std::iter::once(name).chain(rest).collect();
     if let Some(privilege) = of_command(&words) {
@@ -78,7 +78,7 @@ pub(super) fn note<'a>(name: &'a str, rest: impl Iterator<Item = &'a str>, spot:
     }
 }
 
-/// The privilege of a command, by its words.
+/// Returns the privilege that a command needs, given its words.
 fn of_command(words: &[&str]) -> Option<String> {
     let (name, rest) = words.split_first()?;
     let name = name.rsplit('/').next().unwrap_or(name);
@@ -98,7 +98,7 @@ fn of_command(words: &[&str]) -> Option<String> {
     Some(format!("deleting {outside}"))
 }
 
-/// Notes the calls that delete files outside.
+/// Records the calls that delete files outside of the skill.
 pub(super) fn of_calls(piece: &Piece<'_>, lines: &Lines<'_>, found: &mut Collector) {
     for needle in DELETES {
         lines.each(needle, |rest, spot| {
@@ -117,7 +117,7 @@ pub(super) fn of_calls(piece: &Piece<'_>, lines: &Lines<'_>, found: &mut Collect
     }
 }
 
-/// The place outside that an argument names, if the line says so.
+/// Returns the outside path in an argument, or a phrase for the home directory if the line refers to it.
 fn place_in<'a>(argument: &'a str, line: &str) -> Option<&'a str> {
     let literal = argument.split(['"', '\'', '`']).skip(1).step_by(2).find(|text| is_outside(text));
     literal.or_else(|| HOMES.iter().any(|home| line.contains(home)).then_some("in the home folder"))

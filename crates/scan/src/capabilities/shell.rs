@@ -1,22 +1,22 @@
-//! [`Reader`]: the commands, variables and redirections of shell text, read word by word.
+//! [`Reader`]: a scanner for the commands, variables and redirections of shell text.
 //!
-//! Quotes, comments, here-documents, substitutions, functions and assignments are told apart, so that
-//! what is printed is not taken for what is run. It is no parser: what it cannot tell it passes over.
+//! It recognises quotes, comments, here-documents, substitutions, functions and assignments, so that printed text is
+//! not mistaken for commands. It is not a full parser: it skips constructs that it does not recognise.
 
 use std::collections::BTreeSet;
 
 use super::{COMPUTED, Collector, Kind, Piece, WHOLE_ENVIRONMENT, hosts, paths, privileges};
 
-/// Substitutions within each other that are followed.
+/// Maximum nesting depth of substitutions.
 const DEPTH: usize = 32;
 
-/// Words of one command that are kept.
+/// Maximum number of words kept per command.
 const WORDS: usize = 32;
 
-/// Characters of one word that are kept.
+/// Maximum length of a word in bytes. The rest of a longer one is dropped.
 const WORD: usize = 256;
 
-/// What runs within the shell and touches nothing by itself.
+/// Shell builtins and keywords without an effect outside of the shell.
 const BUILTINS: [&str; 44] = [
     "echo", "printf", "cd", "set", "unset", "shift", "return", "exit", "trap", ":", "true", "false", "pwd", "wait",
     "getopts", "let", "alias", "unalias", "break", "continue", "[", "[[", "]]", "test", "type", "hash", "shopt",
@@ -24,14 +24,14 @@ const BUILTINS: [&str; 44] = [
     "bg", "disown", "esac", "fi", "done",
 ];
 
-/// Words before a command that are none themselves.
+/// Keywords and prefixes that precede a command.
 const LEADS: [&str; 13] =
     ["if", "then", "else", "elif", "do", "while", "until", "!", "{", "}", "time", "builtin", "command"];
 
-/// Characters of the longest placeholder in a command.
+/// Maximum length of a placeholder in characters.
 const PLACEHOLDER: usize = 48;
 
-/// Variables that the shell makes itself.
+/// Variables that the shell sets itself.
 const OWN: [&str; 17] = [
     "BASH_SOURCE",
     "BASH_VERSION",
@@ -52,26 +52,26 @@ const OWN: [&str; 17] = [
     "OPTARG",
 ];
 
-/// Commands that run the command behind them.
+/// Commands that run the command in their arguments.
 const WRAPPERS: [&str; 8] = ["sudo", "xargs", "nohup", "timeout", "nice", "exec", "env", "doas"];
 
-/// Their options that take the next word.
+/// Options of [`WRAPPERS`] that take the next word as their value.
 const WITH_VALUE: [&str; 8] = ["-u", "-g", "-n", "-I", "-P", "-L", "-s", "-k"];
 
-/// Commands whose words without a scheme name a host.
+/// Commands that accept a host without a scheme.
 const TO_HOSTS: [&str; 10] = ["nc", "ncat", "ssh", "scp", "sftp", "rsync", "telnet", "ping", "dig", "nslookup"];
 
-/// The same, where the words of options are files.
+/// Counterpart of [`TO_HOSTS`] for commands whose options take files.
 const FETCHERS: [&str; 2] = ["curl", "wget"];
 
-/// Notes what shell text does.
+/// Records the capabilities that shell text needs.
 pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
     let mut reader = Reader::new(piece, piece.text);
     reader.run();
     reader.report(found);
 }
 
-/// The same of a session: only what follows on a prompt, where there is one.
+/// Like [`read`], for a terminal session. Only the text after prompts counts, if there are any.
 pub(super) fn read_console(piece: &Piece<'_>, found: &mut Collector) {
     let prompts = ["$ ", "% ", "# "];
     if !piece.text.lines().any(|line| line.trim_start().starts_with(prompts[0])) {
@@ -85,7 +85,7 @@ pub(super) fn read_console(piece: &Piece<'_>, found: &mut Collector) {
     reader.report(found);
 }
 
-/// What is done with the next word.
+/// The use of the next word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Next {
     Word,
@@ -94,14 +94,14 @@ enum Next {
     HereDocument,
 }
 
-/// What ends a substitution.
+/// The delimiter that ends a substitution.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     Parenthesis,
     Backtick,
 }
 
-/// A command that waits for the end of a substitution in it.
+/// Saved state of a command that contains a substitution.
 struct Frame {
     end: End,
     words: Vec<String>,
@@ -119,9 +119,9 @@ struct Reader<'a> {
     words: Vec<String>,
     next: Next,
     frames: Vec<Frame>,
-    /// The words that end the here-documents of this line.
+    /// Delimiters of the here-documents that begin on this line.
     here: Vec<String>,
-    /// Names that the text itself gives a value or a body.
+    /// Variables and functions that the text itself defines.
     own: BTreeSet<String>,
     commands: Vec<(Vec<String>, usize)>,
     variables: Vec<(String, usize)>,
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
                 '\'' => self.single(),
                 '#' if self.word.is_empty() => self.skip_line(),
                 '\n' => {
-                    // The command stands on the line that ends here.
+                    // Attribute the command to the line that ends here.
                     self.line -= 1;
                     self.end_command();
                     self.line += 1;
@@ -199,7 +199,7 @@ impl<'a> Reader<'a> {
     fn single(&mut self) {
         while let Some(c) = self.take() {
             if c == '\'' {
-                // A quoted word may be empty, but it is one.
+                // A quoted word may be empty.
                 return;
             }
             self.push(c);
@@ -212,7 +212,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Passes over everything up to a text, itself included.
+    /// Skips to the end of the next occurrence of a delimiter.
     fn skip_past(&mut self, end: &str) {
         let end: Vec<char> = end.chars().collect();
         while self.at < self.chars.len() {
@@ -310,13 +310,13 @@ impl<'a> Reader<'a> {
         if self.frames.last().is_some_and(|frame| frame.end == End::Parenthesis) {
             self.leave();
         } else {
-            // The pattern of a case.
+            // A pattern of a `case` statement.
             self.word.clear();
             self.words.clear();
         }
     }
 
-    /// The length of what a reader is to put in, as `<name>`, from behind its first mark.
+    /// Returns the length of a placeholder such as `<name>`, counted after its `<`.
     fn placeholder(&self) -> Option<usize> {
         let mut rest = self.chars.get(self.at..)?.iter().take(PLACEHOLDER);
         let end = rest.clone().position(|c| *c == '>')?;
@@ -472,7 +472,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The command behind the options of one that runs it.
+/// Returns the command after the options of its wrapper.
 fn behind_wrapper(rest: &[String]) -> Vec<String> {
     let mut words = rest.iter().peekable();
     while let Some(word) = words.next_if(|word| is_option(word)) {
@@ -493,7 +493,7 @@ fn is_assignment(word: &str) -> bool {
     !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// The host in `user@host:path` or `host/path`.
+/// Returns the host in `user@host:path` or `host/path`.
 fn host_in(word: &str) -> Option<String> {
     let word = word.rsplit('@').next().unwrap_or(word).split(['/', ':']).next().unwrap_or_default();
     hosts::host_of(word).filter(|host| hosts::is_host(host))

@@ -1,4 +1,4 @@
-//! What is read off skills, and that it ends.
+//! Capabilities found in skills, and limits on the work.
 
 use skill::{File, SkillPath};
 

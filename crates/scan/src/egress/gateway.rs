@@ -1,4 +1,4 @@
-//! [`lower`]: traffic that a skill leads over a gateway which it openly sets up, and which its user chose with it.
+//! Downgrades redirected traffic ([`lower`]) if the skill openly configures a gateway, which its user chose with it.
 
 use skill::{Bundle, Limits, frontmatter};
 
@@ -12,14 +12,14 @@ use crate::{
     source::Source,
 };
 
-/// Words of a description by which a skill says that it is about the way to a model.
+/// Words in a description that announce a gateway, proxy or provider.
 const ABOUT: &[&str] =
     &["gateway", "proxy", "proxies", "base url", "base_url", "endpoint", "route", "provider", "relay", "网关", "代理"];
 
-/// Settings that agents obey without being asked.
+/// Settings files that agents apply without confirmation.
 const SETTINGS: &[&str] = &[".claude/settings", ".claude.json", ".codex/config", ".gemini/settings"];
 
-/// Makes what leads traffic over a told gateway a warning.
+/// Lowers the evidence of redirected traffic to a warning if the skill discloses its gateway.
 pub(crate) fn lower(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finder) {
     let is_meant = |rule: &str| rule == TRAFFIC_REDIRECTED.id;
     if !finder.signals().iter().any(|signal| is_meant(signal.rule.id)) {
@@ -39,7 +39,8 @@ pub(crate) fn lower(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finde
     }
 }
 
-/// Whether a line names hosts alone that the sentences tell and of which the description tells whose they are.
+/// Returns true if every host in a line is disclosed in the skill's sentences and attributed to an owner in its
+/// description.
 fn is_told_gateway(line: &str, description: &str, said: &str) -> bool {
     let hosts: Vec<_> = addresses(line).map(|address| host_of(&address.host).unwrap_or_default()).collect();
     !hosts.is_empty()
@@ -50,7 +51,7 @@ fn is_told_gateway(line: &str, description: &str, said: &str) -> bool {
             .all(|host| is_told(said, host) && (is_told(description, host) || names_owner(description, host)))
 }
 
-/// Whether a description has a part of the name that somebody registered for a host, as "Acme" is one of `gw.acme-ai.io`.
+/// Returns true if a description contains a part of a host's registered name, as "Acme" for `gw.acme-ai.io`.
 fn names_owner(description: &str, host: &str) -> bool {
     let parts = domain_of(host).split('.').next().unwrap_or("").split('-');
     parts.into_iter().any(|part| part.len() > 3 && !ABOUT.contains(&part) && description.contains(part))

@@ -1,6 +1,6 @@
-//! What [`super`] goes by: words that reach the network, and that hand something over.
+//! Word lists of [`super`]: network access, transfer of data, and secrets.
 
-/// Words by which a command sends or installs something.
+/// Substrings of commands that send or install something.
 pub(super) const HANDS_OVER: &[&str] = &[
     " -d ",
     " -d@",
@@ -28,7 +28,7 @@ pub(super) const HANDS_OVER: &[&str] = &[
     "<(",
 ];
 
-/// Words that name a secret near an address.
+/// Substrings that name a secret near an address.
 pub(super) const SECRETS: &[&str] = &[
     "TOKEN",
     "SECRET",
@@ -48,7 +48,7 @@ pub(super) const SECRETS: &[&str] = &[
     ".netrc",
 ];
 
-/// Words by which a line of a script reaches the network.
+/// Substrings of script lines that access the network.
 pub(super) const REACHES: &[&str] = &[
     "curl",
     "wget",

@@ -1,49 +1,49 @@
-//! [`texts`]: what runs of numbers spell, as codes of characters in any base, and what Morse code does.
+//! Decodes texts spelled as runs of numbers, in any base, or in Morse code ([`texts`]).
 //!
-//! In every such form each number begins with a digit, and the same stands between each two: `99, 117`,
-//! `&#99;&#117;`, `\143\165`, `chr(99).chr(117)`, `0x63, 0x75`, `\u{63}\u{75}`, `%63%75`. So there is no list
-//! of forms; each number is read in every base, and what reads as words in one of them is a text.
+//! In every notation each number begins with a digit and the separator stays the same: `99, 117`, `&#99;&#117;`,
+//! `\143\165`, `chr(99).chr(117)`, `0x63, 0x75`, `\u{63}\u{75}`, `%63%75`. So no list of notations is needed. Each
+//! number is decoded in every base, and a result that consists of words is reported.
 
 use std::sync::LazyLock;
 
-/// Bytes of which is asked at once whether they hold many digits; a multiple of what a processor compares at once.
+/// Size of the blocks in bytes whose digits are counted at once; a multiple of a SIMD register's size.
 const CHUNK: usize = 64;
 
-/// Digits, or points and strokes, that make a chunk worth reading. Of eight numbers with ten bytes between each
-/// two, some chunk holds four, nearly all of two digits.
+/// Number of digits, or of dots and dashes, that makes a block worth decoding. In a run of eight numbers with ten bytes
+/// between them, some block holds four numbers, nearly all of two digits.
 const DENSE: u8 = 5;
 
-/// Numbers of the shortest run that is a text; less holds no command.
+/// Minimum number of numbers in a run. A shorter one holds no command.
 const SHORTEST: usize = 8;
 
-/// Letters of the shortest text in Morse code; rulers and tables of points and strokes read as a few.
+/// Minimum number of letters in Morse code. Rulers and tables of dots and dashes decode to a few.
 const SHORTEST_MORSE: usize = 12;
 
-/// Bytes between two numbers besides white space, as in `) & Chr(`.
+/// Maximum number of bytes between two numbers, white space excluded, as in `) & Chr(`.
 const SEPARATOR: usize = 10;
 
-/// Bytes between two numbers, with the line end and the indent of a long list.
+/// Maximum number of bytes between two numbers, with the line end and the indent of a long list.
 const GAP: usize = 32;
 
-/// Digits of the longest number of a character, as in `\U00000063`.
+/// Maximum number of digits in a character code, as in `\U00000063`.
 const DIGITS: usize = 8;
 
-/// The bases in which numbers are read.
+/// Bases in which numbers are decoded.
 const BASES: [u32; 4] = [10, 16, 8, 2];
 
-/// Digits of the shortest number in base two that is a character, so that columns of flags are none.
+/// Minimum number of digits in a binary character code, which excludes columns of flags.
 const BITS: usize = 6;
 
-/// The longest sign of Morse code, as in `$`.
+/// Length of the longest Morse sign, which is that of `$`.
 const MARKS: usize = 7;
 
-/// Signs of Morse code, each after its character.
+/// Morse alphabet. Each character is followed by its sign.
 const MORSE: &str = "a.- b-... c-.-. d-.. e. f..-. g--. h.... i.. j.--- k-.- l.-.. m-- n-. o--- p.--. q--.- r.-. s... t- \
     u..- v...- w.-- x-..- y-.-- z--.. 0----- 1.---- 2..--- 3...-- 4....- 5..... 6-.... 7--... 8---.. 9----. \
     ..-.-.- ,--..-- ?..--.. '.----. !-.-.-- /-..-. (-.--. )-.--.- &.-... :---... ;-.-.-. =-...- +.-.-. --....- \
     _..--.- \".-..-. $...-..- @.--.-.";
 
-/// Where runs of numbers or Morse code begin, with the words that they spell.
+/// Returns the decoded texts with the byte offsets of their runs.
 pub(super) fn texts(text: &str) -> Vec<(usize, String)> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();
@@ -68,18 +68,18 @@ pub(super) fn texts(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// Whether a chunk may hold numbers or Morse code; the signs of both stand next to each other in ASCII, so that
-/// this is one comparison.
+/// Returns true if a block may hold numbers or Morse code. The characters of both are adjacent in ASCII, so one
+/// comparison suffices.
 fn is_dense(chunk: &[u8; CHUNK]) -> bool {
     chunk.iter().map(|byte| u8::from(byte.wrapping_sub(b'-') <= b'9' - b'-')).sum::<u8>() >= DENSE
 }
 
-/// How many bytes of a chunk are of a sort.
+/// Counts the bytes of a block that match a predicate.
 fn count(chunk: &[u8], is: impl Fn(&u8) -> bool) -> u8 {
     chunk.iter().map(|byte| u8::from(is(byte))).sum()
 }
 
-/// Reads numbers from a place on, to a gap behind the end of the range; gives where that gap begins.
+/// Decodes numbers from the start of a range to the first gap after its end. Returns the start of that gap.
 fn read_numbers(bytes: &[u8], range: std::ops::Range<usize>, found: &mut Vec<(usize, String)>) -> usize {
     let mut run = Run::new();
     let mut end = range.start;
@@ -95,7 +95,7 @@ fn read_numbers(bytes: &[u8], range: std::ops::Range<usize>, found: &mut Vec<(us
     end.max(range.end)
 }
 
-/// A number and what it is in each base, if that is the code of a character.
+/// A number with the character that it encodes in each base, if any.
 #[derive(Clone, Copy)]
 struct Number {
     start: usize,
@@ -104,7 +104,7 @@ struct Number {
 }
 
 impl Number {
-    /// The number that begins at a digit.
+    /// Parses the number that begins at a digit.
     fn at(bytes: &[u8], start: usize) -> Self {
         let (skip, only) = match bytes.get(start..).unwrap_or_default() {
             [b'0', b'x' | b'X', next, ..] if next.is_ascii_hexdigit() => (2, Some(16)),
@@ -120,7 +120,7 @@ impl Number {
     }
 }
 
-/// The printable character, or the white space, whose code some digits are.
+/// Returns the printable or white-space character that some digits encode.
 fn value(digits: &[u8], base: u32) -> Option<u8> {
     if digits.len() > DIGITS || base == 2 && digits.len() < BITS {
         return None;
@@ -130,11 +130,11 @@ fn value(digits: &[u8], base: u32) -> Option<u8> {
     matches!(code, b'\t' | b'\n' | b'\r' | b' '..=b'~').then_some(code)
 }
 
-/// Numbers with the same between each two, and what they spell so far.
+/// Consecutive numbers with the same separator, and the texts decoded so far.
 struct Run<'a> {
     separator: &'a [u8],
     last: Option<Number>,
-    /// For each base where its text begins, and the text.
+    /// Start offset and decoded text, per base.
     texts: [(usize, String); BASES.len()],
 }
 
@@ -143,7 +143,7 @@ impl<'a> Run<'a> {
         Self { separator: &[], last: None, texts: Default::default() }
     }
 
-    /// Adds a number, and what stands before it.
+    /// Adds a number with the separator before it. A new separator ends the run.
     fn add(&mut self, number: &Number, separator: &'a [u8], found: &mut Vec<(usize, String)>) {
         if !alike(self.separator, separator) {
             self.flush(found);
@@ -155,7 +155,7 @@ impl<'a> Run<'a> {
         self.last = Some(*number);
     }
 
-    /// Goes on with each text, or ends it where the number is no character.
+    /// Appends the number to the text of each base. A text ends where the number does not encode a character.
     fn push(&mut self, number: &Number, found: &mut Vec<(usize, String)>) {
         for ((start, text), value) in self.texts.iter_mut().zip(number.values) {
             match value {
@@ -175,7 +175,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Keeps a text that is long enough and of words, and begins another.
+/// Reports a text if it is long enough and consists of words, then clears it.
 fn finish(start: usize, text: &mut String, found: &mut Vec<(usize, String)>) {
     if text.len() >= SHORTEST && is_words(text) {
         found.push((start, std::mem::take(text)));
@@ -183,13 +183,13 @@ fn finish(start: usize, text: &mut String, found: &mut Vec<(usize, String)>) {
     text.clear();
 }
 
-/// Whether what stands between two numbers is short; `\x` is read by [`super::unescape`].
+/// Returns true if a separator is short enough. `\x` is excluded, since [`super::unescape`] decodes it.
 fn separates(between: &[u8]) -> bool {
     let is_long = between.len() > SEPARATOR && visible(between).count() > SEPARATOR;
     !is_long && !between.is_empty() && !between.eq_ignore_ascii_case(b"\\x")
 }
 
-/// Whether the same stands between two numbers, but for white space and case.
+/// Returns true if two separators are equal but for white space and case.
 fn alike(one: &[u8], other: &[u8]) -> bool {
     separates(other) && (one == other || !one.is_empty() && visible(one).eq(visible(other)))
 }
@@ -198,14 +198,15 @@ fn visible(bytes: &[u8]) -> impl Iterator<Item = u8> {
     bytes.iter().filter(|byte| !byte.is_ascii_whitespace()).map(u8::to_ascii_lowercase)
 }
 
-/// Whether more than half of a text are letters of one case and spaces; what tables of numbers spell is not.
+/// Returns true if more than half of a text consists of spaces and letters of one case. Tables of numbers do not decode
+/// to that.
 fn is_words(text: &str) -> bool {
     let of = |is: fn(&u8) -> bool| text.bytes().filter(is).count();
     let letters = of(u8::is_ascii_lowercase).max(of(u8::is_ascii_uppercase));
     (letters + of(|byte| *byte == b' ')) * 2 > text.len()
 }
 
-/// Reads Morse code from a place on, to what is none behind the given end; gives where that is.
+/// Decodes Morse code from `from` to the first other character after `until`. Returns the end.
 fn read_morse(bytes: &[u8], from: usize, until: usize, found: &mut Vec<(usize, String)>) -> usize {
     let (mut at, mut start, mut text) = (from, from, String::new());
     while let Some(byte) = bytes.get(at) {
@@ -238,7 +239,7 @@ fn finish_morse(start: usize, text: &mut String, found: &mut Vec<(usize, String)
     text.clear();
 }
 
-/// The character of a sign.
+/// Returns the character of a Morse sign.
 fn letter(sign: &[u8]) -> Option<char> {
     static LETTERS: LazyLock<[Option<char>; 1 << (MARKS + 1)]> = LazyLock::new(letters);
     if sign.is_empty() || sign.len() > MARKS {
@@ -247,7 +248,7 @@ fn letter(sign: &[u8]) -> Option<char> {
     LETTERS.get(place(sign)).copied().flatten()
 }
 
-/// All characters at the places of their signs.
+/// Builds the lookup table from signs to characters.
 fn letters() -> [Option<char>; 1 << (MARKS + 1)] {
     let mut all = [None; 1 << (MARKS + 1)];
     for entry in MORSE.split_ascii_whitespace() {
@@ -258,7 +259,8 @@ fn letters() -> [Option<char>; 1 << (MARKS + 1)] {
     all
 }
 
-/// The place of a sign among all signs: a stroke is a one, behind a one that tells the length.
+/// Maps a sign to its table index: a leading one, which encodes the length, then a one for each dash and a zero for
+/// each dot.
 fn place(sign: &[u8]) -> usize {
     sign.iter().fold(1, |place, mark| place << 1 | usize::from(*mark == b'-'))
 }

@@ -1,4 +1,4 @@
-//! [`judge`]: what a flow means, by what flows, where to, and what the skill says that it is for.
+//! Evaluation of data flows ([`judge`]) by their data, their destination and the declared purpose of the skill.
 
 use flow::{CLONED, End, Flow, Kind, PACKED, Taint, is_secret, is_secret_name, steers};
 use skill::Bundle;
@@ -11,13 +11,13 @@ use crate::{
     rules,
 };
 
-/// What a skill says of itself.
+/// The purpose that a skill declares.
 pub(super) struct Purpose {
-    /// Its instructions, in lower case.
+    /// Contents of `SKILL.md` in lower case; empty if there is none.
     text: String,
 }
 
-/// A finding to be.
+/// A finding in preparation.
 pub(super) struct Judgement {
     pub rule: &'static Rule,
     pub evidence: Evidence,
@@ -25,7 +25,7 @@ pub(super) struct Judgement {
 }
 
 impl Judgement {
-    /// Why it proves less than its rule says.
+    /// Returns the reason for weaker evidence than the rule's own, if it is weaker.
     pub fn less(&self) -> Option<&'static str> {
         if self.evidence >= self.rule.evidence {
             return None;
@@ -45,7 +45,8 @@ impl Purpose {
         Self { text: bundle.skill_md().map(str::to_lowercase).unwrap_or_default() }
     }
 
-    /// Whether the skill's own words say that a file is written, other than those that let somebody in.
+    /// Returns true if the skill declares that it writes a file. Files that grant access to the machine never count as
+    /// declared.
     fn declares(&self, path: &str) -> bool {
         const DOORS: &[&str] = &["authorized_keys", "sudoers", "sshd_config", "passwd", "preload", "pam.d"];
         let plain = path.replace('\\', "/").to_lowercase();
@@ -55,26 +56,26 @@ impl Purpose {
         !is_door && folder.len() > 1 && self.text.contains(&format!("{folder}/{file}"))
     }
 
-    /// Whether the skill's own words say that it hands the user's files to somebody.
+    /// Returns true if the skill declares that it hands the user's files to somebody.
     fn hands_over(&self) -> bool {
         const WORDS: &[&str] = &["deploy", "upload", "publish", "back up", "backup", "submit", "share ", "hosting"];
         WORDS.iter().any(|word| self.text.contains(word))
     }
 
-    /// Whether a file in which a program keeps something belongs to what the skill is for, or to the host.
+    /// Returns true if a program's data file belongs to the skill's purpose or to the host.
     fn owns(&self, path: &str, host: &str) -> bool {
         let parts = path.split('/').map(|part| part.trim_start_matches('.').to_lowercase());
         let mut names = parts.filter(|part| part.len() > 2 && !matches!(part.as_str(), "config" | "local" | "share"));
         host.is_empty() || self.names(host) || names.any(|name| host.contains(&name) || self.text.contains(&name))
     }
 
-    /// Whether the skill's own words name a host.
+    /// Returns true if the skill's instructions name a host.
     fn names(&self, host: &str) -> bool {
         host.contains('.') && self.text.contains(host)
     }
 }
 
-/// What is wrong with a flow, if anything is.
+/// Evaluates a flow. Returns `None` if it is harmless.
 pub(super) fn judge(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     let about = |rule: &'static Rule, why: String| Some(Judgement { rule, evidence: rule.evidence, why });
     match flow.end {
@@ -83,7 +84,7 @@ pub(super) fn judge(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
         End::Steered => {
             let steering = steers(&flow.to)?;
             let rule = if steering.is_grave { &rules::FLOW_STEERING_FILE } else { &rules::FLOW_START_FILE };
-            // What is granted there decides, which the rules about the text see.
+            // The granted rights decide, which the rules on text evaluate.
             let is_grant = flow.to.contains("/etc/sudoers");
             let is_weaker = is_grant || purpose.declares(&flow.to);
             let evidence = if is_weaker { Evidence::Strong.min(rule.evidence) } else { rule.evidence };
@@ -106,7 +107,7 @@ fn run(flow: &Flow) -> Option<Judgement> {
         (None, Some(taint)) => (&rules::FLOW_DECODED_RUN, format!("the result of {}", taint.what)),
         (None, None) => return None,
     };
-    // Honest skills often build tools out of their repositories.
+    // Benign skills often build tools from their repositories.
     let is_built = remote.is_some_and(|taint| taint.what.starts_with(CLONED));
     let evidence = if is_built { Evidence::Weak } else { rule.evidence };
     Some(Judgement { rule, evidence, why })
@@ -160,13 +161,13 @@ fn sent(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     })
 }
 
-/// Whether an address is one that documents use for any other.
+/// Returns true if an address is local or reserved for documentation.
 fn is_placeholder(address: &str) -> bool {
     let host = host_of(address);
     ["example.com", "example.org", "example.net"].iter().any(|domain| is_within(&host, domain)) || is_near(&host)
 }
 
-/// Whether a variable belongs to a service that everybody uses, and the host is not that service's.
+/// Returns true if a variable belongs to a well-known service and the host does not.
 pub(crate) fn is_strange(variable: &str, host: &str) -> bool {
     let variable = variable.to_ascii_uppercase();
     homes_of_key(&variable).is_some_and(|domains| !domains.iter().any(|domain| is_within(host, domain)))
@@ -178,7 +179,7 @@ fn is_given_away(variable: &str, host: &str) -> bool {
     is_strange(variable, host) || is_let(host) && homes_of_key(&variable.to_ascii_uppercase()).is_some()
 }
 
-/// Whether a variable is the part of an address that says whose channel of its own service it is.
+/// Returns true if a variable is the part of a webhook address that selects a channel of its own service.
 fn chooses(variable: &str, address: &str, host: &str) -> bool {
     let variable = variable.to_ascii_uppercase();
     let path = address.split_once(host).map_or("", |(_, path)| path);
@@ -186,20 +187,20 @@ fn chooses(variable: &str, address: &str, host: &str) -> bool {
     is_open && is_users_hook(host, path) && !is_strange(&variable, host)
 }
 
-/// Whether anybody can have a host of this name.
+/// Returns true if anybody can rent a host of this name.
 fn is_let(host: &str) -> bool {
     matches!(trust_of(host), Trust::Tenant | Trust::Drop)
 }
 
-/// The host of an address; empty when it is not known.
+/// Returns the host of an address, or an empty string if it is not known.
 fn host_of(address: &str) -> String {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    // What follows the host may have an `@` of its own.
+    // The path may contain an `@`.
     let rest = rest.split(['/', '\\', '?', '#', ' ']).next().unwrap_or("");
     let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
     let host: String = rest.chars().take_while(|c| *c != ':').collect();
     let known = match host.rsplit_once('\0') {
-        // A name that is looked up is read from its end.
+        // DNS resolves a name from its end.
         Some((_, known)) if !address.contains("://") => known.strip_prefix('.').unwrap_or(""),
         Some(_) => "",
         None => &host,

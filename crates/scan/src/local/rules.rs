@@ -1,4 +1,4 @@
-//! [`rules`]: a user's own rules, from the same form of file as ours.
+//! Parser for a user's own rules ([`rules`]), in the format of the built-in rule files.
 
 use std::collections::BTreeMap;
 
@@ -9,36 +9,36 @@ use crate::{
     rule_file::{Defaults, ExampleFile, RuleEntry, RuleFile},
 };
 
-/// Rules of all files together.
+/// Maximum number of rules in all files together.
 const RULES: usize = 1_000;
 
-/// Bytes of the longest pattern.
+/// Maximum length of a pattern in bytes.
 const PATTERN: usize = 4 << 10;
 
-/// Bytes of the longest match of a pattern that needs no trial.
+/// Longest match in bytes for which a pattern is accepted without a trial compilation.
 const SMALL: usize = 2 << 10;
 
-/// Literals of a rule, those of `also` included.
+/// Maximum number of literals per rule, including those of `also`.
 const LITERALS: usize = 64;
 
-/// Bytes of a literal: a shorter one stands everywhere and takes the time of all other rules.
+/// Length of a literal in bytes. A shorter one would occur everywhere and slow down all other rules.
 const LITERAL: std::ops::RangeInclusive<usize> = 3..=200;
 
-/// Characters of an id, and of a message or a remedy.
+/// Maximum length of an id, and of a message or a remedy, in characters.
 const ID: usize = 64;
 const TEXT: usize = 500;
 
-/// What files of rules say.
+/// Contents of the rule files.
 #[derive(Default)]
 pub(super) struct Added {
-    /// New rules, by id.
+    /// New rules by id.
     pub rules: BTreeMap<String, Rule>,
-    /// What our rules prove from now on.
+    /// Changed evidence of built-in rules by id.
     pub evidence: BTreeMap<String, Evidence>,
 }
 
-/// Reads files, each with the name that messages give it. The texts of rules stay for the life of the process, as those
-/// of our own rules do.
+/// Parses rule files, given with their names for messages. The texts of rules are leaked, like those of the built-in
+/// rules, which also live as long as the process.
 pub(super) fn rules(files: &[(String, String)]) -> Result<Added, SettingsError> {
     let mut added = Added::default();
     for (file, text) in files {
@@ -72,7 +72,7 @@ impl Added {
     }
 }
 
-/// What a rule of ours proves from now on; all else about it stays.
+/// Returns the new evidence of a built-in rule. Everything else about such a rule is fixed.
 fn new_evidence(entry: &RuleEntry) -> Result<Evidence, String> {
     let says_more = entry.category.is_some()
         || entry.technique.is_some()
@@ -99,7 +99,7 @@ fn rule_of(entry: &RuleEntry, defaults: &Defaults) -> Result<Rule, String> {
     let remedy = or(&entry.remedy, &defaults.remedy, "ask those who wrote this rule");
     check(entry, &remedy)?;
     let pattern = leak(&entry.pattern.joined());
-    // To make an expression takes a thousand times as long; one that few bytes match is small enough.
+    // Compiling an expression takes a thousand times as long. A pattern with short matches is known to be small enough.
     if Matcher::new(pattern).is_none_or(|matcher| matcher.longest() > SMALL) {
         compile(pattern).map_err(|error| format!("its pattern is no expression: {error}"))?;
     }
@@ -147,7 +147,7 @@ fn check(entry: &RuleEntry, remedy: &str) -> Result<(), String> {
     Err(fault)
 }
 
-/// Whether it has what only code of ours can do.
+/// Returns true if an entry uses fields that only built-in rules support.
 fn is_for_us(entry: &RuleEntry) -> bool {
     entry.condition.is_some() || !entry.senses.is_empty() || entry.in_code
 }
@@ -186,7 +186,7 @@ fn examples(files: &[ExampleFile]) -> &'static [(&'static str, &'static str)] {
     Box::leak(files.iter().map(|example| (leak(&example.file), leak(&example.text))).collect())
 }
 
-/// The line, from 1, on which a rule has its id.
+/// Returns the 1-based line on which a rule's id is set, or 1 if it is not found.
 fn line_of(text: &str, id: &str) -> usize {
     let has_id = |line: &str| line.trim_start().starts_with("id") && line.contains(id);
     text.lines().position(has_id).map_or(1, |at| at + 1)

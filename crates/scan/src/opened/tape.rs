@@ -1,13 +1,13 @@
-//! [`members`]: the files of a tar, packed by gzip or not.
+//! Reader for tar archives and gzip files ([`members`]).
 
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
 
-/// Bytes of a header, and to a multiple of which files are filled up.
+/// Size of a header in bytes. Files are padded to a multiple of it.
 const BLOCK: usize = 512;
 
-/// What could be read, and why it is not all.
+/// The readable members of an archive, with the reason why some are missing.
 #[derive(Default)]
 pub(super) struct Tape {
     pub files: Vec<Member>,
@@ -20,17 +20,18 @@ pub(super) struct Member {
     pub bytes: Vec<u8>,
 }
 
-/// Whether bytes are packed by gzip.
+/// Returns true if bytes begin with the signature of gzip.
 pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1F, 0x8B, 8])
 }
 
-/// Whether bytes are a tar.
+/// Returns true if bytes have the signature of a tar archive.
 pub(crate) fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 
-/// The files of a tar, or the one that gzip packed under a name, of at most so many bytes together.
+/// Returns the members of a tar archive, or the single file in a gzip stream. Decompression stops after `most` bytes,
+/// with a problem.
 pub(super) fn members(name: &str, bytes: &[u8], most: u64) -> Tape {
     if !is_gzip(bytes) {
         return read(bytes);
@@ -53,7 +54,7 @@ pub(super) fn members(name: &str, bytes: &[u8], most: u64) -> Tape {
     tape
 }
 
-/// The name that a file has once it is unpacked.
+/// Returns the name of a gzip file after decompression.
 fn bare_name(name: &str) -> String {
     const ENDS: &[(&str, usize)] = &[(".gz", 3), (".gzip", 5), (".tgz", 4), (".svgz", 1)];
     let name = name.rsplit('/').next().unwrap_or(name);
@@ -95,14 +96,14 @@ fn size(header: &[u8]) -> Option<usize> {
     usize::try_from(octal(header, 124, 12)?).ok()
 }
 
-/// A number in a field of a header.
+/// Parses an octal number in a header field. An empty field is zero.
 fn octal(header: &[u8], at: usize, length: usize) -> Option<u64> {
     let field = text(header.get(at..at + length)?);
     let digits = field.trim();
     if digits.is_empty() { Some(0) } else { u64::from_str_radix(digits, 8).ok() }
 }
 
-/// A text up to the first zero.
+/// Decodes a text up to its first zero byte.
 fn text(field: &[u8]) -> String {
     let field = field.split(|byte| *byte == 0).next().unwrap_or_default();
     String::from_utf8_lossy(field).into_owned()
@@ -110,11 +111,11 @@ fn text(field: &[u8]) -> String {
 
 fn name(header: &[u8]) -> String {
     let [name, folder] = [0..100, 345..500].map(|field| text(header.get(field).unwrap_or_default()));
-    // GNU tar keeps times where others keep the folder.
+    // GNU tar keeps timestamps in the prefix field.
     if folder.is_empty() || header.get(262) == Some(&b' ') { name } else { format!("{folder}/{name}") }
 }
 
-/// The path in a record of POSIX, whose lines are as `30 path=a`.
+/// Returns the path in a POSIX extended header, whose lines have the form `30 path=a`.
 fn path_of_record(body: &[u8]) -> Option<String> {
     let record = String::from_utf8_lossy(body);
     record.lines().find_map(|line| line.split_once(" path=").map(|(_, path)| path.to_owned()))

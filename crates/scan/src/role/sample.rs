@@ -1,31 +1,30 @@
-//! [`is_taught`]: samples, which a text only shows.
+//! Recognition of samples, which a text shows but does not ask to run ([`is_taught`]).
 
 use super::words::{Words, has};
 use crate::source::Source;
 use skill::SkillPath;
 
-/// Bytes at the beginning of a text in which it says what it is about.
+/// Length in bytes of a text's beginning, which has to announce its subject.
 const BEGINNING: usize = 1200;
 
-/// Lines up to the heading above a line.
+/// Maximum number of lines between a line and its heading.
 const SECTION: usize = 60;
 
-/// What stands behind the fences of blocks that no shell runs.
+/// Info strings of code blocks that are not run.
 const PLAIN: &[&str] =
     &["", "text", "txt", "log", "plain", "plaintext", "markdown", "md", "yaml", "yml", "json", "xml", "html"];
 
-/// What stands behind the fences of blocks that a shell runs.
+/// Info strings of code blocks for a shell.
 const SHELLS: &[&str] = &["bash", "sh", "shell", "zsh", "fish", "console", "powershell", "ps1", "pwsh", "bat", "cmd"];
 
-/// Words with which the introduction of a bad sample begins.
+/// Prefixes of introductions to bad samples.
 const BADLY: &[&str] = &["bad:", "bad ", "wrong", "vulnerable", "insecure", "unsafe", "❌", "错误", "不安全"];
 
-/// Lines of a block that is shown to be looked at, up to the one in question.
+/// Maximum number of lines between the start of an illustrative block and a line in it.
 const SAMPLE: usize = 40;
 
-/// Whether a line is a sample of what attackers do: in a text about defence, below a heading or behind an
-/// introduction that says so. A block for a shell, which an agent would run, is one only where the sentence that
-/// introduces it speaks of attackers.
+/// Returns true if a line is a sample of an attack: in a text about defence, below a heading or an introduction that
+/// announces it. A shell block, which an agent would run, counts only if its introduction speaks of attackers.
 pub(crate) fn is_taught(source: &Source<'_>, line: usize) -> bool {
     if source.kind().runs || !is_in_defence(source) {
         return false;
@@ -45,17 +44,17 @@ pub(crate) fn is_taught(source: &Source<'_>, line: usize) -> bool {
     is_of_attackers || [heading, lead].into_iter().flatten().any(|at| has(Words::Samples, source.line(at)))
 }
 
-/// Whether the last sentence of a line ends in a colon and says that what follows is what attackers do.
+/// Returns true if the last sentence of a line ends in a colon and announces an attack.
 fn introduces_attack(said: &str) -> bool {
     let said = said.rsplit(". ").next().unwrap_or(said);
     let is_sample = has(Words::Samples, said) && has(Words::Teaching, said);
     said.trim_end().ends_with([':', '：']) && (is_sample || has(Words::Shown, said))
 }
 
-/// Lines of the longest block that a reference shows.
+/// Maximum number of lines in a block of a reference.
 const BLOCK: usize = 400;
 
-/// Words in the name or title of a reference that is a lesson about attacks.
+/// Substrings in the name or title of a reference that teaches about attacks.
 const LESSONS: &[&str] = &[
     "secur",
     "vulnerab",
@@ -72,8 +71,9 @@ const LESSONS: &[&str] = &[
     "forensic",
 ];
 
-/// Whether a reference, which nobody runs as it stands, only shows a line: anywhere if SKILL.md sends nobody to run it,
-/// else in a block of a programming language, or in any block where it is a lesson about attacks.
+/// Returns true if a line in a reference is only an illustration. In a file that `SKILL.md` does not have anybody run,
+/// every line counts. Otherwise only code blocks in a programming language count, or all blocks if the reference
+/// teaches about attacks.
 pub(crate) fn is_illustration(source: &Source<'_>, line: usize) -> bool {
     if source.is_looked_up {
         return true;
@@ -85,7 +85,7 @@ pub(crate) fn is_illustration(source: &Source<'_>, line: usize) -> bool {
             .is_some_and(|fence| !is_for_shell(source, fence) && !is_plain(source, fence) || is_attack_lesson(source))
 }
 
-/// Whether the name or the first heading of a reference speaks of attacks.
+/// Returns true if the name or the first heading of a reference speaks of attacks.
 pub(super) fn is_attack_lesson(source: &Source<'_>) -> bool {
     if source.path == SkillPath::SKILL_MD || !source.kind().reads || source.kind().runs {
         return false;
@@ -96,31 +96,31 @@ pub(super) fn is_attack_lesson(source: &Source<'_>) -> bool {
     LESSONS.iter().any(|word| names.iter().any(|name| name.contains(word)))
 }
 
-/// Whether a text may show attacks: a reference may, and the `SKILL.md` of a skill that is described as being about
-/// defence. In any other, a word about attacks beside a command is no reason to run it.
+/// Returns true if a text may show attacks: a reference, or the `SKILL.md` of a skill described as being about defence.
+/// In any other, a word about attacks beside a command does not excuse it.
 pub(crate) fn may_teach(source: &Source<'_>) -> bool {
     source.path != SkillPath::SKILL_MD || is_in_defence(source)
 }
 
-/// Whether a file is a text about defence.
+/// Returns true if a file is a text about defence. The result is cached in the source.
 fn is_in_defence(source: &Source<'_>) -> bool {
     let is_skill = source.path == SkillPath::SKILL_MD;
     source.kind().reads && *source.defence.get_or_init(|| is_about_defence(&source.text, is_skill))
 }
 
-/// Whether a file is a text about defence, or about tests of security.
+/// Returns true if a file is a text about defence or security testing.
 pub(super) fn is_tested(source: &Source<'_>) -> bool {
     let is_skill = source.path == SkillPath::SKILL_MD;
     source.kind().reads && (is_in_defence(source) || is_about(Words::Tests, &source.text, is_skill))
 }
 
-/// Entries of a list of texts, with the one in question, from which on it is a collection.
+/// Minimum number of entries in a list of texts, the matched one included.
 const COLLECTION: usize = 3;
 
-/// Bytes of a line that are looked at: a longer one is no list that people read, and may have a match every few bytes.
+/// Maximum number of bytes examined in a line. Longer lines are not lists for people and may match every few bytes.
 const LINE: usize = 2 << 10;
 
-/// Whether a line is one of several texts that are listed, as what a test sends is: whoever attacks sends one.
+/// Returns true if a line belongs to a list of texts, such as the inputs of a test. An attacker sends a single one.
 pub(super) fn is_listed(source: &Source<'_>, line: usize) -> bool {
     let whole = source.line(line);
     let text = whole.get(..whole.floor_char_boundary(LINE)).unwrap_or("");
@@ -132,20 +132,20 @@ pub(super) fn is_listed(source: &Source<'_>, line: usize) -> bool {
     is_list && on_a_line >= COLLECTION || is_entry(text) && above + 1 + below >= COLLECTION
 }
 
-/// Whether a line is a text of a list, and no value with a name.
+/// Returns true if a line is a list entry rather than a named value.
 fn is_entry(text: &str) -> bool {
     let bare = text.trim();
     let is_named = [r#"": "#, "': ", r#"":"#, "':"].iter().any(|colon| bare.contains(colon));
     bare.starts_with(['"', '\'', '(', '[', '`']) && bare.ends_with(',') && !is_named
 }
 
-/// Whether the beginning of a text, with its description and headings, speaks of defence. A skill without a
-/// description, which no agent loads, does not.
+/// Returns true if a text's beginning, with its description and headings, speaks of defence. A skill without a
+/// description is never loaded by an agent and does not count.
 fn is_about_defence(text: &str, is_skill: bool) -> bool {
     is_about(Words::Defence, text, is_skill)
 }
 
-/// Whether the beginning of a text, with its description and headings, holds one of some words.
+/// Returns true if a text's beginning, with its description and headings, contains one of some words.
 fn is_about(words: Words, text: &str, is_skill: bool) -> bool {
     let begins = text.get(..text.floor_char_boundary(BEGINNING)).unwrap_or("");
     if is_skill && !begins.starts_with("---") {
@@ -155,7 +155,7 @@ fn is_about(words: Words, text: &str, is_skill: bool) -> bool {
     said.any(|line| has(words, line))
 }
 
-/// Whether a block that no shell runs is introduced as one of how not to do it.
+/// Returns true if a line is in a block, not run by a shell, that is introduced as a bad example.
 pub(super) fn is_bad_sample(source: &Source<'_>, line: usize) -> bool {
     let is_bad = |text: &str| {
         let lower = text.trim_start_matches(['#', '-', '*', ' ']).to_lowercase();
@@ -166,8 +166,8 @@ pub(super) fn is_bad_sample(source: &Source<'_>, line: usize) -> bool {
     fence.is_some_and(|fence| is_bad(introduction(source, fence)) && is_looked_at(fence))
 }
 
-/// Whether the sentence right above a block of code says that it is only there to be looked at: that it must not
-/// be run, or, of a block that is no shell's, that it is somebody else's.
+/// Returns true if the sentence above a code block declares it illustrative: it must not be run or, for blocks that are
+/// not in a programming language, it is somebody else's.
 pub(super) fn is_shown(source: &Source<'_>, line: usize) -> bool {
     let is_indented = |at: &usize| source.line(*at).starts_with("    ");
     let (begin, is_plain) = match source.is_fenced(line) {
@@ -185,29 +185,29 @@ pub(super) fn is_shown(source: &Source<'_>, line: usize) -> bool {
     has(Words::NotRun, said) || is_plain && has(Words::Shown, said)
 }
 
-/// The line of the fence above a line, among so many.
+/// Returns the closest fence among the given number of lines above a line.
 fn fence_above(source: &Source<'_>, line: usize, lines: usize) -> Option<usize> {
     let is_fence = |at: &usize| source.line(*at).trim_start_matches([' ', '\t', '>']).starts_with("```");
     (line.saturating_sub(lines)..line).rev().find(is_fence)
 }
 
-/// What stands behind a fence.
+/// Returns the info string of a fence.
 fn tag<'s>(source: &'s Source<'_>, fence: usize) -> &'s str {
     let tag = source.line(fence).trim_start_matches([' ', '\t', '>', '`']);
     tag.split([' ', '{', ',', '\r']).next().unwrap_or("")
 }
 
-/// Whether what stands behind a fence is no language that is run.
+/// Returns true if a fence does not name a language that is run.
 fn is_plain(source: &Source<'_>, fence: usize) -> bool {
     PLAIN.contains(&tag(source, fence))
 }
 
-/// Whether what stands behind a fence is a shell.
+/// Returns true if a fence names a shell.
 fn is_for_shell(source: &Source<'_>, fence: usize) -> bool {
     SHELLS.contains(&tag(source, fence))
 }
 
-/// The last of the two lines above a block that says something.
+/// Returns the last non-empty one of the two lines above a block.
 fn introduction<'s>(source: &'s Source<'_>, block: usize) -> &'s str {
     let mut above = (block.saturating_sub(2)..block).rev().map(|at| source.line(at));
     above.find(|text| !text.trim().is_empty()).unwrap_or("")

@@ -1,31 +1,31 @@
-//! [`Words`]: lists of words that tell the role of a place, and whether a passage holds one of a list.
+//! [`Words`]: word lists that determine the context of a match.
 
 use std::sync::LazyLock;
 
 use flow::Literals;
 
-/// A list of words.
+/// A list of words or fragments, matched as substrings.
 #[derive(Clone, Copy)]
 pub(super) enum Words {
-    /// Words that speak about an attack instead of making it.
+    /// Words that discuss an attack instead of performing it.
     Teaching,
-    /// Words by which a line calls its own command bad.
+    /// Words by which a line marks its own command as bad.
     Bad,
-    /// Words by which a sentence only keeps the user out of something.
+    /// Words by which a sentence merely keeps the user uninvolved.
     Hides,
-    /// Words by which a text says at its beginning that it is about defence.
+    /// Words that announce a text about defence at its beginning.
     Defence,
-    /// Words by which a text says at its beginning that it is about tests of security, beside those of defence.
+    /// Words that announce a text about security testing at its beginning, beside those of [`Self::Defence`].
     Tests,
-    /// Words of headings and introductions under which a text about defence shows what attackers do.
+    /// Words in headings and introductions of attack samples in texts about defence.
     Samples,
-    /// Words by which a text forbids to run what it shows.
+    /// Words that forbid running a sample.
     NotRun,
-    /// Words by which a text says that it shows what others do.
+    /// Words that attribute a sample to attackers.
     Shown,
 }
 
-/// The words of each list, small where they are of ASCII.
+/// Words of each list. ASCII words are in lower case.
 const LISTS: [(Words, &[&str]); 8] = [
     (
         Words::Teaching,
@@ -191,16 +191,16 @@ const LISTS: [(Words, &[&str]); 8] = [
     (Words::Shown, &["malicious", "attacker", "in the wild", "detection rule", "quoted from", "恶意", "攻击者"]),
 ];
 
-/// The words of all lists, and the bits of their lists.
+/// Searcher for the words of all lists, with the bit of each word's list.
 static FINDER: LazyLock<(Literals, Vec<u8>)> = LazyLock::new(|| {
     let all = || LISTS.into_iter().flat_map(|(list, words)| words.iter().map(move |word| (*word, bit(list))));
     (Literals::new(all().map(|(word, _)| word)), all().map(|(_, bit)| bit).collect())
 });
 
-/// Bytes of a line that are looked at.
+/// Maximum number of bytes examined in a passage.
 const PASSAGE: usize = 1000;
 
-/// Whether a passage holds one of some words, in any ASCII case, outside addresses.
+/// Returns true if a passage contains a word of a list outside of URLs, ignoring ASCII case.
 pub(super) fn has(words: Words, passage: &str) -> bool {
     let passage = passage.get(..passage.floor_char_boundary(PASSAGE)).unwrap_or(passage);
     let mut plain = String::with_capacity(passage.len() + 1);
@@ -214,7 +214,7 @@ pub(super) fn has(words: Words, passage: &str) -> bool {
     found & bit(words) != 0
 }
 
-/// The bit of a list.
+/// Returns the bit of a list in the searcher's result.
 const fn bit(list: Words) -> u8 {
     1 << list as u8
 }

@@ -1,8 +1,8 @@
-//! [`scanned`]: the files of a large skill, looked at side by side before their turn.
+//! Parallel prescan of a large skill's files ([`scanned`]).
 //!
-//! Each has a budget of steps of its own. What it used is taken from that of the whole skill when its turn comes;
-//! a file that was not finished, or for which too little is left, is looked at again then. So what is found depends on
-//! no thread and no time.
+//! Each file has its own step budget. Its use is deducted from the budget of the whole skill when the file's turn
+//! comes. A file that was not finished, or for which the remaining budget is too small, is scanned again then. The
+//! findings therefore depend neither on threads nor on timing.
 
 use std::{
     sync::atomic::{AtomicUsize, Ordering},
@@ -14,17 +14,17 @@ use skill::{Bundle, File, SkillPath};
 use super::{Looked, look_at};
 use crate::{Scanner, finder::Finder};
 
-/// Bytes of a skill for which threads are worth their start.
+/// Minimum size of a skill in bytes for which starting threads is worthwhile.
 const LARGE: u64 = 256 << 10;
 
-/// Threads at most.
+/// Maximum number of threads.
 const THREADS: usize = 4;
 
-/// A file as it was looked at.
+/// The result of scanning one file.
 type Done<'a> = (Looked<'a>, Finder);
 
-/// What was found in each file. Nothing for those of a small skill, and for those at which a thread stopped on a
-/// fault: it comes again at their turn, when it can be said where.
+/// Returns the findings per file. The list is empty for small skills. The slots of files on a thread that panicked are
+/// `None`: the sequential scan repeats the panic, where the file can be reported.
 pub(super) fn scanned<'a>(
     scanner: Scanner,
     bundle: &Bundle,

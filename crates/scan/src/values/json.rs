@@ -1,11 +1,11 @@
-//! [`read`]: a document of JSON with the places of its values, with comments and commas too many as agents take them.
+//! Lenient JSON parser with value positions ([`read`]). Comments and extra commas are accepted, as agents do.
 
 use super::Node;
 
-/// Values in one another that are read.
+/// Maximum nesting depth. Deeper values are dropped.
 const DEPTH: usize = 64;
 
-/// The value of a text.
+/// Parses the first value in a text.
 pub(super) fn read(text: &str) -> Option<Node> {
     Reader { text, at: 0 }.node(0)
 }
@@ -27,7 +27,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whatever it could read of a table.
+    /// Parses as many entries of an object as possible.
     fn table(&mut self, depth: usize) -> Option<Node> {
         self.at += 1;
         let mut entries = Vec::new();
@@ -57,7 +57,7 @@ impl Reader<'_> {
         Some(Node::List(at, items))
     }
 
-    /// A string at a quotation mark.
+    /// Parses a string at its opening quotation mark.
     fn string(&mut self) -> Option<String> {
         let rest = self.text.as_bytes().get(self.at + 1..)?;
         let mut is_escaped = false;
@@ -72,7 +72,7 @@ impl Reader<'_> {
         Some(serde_json::from_str(self.text.get(from..self.at)?).unwrap_or_else(|_| inside.to_owned()))
     }
 
-    /// A number or a word; at least one character.
+    /// Parses a number or a literal of at least one character.
     fn bare(&mut self) -> &str {
         let rest = self.text.get(self.at..).unwrap_or("");
         let first = rest.chars().next().map_or(1, char::len_utf8);
@@ -86,7 +86,7 @@ impl Reader<'_> {
         self.text.as_bytes().get(self.at).copied()
     }
 
-    /// Goes to what is next behind spaces, marks and comments; where that is.
+    /// Skips white space, separators and comments. Returns the offset of the next token.
     fn at_next(&mut self) -> Option<usize> {
         loop {
             let rest = self.text.as_bytes().get(self.at..)?;
