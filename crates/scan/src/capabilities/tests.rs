@@ -196,7 +196,7 @@ fn a_delta_names_what_came_and_went() {
     let before = "---\nname: s\nallowed-tools: Read\n---\nSee https://docs.tool.dev and https://api.tool.dev.\n";
     let after = "---\nname: s\nallowed-tools: Read Bash\n---\nSee https://other.tool.dev for more.\n";
     let delta = delta(&[("SKILL.md", before)], &[("SKILL.md", after), ("run.sh", ASKS)]).unwrap();
-    // Text alone named the first host before; a file in the skill itself is none.
+    // Only text named the first host before. Files within the skill are not listed.
     let added = ["network api.tool.dev", "network other.tool.dev (in text)", "runs curl", "tool Bash"];
     assert_eq!(lines(&delta.added), added);
     assert_eq!(lines(&delta.removed), ["network docs.tool.dev (in text)"]);

@@ -1,4 +1,5 @@
-//! Downgrades redirected traffic ([`lower`]) if the skill openly configures a gateway, which its user chose with it.
+//! Downgrade of redirected traffic ([`lower`]) for skills that openly configure a gateway, which the user chose along
+//! with the skill.
 
 use skill::{Bundle, Limits, frontmatter};
 

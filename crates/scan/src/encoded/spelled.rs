@@ -1,4 +1,4 @@
-//! Decodes texts spelled as runs of numbers, in any base, or in Morse code ([`texts`]).
+//! Decoder for texts spelled as runs of numbers, in any base, or in Morse code ([`texts`]).
 //!
 //! In every notation each number begins with a digit and the separator stays the same: `99, 117`, `&#99;&#117;`,
 //! `\143\165`, `chr(99).chr(117)`, `0x63, 0x75`, `\u{63}\u{75}`, `%63%75`. So no list of notations is needed. Each

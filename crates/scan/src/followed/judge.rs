@@ -84,7 +84,7 @@ pub(super) fn judge(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
         End::Steered => {
             let steering = steers(&flow.to)?;
             let rule = if steering.is_grave { &rules::FLOW_STEERING_FILE } else { &rules::FLOW_START_FILE };
-            // The granted rights decide, which the rules on text evaluate.
+            // The gravity of a grant depends on its text, which other rules evaluate.
             let is_grant = flow.to.contains("/etc/sudoers");
             let is_weaker = is_grant || purpose.declares(&flow.to);
             let evidence = if is_weaker { Evidence::Strong.min(rule.evidence) } else { rule.evidence };
@@ -173,8 +173,8 @@ pub(crate) fn is_strange(variable: &str, host: &str) -> bool {
     homes_of_key(&variable).is_some_and(|domains| !domains.iter().any(|domain| is_within(host, domain)))
 }
 
-/// Whether a variable of a service that everybody uses, sent as data, reaches somebody else: also who only rents a host
-/// from that service.
+/// Returns true if a variable of a well-known service, sent as data, reaches somebody else. This includes tenants who
+/// rent a host from that service.
 fn is_given_away(variable: &str, host: &str) -> bool {
     is_strange(variable, host) || is_let(host) && homes_of_key(&variable.to_ascii_uppercase()).is_some()
 }
@@ -200,7 +200,7 @@ fn host_of(address: &str) -> String {
     let rest = rest.rsplit_once('@').map_or(rest, |(_, rest)| rest);
     let host: String = rest.chars().take_while(|c| *c != ':').collect();
     let known = match host.rsplit_once('\0') {
-        // DNS resolves a name from its end.
+        // Names in DNS queries are resolved from their end, so the suffix after a computed part is known.
         Some((_, known)) if !address.contains("://") => known.strip_prefix('.').unwrap_or(""),
         Some(_) => "",
         None => &host,

@@ -1,5 +1,6 @@
-//! Detection of addresses in a sentence: [`scheme_rest`], [`mail_domain`], [`bare_host`] and [`public_address`]. Each
-//! reports only addresses, or marks the ones, that lead to a host that is not well known.
+//! Addresses in a sentence: [`scheme_rest`], [`mail_domain`], [`bare_host`] and [`public_address`].
+//!
+//! The first accepts every address and flags those of foreign hosts. The others accept only foreign ones.
 
 use super::foreign::{is_foreign, is_foreign_at, is_strangers};
 use crate::characters::is_wide;

@@ -2,7 +2,7 @@
 
 use super::Node;
 
-/// Maximum nesting depth. Deeper values are dropped.
+/// Maximum nesting depth of values. Deeper ones are not read.
 const DEPTH: usize = 64;
 
 /// Parses the first value in a text.
