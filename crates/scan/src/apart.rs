@@ -1,20 +1,22 @@
-//! [`check`]: what files of one program do together, in languages whose data is not followed.
+//! [`check`]: correlation of reads and sends across the files of one program, in languages without data-flow analysis.
 //!
-//! A file that reads what a user signs in with and another one that sends are as bad as both in one. Rules
-//! about that name what has to stand in the same file; here all files of a language are read as one.
+//! A file that reads credentials and another one that sends data are as dangerous as one file that does both. The rules
+//! for that match within one file, so all files of a language are concatenated and searched as one text.
 
 use std::collections::BTreeMap;
 
 use crate::{Evidence, engine::SearchError, finder::Finder, role, source::Source};
 
-/// Extensions of languages whose data is not followed.
+/// File extensions of languages without data-flow analysis.
 const LANGUAGES: &[&str] =
     &["go", "rs", "java", "kt", "rb", "php", "cs", "swift", "scala", "lua", "pl", "ex", "c", "cpp"];
 
-/// The rules about what is read and sent.
+/// IDs of the rules that match a read of credentials together with a network call.
 const RULES: &[&str] = &["store-and-network", "store-and-upload", "environment-and-network"];
 
-/// Adds what only the files of a language together show.
+/// Adds the findings that appear only when all files of a language are read together.
+///
+/// Lines for which a finding of the same category and at least the same evidence is known are skipped.
 pub(crate) fn check(sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
     let mut programs: BTreeMap<&str, Vec<&Source<'_>>> = BTreeMap::new();
     for source in sources {

@@ -1,8 +1,8 @@
-//! [`Capabilities`]: what a skill would touch: hosts, files, commands, variables, and places that outlive a session.
+//! [`Capabilities`]: hosts, files, commands, variables and persistence locations that a skill would touch.
 //!
-//! A summary for people who decide about a skill, and no verdict: it is read off literals and simple
-//! commands, line by line. What is only worked out at run time is said to be computed. Who wants to
-//! hide something can hide it from a summary; finding that is the work of [`crate::scan`].
+//! This is a summary for people who decide about a skill, not a verdict. It is read off literals and simple commands,
+//! line by line. A value that is only known at run time is listed as computed. An author who wants to hide something
+//! can hide it from this summary. Detecting that is the task of [`crate::scan`].
 
 mod calls;
 mod declared;
@@ -25,27 +25,27 @@ pub use declared::Undeclared;
 pub use delta::{Capability, CapabilityDelta};
 pub(crate) use hosts::{host_of, is_address};
 
-/// Bytes of text that are read for one summary; what has more is not complete.
+/// Bytes of text read for one summary. A file that does not fit is skipped and the summary is marked incomplete.
 const BYTES: usize = 2 << 20;
 
-/// Different things that are listed of one kind.
+/// Maximum number of distinct items listed per kind.
 const LISTED: usize = 100;
 
-/// Places that are told of each.
+/// Maximum number of locations kept per item.
 const PLACES: usize = 3;
 
-/// What stands for what is only worked out at run time.
+/// Placeholder for a value that is only known at run time.
 const COMPUTED: &str = "(computed)";
 
-/// What stands for the whole environment.
+/// Placeholder for a read of the whole environment.
 const WHOLE_ENVIRONMENT: &str = "(all of it)";
 
-/// What a skill would touch, each list by name.
+/// Capabilities of a skill. Each list is sorted by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Capabilities {
-    /// The tools that `allowed-tools` names; `None` where the frontmatter has no such field.
+    /// Tools named by `allowed-tools`, or `None` if the frontmatter has no such field.
     pub allowed_tools: Option<Vec<String>>,
-    /// Hosts of the network.
+    /// Network hosts, by name or address.
     pub hosts: Vec<Use>,
     /// Files and folders that are read or named.
     pub reads: Vec<Use>,
@@ -55,54 +55,55 @@ pub struct Capabilities {
     pub commands: Vec<Use>,
     /// Environment variables that are read.
     pub environment: Vec<Use>,
-    /// Places from which something runs or is read again later.
+    /// Locations from which something is run or read again in a later session.
     pub persistence: Vec<Use>,
-    /// Powers that a person should decide about: an administrator's rights, installing packages, deleting outside.
+    /// Privileges that a person should decide about, such as administrator rights, package installation and deletion
+    /// outside of the skill.
     pub privileges: Vec<Use>,
-    /// What scripts and code need and neither `allowed-tools` nor `SKILL.md` tells.
+    /// Needs of scripts and code that neither `allowed-tools` nor `SKILL.md` declares.
     pub undeclared: Vec<Undeclared>,
-    /// Whether all text was read and all that was found is listed.
+    /// True if all text was read and every item found is listed.
     pub complete: bool,
 }
 
-/// One thing that is touched.
+/// One item that a skill touches, such as a host or a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Use {
-    /// Its name, with invisible characters shown.
+    /// Name of the item, with invisible characters escaped.
     pub what: String,
-    /// The part of the skill that says so, the weightiest one.
+    /// Highest-ranking part of the skill in which it occurs.
     pub part: Part,
-    /// Of a file, whether it is outside of the skill and of the folder in which the agent works.
+    /// For a file, true if it is outside of both the skill and the agent's working folder. `None` for other items.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outside: Option<bool>,
-    /// On how many lines.
+    /// Number of lines on which it was found.
     pub count: usize,
-    /// The first of them.
+    /// Sample of those lines, at most three. A line in the highest-ranking part comes first.
     pub places: Vec<Place>,
 }
 
-/// A line of a file.
+/// Location of an item: a line of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// The file.
+    /// Path inside the skill.
     pub path: String,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
 }
 
-/// A part of a skill, the lightest first.
+/// Part of a skill, in ascending rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
     /// Running text, configuration and data.
     Text,
-    /// A code block of a text.
+    /// Code block inside a text.
     Code,
-    /// A file that is run.
+    /// File that is executed.
     Script,
 }
 
-/// The list that a thing belongs to.
+/// Kind of an item, which selects its list in [`Capabilities`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Host,
@@ -114,29 +115,29 @@ enum Kind {
     Privilege,
 }
 
-/// The language of a piece of code, as far as it matters here.
+/// Language of a piece of code, as far as the summary distinguishes them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Language {
     Shell,
-    /// Shell lines behind a prompt, among what they print.
+    /// Shell session: commands behind a prompt, mixed with their output.
     Console,
-    /// Any other code.
+    /// Code in any language other than shell.
     Code,
-    /// No code.
+    /// Prose, configuration or data.
     Text,
 }
 
-/// Some lines of a file in one language.
+/// Run of consecutive lines of a file in one language.
 struct Piece<'a> {
     path: &'a str,
     part: Part,
     language: Language,
-    /// The number of its first line, from 1.
+    /// Number of its first line, from 1.
     first_line: usize,
     text: &'a str,
 }
 
-/// Where something was found.
+/// Position of a match, with the part of the skill that it is in.
 #[derive(Clone, Copy)]
 struct Spot<'a> {
     path: &'a str,
@@ -145,7 +146,7 @@ struct Spot<'a> {
 }
 
 impl Piece<'_> {
-    /// Whether a text stands somewhere in it.
+    /// Returns whether the piece contains a string, byte for byte.
     fn names(&self, needle: &str) -> bool {
         memmem::find(self.text.as_bytes(), needle.as_bytes()).is_some()
     }
@@ -155,7 +156,7 @@ impl Piece<'_> {
     }
 }
 
-/// Collects what is found.
+/// Collector that merges matches of one item and enforces the list limits.
 #[derive(Default)]
 struct Collector {
     found: BTreeMap<Kind, BTreeMap<String, Use>>,
@@ -199,7 +200,7 @@ impl Collector {
     }
 }
 
-/// Sums up what a skill would touch. At most 2 MiB of text are read, and nothing is run or looked up.
+/// Summarises the capabilities of a skill. At most 2 MiB of text are read, and nothing is run or looked up.
 #[must_use]
 pub fn capabilities(bundle: &Bundle) -> Capabilities {
     let mut found = Collector::default();
@@ -241,7 +242,8 @@ pub fn capabilities(bundle: &Bundle) -> Capabilities {
 }
 
 impl Capabilities {
-    /// Whether nothing was found.
+    /// Returns true if hosts, reads, writes, commands, environment and persistence are all empty. Privileges,
+    /// undeclared needs and `allowed-tools` are not considered.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let lists = [&self.hosts, &self.reads, &self.writes, &self.commands, &self.environment, &self.persistence];
@@ -262,7 +264,7 @@ fn read_piece(piece: &Piece<'_>, found: &mut Collector) {
     }
 }
 
-/// A script is one piece; a text is cut where its code blocks begin and end.
+/// Splits a file into pieces. A script is one piece; a text is split where its code blocks begin and end.
 fn pieces<'a>(path: &'a SkillPath, source: &'a Source<'_>) -> Vec<Piece<'a>> {
     let extension = path.extension();
     let is_text = matches!(extension.as_str(), "md" | "markdown" | "mdx" | "txt" | "rst" | "adoc" | "org");

@@ -1,4 +1,4 @@
-//! [`causes`]: findings told once for each [`Cause`], with all their places.
+//! [`causes`]: groups findings by [`Cause`], so that each cause is reported once with all its locations.
 
 use serde::{Serialize, Serializer};
 
@@ -7,15 +7,17 @@ use crate::{Acceptance, Finding, Severity};
 /// Findings of one file that have the same cause.
 #[derive(Debug, Clone)]
 pub struct Cause<'f> {
-    /// The one that stands for all of them.
+    /// Representative of the group: the first finding of this cause in the given order.
     pub first: &'f Finding,
-    /// What the same rule found with the same message in further places.
+    /// Findings of the same rule with the same message and severity, on any line of the file.
     pub again: Vec<&'f Finding>,
-    /// What other rules, of no graver severity, found in the line of the first.
+    /// Findings of other rules on the line of `first`, of no higher severity.
     pub others: Vec<&'f Finding>,
 }
 
-/// The causes of findings, in the order of the first finding of each.
+/// Groups findings into causes, in the order of the first finding of each.
+///
+/// Findings that differ in their path, waiver state or novelty are never grouped.
 #[must_use]
 pub fn causes<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<Cause<'f>> {
     let mut all: Vec<Cause<'f>> = Vec::new();
@@ -40,13 +42,13 @@ pub fn causes<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<Cause<
     all
 }
 
-/// What a person or an earlier scan said of a finding.
+/// Returns the waiver state and novelty of a finding. Only findings that agree on both are grouped.
 fn decision(finding: &Finding) -> (bool, bool, Option<&Acceptance>) {
     (finding.waived, finding.new, finding.waiver.as_ref())
 }
 
 impl Cause<'_> {
-    /// The further lines of the same cause, each once.
+    /// Returns the other lines of the same cause, sorted and without duplicates.
     #[must_use]
     pub fn further_lines(&self) -> Vec<usize> {
         let mut lines: Vec<usize> = self.again.iter().map(|finding| finding.line).collect();
@@ -57,7 +59,7 @@ impl Cause<'_> {
     }
 }
 
-/// A cause as documents have it.
+/// Serialised form of a cause in JSON documents.
 #[derive(Serialize)]
 struct Told<'f> {
     rule: &'f str,
@@ -76,7 +78,7 @@ struct Location {
     column: usize,
 }
 
-/// What another rule says of the same line.
+/// Serialised form of another rule's finding on the same line.
 #[derive(Serialize)]
 struct Also<'f> {
     rule: &'f str,

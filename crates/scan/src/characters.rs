@@ -1,10 +1,9 @@
-//! [`is_invisible`] and [`latin_look_alike`]: characters that a reader does not see, or takes for
-//! others.
+//! [`is_invisible`] and [`latin_look_alike`]: characters that a reader cannot see or mistakes for others.
 //!
-//! The sources are Unicode's own list of default ignorable characters, and for direction and
-//! look-alikes what is known as Trojan Source (CVE-2021-42574, CVE-2021-42694).
+//! The sources are Unicode's list of default ignorable characters and, for direction and look-alikes, the attacks known
+//! as Trojan Source (CVE-2021-42574, CVE-2021-42694).
 
-/// Whether a character is drawn as nothing: format, filler, tag and variation characters.
+/// Returns whether a character is invisible: a format, filler, tag or variation character.
 #[must_use]
 pub fn is_invisible(c: char) -> bool {
     matches!(
@@ -15,12 +14,12 @@ pub fn is_invisible(c: char) -> bool {
         || matches!(c, '\u{E0000}'..='\u{E0FFF}')
 }
 
-/// Whether a character is one of Chinese, kana or Hangul.
+/// Returns whether a character is a Chinese character, kana or Hangul.
 pub(crate) fn is_wide(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}')
 }
 
-/// The Latin letter that a Cyrillic or Greek one is drawn like.
+/// Returns the Latin letter that a Cyrillic or Greek letter looks like, if any.
 #[must_use]
 pub fn latin_look_alike(c: char) -> Option<char> {
     Some(match c {

@@ -1,5 +1,5 @@
-//! [`Cleared`]: the only skill that may be checked out, indexed or installed, and [`Captured`]: the
-//! only other value that may be stored.
+//! [`Cleared`]: the only skill that may be checked out, indexed or installed, and [`Captured`]: the only other value
+//! that may be stored.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,29 @@ use thiserror::Error;
 
 use crate::{Finding, Report, Scanner, Verdict, Waivers};
 
-/// What a candidate is compared with.
+/// Baseline that a candidate's findings are compared with.
 #[derive(Debug, Clone, Copy)]
 pub enum Baseline<'a> {
-    /// Nothing: every finding is new.
+    /// No baseline: every finding is new.
     None,
-    /// The skill before the change, which was cleared when it was committed. The caller vouches
-    /// for that.
+    /// The skill before the change. The caller guarantees that it was cleared when it was committed.
     Cleared(&'a Bundle),
 }
 
-/// Reports on files that were scanned before, by their digest. Who makes one vouches that it is asked for the ruleset
-/// and the program of today alone, and that nobody else could have written it.
+/// Source of scan reports, such as a cache of reports on files that were scanned before, by digest.
+///
+/// An implementation guarantees that cached reports were made by today's program with today's ruleset, and that nobody
+/// else could have written them.
 pub trait Reports {
-    /// What scans, and with what judge.
+    /// Returns the scanner that makes the reports, with its judge if it has one.
     fn scanner(&self) -> Scanner;
 
-    /// What [`Scanner::scan`] says of these very files.
+    /// Returns the report that [`Scanner::scan`] makes for exactly these files.
     fn report(&self, bundle: &Bundle) -> Report;
 }
 
-/// A skill that passed the scan; [`clear`] and [`clear_by`] are the only ways to one, and [`waive`] for what a person
-/// accepted.
+/// Skill that passed the scan. Only [`clear`], [`clear_by`] and, for findings that a person accepted, [`waive`]
+/// construct it.
 #[derive(Debug, Clone)]
 pub struct Cleared {
     bundle: Bundle,
@@ -38,8 +39,8 @@ pub struct Cleared {
     is_unjudged: bool,
 }
 
-/// A skill that is kept as it is, with its verdict, although nobody cleared it: a hand edit that a
-/// restore would otherwise destroy. It is never served, restored, published or accepted.
+/// Skill that is stored unchanged with its verdict although it was not cleared: a hand edit that a restore would
+/// otherwise destroy. It is never served, restored, published or accepted.
 #[derive(Debug, Clone)]
 pub struct Captured {
     bundle: Bundle,
@@ -47,8 +48,8 @@ pub struct Captured {
     report: Report,
 }
 
-/// The scan blocks the candidate. [`waive`] trusts that the report is that of the bundle, so only
-/// [`clear`] can put the two together, and nothing can change one of them:
+/// Candidate that the scan blocked, with its report. [`waive`] trusts that the report belongs to the bundle.
+/// Therefore only [`clear`] can combine the two, and neither can be changed afterwards:
 ///
 /// ```compile_fail,E0451
 /// let bundle = skill::Bundle::default();
@@ -63,25 +64,25 @@ pub struct Blocked {
     is_unjudged: bool,
 }
 
-/// Scans a candidate by our rules and mints it as cleared unless a new finding blocks.
+/// Scans a candidate with the built-in rules and returns it as cleared unless a new finding blocks.
 ///
-/// A finding is old, and never blocks, when the base is a cleared one and has the same finding (rule, severity, path,
-/// excerpt and message) as often. In a file that has changed it is old only if that file is a text and the excerpt names
-/// no variable.
+/// A finding is old, and never blocks, if the base is a cleared one that has the same finding (rule, severity, path,
+/// excerpt and message) at least as often. In a file that changed, it is old only if that file is a text and the
+/// excerpt names no variable.
 ///
-/// A [`Scanner`] with a judge asks it about each candidate that differs from its base, also about one that is blocked,
-/// since a person may waive the block.
+/// A [`Scanner`] with a judge asks it about each candidate that differs from its base. This includes blocked
+/// candidates, since a person may waive the block.
 ///
 /// # Errors
-/// [`Blocked`] with the candidate and the report when a new finding is high or critical.
+/// [`Blocked`] with the candidate and the report if a new finding is high or critical.
 pub fn clear(candidate: Bundle, base: Baseline<'_>) -> Result<Cleared, Box<Blocked>> {
     clear_by(candidate, base, &Scanner::default())
 }
 
-/// As [`clear`], by other rules, or with what is known of files that were scanned before.
+/// Clears a candidate as [`clear`] does, with other rules or with cached reports on known files.
 ///
 /// # Errors
-/// [`Blocked`] with the candidate and the report when a new finding is high or critical.
+/// [`Blocked`] with the candidate and the report if a new finding is high or critical.
 pub fn clear_by(candidate: Bundle, base: Baseline<'_>, reports: &dyn Reports) -> Result<Cleared, Box<Blocked>> {
     let mut report = reports.report(&candidate);
     let mut is_known = false;
@@ -96,11 +97,10 @@ pub fn clear_by(candidate: Bundle, base: Baseline<'_>, reports: &dyn Reports) ->
     Ok(Cleared { digest: candidate.digest(), bundle: candidate, report, is_unjudged })
 }
 
-/// Judges what [`clear`] said again, without the findings that a person accepted. They stay in the
-/// report, marked as waived.
+/// Applies waivers to the result of [`clear`] and decides again. Waived findings stay in the report, marked as waived.
 ///
 /// # Errors
-/// [`Blocked`] when a new finding that nobody accepted is high or critical.
+/// [`Blocked`] if a new finding that nobody accepted is high or critical.
 pub fn waive(judged: Result<Cleared, Box<Blocked>>, waivers: &Waivers) -> Result<Cleared, Box<Blocked>> {
     match judged {
         Ok(mut cleared) => {
@@ -119,50 +119,51 @@ pub fn waive(judged: Result<Cleared, Box<Blocked>>, waivers: &Waivers) -> Result
     }
 }
 
-/// Scans a bundle by our rules and keeps it whatever the verdict; see [`Captured`].
+/// Scans a bundle with the built-in rules and keeps it whatever the verdict. See [`Captured`].
 #[must_use]
 pub fn capture(bundle: Bundle) -> Captured {
     capture_by(bundle, &Scanner::default())
 }
 
-/// As [`capture`], by other rules.
+/// Captures a bundle as [`capture`] does, with other rules or cached reports.
 #[must_use]
 pub fn capture_by(bundle: Bundle, reports: &dyn Reports) -> Captured {
     Captured { report: reports.report(&bundle), digest: bundle.digest(), bundle }
 }
 
 impl Cleared {
-    /// The files.
+    /// Returns the files that were scanned.
     #[must_use]
     pub fn bundle(&self) -> &Bundle {
         &self.bundle
     }
 
-    /// The identity of the files.
+    /// Returns the digest of the files.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// What the scan found; its verdict is not a block.
+    /// Returns the report, whose verdict is never a block.
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
     }
 
-    /// The verdict, `allow` or `warn`.
+    /// Returns the verdict, `allow` or `warn`.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         self.report.verdict()
     }
 
-    /// Whether there is a judge that was not asked, since this is only looked at: it must not be written.
+    /// Returns true if a judge is configured but was not asked, because the scanner is for viewing only. Such a skill
+    /// must not be written.
     #[must_use]
     pub fn is_unjudged(&self) -> bool {
         self.is_unjudged
     }
 
-    /// The files, their identity and the report.
+    /// Splits the value into the files, their digest and the report.
     #[must_use]
     pub fn into_parts(self) -> (Bundle, Digest, Report) {
         (self.bundle, self.digest, self.report)
@@ -170,19 +171,19 @@ impl Cleared {
 }
 
 impl Blocked {
-    /// The skill as it was given.
+    /// Returns the candidate as it was given.
     #[must_use]
     pub fn bundle(&self) -> &Bundle {
         &self.bundle
     }
 
-    /// What was found.
+    /// Returns the report, whose verdict is a block.
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
     }
 
-    /// What was found.
+    /// Returns the report and drops the candidate.
     #[must_use]
     pub fn into_report(self) -> Report {
         self.report
@@ -190,32 +191,32 @@ impl Blocked {
 }
 
 impl Captured {
-    /// The files.
+    /// Returns the files, stored as they were found.
     #[must_use]
     pub fn bundle(&self) -> &Bundle {
         &self.bundle
     }
 
-    /// The identity of the files.
+    /// Returns the digest of the files.
     #[must_use]
     pub fn digest(&self) -> Digest {
         self.digest
     }
 
-    /// What the scan found.
+    /// Returns the report, which may contain blocking findings.
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
     }
 
-    /// The verdict, which may be a block.
+    /// Returns the verdict, which may be a block.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         self.report.verdict()
     }
 }
 
-/// Marks as old what a cleared base had.
+/// Marks findings as old if the cleared base had them. See [`clear`] for the conditions.
 fn mark_old(report: &mut Report, candidate: &Bundle, base: &Bundle, reports: &dyn Reports) {
     if candidate == base {
         report.findings.iter_mut().for_each(|finding| finding.new = false);
@@ -235,19 +236,20 @@ fn mark_old(report: &mut Report, candidate: &Bundle, base: &Bundle, reports: &dy
     }
 }
 
-/// Whether a finding means the same whatever else changes in its file: it is in a text, and names no variable.
+/// Returns whether a finding means the same however the rest of its file changes. This holds if the file is a text and
+/// the excerpt names no variable.
 fn stands_alone(finding: &Finding) -> bool {
     let is_text = [".md", ".mdx", ".txt"].iter().any(|end| finding.path.to_ascii_lowercase().ends_with(end));
     is_text && !finding.excerpt.contains(['$', '%', '{', '…'])
 }
 
-/// What makes two findings the same: rule, severity, path, excerpt and message.
+/// Returns the key by which findings are compared: rule, severity, path, excerpt and message.
 fn identity(finding: &Finding) -> String {
     let Finding { rule, severity, path, excerpt, message, .. } = finding;
     [rule, severity.as_str(), path, excerpt, message].join("\0")
 }
 
-/// Values that can be taken as often as they are there.
+/// Multiset of strings, with the number of copies left of each.
 struct Multiset(BTreeMap<String, usize>);
 
 impl Multiset {

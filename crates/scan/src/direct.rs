@@ -1,10 +1,11 @@
-//! [`copy`]: a file as it would read without detours in its scripts.
+//! [`copy`]: a file with the indirections in its scripts resolved.
 
 use flow::detours::{self, Copy, Part, TooMuch};
 
 use crate::{local::touches, source::Source};
 
-/// The copy of a file without detours; none if it has none. In a text, blocks of code are read.
+/// Returns a copy of the file with indirections such as names and concatenated strings written out, or `None` if it has
+/// none. In a text, only code blocks are read.
 pub(crate) fn copy(source: &Source<'_>) -> Result<Option<Copy>, TooMuch> {
     if source.is_binary() {
         return Ok(None);
@@ -17,7 +18,7 @@ pub(crate) fn copy(source: &Source<'_>) -> Result<Option<Copy>, TooMuch> {
     detours::copy(text, source.blocks().map(part), touches)
 }
 
-/// What says in which language a file is written: its extension, or the program of its first line.
+/// Returns the language hint of a file: its extension, or the interpreter named in its first line.
 fn word_of<'s>(source: &'s Source<'_>) -> &'s str {
     let name = source.path.rsplit('/').next().unwrap_or(source.path);
     if let Some((_, extension)) = name.rsplit_once('.') {

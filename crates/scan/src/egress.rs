@@ -1,8 +1,8 @@
-//! [`check`]: hosts that scripts reach and that no text of the skill names.
+//! [`check`]: hosts that scripts contact and that no text of the skill names.
 //!
-//! Honest skills name whom they talk to, if only because their users need an account there. Who sends what he
-//! should not has every reason to keep the host out of the text, whatever the kind of the attack and the language
-//! that it is written in.
+//! Honest skills name the services that they contact, if only because their users need an account there. An
+//! exfiltrating skill has every reason to keep the host out of the text, whatever the kind of attack and the language
+//! of the script.
 
 mod gateway;
 mod known;
@@ -24,30 +24,30 @@ use crate::{
     source::Source,
 };
 
-/// Lines before an address on which the call that it belongs to may begin.
+/// Number of lines before an address within which the call that uses it may begin.
 const CALL: usize = 3;
 
-/// Bytes before and after an address that tell which call it belongs to.
+/// Bytes before an address that are searched for the call that uses it.
 const BEFORE: usize = 600;
 const AFTER: usize = 200;
 
-/// Steps that an address costs.
+/// Steps charged per address.
 const ADDRESS: usize = 128;
 
-/// Bytes of text in which a host is looked for at the cost of one step; to find a word is that much faster than to
-/// try an expression.
+/// Bytes of text searched for a host at the cost of one step. A substring search is that much faster than a regular
+/// expression.
 const FAST: usize = 64;
 
-/// A host in a file.
+/// Host that occurs in a file.
 struct Named {
     host: String,
     line: usize,
-    /// Where it begins, in bytes of the text.
+    /// Byte offset of the host in the text.
     offset: usize,
 }
 
-/// Adds the hosts that scripts reach and no text of the skill names, and those of commands in a text that send or
-/// install something where no sentence names them.
+/// Adds a finding for each host that scripts contact and no text of the skill names. In a text, it adds hosts of
+/// commands that send or install something where no sentence names the host.
 pub(crate) fn check(sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
     let (mut told, mut said) = (None, None);
     for source in sources.iter().filter(|source| !source.is_binary()) {
@@ -77,13 +77,14 @@ pub(crate) fn check(sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), 
     Ok(())
 }
 
-/// Whether a text has the name of a host's owner, as "Acme" is that of `api.acme.io`: it may mean the host.
+/// Returns whether a text contains the name of a host's owner, such as "Acme" for `api.acme.io`. The text may then mean
+/// the host.
 fn mentions_owner(text: &str, host: &str) -> bool {
     let owner = host.rsplit('.').skip(1).find(|label| label.len() > 3);
     owner.is_some_and(|owner| memmem::find(text.as_bytes(), owner.as_bytes()).is_some())
 }
 
-/// Whether the description of a text has the name of the owner of an address.
+/// Returns whether the frontmatter description of a text contains the name of an address's owner.
 pub(crate) fn describes_owner(source: &Source<'_>, matched: &str) -> bool {
     let mut lines = source.lines().map(|(_, line)| line);
     let described = lines.find_map(|line| line.strip_prefix("description:")).unwrap_or("").to_lowercase();
@@ -91,7 +92,7 @@ pub(crate) fn describes_owner(source: &Source<'_>, matched: &str) -> bool {
     source.kind().reads && hosts().any(|host| mentions_owner(&described, &host))
 }
 
-/// Adds a host that no text names, as evidence of at most some weight.
+/// Adds a host that no text names. Its evidence is capped at `most`.
 fn add(rule: &'static Rule, most: Evidence, source: &Source<'_>, named: &Named, finder: &mut Finder) {
     let (evidence, why) = role::weigh(rule, source, named.line, named.offset);
     let why = why.or((evidence > most).then_some(NAMED));
@@ -102,19 +103,19 @@ fn add(rule: &'static Rule, most: Evidence, source: &Source<'_>, named: &Named, 
     }
 }
 
-/// Why a host weighs less whose owner some text names.
+/// Reason for the lower weight of a host whose owner is named in a text of the skill.
 const NAMED: &str = "a text of the skill has the name of its owner";
 
-/// Why an address weighs less that a skill is openly about.
+/// Reason for the lower weight of an address whose owner the description names.
 pub(crate) const TOLD: &str = "the description says whose address it is";
 
-/// All that people and agents read of a skill, in lower case.
+/// Concatenates all texts that people and agents read in a skill. The closure extracts the part of each, in lower case.
 fn texts_of(sources: &[&Source<'_>], text: impl Fn(&Source<'_>) -> String) -> String {
     let texts = sources.iter().filter(|source| source.kind().reads && !source.is_binary());
     texts.map(|source| text(source)).collect::<Vec<_>>().join("\n")
 }
 
-/// The sentences of a text, without its code.
+/// Returns the prose of a text in lower case, without code blocks and inline code.
 fn sentences(source: &Source<'_>) -> String {
     let lines = source.lines().filter(|(at, _)| !source.is_fenced(*at));
     let mut said = String::new();
@@ -125,7 +126,7 @@ fn sentences(source: &Source<'_>) -> String {
     said
 }
 
-/// Whether an address of a text stands in a command that sends or installs something.
+/// Returns whether an address in a text is part of a command that sends or installs something.
 fn is_in_command(source: &Source<'_>, named: &Named) -> bool {
     let before = before_of(source, named.offset, named.line);
     // A shell takes backslashes out of the words of a command.
@@ -134,7 +135,7 @@ fn is_in_command(source: &Source<'_>, named: &Named) -> bool {
     is_code && reaches(&line) && HANDS_OVER.iter().any(|word| line.contains(word))
 }
 
-/// The hosts of a file that are none of those that everybody reaches.
+/// Returns the hosts of a file, without trusted ones that many programs contact.
 fn hosts<'s>(source: &'s Source<'_>) -> impl Iterator<Item = Named> + 's {
     let text = source.text.as_ref();
     let all = addresses(text).chain(bare(text));
@@ -147,7 +148,7 @@ fn hosts<'s>(source: &'s Source<'_>) -> impl Iterator<Item = Named> + 's {
     named.collect::<Vec<_>>().into_iter()
 }
 
-/// Whether a host is another machine. One that stands for any other is one where code gives a secret to it.
+/// Returns whether a host is another machine. A placeholder host counts only where code passes a secret to it.
 fn is_somewhere(source: &Source<'_>, named: &Named) -> bool {
     let host = &named.host;
     let last = host.rsplit_once('.').map_or("", |(_, last)| last);
@@ -156,14 +157,14 @@ fn is_somewhere(source: &Source<'_>, named: &Named) -> bool {
     is_place && (!is_sample(host) || source.kind().runs && is_given_secret(source, named))
 }
 
-/// Whether the call around an address names a secret.
+/// Returns whether the call around an address names a secret.
 fn is_given_secret(source: &Source<'_>, named: &Named) -> bool {
     let before = before_of(source, named.offset, named.line.saturating_sub(CALL));
     let around = [before, after_of(source, named.offset)].concat();
     SECRETS.iter().any(|word| around.contains(word))
 }
 
-/// Whether a call that reaches the network has the address, or a name that stands for it.
+/// Returns whether a network call uses the address, directly or through a variable that holds it.
 fn is_reached<'s>(
     source: &'s Source<'_>,
     named: &Named,
@@ -187,7 +188,7 @@ fn is_reached<'s>(
     Ok(calls.as_ref().is_some_and(|calls| calls.contains(name)))
 }
 
-/// The words on lines that reach the network, and on those right below.
+/// Collects the words on lines with a network call and on the lines right below.
 fn words_of_calls<'s>(source: &'s Source<'_>) -> HashSet<&'s str> {
     let (mut words, mut near) = (HashSet::new(), 0);
     for (_, line) in source.lines() {
@@ -199,19 +200,19 @@ fn words_of_calls<'s>(source: &'s Source<'_>) -> HashSet<&'s str> {
     words
 }
 
-/// What stands before an address from the beginning of a line on, as far as it tells.
+/// Returns the text before an address, from the start of the given line and within [`BEFORE`] bytes.
 fn before_of<'s>(source: &'s Source<'_>, offset: usize, line: usize) -> &'s str {
     let start = source.line_start(line).max(source.text.ceil_char_boundary(offset.saturating_sub(BEFORE)));
     source.text.get(start..offset).unwrap_or("")
 }
 
-/// What stands behind it in its line, as far as it tells.
+/// Returns the rest of the line from an address on, within [`AFTER`] bytes.
 fn after_of<'s>(source: &'s Source<'_>, offset: usize) -> &'s str {
     let end = source.text.floor_char_boundary(offset + AFTER);
     source.text.get(offset..end).unwrap_or("").lines().next().unwrap_or("")
 }
 
-/// Whether a text has one of the words by which the network is reached.
+/// Returns whether a text contains a word that indicates network access.
 fn reaches(text: &str) -> bool {
     static WORDS: LazyLock<Literals> = LazyLock::new(|| Literals::new(REACHES.iter().copied()));
     let mut found = false;
@@ -219,7 +220,7 @@ fn reaches(text: &str) -> bool {
     found
 }
 
-/// The name that is set to what follows, as in `url = "https://` and in `url: "https://`.
+/// Returns the variable or key that the address is assigned to, as in `url = "https://` and `url: "https://`.
 fn name_before(before: &str) -> Option<&str> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let left = match before.split_once('=') {
