@@ -27,7 +27,7 @@ use crate::{
 /// Number of lines before an address within which the call that uses it may begin.
 const CALL: usize = 3;
 
-/// Bytes before an address that are searched for the call that uses it.
+/// Bytes before and after an address that are searched for the call that uses it.
 const BEFORE: usize = 600;
 const AFTER: usize = 200;
 

@@ -1,4 +1,4 @@
-//! [`check`]: what base64, hexadecimal, escapes or lists of numbers hide is decoded and searched as well.
+//! [`check`]: decodes base64, hexadecimal, escapes and lists of numbers, and searches the decoded text.
 
 use std::{io::Read, ops::Range};
 
@@ -17,22 +17,24 @@ use crate::{
 
 mod spelled;
 
-/// Characters of the shortest encoded run that is decoded; less holds no command.
+/// Characters of the shortest encoded run that is decoded. A shorter one cannot hold a command.
 const SHORTEST: usize = 24;
 
-/// Steps that a text that was decoded costs on top of its bytes.
+/// Steps charged per decoded text, in addition to its bytes.
 const RUN: usize = 64;
 
-/// What compressed bytes begin with.
+/// Magic bytes of a gzip stream.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// Bytes that are read of what is compressed in one text; that there are more is a finding.
+/// Maximum number of bytes inflated per text. Reaching the limit is a finding.
 const INFLATED: u64 = 1 << 20;
 
-/// Encodings inside encodings that are followed.
+/// Maximum depth of nested encodings.
 const DEPTH: usize = 3;
 
-/// Decodes what looks encoded in a part of a file and searches it; what blocks there is one finding here.
+/// Decodes runs that look encoded in a part of a file and searches the result.
+///
+/// Everything that blocks in one decoded text is reported as a single finding here.
 pub(crate) fn check(source: &Source<'_>, part: Range<usize>, finder: &mut Finder) -> Result<(), SearchError> {
     let runs = decoded_runs(source.text.get(part.clone()).unwrap_or(""));
     if let Some(offset) = runs.unread {
@@ -56,7 +58,8 @@ pub(crate) fn check(source: &Source<'_>, part: Range<usize>, finder: &mut Finder
     Ok(())
 }
 
-/// The gravest rule that blocks in a decoded text, and in what that text hides in turn.
+/// Returns the blocking rule with the highest evidence in a decoded text and in texts encoded inside it, up to `depth`
+/// levels.
 fn worst_within(
     path: &str,
     decoded: String,
@@ -83,11 +86,11 @@ fn worst_within(
     Ok(worst)
 }
 
-/// What a text hides.
+/// Encoded runs found in a text.
 struct Runs {
-    /// Where encoded runs start, with the text they decode to; runs that decode to no text are left out.
+    /// Byte offsets of encoded runs with their decoded text. Runs that do not decode to text are left out.
     texts: Vec<(usize, String)>,
-    /// Where a run starts that holds more than is inflated.
+    /// Offset of the first run that exceeds the inflation limit.
     unread: Option<usize>,
 }
 
@@ -115,8 +118,10 @@ fn decoded_runs(text: &str) -> Runs {
     Runs { texts, unread }
 }
 
-/// Where the next run begins that is long enough. Of a text of words one byte in [`SHORTEST`] is looked at,
-/// and those before it back to the last that belongs to no run.
+/// Returns the start of the next run of at least [`SHORTEST`] characters.
+///
+/// In a text of ordinary words, the search looks at one byte in [`SHORTEST`] and walks back from it to the last byte
+/// that cannot belong to a run.
 fn next_run(bytes: &[u8], from: usize) -> Option<usize> {
     let mut start = from;
     while let Some(there) = bytes.get(start..start + SHORTEST) {
@@ -132,7 +137,7 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'-' | b'_')
 }
 
-/// The end of a run; it goes on over a line end when both lines are long, as in wrapped base64.
+/// Returns the end of a run. The run continues across a line end if both lines are long, as in wrapped base64.
 fn run_end(bytes: &[u8], start: usize) -> usize {
     let line_end =
         |from: usize| bytes.get(from..).unwrap_or_default().iter().take_while(|b| is_base64(**b)).count() + from;
@@ -175,7 +180,8 @@ fn decode(run: &[u8], room: &mut u64) -> Option<String> {
     into_text(decoded)
 }
 
-/// The text that compressed bytes hold, as far as there is room for it.
+/// Inflates a stream to text, within the bytes left in `room`. Text cut off by the limit is returned without its
+/// incomplete last character.
 fn inflated(from: impl Read, room: &mut u64) -> Option<String> {
     let mut bytes = Vec::new();
     let read = from.take(*room).read_to_end(&mut bytes);
@@ -186,7 +192,7 @@ fn inflated(from: impl Read, room: &mut u64) -> Option<String> {
     read.is_ok().then(|| into_text(bytes)).flatten()
 }
 
-/// A run of `\xNN` escapes: where it ends, and its text when it is long enough to matter.
+/// Decodes a run of `\xNN` escapes. Returns its end, and its text if the run is long enough to matter.
 fn unescape(bytes: &[u8], start: usize) -> (usize, Option<String>) {
     let mut end = start;
     let mut decoded = Vec::new();
@@ -198,7 +204,8 @@ fn unescape(bytes: &[u8], start: usize) -> (usize, Option<String>) {
     (end, (decoded.len() >= SHORTEST / 3).then(|| into_text(decoded)).flatten())
 }
 
-/// Bytes as text when nearly all of them are printable; the wide form of Windows is narrowed.
+/// Converts bytes to text if nearly all characters are printable. UTF-16 as Windows writes it is narrowed first, if
+/// every second byte is zero.
 fn into_text(bytes: Vec<u8>) -> Option<String> {
     let wide = bytes.len() >= 8 && bytes.chunks_exact(2).all(|pair| matches!(pair, [_, 0]));
     let bytes = if wide { bytes.into_iter().step_by(2).collect() } else { bytes };

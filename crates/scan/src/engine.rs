@@ -1,9 +1,9 @@
-//! [`Engine`]: finds where text rules match, by one pass for all literals, and matchers that run only
-//! near what it finds.
+//! [`Engine`]: finds the matches of text rules with one pass for all literals, and matchers that run only near a
+//! literal.
 //!
-//! Most processes scan one skill and end, so that what is made ready counts for more than how fast
-//! it then is. To compile the expressions of the rules whose literals stand in a large skill took ten times as
-//! long as all the rest; a [`Matcher`] does the same work, and an expression only where that takes many steps.
+//! Most processes scan one skill and exit, so setup time matters more than throughput. Compiling the regular
+//! expressions of the rules whose literals occur in a large skill took ten times as long as the rest of the scan. A
+//! [`Matcher`] does the same work. A regular expression is compiled only if the matcher takes too many steps.
 
 use std::{
     collections::BTreeMap,
@@ -21,71 +21,71 @@ use regex_automata::{
 
 use crate::{Rule, matcher::Matcher, pattern::WORD_GAP, rules};
 
-/// Bytes on each side of a literal that are searched for a pattern whose matches have no bound. A user may write one;
-/// the others are searched as far as they can match.
+/// Bytes searched on each side of a literal if the pattern's matches have no maximum length. Only a user's rule can
+/// have such a pattern. All others are searched as far as they can match.
 const UNBOUNDED: usize = 512;
 
-/// Bytes around a match that tell whether a word begins or ends there.
+/// Bytes next to a match that determine whether a word begins or ends there.
 const BESIDE: usize = 1;
 
-/// Regions end at a multiple of this many bytes, so that dense hits merge cheaply.
+/// Alignment of region ends in bytes, so that dense hits merge cheaply.
 const GRAIN: usize = 64;
 
-/// Bytes of text that the expressions of one scan may read together. The busiest of several hundred
+/// Step budget of one scan: bytes of text that its expressions may read in total. The most expensive of several hundred
 /// real skills uses a twelfth of it.
 const STEPS: u64 = 24 << 20;
 
-/// Bytes of the largest expression.
+/// Maximum size of a compiled expression in bytes.
 const NFA_BYTES: usize = 4 << 20;
 
-/// Steps that each match costs on top of the bytes, for what is done with it.
+/// Steps charged per match in addition to the bytes read, for processing it.
 const HIT: usize = 256;
 
-/// What is left of the work that one scan may do.
+/// Remaining step budget of one scan.
 pub(crate) struct Steps {
     left: u64,
 }
 
-/// The work is used up.
+/// Error for a step budget that is used up.
 #[derive(Debug)]
 pub(crate) struct Exhausted;
 
-/// Where a rule matched, in bytes of the searched text.
+/// Match of a rule, as a byte range of the searched text.
 #[derive(Debug)]
 pub(crate) struct Hit {
     pub rule: &'static Rule,
     pub range: Range<usize>,
 }
 
-/// The literals of all text rules, and their expressions.
+/// Literals of all text rules, with lazily built matchers and expressions.
 pub(crate) struct Engine {
     literals: Literals,
-    /// For each literal what follows from it.
+    /// Owning rule of each literal, by the literal's index.
     owners: Vec<Owner>,
     texts: Vec<TextRule>,
 }
 
-/// A text rule, by its place, for which a literal counts.
+/// Reference from a literal to its text rule.
 struct Owner {
     text: usize,
-    /// It is one of [`Rule::also`].
+    /// True if the literal is from [`Rule::also`].
     also: bool,
 }
 
 struct TextRule {
     rule: &'static Rule,
     matcher: OnceLock<Option<Matcher>>,
-    /// Bytes on each side of a literal in which a whole match lies.
+    /// Bytes on each side of a literal within which every match of the rule lies.
     reach: OnceLock<usize>,
     regex: OnceLock<Result<Regex, String>>,
 }
 
-/// Where to look for a text rule in one text.
+/// Search regions for one text rule in one text.
 #[derive(Default)]
 struct Place {
-    /// The merged surroundings of its literals.
+    /// Merged ranges around the rule's literals, in ascending order.
     regions: Vec<Range<usize>>,
-    /// Whether one of [`Rule::also`] is there.
+    /// True if a literal from [`Rule::also`] occurs.
     also: bool,
 }
 
@@ -99,7 +99,7 @@ impl Steps {
         Ok(())
     }
 
-    /// Takes steps that were counted elsewhere, if so many are left.
+    /// Takes steps that another budget counted. Takes nothing and returns false if too few are left.
     pub fn take_all(&mut self, steps: u64) -> bool {
         let left = self.left.checked_sub(steps);
         self.left = left.unwrap_or(self.left);
@@ -111,12 +111,12 @@ impl Steps {
     }
 }
 
-/// Why a search could not be finished.
+/// Reason for which a search was not finished.
 #[derive(Debug)]
 pub(crate) enum SearchError {
-    /// The step budget is used up.
+    /// The scan used up its step budget.
     Exhausted,
-    /// An expression of our own does not compile.
+    /// A rule's expression does not compile. Holds the rule's ID and the compiler's message.
     Broken(&'static str, String),
 }
 
@@ -132,7 +132,7 @@ impl From<Exhausted> for SearchError {
     }
 }
 
-/// The engine over our rules, built on first use.
+/// Returns the engine for the built-in rules, which is built on first use.
 pub(crate) fn engine() -> &'static Engine {
     static ENGINE: LazyLock<Engine> = LazyLock::new(|| Engine::new(rules()));
     &ENGINE
@@ -154,7 +154,10 @@ impl Engine {
         Self { literals: Literals::new(literals), owners, texts }
     }
 
-    /// All matches of all text rules in a text that have a literal within a part of it.
+    /// Returns all matches of text rules that have a literal within the given byte range.
+    ///
+    /// # Errors
+    /// [`SearchError`] if the step budget is used up or an expression does not compile.
     pub fn search(&self, text: &str, within: Range<usize>, steps: &mut Steps) -> Result<Vec<Hit>, SearchError> {
         let mut hits = Vec::new();
         for (rule, place) in self.places(text, within) {
@@ -164,14 +167,14 @@ impl Engine {
         Ok(hits)
     }
 
-    /// Whether a text holds a literal.
+    /// Returns whether a text contains any literal of any rule.
     pub fn touches(&self, text: &str) -> bool {
         let mut any = false;
         self.literals.find(text.as_bytes(), |_, _| any = true);
         any
     }
 
-    /// Where to look for the rules whose literals are there.
+    /// Returns the search regions of each rule whose literals occur, by rule index.
     fn places(&self, text: &str, within: Range<usize>) -> BTreeMap<usize, Place> {
         let mut places: BTreeMap<usize, Place> = BTreeMap::new();
         let from = within.start;
@@ -189,7 +192,7 @@ impl Engine {
     }
 }
 
-/// Adds the surroundings of one literal; hits come sorted by their end.
+/// Adds the range around a literal to the regions. Literals must arrive sorted by their end.
 fn widen(regions: &mut Vec<Range<usize>>, literal: Range<usize>, reach: usize, len: usize) {
     let start = literal.start.saturating_sub(reach);
     let end = (literal.end + reach).next_multiple_of(GRAIN).min(len);
@@ -226,8 +229,10 @@ impl TextRule {
         Ok(())
     }
 
-    /// Calls `each` with the matches in a window, in their order. Where the matcher runs out of steps, the
-    /// expression, whose time does not depend on the pattern, goes on.
+    /// Calls `each` for the matches in a window, in order.
+    ///
+    /// If the matcher runs out of steps, the search continues with the regular expression, whose run time does not
+    /// depend on the pattern.
     fn find(
         &self,
         window: &[u8],
@@ -267,10 +272,10 @@ impl TextRule {
     }
 }
 
-/// Compiles a rule's pattern: over bytes, case ignored, classes of ASCII only. `␣` stands for what
-/// parts two words: white space, line ends, and the marks of lists, quotations and comments.
+/// Compiles a rule's pattern over bytes, case-insensitive and with ASCII classes only. `␣` matches a word separator:
+/// white space, line ends, and the marks of lists, quotations and comments.
 ///
-/// A matcher has looked for what a match can begin with, so that none of that is prepared again.
+/// Prefilters are disabled: a matcher has already looked for the possible beginnings of a match.
 pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     let config = Config::new()
         .utf8_empty(false)
@@ -281,12 +286,12 @@ pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
     Regex::builder().configure(config).syntax(syntax()).build(&plain(pattern)).map_err(|error| error.to_string())
 }
 
-/// How patterns are read.
+/// Returns the syntax options for patterns: case-insensitive, bytes instead of Unicode.
 fn syntax() -> syntax::Config {
     syntax::Config::new().case_insensitive(true).unicode(false).utf8(false)
 }
 
-/// A pattern without marks of our own.
+/// Replaces the `␣` of a pattern with standard regex syntax.
 fn plain(pattern: &str) -> String {
     pattern.replace('␣', WORD_GAP)
 }
@@ -307,7 +312,7 @@ mod tests {
         assert!(regions.iter().all(|region| region.end <= 20_000));
     }
 
-    /// The matches of one pattern that have a literal within a part of a text.
+    /// Returns the matches of one pattern that have a literal within a part of a text.
     fn found(pattern: &'static str, text: &str, within: Range<usize>) -> Vec<Range<usize>> {
         let rule = Rule { literals: &["BEGIN"], pattern, ..crate::rules::SCAN_BUDGET };
         let engine = Engine::new(Box::leak(Box::new([rule])));

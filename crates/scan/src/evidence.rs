@@ -1,29 +1,29 @@
-//! [`Evidence`]: how much a signal proves, and the severity that follows from it.
+//! [`Evidence`]: weight of a signal, and the severity that follows from it.
 
 use std::{fmt, str::FromStr};
 
 use crate::{LevelError, Role, Severity};
 
-/// How much a signal proves by itself; ordered from `Note` to `Conclusive`.
+/// Weight of a single signal, ordered from `Note` to `Conclusive`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Evidence {
-    /// Worth knowing in a report.
+    /// Worth a mention in a report; allowed.
     Note,
-    /// Common in honest skills too; several different ones in a file deserve a look.
+    /// Common in honest skills too. Several different ones in one file deserve a look.
     Weak,
-    /// Rare in honest skills: a person should look.
+    /// Rare in honest skills, so a person should look. Warns.
     Strong,
-    /// A whole chain of an attack, as from a secret to a foreign host: blocks.
+    /// Whole chain of an attack, such as a flow from a secret to a foreign host. Blocks.
     Hard,
-    /// Harmful in any reading: blocks.
+    /// Harmful in any reading. Blocks.
     Conclusive,
 }
 
 impl Evidence {
-    /// All, in their order.
+    /// All variants in ascending order.
     const ALL: [Self; 5] = [Self::Note, Self::Weak, Self::Strong, Self::Hard, Self::Conclusive];
 
-    /// The evidence as it is written in rule files.
+    /// Returns the name used in rule files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Evidence {
         }
     }
 
-    /// The evidence whose findings have a severity.
+    /// Returns the evidence whose findings have the given severity.
     pub(crate) fn of(severity: Severity) -> Self {
         match severity {
             Severity::Info => Self::Note,
@@ -46,7 +46,7 @@ impl Evidence {
         }
     }
 
-    /// The severity of a finding with this evidence.
+    /// Returns the severity of a finding with this evidence.
     #[must_use]
     pub fn severity(self) -> Severity {
         match self {
@@ -58,8 +58,8 @@ impl Evidence {
         }
     }
 
-    /// What remains of it outside a rule's own place, or where the text is a lesson or a quotation. Words weigh
-    /// less there than commands.
+    /// Returns the reduced evidence of a match outside its rule's scope, or in a lesson or quotation. Prose is reduced
+    /// further than commands.
     #[must_use]
     pub fn elsewhere(self, role: Role) -> Self {
         match (self, role) {

@@ -1,29 +1,29 @@
-//! Excerpts: the text of a finding, short, visible, and without secrets.
+//! [`Excerpt`]: the text shown with a finding, which is short, escaped and free of secrets.
 
 use std::ops::Range;
 
 use crate::{EXCERPT_CHARS, characters};
 
-/// Characters of a secret that an excerpt shows.
+/// Characters of a secret shown in an excerpt.
 const SECRET_CHARS: usize = 8;
 
-/// What a finding shows of its place.
+/// Text shown with a finding, and the position of the match.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Excerpt {
     pub text: String,
-    /// The characters of the text that matched, where that is known.
+    /// Range of matched characters in `text`, if known.
     pub matched: Option<(usize, usize)>,
-    /// The character of the line at which the match begins, from 1; 0 where it is about the whole line.
+    /// Column of the match in characters, from 1. It is 0 if the finding is about the whole line.
     pub column: usize,
 }
 
 impl Excerpt {
-    /// A text of which no part stands out.
+    /// Creates an excerpt without a marked match.
     pub fn plain(text: &str) -> Self {
         Self { text: visible(text), ..Self::default() }
     }
 
-    /// The line around a match, cut to [`EXCERPT_CHARS`] with the match in view.
+    /// Creates an excerpt of the line around a match, cut to [`EXCERPT_CHARS`] so that the match stays visible.
     pub fn around(line: &str, matched: Range<usize>) -> Self {
         let before = line.get(..matched.start).unwrap_or("");
         let rest = line.get(before.len()..).unwrap_or("");
@@ -40,7 +40,8 @@ impl Excerpt {
         }
     }
 
-    /// The head of a secret, enough to find it by, at a byte of its line.
+    /// Creates an excerpt of a secret that shows only its first characters, enough to find it. `start` is a byte offset
+    /// in the line.
     pub fn redacted(line: &str, start: usize, secret: &str) -> Self {
         let head: String = secret.chars().take(SECRET_CHARS).collect();
         let text = visible(&format!("{head}… ({} characters)", chars(secret)));
@@ -52,8 +53,7 @@ fn chars(text: &str) -> usize {
     text.chars().count()
 }
 
-/// A text trimmed and cut to [`EXCERPT_CHARS`], with every control, format or invisible character
-/// written as `\u{…}`.
+/// Trims a text, cuts it to [`EXCERPT_CHARS`], and writes control, format and invisible characters as `\u{…}`.
 pub(crate) fn visible(text: &str) -> String {
     escaped(text.trim())
 }

@@ -19,42 +19,43 @@ use crate::{
 /// Findings of one rule and severity listed for one file; a further one changes no verdict.
 const LISTED_PER_FILE: usize = 20;
 
-/// Collects the signals of one scan.
+/// Collector for the signals of one scan, with its step budget.
 pub(crate) struct Finder {
     pub signals: Vec<Signal>,
     pub steps: Steps,
-    /// Signals so far in the file at hand, by rule and evidence.
+    /// Number of signals in the current file, by rule and evidence.
     counts: BTreeMap<(&'static str, Evidence), usize>,
-    /// Where rules fired in the file at hand, as rule and line.
+    /// Lines of the current file on which rules fired, as rule ID and line index.
     places: BTreeSet<(&'static str, usize)>,
-    /// A check was not finished.
+    /// True if a check was not finished.
     has_failed: bool,
 }
 
 impl Finder {
-    /// For a scan of its own.
+    /// Creates a collector with a full step budget.
     pub fn new() -> Self {
         let (signals, counts, places) = Default::default();
         Self { signals, steps: Steps::new(), counts, places, has_failed: false }
     }
 
-    /// Whether what was found in a file with a budget of its own would be found now as well; then its steps are taken.
+    /// Takes the steps of a separate scan of one file from this budget. Returns true if that scan finished and the
+    /// budget covers it, so that its signals would also be found here.
     pub fn takes_over(&mut self, own: &Self) -> bool {
         !own.has_failed && self.steps.take_all(own.steps.used())
     }
 
-    /// Starts on the next file.
+    /// Starts the next file by resetting the counts and lines.
     pub fn begin(&mut self) {
         self.counts.clear();
         self.places.clear();
     }
 
-    /// The matches of all text rules in a text, ours and those that were added.
+    /// Returns the matches of all text rules in a text, built-in and local.
     pub fn hits(&mut self, text: &str) -> Result<Vec<Hit>, SearchError> {
         self.hits_within(text, 0..text.len())
     }
 
-    /// The same, of those matches that have a literal within a part of the text.
+    /// Returns the matches of all text rules that have a literal within a byte range of the text.
     pub fn hits_within(&mut self, text: &str, within: Range<usize>) -> Result<Vec<Hit>, SearchError> {
         let mut hits = engine().search(text, within.clone(), &mut self.steps)?;
         if let Some(local) = local::current() {
@@ -63,7 +64,7 @@ impl Finder {
         Ok(hits)
     }
 
-    /// Whether something as grave of the same category is known of a line.
+    /// Returns whether the line (an index from 0) has a signal of the same category with at least this evidence.
     pub fn knows(&self, rule: &Rule, evidence: Evidence, path: &str, line: usize) -> bool {
         self.signals.iter().any(|known| {
             known.line == line + 1
@@ -73,33 +74,33 @@ impl Finder {
         })
     }
 
-    /// Whether a line is known to block already, whatever for.
+    /// Returns whether a line (an index from 0) has a blocking signal of any rule.
     pub fn blocks_at(&self, path: &str, line: usize) -> bool {
         let blocks = |known: &Signal| known.evidence >= Evidence::Hard && known.path == path;
         self.signals.iter().any(|known| known.line == line + 1 && blocks(known))
     }
 
-    /// What was found so far.
+    /// Returns the signals collected so far.
     pub fn signals(&self) -> &[Signal] {
         &self.signals
     }
 
-    /// The same, to be weighed anew by what stands in other files.
+    /// Returns the signals for a later check to reweigh in the light of other files.
     pub fn signals_mut(&mut self) -> &mut [Signal] {
         &mut self.signals
     }
 
-    /// Whether a further finding would not be listed.
+    /// Returns whether the file has reached its limit of listed findings for this rule and evidence.
     pub fn has_enough(&self, rule: &Rule, evidence: Evidence) -> bool {
         self.counts.get(&(rule.id, evidence)).is_some_and(|count| *count >= LISTED_PER_FILE)
     }
 
-    /// Takes steps for work outside the expressions.
+    /// Takes steps from the budget for work outside the regular expressions.
     pub fn charge(&mut self, bytes: usize) -> Result<(), SearchError> {
         Ok(self.steps.take(bytes)?)
     }
 
-    /// Adds a finding at a line; `excerpt` is shown as it is, made visible.
+    /// Adds a finding on a line. The excerpt is escaped and cut, with no part marked as the match.
     pub fn add(&mut self, rule: &'static Rule, evidence: Evidence, source: &Source<'_>, line: usize, excerpt: &str) {
         self.push(rule, evidence, source.path, line, Excerpt::plain(excerpt), rule.message.to_owned());
     }
@@ -114,7 +115,8 @@ impl Finder {
         self.push(rule, rule.evidence, path, 0, Excerpt::plain(path), format!("{}: {reason}", rule.message));
     }
 
-    /// Adds a finding about a line with a message of its own.
+    /// Adds a finding on a line with a custom message. Returns `None` if the file's limit is reached or the rule is
+    /// off.
     pub fn add_told(
         &mut self,
         rule: &'static Rule,
@@ -127,13 +129,13 @@ impl Finder {
         self.push(rule, evidence, source.path, line, Excerpt::plain(excerpt), message)
     }
 
-    /// Adds a match.
+    /// Adds a text rule's match, weighed by its surroundings.
     pub fn add_hit(&mut self, hit: &Hit, source: &Source<'_>) {
         let (line, start) = place_of(hit, source);
         self.add_at(hit, source, line, start, hit.rule.message.to_owned());
     }
 
-    /// Adds what only the copy without detours shows.
+    /// Adds a match found only in the copy with indirections resolved.
     pub fn add_direct(&mut self, hit: &Hit, copy: &Source<'_>) {
         let (line, start) = place_of(hit, copy);
         if !self.places.contains(&(hit.rule.id, line)) {
@@ -157,7 +159,7 @@ impl Finder {
         }
     }
 
-    /// Adds what only the normalised copy of a line shows.
+    /// Adds a match found only in the normalised copy of a line.
     pub fn add_shadow(&mut self, hit: &Hit, source: &Source<'_>, shadow: &Shadow<'_>) {
         let (line, start) = place_of(hit, &shadow.source);
         if self.places.contains(&(hit.rule.id, line)) {
@@ -174,7 +176,8 @@ impl Finder {
         }
     }
 
-    /// Adds what only the values of a file show. `known` is the reason why an address is not a stranger's.
+    /// Adds a match found only in the values of a configuration file or table. `known` is the reason for which an
+    /// address counts as trusted, which caps the evidence.
     pub fn add_value(&mut self, hit: &Hit, known: Option<&'static str>, source: &Source<'_>, line: usize) {
         if self.places.contains(&(hit.rule.id, line)) {
             return;
@@ -209,7 +212,7 @@ impl Finder {
         self.signals.last_mut()
     }
 
-    /// Adds why a file was not searched to its end.
+    /// Adds a finding with the reason for which a file was not searched to its end.
     pub fn failed(&mut self, source: &Source<'_>, error: &SearchError) {
         self.has_failed = true;
         match error {
@@ -223,7 +226,7 @@ impl Finder {
     }
 }
 
-/// The line of a match, and where it begins behind white space.
+/// Returns the line of a match and the byte at which it begins, without leading white space.
 pub(crate) fn place_of(hit: &Hit, source: &Source<'_>) -> (usize, usize) {
     let matched = source.text.get(hit.range.clone()).unwrap_or("");
     let start = hit.range.start + (matched.len() - matched.trim_start().len());

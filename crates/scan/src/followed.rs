@@ -1,7 +1,7 @@
-//! [`check`]: what the data flows of a skill's scripts come to.
+//! [`check`]: findings from the data flows of a skill's scripts.
 //!
-//! Of each file, what is code is given to [`flow`]. What reaches a network or an interpreter is judged by what it is, and
-//! by whether the skill's own words name where it goes.
+//! The code in each file is passed to [`flow`]. A flow into the network or an interpreter is judged by its source and
+//! sink, and by whether the skill's own text names the destination.
 
 mod judge;
 
@@ -21,23 +21,23 @@ pub(crate) use judge::is_strange;
 
 use judge::{Purpose, judge};
 
-/// What is known of hosts where data is followed.
+/// Host classification used by the data-flow analysis.
 const KNOWN: Hosts = Hosts { is_no_registry, is_unknown_forge, is_unchecked };
 
-/// Steps that a byte costs to parse, and a part of a statement to follow, beside a byte that an expression reads.
+/// Steps charged per byte parsed, and per part of a statement followed. A byte read by an expression costs one step.
 const PARSE: usize = 64;
 const FOLLOW: usize = 16;
 
-/// Files from which scripts read what to do.
+/// File extensions of data from which scripts may read instructions.
 const DATA: &[&str] = &[".json", ".yaml", ".yml", ".toml", ".ini", ".txt", ".cfg"];
 
-/// One program of a skill and where it stands.
+/// Parsed program of a skill and its source file.
 struct Place<'s, 'a> {
     source: &'s Source<'a>,
     program: Program,
 }
 
-/// Follows the data of all scripts of a skill and adds what is found.
+/// Analyses the data flow of all scripts in a skill and adds the findings.
 pub(crate) fn check(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
     let ends: Vec<Option<Ends>> = sources.iter().map(|source| ends_of(source)).collect();
     let far_of = |(source, ends): (&&Source<'_>, &Option<Ends>)| ends.map(|ends| far(source, ends)).unwrap_or_default();
@@ -75,15 +75,16 @@ pub(crate) fn check(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finde
     Ok(())
 }
 
-/// The ends of flows in a file that is code, or that scripts read.
+/// Returns the flow sources and sinks in a file that is code or that scripts may read. Returns `None` for any other
+/// file.
 fn ends_of(source: &Source<'_>) -> Option<Ends> {
     let may_count =
         !source.kind().reads && (is_data(source) || is_script(source) || Format::of_file(source.path).is_some());
     may_count.then(|| Ends::of(&source.text))
 }
 
-/// What a file brings to flows of others: a script all of it, configuration what it hands to a shell, data the
-/// paths of secrets that it names.
+/// Returns the sources and sinks that a file contributes to flows of other files. A script contributes all of them,
+/// configuration the ones in its shell commands, and data the paths of secrets that it names.
 fn far(source: &Source<'_>, ends: Ends) -> Ends {
     let language = Language::of_file(extension_of(source.path), &source.text).unwrap_or(Language::Python);
     if ends == Ends::default() || is_script(source) {
@@ -95,13 +96,13 @@ fn far(source: &Source<'_>, ends: Ends) -> Ends {
     if is_told { commands.and(secrets) } else { commands }
 }
 
-/// Whether all of a file, or what it holds, is parsed.
+/// Returns whether a file is parsed as code, in whole or for the code embedded in it.
 fn is_script(source: &Source<'_>) -> bool {
     let extension = extension_of(source.path);
     Language::of_file(extension, &source.text).is_some() || holds(extension)
 }
 
-/// Whether scripts may read from a file what to do.
+/// Returns whether scripts may read instructions from a file.
 fn is_data(source: &Source<'_>) -> bool {
     DATA.iter().any(|end| source.path.ends_with(end))
 }
@@ -110,7 +111,7 @@ fn extension_of(path: &str) -> &str {
     path.rsplit_once('.').map_or("", |(_, extension)| extension)
 }
 
-/// Adds a finding; in a text that only speaks about it, it weighs less.
+/// Adds a finding. It weighs less in a text that only discusses the behaviour.
 fn add(source: &Source<'_>, line: usize, judgement: judge::Judgement, finder: &mut Finder) {
     let rule = judgement.rule;
     let is_talk = !source.kind().runs
@@ -126,7 +127,7 @@ fn add(source: &Source<'_>, line: usize, judgement: judge::Judgement, finder: &m
     }
 }
 
-/// Parses what of a file is code, if a flow may run through it.
+/// Parses the code in a file if a flow may pass through it.
 fn programs<'s, 'a>(
     source: &'s Source<'a>,
     ends: Option<Ends>,
@@ -170,7 +171,7 @@ fn programs<'s, 'a>(
     Ok(())
 }
 
-/// Parses a piece of code that begins on a line of a file.
+/// Parses a piece of code that begins on the given line of a file.
 fn place<'s, 'a>(
     source: &'s Source<'a>,
     language: Language,

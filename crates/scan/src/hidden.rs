@@ -1,4 +1,4 @@
-//! [`check`]: where a file hides text in characters that a reader does not see, or takes for others.
+//! [`check`]: text hidden in characters that a reader cannot see or mistakes for others.
 
 use crate::{
     characters::{is_invisible, latin_look_alike},
@@ -7,7 +7,8 @@ use crate::{
     source::Source,
 };
 
-/// Finds hidden characters in one file. In a binary they are bytes that mean something else.
+/// Adds findings for hidden characters in one file. Binary files are skipped, since these bytes mean something else
+/// there.
 pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) {
     if source.is_binary() || source.text.is_ascii() {
         return;
@@ -33,12 +34,12 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) {
     }
 }
 
-/// Whether a character is one of those that the checks of a line look for.
+/// Returns whether the line checks need to look at a character.
 fn may_hide(c: char) -> bool {
     !c.is_ascii() && (is_invisible(c) || latin_look_alike(c).is_some())
 }
 
-/// Tag characters, but for the flags of regions: a black flag, tags, and the cancel tag.
+/// Detects tag characters outside of region flags. A flag is a black flag, tags and the cancel tag.
 fn tags(chars: &[char]) -> bool {
     let mut flag = false;
     for c in chars {
@@ -54,7 +55,7 @@ fn tags(chars: &[char]) -> bool {
     false
 }
 
-/// Overrides and embeddings of the writing direction, in a line that has no right-to-left letter.
+/// Detects forced writing direction, or direction controls in a line without right-to-left letters.
 fn direction(chars: &[char]) -> bool {
     let turns = |c: &char| matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}');
     let needs = |c: &char| matches!(c, '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDFF}' | '\u{FE70}'..='\u{FEFC}');
@@ -62,26 +63,26 @@ fn direction(chars: &[char]) -> bool {
     forced || (chars.iter().any(turns) && !chars.iter().any(needs))
 }
 
-/// Three or more invisible characters between ASCII letters or digits: a word cut so that no filter
-/// reads it.
+/// Detects three or more invisible characters inside ASCII words, or a long run of them. Such a cut keeps filters from
+/// recognising a word.
 fn zero_width(chars: &[char]) -> bool {
     let cut = |w: &&[char]| matches!(w, [a, b, c] if is_zero_width(*b) && a.is_ascii_graphic() && c.is_ascii_graphic());
     let cuts = chars.windows(3).filter(cut).count();
     cuts >= 3 || longest_run(chars, is_zero_width) >= 4
 }
 
-/// A single invisible character inside a word.
+/// Detects a single invisible character inside a word.
 fn stray(chars: &[char]) -> bool {
     let cut = |w: &[char]| matches!(w, [a, b, c] if is_zero_width(*b) && a.is_ascii_alphanumeric() && c.is_ascii_alphanumeric());
     chars.windows(3).any(cut) && !zero_width(chars)
 }
 
-/// A run of variation selectors: bytes hidden behind one visible character.
+/// Detects a run of variation selectors, which can hide bytes behind one visible character.
 fn selectors(chars: &[char]) -> bool {
     longest_run(chars, is_selector) >= 4
 }
 
-/// A word of Latin letters with look-alikes from another script among them.
+/// Detects a word of Latin letters mixed with look-alikes from another script.
 fn mixed(chars: &[char]) -> bool {
     chars.split(|c| !c.is_alphabetic()).any(|word| {
         let latin = word.iter().filter(|c| c.is_ascii_alphabetic()).count();

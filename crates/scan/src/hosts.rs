@@ -1,7 +1,7 @@
-//! [`trust_of`]: who serves what stands at a host.
+//! [`trust_of`]: trust level of a host, by who controls its content.
 //!
-//! The table is `data/hosts.toml`. A host is found in it by whole labels, never by a part of its name: who can
-//! register a name can put any word into it.
+//! The table is `data/hosts.toml`. Hosts are matched by whole labels, never by a part of a label, since anybody can
+//! register a name that contains a given word.
 
 mod address;
 mod names;
@@ -13,44 +13,44 @@ pub(crate) use names::{domain_of, is_inside, is_near, is_sample, is_told, is_wit
 use crate::local;
 use table::{ALIASES, FILES, HOSTS, KEYS, OWNERS, PATHS, WILD};
 
-/// Who serves what stands at a host.
+/// Trust level of a host, by who controls its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trust {
-    /// A company or a project, and only what is its own.
+    /// Company or project that hosts only its own content.
     Vendor,
-    /// Packages, libraries or images of many authors.
+    /// Registry of packages, libraries or images by many authors.
     Registry,
-    /// A well-known service, for many people.
+    /// Well-known service with many users.
     Service,
-    /// Repositories, known only by who owns them.
+    /// Forge for repositories, trusted only as far as their owner is.
     Forge,
-    /// Whoever rents or takes a name there.
+    /// Shared host on which anybody can register or rent a name.
     Tenant,
-    /// Made for catching data or for passing on payloads.
+    /// Service made for capturing data or for delivering payloads.
     Drop,
-    /// Nobody that we know.
+    /// Host without an entry in the table.
     Unknown,
 }
 
 impl Trust {
-    /// Whether packages usually come from there.
+    /// Returns whether packages usually come from such a host.
     pub fn gives_packages(self) -> bool {
         matches!(self, Self::Vendor | Self::Registry | Self::Forge)
     }
 
-    /// Whether what is sent there or shown from there reaches no stranger.
+    /// Returns whether data sent to or loaded from such a host stays with a trusted party.
     pub fn is_known(self) -> bool {
         self.gives_packages() || self == Self::Service
     }
 }
 
-/// The trust in a host.
+/// Returns the trust level of a host, by settings first and the table second.
 pub(crate) fn trust_of(host: &str) -> Trust {
     let host = host.trim_end_matches('.').to_ascii_lowercase();
     own_trust(&host, "").unwrap_or_else(|| known_trust(&host))
 }
 
-/// The trust that the user or the company has in a host, or in a part of it.
+/// Returns the trust level that the user's or company's settings give to a host or a path on it.
 fn own_trust(host: &str, path: &str) -> Option<Trust> {
     local::current()?;
     if local::is_own_installer(&format!("{host}/{path}")) {
@@ -62,7 +62,7 @@ fn own_trust(host: &str, path: &str) -> Option<Trust> {
     local::is_own_host(host).then_some(Trust::Service)
 }
 
-/// The trust in a host by the table.
+/// Returns the trust level of a host from the table.
 fn known_trust(host: &str) -> Trust {
     let owner = host.strip_suffix(".github.io");
     if owner.is_some_and(|owner| has_owner("github.com", owner)) {
@@ -71,7 +71,7 @@ fn known_trust(host: &str) -> Trust {
     entry_of(host).map_or(Trust::Unknown, |(_, trust)| trust)
 }
 
-/// The trust in what stands at an address: on a forge its owner's, on a shared host that of the part of it.
+/// Returns the trust level of an address. On a forge it depends on the owner, and on a shared host on the path.
 pub(crate) fn trust_at(address: &Address<'_>) -> Trust {
     let host = address.host.trim_end_matches('.');
     let host = ALIASES.iter().find(|(alias, _)| *alias == host).map_or(host, |(_, known)| known);
@@ -87,38 +87,39 @@ pub(crate) fn trust_at(address: &Address<'_>) -> Trust {
     parts.max_by_key(|(_, part, _)| part.len()).map_or_else(|| trust_of(host), |(_, _, trust)| *trust)
 }
 
-/// The domains at which a key is at home, by the name of its variable in capitals.
+/// Returns the domains that a key belongs to, by the name of its variable in upper case.
 pub(crate) fn homes_of_key(variable: &str) -> Option<&'static [&'static str]> {
     KEYS.iter().find(|(start, _)| variable.starts_with(start)).map(|(_, domains)| *domains)
 }
 
-/// Whether a file of credentials is at home at a host.
+/// Returns whether a credentials file belongs to a host.
 pub(crate) fn is_home_of_file(path: &str, host: &str) -> bool {
     let is_home = |domains: &[&str]| domains.iter().any(|domain| is_within(host, domain));
     FILES.iter().any(|(part, domains)| path.contains(part) && is_home(domains))
 }
 
-/// Hosts of services to which a part of the address says whose channel it is.
+/// Hosts of webhook services whose URL path identifies the receiving channel.
 const HOOKS: &[&str] = &["hooks.slack.com", "hooks.zapier.com"];
 
-/// Whether an address is that of a channel which its user fills in: no digit of its own tells whose it is.
+/// Returns whether a webhook address is a template for the user to fill in. Its path then contains no digit from 1 to
+/// 9, so it identifies no channel.
 pub(crate) fn is_users_hook(host: &str, path: &str) -> bool {
     HOOKS.contains(&host) && !path.contains(|c: char| matches!(c, '1'..='9'))
 }
 
-/// Whether somebody of a forge is known for programs of his own.
+/// Returns whether an owner on a forge is known for publishing own programs.
 fn has_owner(forge: &str, owner: &str) -> bool {
     let is_owned = |owners: &[&str]| owners.iter().any(|known| known.eq_ignore_ascii_case(owner));
     OWNERS.iter().any(|(known, owners)| *known == forge && is_owned(owners))
 }
 
-/// Whether a path begins with whole parts.
+/// Returns whether a path begins with `start`, compared by whole segments.
 fn begins(path: &str, start: &str) -> bool {
     let rest = path.trim_start_matches('/').strip_prefix(start);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?', '#']))
 }
 
-/// The trust in a host of the table, and how many of its last labels say so.
+/// Returns the trust level of a host in the table, with the number of trailing labels that matched.
 fn entry_of(host: &str) -> Option<(usize, Trust)> {
     if let Some((entry, trust)) = WILD.iter().find(|(entry, _)| fits(host, entry)) {
         return Some((entry.split('.').count(), *trust));
@@ -133,7 +134,7 @@ fn entry_of(host: &str) -> Option<(usize, Trust)> {
     })
 }
 
-/// Whether the last labels of a host are those of an entry with `*` in it.
+/// Returns whether the trailing labels of a host match an entry that contains `*`.
 fn fits(host: &str, entry: &str) -> bool {
     // Most hosts do not end as any entry does, so that no labels are split.
     if !entry.rsplit('*').next().is_some_and(|end| host.ends_with(end)) {

@@ -1,7 +1,7 @@
-//! [`Question`] and [`Answer`]: a second opinion on a skill that is about to be written, from outside of the scanner.
+//! [`Question`] and [`Answer`]: a second opinion from outside of the scanner on a skill that is about to be written.
 //!
-//! The opinion can make a verdict graver. It settles warnings only where [`JudgeSettings`] allow that, and never a
-//! block. Whoever makes a [`crate::Scanner`] says how the judge is asked; nothing here starts a program.
+//! The opinion can make a verdict more severe. It can settle warnings only if [`JudgeSettings`] allow that, and never a
+//! block. The creator of a [`crate::Scanner`] provides the function that asks the judge. Nothing here starts a program.
 
 use std::fmt;
 
@@ -13,85 +13,85 @@ use crate::{
     characters::is_invisible, rules::JUDGE,
 };
 
-/// Characters of a reason that are kept.
+/// Maximum length of a reason in characters. The rest is cut off.
 const REASON_CHARS: usize = 500;
 
-/// Bytes of text that are shown to the judge.
+/// Maximum number of bytes of text included in a question.
 const TEXT_BYTES: usize = 4 << 20;
 
-/// The most seconds that a judge may be given.
+/// Maximum timeout of a judge in seconds.
 const MOST_SECONDS: u64 = 300;
 
-/// The table `[scan.judge]` of a user's configuration or the system's.
+/// Table `[scan.judge]` of a user's or the system's configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JudgeSettings {
-    /// The program and its arguments.
+    /// Program followed by its arguments.
     pub command: Vec<String>,
-    /// How long it may take.
+    /// Timeout in seconds, from 1 to 300.
     #[serde(default = "seconds")]
     pub timeout_seconds: u64,
-    /// Whether it can settle warnings.
+    /// True if the judge may settle warnings.
     #[serde(default)]
     pub may_settle_warnings: bool,
-    /// Whether nothing is written without its opinion.
+    /// True if a missing opinion blocks the skill.
     #[serde(default)]
     pub required: bool,
-    /// Where it is run: the folder of the configuration. Whoever reads the settings says so.
+    /// Working directory of the command: the folder of the configuration. Set by the code that reads the settings.
     #[serde(skip)]
     pub folder: String,
 }
 
-/// What a judge is asked about a skill, as one JSON document.
+/// Question to a judge about a skill, as one JSON document.
 #[derive(Debug, Serialize)]
 pub struct Question<'a> {
-    /// The version of this form.
+    /// Version of this format.
     pub v: u32,
-    /// The name in its frontmatter.
+    /// Name in the skill's frontmatter.
     pub skill: Option<String>,
-    /// The version of the scanner's rules.
+    /// Version of the scanner's rules.
     pub ruleset: &'a str,
-    /// The scanner's verdict, before a person's waivers.
+    /// Verdict of the scanner, before a person's waivers.
     pub verdict: Verdict,
-    /// What the scanner found.
+    /// Findings of the scanner, old ones included.
     pub findings: &'a [Finding],
-    /// What the skill reads, runs and reaches.
+    /// Hosts, files, commands and variables that the skill touches.
     pub capabilities: Capabilities,
-    /// Whether all texts are there; else some files have none though they are texts.
+    /// True if the contents of all text files are included. Otherwise some have none because of the size limit.
     pub complete: bool,
-    /// The files, `SKILL.md` first.
+    /// Files of the skill, `SKILL.md` first.
     pub files: Vec<QuestionFile<'a>>,
 }
 
-/// A file that a judge is asked about.
+/// File in a question to a judge.
 #[derive(Debug, Serialize)]
 pub struct QuestionFile<'a> {
-    /// Its path inside the skill.
+    /// Path inside the skill.
     pub path: &'a str,
-    /// Its size.
+    /// Size in bytes.
     pub bytes: usize,
-    /// The digest of its bytes.
+    /// SHA-256 of the content, in hexadecimal.
     pub sha256: String,
-    /// Whether it is executable.
+    /// True if the file's executable bit is set.
     pub executable: bool,
-    /// What it says, if it is a text.
+    /// Content of a text file, if it fits the limit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<&'a str>,
 }
 
-/// What a judge says: one JSON document with nothing beside it.
+/// Answer of a judge: one JSON document and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
-    /// Its verdict.
+    /// Verdict of the judge. `Allow` adds no finding.
     pub verdict: Verdict,
-    /// Why, for those who see the finding.
+    /// Reason shown with the finding.
     pub reason: String,
 }
 
 type Ask = dyn Fn(&Question<'_>) -> Result<Answer, String> + Send + Sync;
 
-/// A judge with its settings.
+/// Judge with its settings and the function that asks it.
 pub(crate) struct Judge {
     settings: JudgeSettings,
     ask: Box<Ask>,
@@ -104,7 +104,7 @@ impl fmt::Debug for Judge {
 }
 
 impl JudgeSettings {
-    /// Refuses what makes no sense.
+    /// Checks that a program is named and the timeout is in range.
     ///
     /// # Errors
     /// [`SettingsError`] with the key.
@@ -146,10 +146,10 @@ fn name_of(bundle: &Bundle) -> Option<String> {
 }
 
 impl Answer {
-    /// Reads all that a judge printed.
+    /// Parses the whole output of a judge.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Description of the parse error.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let answer: Self =
             serde_json::from_slice(bytes).map_err(|error| format!("its answer cannot be read: {error}"))?;
@@ -157,7 +157,7 @@ impl Answer {
     }
 }
 
-/// A text on one line, without what is drawn as nothing, and not too long.
+/// Returns a text on one line, without invisible characters and cut to [`REASON_CHARS`].
 fn tame(text: &str) -> String {
     let shown = |c: char| if c.is_control() || is_invisible(c) { ' ' } else { c };
     text.chars().take(REASON_CHARS).map(shown).collect::<String>().trim().to_owned()
@@ -168,7 +168,9 @@ impl Judge {
         Self { settings, ask }
     }
 
-    /// Asks about a skill, and adds to the report what follows.
+    /// Asks the judge about a skill and applies its answer to the report.
+    ///
+    /// A failure to answer adds a finding, which blocks only if an opinion is required.
     pub fn opine(&self, report: &mut Report, bundle: &Bundle) {
         let question = Question::of(bundle, report);
         let complete = question.complete;
@@ -205,7 +207,7 @@ impl Judge {
     }
 }
 
-/// Settles what warns, where nothing blocks. A grave finding that was there before keeps its warning.
+/// Waives findings of medium severity if nothing blocks. An old finding of higher severity keeps its warning.
 fn settle(report: &mut Report, reason: &str) {
     if report.verdict() != Verdict::Warn {
         return;

@@ -1,7 +1,7 @@
-//! [`Signal`]: what a detector saw, and how signals become findings.
+//! [`Signal`]: a detector's observation, and the conversion of signals to findings.
 //!
-//! A verdict is reached here and nowhere else. Hard evidence blocks. Strong evidence warns, and is hard where two
-//! kinds of it meet in one file. Weak evidence warns only where several kinds of it meet in one file.
+//! All verdicts derive from this module. Hard evidence blocks. Strong evidence warns, and is raised to hard if two
+//! different rules meet in one file. Weak evidence warns only if several different rules meet in one file.
 
 use std::{
     borrow::Cow,
@@ -10,31 +10,32 @@ use std::{
 
 use crate::{Evidence, Finding, Rule, excerpt::Excerpt};
 
-/// Rules of weak evidence that have to meet in one file to deserve a look.
+/// Number of different rules with weak evidence in one file that raises it to strong.
 const WEAK_TOGETHER: usize = 3;
 
-/// Rules of strong evidence that have to meet in one file to be a chain.
+/// Number of different rules with strong evidence in one file that raises it to hard.
 const STRONG_TOGETHER: usize = 2;
 
-/// Rules that are named beside a signal which weighs more by them.
+/// Maximum number of other rules named in the reason for a raised weight.
 const NAMED: usize = 3;
 
-/// What a detector saw in one place.
+/// Observation of a detector in one place.
 #[derive(Debug, Clone)]
 pub(crate) struct Signal {
     pub rule: &'static Rule,
-    /// What it proves where it stands: less than its rule says where the text is a lesson, a quotation or elsewhere.
+    /// Evidence in this place. It is less than the rule's if the text is a lesson, a quotation or outside of the rule's
+    /// scope.
     pub evidence: Evidence,
     pub path: String,
-    /// From 1; 0 for the whole file.
+    /// Line number, from 1; 0 for the whole file.
     pub line: usize,
     pub excerpt: Excerpt,
     pub message: String,
-    /// Why it proves less there, where that is known.
+    /// Reason for lower evidence in this place, if known.
     pub why: Option<&'static str>,
 }
 
-/// The findings of all signals of a skill.
+/// Converts all signals of a skill to findings.
 pub(crate) fn findings(signals: Vec<Signal>) -> Vec<Finding> {
     let weak = crowded(&signals, Evidence::Weak, WEAK_TOGETHER);
     let strong = crowded(&signals, Evidence::Strong, STRONG_TOGETHER);
@@ -58,14 +59,14 @@ pub(crate) fn findings(signals: Vec<Signal>) -> Vec<Finding> {
     signals.into_iter().map(judged).collect()
 }
 
-/// The words for what makes a signal weigh more: the other rules of its file.
+/// Returns the reason for a raised weight, which names other rules that fired in the file.
 fn joined_by(signal: &Signal, rules: &BTreeSet<&'static str>) -> String {
     let others: Vec<&str> = rules.iter().copied().filter(|rule| *rule != signal.rule.id).take(NAMED).collect();
     let more = if rules.len() > NAMED + 1 { " and more" } else { "" };
     format!("{}{more} found something in this file too, and such signs count together", others.join(", "))
 }
 
-/// The files in which so many different rules of some evidence fired, and those rules.
+/// Returns the files in which at least `together` different rules fired with the given evidence, with those rules.
 fn crowded(signals: &[Signal], evidence: Evidence, together: usize) -> BTreeMap<String, BTreeSet<&'static str>> {
     let mut rules: BTreeMap<&str, BTreeSet<&'static str>> = BTreeMap::new();
     let counts = |signal: &&Signal| signal.own_evidence() == Some(evidence) && signal.rule.senses.is_empty();
@@ -77,7 +78,7 @@ fn crowded(signals: &[Signal], evidence: Evidence, together: usize) -> BTreeMap<
 }
 
 impl Signal {
-    /// What it proves, if it stands in its rule's own place. What stands elsewhere adds up to nothing.
+    /// Returns the evidence if it is the rule's full evidence. Reduced signals do not add up.
     fn own_evidence(&self) -> Option<Evidence> {
         (self.evidence == self.rule.evidence).then_some(self.evidence)
     }

@@ -5,27 +5,27 @@ use std::{fmt, str::FromStr};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// How much a finding weighs; ordered from `Info` to `Critical`.
+/// Severity of a finding, ordered from `Info` to `Critical`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing; no fault.
+    /// Worth knowing, but not a fault.
     Info,
-    /// A habit that is better avoided.
+    /// Habit that is better avoided.
     Low,
-    /// A person should look: the verdict is a warning.
+    /// Suspicious enough that a person should look. The verdict is a warning.
     Medium,
-    /// Very likely harmful: the verdict is a block.
+    /// Very likely harmful. The verdict is a block.
     High,
-    /// Harmful in any reading: the verdict is a block.
+    /// Harmful in any reading. The verdict is a block.
     Critical,
 }
 
-/// What follows from a report; ordered from `Allow` to `Block`.
+/// Verdict on a skill, ordered from `Allow` to `Block`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Nothing that a person need look at.
+    /// Usable without review.
     Allow,
     /// Usable, with findings that a person should look at.
     Warn,
@@ -33,18 +33,18 @@ pub enum Verdict {
     Block,
 }
 
-/// The text names no level.
+/// Parse error for a text that is not a known level.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{text:?} is none of {expected}")]
 pub struct LevelError {
-    /// The text as given.
+    /// Rejected text, as given.
     pub text: String,
-    /// The levels there are, for a message.
+    /// List of valid names, for the message.
     pub expected: &'static str,
 }
 
 impl Severity {
-    /// The severity as it is written in reports.
+    /// Returns the name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -56,8 +56,8 @@ impl Severity {
         }
     }
 
-    /// The verdict on a skill whose worst new finding this is: high and critical block, medium
-    /// warns, the rest allows.
+    /// Returns the verdict for a skill whose worst new finding has this severity. High and critical block, medium
+    /// warns, and the rest allows.
     #[must_use]
     pub fn verdict(self) -> Verdict {
         match self {
@@ -69,7 +69,7 @@ impl Severity {
 }
 
 impl Verdict {
-    /// The verdict as it is written in reports.
+    /// Returns the name used in reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -1,15 +1,14 @@
-//! The scanner: what a skill would do that its user does not expect.
+//! Scanner for harmful or unexpected behaviour of a skill.
 //!
-//! The principal types are [`Report`], what [`scan`] finds in a [`skill::Bundle`], and [`Cleared`],
-//! the value that [`clear`] mints when no new finding blocks: nothing else may be checked out,
-//! indexed or installed.
+//! The principal types are [`Report`], the result of [`scan`] on a [`skill::Bundle`], and [`Cleared`], which [`clear`]
+//! returns if no new finding blocks. Only a cleared skill may be checked out, indexed or installed.
 //!
-//! A scan reads every byte of every file. One pass for the literals of all [`rules`] finds the
-//! places that are worth a look; a rule's expression runs only near them. The work is bounded by
-//! a count of steps, never by a clock, and a scan that fails or runs out of steps blocks. No file
-//! inside a skill can switch a rule off; a [`Scanner`] with [`Settings`] of a user or a company can.
+//! A scan reads every byte of every file. One pass for the literals of all [`rules`] finds candidate regions, and a
+//! rule's expression runs only near them. The work is bounded by a count of steps, never by a clock. A scan that fails
+//! or runs out of steps blocks. No file inside a skill can switch a rule off; a [`Scanner`] with [`Settings`] of a user
+//! or a company can.
 //!
-//! Nothing here touches a disk, a clock, the environment or the network.
+//! Nothing here accesses a disk, a clock, the environment or the network.
 
 mod apart;
 mod capabilities;
