@@ -1,6 +1,6 @@
-//! [`Local`]: what a user or a company adds to our rules.
+//! [`Local`]: rules and settings that a user or a company adds to the built-in rules.
 //!
-//! It holds for the scans that a [`crate::Scanner`] does with it, and for the threads of one such scan alone.
+//! They apply only to scans by a [`crate::Scanner`] that was created with them, and only on the threads of such a scan.
 
 mod rules;
 
@@ -14,12 +14,12 @@ use crate::{
     engine::{Engine, engine},
 };
 
-/// What is added.
+/// Added rules and settings, checked and compiled.
 pub(crate) struct Local {
     pub ruleset: String,
     pub engine: Engine,
     pub rules: &'static [Rule],
-    /// What rules prove, where it is not what they say; nothing for those that are off.
+    /// Evidence that overrides a rule's own, by rule ID. `None` means that the rule is off.
     evidence: BTreeMap<String, Option<Evidence>>,
     settings: Settings,
 }
@@ -50,7 +50,7 @@ impl Local {
         Ok(Self { ruleset, engine: Engine::new(rules), rules, evidence, settings })
     }
 
-    /// What the settings accept of a finding.
+    /// Returns the acceptance that the settings give to a finding, if any.
     pub fn acceptance(&self, finding: &Finding, bundle: &Bundle) -> Option<Acceptance> {
         let content = || {
             let file = bundle.get(&SkillPath::parse(&finding.path).ok()?)?;
@@ -66,11 +66,11 @@ impl Local {
 }
 
 thread_local! {
-    /// What is added to the rules of the scan that this thread is at.
+    /// Local rules of the scan that runs on this thread.
     static CURRENT: Cell<Option<&'static Local>> = const { Cell::new(None) };
 }
 
-/// Puts back what was added before.
+/// Guard that restores the previous local rules on drop.
 struct Back(Option<&'static Local>);
 
 impl Drop for Back {
@@ -79,23 +79,23 @@ impl Drop for Back {
     }
 }
 
-/// Does some work of a scan with what is added to its rules.
+/// Runs a part of a scan with the given local rules in effect on this thread.
 pub(crate) fn during<T>(local: Option<&'static Local>, work: impl FnOnce() -> T) -> T {
     let _back = Back(CURRENT.replace(local));
     work()
 }
 
-/// What is added to the rules of the scan at hand.
+/// Returns the local rules of the current scan.
 pub(crate) fn current() -> Option<&'static Local> {
     CURRENT.get()
 }
 
-/// Whether a text holds anything that a rule looks for.
+/// Returns whether a text contains any literal of any rule, built-in or local.
 pub(crate) fn touches(text: &str) -> bool {
     engine().touches(text) || current().is_some_and(|local| local.engine.touches(text))
 }
 
-/// What a signal of a rule proves, by the settings of the scan at hand; nothing where the rule is off.
+/// Returns the evidence of a signal after the current scan's settings, or `None` if they turn the rule off.
 pub(crate) fn weighed(rule: &Rule, evidence: Evidence) -> Option<Evidence> {
     match current().and_then(|local| local.evidence.get(rule.id)) {
         None => Some(evidence),
@@ -104,12 +104,12 @@ pub(crate) fn weighed(rule: &Rule, evidence: Evidence) -> Option<Evidence> {
     }
 }
 
-/// Whether a host is the company's own, so that skills may send there.
+/// Returns whether a host is one of the company's own, to which skills may send data.
 pub(crate) fn is_own_host(host: &str) -> bool {
     current().is_some_and(|local| local.settings.own_hosts.iter().any(|own| is_within(host, own)))
 }
 
-/// Whether packages of the company's own come from the host with which a text begins.
+/// Returns whether a text begins with a host that is one of the company's own package registries.
 pub(crate) fn is_own_registry(text: &str) -> bool {
     let is_own = |local: &Local| {
         host_at(text).is_some_and(|host| local.settings.own_registries.iter().any(|own| is_within(&host, own)))
@@ -117,7 +117,7 @@ pub(crate) fn is_own_registry(text: &str) -> bool {
     current().is_some_and(is_own)
 }
 
-/// Whether a text begins with a host, and a path, of the company's own installers.
+/// Returns whether a text begins with the host, or the host and path, of one of the company's own installers.
 pub(crate) fn is_own_installer(text: &str) -> bool {
     let is_at = |own: &String| match own.contains('/') {
         true => text.strip_prefix(own.trim_end_matches('/')).is_some_and(|rest| rest.starts_with('/')),
@@ -126,19 +126,19 @@ pub(crate) fn is_own_installer(text: &str) -> bool {
     current().is_some_and(|local| local.settings.own_installers.iter().any(is_at))
 }
 
-/// Whether a package is the company's own.
+/// Returns whether a package is one of the company's own.
 pub(crate) fn is_own_package(name: &str) -> bool {
     let is_it = |own: &String| own.strip_suffix('*').map_or(name == own, |start| name.starts_with(start));
     current().is_some_and(|local| local.settings.own_packages.iter().any(is_it))
 }
 
-/// The host with which a text begins.
+/// Returns the host at the beginning of a text.
 fn host_at(text: &str) -> Option<String> {
     let ends = |c: char| c.is_whitespace() || "/?#\"'`)]}<>,;|\\".contains(c);
     host_of(text.split(ends).next()?.rsplit('@').next()?)
 }
 
-/// Whether a host is one, or stands below it. A name without a dot stands for itself alone.
+/// Returns whether a host equals `own` or is a subdomain of it. A name without a dot has no subdomains.
 fn is_within(host: &str, own: &str) -> bool {
     let before = host.strip_suffix(own);
     before.is_some_and(|before| before.is_empty() || own.contains('.') && before.ends_with('.'))

@@ -1,8 +1,9 @@
-//! [`is_lookalike`]: names of packages that are a slip away from those that everybody installs.
+//! [`is_lookalike`]: package names that resemble popular ones (typosquatting).
 
 use crate::local::is_own_package;
 
-/// Packages of Python and JavaScript, and owners of actions, that are imitated, all in lower case.
+/// Popular Python and JavaScript packages and owners of actions, which are targets of typosquatting. All are in lower
+/// case.
 const KNOWN: &[&str] = &[
     "requests",
     "beautifulsoup4",
@@ -77,17 +78,17 @@ const KNOWN: &[&str] = &[
     "microsoft",
 ];
 
-/// Names that are near to those and real.
+/// Genuine packages whose names resemble popular ones.
 const REAL: &[&str] =
     &["request", "requests2", "preact", "expressx", "lodash-es", "colorlog", "axois-mock", "action", "pandoc", "numba"];
 
-/// Letters of the shortest name that can be told from a slip.
+/// Length of the shortest name that is compared. Shorter names resemble each other by chance.
 const SHORT: usize = 5;
 
-/// Letters and hyphens by which a slip is longer or shorter.
+/// Maximum difference in length, hyphens included, between a name and its imitation.
 const SLIP: usize = 2;
 
-/// Whether a name is not one of the known ones and a slip away from one.
+/// Returns whether a name is not a known or own package but one typing error away from a popular one.
 pub(crate) fn is_lookalike(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('_', "-");
     let is_known = KNOWN.contains(&name.as_str()) || REAL.contains(&name.as_str());
@@ -100,7 +101,7 @@ pub(crate) fn is_lookalike(name: &str) -> bool {
             .any(|known| known.len().abs_diff(name.len()) <= SLIP && is_near(&name, known))
 }
 
-/// The names in a list of packages, as a command or a file of requirements writes it.
+/// Returns the package names in a list, as written in a command or a requirements file.
 pub(crate) fn names(list: &str) -> impl Iterator<Item = &str> {
     let words =
         list.split(|c: char| c.is_whitespace() || matches!(c, ',' | '"' | '\'' | ';' | '|' | '&' | '(' | ')' | '`'));
@@ -110,7 +111,7 @@ pub(crate) fn names(list: &str) -> impl Iterator<Item = &str> {
         .filter(|name| !name.is_empty())
 }
 
-/// Whether one letter more, less or other, two that are exchanged, or a hyphen, makes one name out of another.
+/// Returns whether two names differ by a single typing error ([`is_slip`]) or only in hyphens and dots.
 fn is_near(name: &str, known: &str) -> bool {
     if letters(name).eq(letters(known)) {
         return true;
@@ -121,12 +122,12 @@ fn is_near(name: &str, known: &str) -> bool {
     is_slip(&name.chars().collect::<Vec<_>>(), &known.chars().collect::<Vec<_>>())
 }
 
-/// A name without the marks between its parts.
+/// Returns the bytes of a name without hyphens and dots.
 fn letters(name: &str) -> impl Iterator<Item = u8> {
     name.bytes().filter(|byte| !matches!(byte, b'-' | b'.'))
 }
 
-/// Whether one letter more, less or other, or two that are exchanged, make one name out of another.
+/// Returns whether two names differ by one insertion, deletion or substitution, or by one transposition of neighbours.
 fn is_slip<T: PartialEq>(name: &[T], known: &[T]) -> bool {
     let start = name.iter().zip(known).take_while(|(a, b)| a == b).count();
     let end = name.iter().rev().zip(known.iter().rev()).take_while(|(a, b)| a == b).count();

@@ -1,48 +1,49 @@
-//! [`Matcher`]: a rule's pattern, made ready in microseconds, that finds its matches.
+//! [`Matcher`]: a backtracking matcher for rule patterns that is built in microseconds.
 //!
-//! A compiled expression takes a millisecond or two to make, a multiple of what it takes to scan a skill, and
-//! most processes scan one. A matcher tries what can begin with the three bytes at a place, and goes back where
-//! that fails; what follows a run of a class is tried once at a byte, however the run began. It gives the match
-//! that the expression gives, and says so when its steps run out. A pattern that it cannot read has none.
+//! Compiling a regular expression takes one to two milliseconds, a multiple of the time to scan a skill, and most
+//! processes scan only one. A matcher tries the branches that can begin with the next three bytes and backtracks on
+//! failure. The continuation after a repeated class is tried once per byte, whatever the start of the repetition. A
+//! matcher returns the same match as the regular expression, and reports when it runs out of steps. Patterns outside
+//! the supported syntax have no matcher.
 
 use std::ops::Range;
 
 use crate::pattern::{Class, Count, Look, Node, parse};
 
-/// Instructions of the largest matcher.
+/// Maximum number of instructions in a matcher.
 const INSTRUCTIONS: usize = 1 << 14;
 
-/// Steps for a window, on top of some for each of its bytes.
+/// Base step budget of a search in one window.
 const STEPS: usize = 1 << 12;
 
-/// Steps for each byte of a window.
+/// Additional steps per byte of the window.
 const STEPS_PER_BYTE: usize = 8;
 
-/// Instructions made room for at once; most matchers have fewer.
+/// Initial capacity for instructions, enough for most matchers.
 const ROOM: usize = 256;
 
-/// Branches with which a match begins that are told apart.
+/// Number of distinguishable initial branches. A branch beyond it shares the bit of an earlier one.
 const BEGINNINGS: usize = 64;
 
-/// A pattern as instructions, each of which names the next; they are made from the last one on.
+/// Pattern compiled to linked instructions. They are generated from the last one to the first.
 pub(crate) struct Matcher {
     steps: Vec<Step>,
-    /// For each instruction the bytes with which it can go on.
+    /// Possible next bytes of each instruction.
     firsts: Vec<Firsts>,
     entry: usize,
     begins: Begins,
-    /// The branches with which a match can begin, each behind what has to hold there.
+    /// Initial branches of a match, each with the assertion that must hold at its start.
     beginnings: Vec<(Option<Look>, usize)>,
-    /// Every match begins where a word does or ends.
+    /// True if every match begins at a word boundary.
     at_boundary: bool,
-    /// How many repetitions there are of a class.
+    /// Number of repeated classes in the pattern.
     runs: usize,
-    /// The bytes of the longest match.
+    /// Maximum length of a match in bytes.
     longest: usize,
 }
 
 enum Step {
-    /// The whole pattern matched.
+    /// Accepting state: the whole pattern matched.
     Done,
     Text {
         text: &'static str,
@@ -62,8 +63,8 @@ enum Step {
     },
 }
 
-/// Three bytes with which something can go on: the first, and the lowest five bits of the others, as
-/// bits of a word.
+/// Filter for the next three bytes. It holds the exact set of first bytes, and for the other two a bit mask of their
+/// lowest five bits.
 #[derive(Clone, Copy)]
 struct Firsts {
     first: Class,
@@ -74,7 +75,7 @@ impl Firsts {
     const ALL: Self = Self { first: Class::ALL, then: [u32::MAX; 2] };
     const NONE: Self = Self { first: Class::NONE, then: [0; 2] };
 
-    /// The lowest bits of the byte at a place.
+    /// Returns the mask of lowest five bits that are possible at a position from 0 to 2.
     fn low_bits(&self, place: usize) -> u32 {
         match place {
             0 => self.first.low_bits(),
@@ -87,7 +88,7 @@ impl Firsts {
         Self { first: self.first.or(other.first), then: [a | c, b | d] }
     }
 
-    /// Of a text and what follows it.
+    /// Computes the filter of a literal text followed by `next`.
     fn of_text(text: &str, next: &Self) -> Self {
         let low = |place| match text.as_bytes().get(place) {
             Some(byte) => 1u32 << (byte & 31),
@@ -96,7 +97,7 @@ impl Firsts {
         Self { first: text.bytes().next().map_or(next.first, Class::of), then: [low(1), low(2)] }
     }
 
-    /// Of a run and what follows it.
+    /// Computes the filter of a repeated class followed by `next`.
     fn of_run(run: &Run, next: &Self) -> Self {
         let low = |place: usize| {
             let own = if place < run.count.most { run.class.low_bits() } else { 0 };
@@ -106,15 +107,15 @@ impl Firsts {
         Self { first, then: [low(1), low(2)] }
     }
 
-    /// Whether three bytes can be those.
+    /// Returns whether three bytes pass the filter.
     fn have(&self, [a, b, c]: [u8; 3]) -> bool {
         let [second, third] = self.then;
         self.first.has(a) && second >> (b & 31) & third >> (c & 31) & 1 == 1
     }
 }
 
-/// What a match can begin with: by the lowest bits of a byte, the branches that can have it as the first,
-/// the second and the third.
+/// Filter for the beginning of a match. It maps the lowest five bits of a byte to the branches, as bit masks, that
+/// allow it as the first, the second and the third byte.
 struct Begins([[u64; 3]; 32]);
 
 impl Begins {
@@ -126,7 +127,8 @@ impl Begins {
         }
     }
 
-    /// The first byte from one on at which some branches can begin with three bytes, and these.
+    /// Returns the first position from `from` on at which the next three bytes pass the filter of some branch, with the
+    /// mask of these branches.
     fn next(&self, window: &[u8], from: usize) -> Option<(usize, u64)> {
         let (mut one, mut two, mut all) = (0, 0, 0);
         let is_third = |byte: &u8| {
@@ -140,17 +142,18 @@ impl Begins {
     }
 }
 
-/// A class, several times.
+/// Class of bytes with a repetition count.
 #[derive(Clone, Copy)]
 struct Run {
     class: Class,
     count: Count,
-    /// Its place among the runs of a matcher.
+    /// Index among the runs of the matcher, which selects its entry in `Search::failed`.
     place: usize,
 }
 
 impl Matcher {
-    /// The matcher of a pattern; `None` when it says what none can read.
+    /// Builds the matcher of a pattern. Returns `None` if the syntax is not supported or the matcher would be too
+    /// large.
     pub fn new(pattern: &'static str) -> Option<Self> {
         let node = parse(pattern)?;
         let (mut steps, mut firsts) = (Vec::with_capacity(ROOM), Vec::with_capacity(ROOM));
@@ -170,18 +173,19 @@ impl Matcher {
         Some(matcher)
     }
 
-    /// The bytes of the longest match.
+    /// Returns the maximum length of a match in bytes.
     pub fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Looks for matches in a window.
+    /// Starts a search in a window, with a step budget that depends on its length.
     pub fn search<'a>(&'a self, window: &'a [u8]) -> Search<'a> {
         let left = STEPS + window.len() * STEPS_PER_BYTE;
         Search { matcher: self, window, left, failed: vec![0..0; self.runs] }
     }
 
-    /// Puts the instructions of a node before the instruction `next` and gives the first of them.
+    /// Emits the instructions of a node in front of the instruction `next`. Returns the first of them, or `None` if the
+    /// matcher is too large.
     fn emit(&mut self, node: &Node, next: usize) -> Option<usize> {
         match node {
             Node::Text { text, any_case } => self.push(Step::Text { text, any_case: *any_case, next }),
@@ -238,7 +242,7 @@ impl Matcher {
         }
     }
 
-    /// Adds the branches with which an instruction can go on, in their order.
+    /// Collects the initial branches of an instruction in order of preference, each with its leading assertion.
     fn add_beginnings(&self, look: Option<Look>, step: usize, beginnings: &mut Vec<(Option<Look>, usize)>) {
         match self.steps.get(step) {
             Some(Step::AnyOf { branches }) => {
@@ -252,18 +256,19 @@ impl Matcher {
     }
 }
 
-/// One look at a window.
+/// Search in one window, with the remaining steps.
 pub(crate) struct Search<'a> {
     matcher: &'a Matcher,
     window: &'a [u8],
     left: usize,
-    /// For each run, bytes from which what follows it is known to fail.
+    /// Positions, by run, at which the continuation of the run is known to fail.
     failed: Vec<Range<usize>>,
 }
 
 impl Search<'_> {
-    /// The first match that begins at a byte or after it. When the steps ran out, only its beginning counts, and
-    /// one may be there or later.
+    /// Returns the first match that begins at `from` or later.
+    ///
+    /// If the steps ran out, only the start of the range is meaningful: the real match, if any, begins there or later.
     pub fn next(&mut self, from: usize) -> Option<Range<usize>> {
         let (matcher, window) = (self.matcher, self.window);
         let can_begin = |at: usize| !matcher.at_boundary || Look::Boundary.holds(window, at);
@@ -280,12 +285,12 @@ impl Search<'_> {
         last.filter(|at| can_begin(*at)).find_map(|at| Some(at..self.end(matcher.entry, at)?))
     }
 
-    /// Whether its steps ran out, so that it says yes to all.
+    /// Returns whether the step budget is used up. Every attempt succeeds from then on.
     pub fn is_exhausted(&self) -> bool {
         self.left == 0
     }
 
-    /// Where the match ends that begins at a byte with one of some branches.
+    /// Returns the end of a match that begins at a position with one of the branches in a bit mask.
     fn end_of_one(&mut self, at: usize, branches: u64) -> Option<usize> {
         for beginnings in self.matcher.beginnings.chunks(BEGINNINGS) {
             let mut rest = branches;
@@ -301,7 +306,8 @@ impl Search<'_> {
         None
     }
 
-    /// Where the match ends that goes on with an instruction from one of some bytes, the first or the last that can.
+    /// Returns the end of a match that continues with an instruction at one of several positions. The first that
+    /// succeeds is taken if `lazy`, otherwise the last.
     fn end_from(&mut self, step: usize, from: Range<usize>, lazy: bool) -> Option<usize> {
         let (matcher, window) = (self.matcher, self.window);
         let firsts = matcher.firsts.get(step)?;
@@ -316,8 +322,8 @@ impl Search<'_> {
         end.or_else(|| starts.rev().find_map(|at| self.go_on(step, at)))
     }
 
-    /// Where the match ends that goes on with an instruction at a byte. At the end of the window, where there is
-    /// no byte to go by, all are tried.
+    /// Returns the end of a match that continues with an instruction at a position. Fewer than three bytes before the
+    /// end of the window, the filter applies only to the first byte.
     fn end(&mut self, step: usize, at: usize) -> Option<usize> {
         let firsts = self.matcher.firsts.get(step)?;
         let dead = match self.window.get(at..).and_then(|rest| rest.first_chunk()) {
@@ -353,8 +359,9 @@ impl Search<'_> {
         }
     }
 
-    /// Where the match ends that goes on after some length of a run. Where what follows failed once it fails
-    /// again, however the run began.
+    /// Returns the end of a match that continues after some number of repetitions of a class.
+    ///
+    /// A position at which the continuation failed once is not tried again, whatever the start of the run.
     fn run(&mut self, run: &Run, next: usize, at: usize) -> Option<usize> {
         let Count { least, most, lazy } = run.count;
         let rest = self.window.get(at..).unwrap_or_default();
@@ -407,7 +414,7 @@ mod tests {
         Matcher::new(pattern).unwrap().search(text.as_bytes()).next(0)
     }
 
-    /// A pattern without its assertions, of which no texts can be made.
+    /// Returns a pattern without its assertions, since the text generator does not support them.
     fn without_looks(pattern: &str) -> String {
         let (mut plain, mut in_class, mut chars) = (String::new(), false, pattern.chars());
         while let Some(c) = chars.next() {
@@ -427,7 +434,7 @@ mod tests {
         plain.replace('␣', WORD_GAP)
     }
 
-    /// Whether a matcher finds what the expression does, or runs out of steps before it.
+    /// Returns whether a matcher finds the same match as the expression, or runs out of steps before it.
     fn agrees(matcher: &Matcher, regex: &Regex, text: &[u8]) -> bool {
         let mut search = matcher.search(text);
         let (found, wanted) = (search.next(0), regex.find(text).map(|found| found.range()));

@@ -1,20 +1,20 @@
-//! [`is_program`]: whether a file that is named like a picture, a sound or a document is the text of a program.
+//! [`is_program`]: detects files with the name of an image, sound or document whose content is source code.
 
 use skill::SkillPath;
 
-/// Extensions of pictures, fonts, sounds and films, and of documents that no program is written in.
+/// File extensions of images, fonts, audio, video and documents. No program is written in any of them.
 const MEDIA: &[&str] = &[
     "png", "jpg", "jpeg", "gif", "webp", "pdf", "ico", "bmp", "tif", "tiff", "avif", "heic", "mp3", "mp4", "wav",
     "ogg", "flac", "m4a", "mov", "avi", "webm", "mkv", "ttf", "otf", "eot", "woff", "woff2",
 ];
 
-/// What a file of its kind begins with, so that the rest of it is read by nobody as a program.
+/// Prefixes of genuine media files and their stand-ins, such as a Git LFS pointer. They are not checked for code.
 const MAGIC: &[&str] = &["%PDF", "GIF8", "RIFF", "<svg", "<?xml", "<!DOCTYPE", "<html", "version https://git-lfs"];
 
-/// Lines in which a program shows itself.
+/// Number of lines searched for code.
 const LINES: usize = 60;
 
-/// What lines of programs begin with, of which one is enough.
+/// Line prefixes that indicate code by themselves.
 const BEGINS: &[&str] = &[
     "#!/",
     "<?php",
@@ -45,20 +45,20 @@ const BEGINS: &[&str] = &[
     "subprocess.",
 ];
 
-/// What lines of programs begin with, if a call or a value follows.
+/// Line prefixes that indicate code if a call or a value follows.
 const NAMES: &[&str] = &["const ", "let ", "var ", "function ", "def ", "export ", "async function ", "import {"];
 
-/// Whether a file is media by its name.
+/// Returns whether a file has a media extension.
 pub(crate) fn is_media(path: &SkillPath) -> bool {
     MEDIA.contains(&path.extension().as_str())
 }
 
-/// Whether a file that is media by its name holds the text of a program.
+/// Returns whether a file with a media extension contains source code.
 pub(crate) fn is_program(path: &SkillPath, text: &str) -> bool {
     is_media(path) && (text.starts_with("#!") || !is_genuine(text) && text.lines().take(LINES).any(is_code))
 }
 
-/// Whether a text begins as files of its kind do, or holds bytes that are none of a text.
+/// Returns whether a text has the prefix of a genuine media file or contains zero bytes.
 fn is_genuine(text: &str) -> bool {
     let bare = text.trim_start();
     MAGIC.iter().any(|magic| bare.starts_with(magic)) || text.contains('\0')
@@ -71,7 +71,7 @@ fn is_code(line: &str) -> bool {
     is_named || begins(BEGINS) || is_shell(bare)
 }
 
-/// Whether a line sets a variable of a shell to what a command prints.
+/// Returns whether a line assigns the output of a command to a shell variable.
 fn is_shell(bare: &str) -> bool {
     let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     bare.split_once("=$(").is_some_and(|(name, _)| is_name(name))

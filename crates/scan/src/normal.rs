@@ -1,5 +1,5 @@
-//! A normalised copy of a file, for phrases that look-alike or invisible characters, references to letters, marks of
-//! emphasis or gaps between words keep from being read as they are meant.
+//! Normalised copy of a file, which reveals phrases that are disguised by look-alike or invisible characters, character
+//! references, emphasis marks or wide gaps.
 
 use std::{borrow::Cow, collections::BTreeSet, ops::Range, sync::LazyLock};
 
@@ -8,17 +8,17 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use crate::{characters, source::Source};
 
-/// A file with some of its lines normalised.
+/// Copy of a file in which some lines are normalised.
 pub(crate) struct Shadow<'a> {
-    /// The copy; each of its lines stands where it stands in the file.
+    /// Normalised text. It has the same number of lines as the file.
     pub source: Source<'a>,
-    /// The bytes of the copy that read otherwise in the file.
+    /// Byte ranges of the copy that differ from the file.
     pub changed: Vec<Range<usize>>,
-    /// The lines whose letters are others.
+    /// Indexes of lines whose characters were replaced, not only their emphasis or spacing.
     pub hidden: BTreeSet<usize>,
 }
 
-/// The shadow of a source; `None` when no line has one.
+/// Returns the normalised copy of a source, or `None` if no line changes.
 pub(crate) fn shadow<'a>(source: &Source<'a>) -> Option<Shadow<'a>> {
     let reads = source.kind().reads;
     let (mut text, mut changed, mut hidden) = (String::new(), Vec::new(), BTreeSet::new());
@@ -49,8 +49,8 @@ pub(crate) fn shadow<'a>(source: &Source<'a>) -> Option<Shadow<'a>> {
     (!changed.is_empty()).then(|| Shadow { source: source.copy(text), changed, hidden })
 }
 
-/// A line of prose without marks of emphasis around its words and without gaps that are wider than one space; `None`
-/// where it has neither.
+/// Returns a line of prose without emphasis marks and with single spaces between words, or `None` if it has neither
+/// marks nor gaps.
 fn unmarked(line: &str) -> Option<String> {
     static GAP: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("  "));
     let inner = line.trim();
@@ -80,7 +80,7 @@ fn unmarked(line: &str) -> Option<String> {
     Some(plain)
 }
 
-/// The word of a line that a byte belongs to.
+/// Returns the space-separated word of a line around a byte offset.
 fn word_around(line: &str, at: usize) -> &str {
     let (before, after) = line.split_at_checked(at).unwrap_or((line, ""));
     let start = memrchr(b' ', before.as_bytes()).map_or(0, |space| space + 1);
@@ -88,12 +88,12 @@ fn word_around(line: &str, at: usize) -> &str {
     line.get(start..end).unwrap_or("")
 }
 
-/// Whether a word has marks of emphasis around it.
+/// Returns whether a word has emphasis marks around it.
 fn is_changed(word: &str) -> bool {
     matches!(without_marks(word), Cow::Owned(_))
 }
 
-/// A word without the marks of emphasis around it. Those inside of a name, as in `_a_b`, stay.
+/// Removes the emphasis marks around a word. Marks inside a name, as in `_a_b`, are kept.
 fn without_marks(word: &str) -> Cow<'_, str> {
     const STRESS: [char; 2] = ['*', '_'];
     let is_spoken = |core: &str| !core.is_empty() && core.chars().all(|c| c.is_alphabetic() || c == '\'' || c == '-');
@@ -109,8 +109,8 @@ fn without_marks(word: &str) -> Cow<'_, str> {
     }
 }
 
-/// A line in NFKC, without invisible characters, with tag characters, letters that pass for
-/// Latin ones and references to letters as ASCII; borrowed when nothing in it could hide ASCII text.
+/// Folds a line to NFKC without invisible characters, and maps tag characters, look-alikes of Latin letters and
+/// character references to ASCII. The line is borrowed if nothing in it could hide ASCII text.
 fn fold(line: &str) -> Cow<'_, str> {
     let named = referred(line);
     if named.is_ascii() || !named.chars().any(hides_ascii) {
@@ -120,7 +120,7 @@ fn fold(line: &str) -> Cow<'_, str> {
     Cow::Owned(folded.map(|c| if c == '\n' || c == '\r' { ' ' } else { c }).collect())
 }
 
-/// A line with what references such as `&#115;` and `&#x73;` stand for, as far as that is ASCII.
+/// Decodes character references such as `&#115;` and `&#x73;` to printable ASCII. Others are kept.
 fn referred(line: &str) -> Cow<'_, str> {
     if !memchr_iter(b'&', line.as_bytes()).any(|at| line.as_bytes().get(at + 1) == Some(&b'#')) {
         return Cow::Borrowed(line);
@@ -142,7 +142,7 @@ fn referred(line: &str) -> Cow<'_, str> {
     if is_other { Cow::Owned(text) } else { Cow::Borrowed(line) }
 }
 
-/// The printed character of ASCII that a reference's number means.
+/// Returns the printable ASCII character of a numeric reference.
 fn letter_of(number: &str) -> Option<char> {
     let code = match number.strip_prefix(['x', 'X']) {
         Some(hex) => u32::from_str_radix(hex, 16),
@@ -151,18 +151,19 @@ fn letter_of(number: &str) -> Option<char> {
     char::from_u32(code.ok()?).filter(|letter| matches!(letter, ' '..='~'))
 }
 
-/// Whether a character may stand for an ASCII one, or for none.
+/// Returns whether a character may be folded to ASCII or to nothing.
 fn hides_ascii(c: char) -> bool {
     !c.is_ascii() && (reveal(c) != Some(c) || wide(c))
 }
 
-/// Full-width, circled and mathematical letters, and spaces of other widths: what NFKC turns into ASCII.
+/// Returns whether NFKC may turn a character into ASCII: full-width, circled and mathematical letters, and spaces of
+/// other widths.
 fn wide(c: char) -> bool {
     matches!(c, '\u{FF10}'..='\u{FF5A}' | '\u{1D400}'..='\u{1D7FF}' | '\u{2460}'..='\u{24E9}' | '\u{2100}'..='\u{214F}')
         || matches!(c, '\u{1F110}'..='\u{1F189}' | '\u{A0}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' | '\u{3000}')
 }
 
-/// The character that a reader sees: none for an invisible one, ASCII for a tag or a look-alike.
+/// Returns the character that a reader sees: ASCII for a tag or a look-alike, and `None` for an invisible character.
 fn reveal(c: char) -> Option<char> {
     match c {
         '\u{E0020}'..='\u{E007E}' => char::from_u32(c as u32 - 0xE0000),

@@ -1,7 +1,7 @@
-//! [`Opened`]: what archives and documents of a skill hold, read as files of the skill.
+//! [`Opened`]: members of a skill's archives and documents, scanned like files of the skill.
 //!
-//! Zips, tars and what gzip packed are opened, whatever their extension: office documents are zips. What is not opened,
-//! and why, is known as well.
+//! Zip, tar and gzip are detected by content, whatever the extension. Office documents are zips. Archives that could
+//! not be read to the end are listed with the reason.
 
 mod tape;
 
@@ -16,25 +16,25 @@ pub(crate) use tape::{is_gzip, is_tar};
 
 use crate::{Rule, judgement::Signal, rules, shape::is_zip};
 
-/// Archives inside archives that are opened: charts of a presentation hold sheets.
+/// Maximum nesting depth of archives. Charts in a presentation contain spreadsheets, so more than one level is common.
 const DEPTH: usize = 3;
 
-/// Bytes of all members of a skill's archives together, as many as a skill may have.
+/// Maximum total size in bytes of all members of a skill's archives, equal to the size limit of a skill.
 const BYTES: u64 = 16 << 20;
 
-/// Members of all archives of a skill together.
+/// Maximum number of members in all archives of a skill.
 const MEMBERS: usize = 4096;
 
 #[derive(Debug, Default)]
 pub(crate) struct Opened {
-    /// Each member behind the path of its archive.
+    /// Members with their paths, which begin with the path of the archive.
     files: Vec<(SkillPath, File)>,
-    /// The archive in the skill for the path of each member.
+    /// Path of the outermost archive, by the path of each member.
     archives: BTreeMap<String, String>,
     closed: Vec<(String, Unread)>,
 }
 
-/// Why an archive was not read to its end.
+/// Reason for which an archive was not read to its end, with the rule that reports it.
 #[derive(Debug)]
 pub(crate) struct Unread {
     pub rule: &'static Rule,
@@ -42,7 +42,7 @@ pub(crate) struct Unread {
 }
 
 impl Opened {
-    /// Opens the archives of a skill.
+    /// Opens all archives of a skill, within the limits.
     pub fn of(bundle: &Bundle) -> Self {
         let mut opened = Self::default();
         let mut room = BYTES;
@@ -54,17 +54,17 @@ impl Opened {
         opened
     }
 
-    /// The members of all archives, at paths that begin with that of their archive.
+    /// Returns the members of all archives. Their paths begin with the path of the archive.
     pub fn files(&self) -> impl Iterator<Item = (&SkillPath, &File)> {
         self.files.iter().map(|(path, file)| (path, file))
     }
 
-    /// The archives that were not read to their end.
+    /// Returns the archives that were not read to the end, with the reasons.
     pub fn closed(&self) -> impl Iterator<Item = (&str, &Unread)> {
         self.closed.iter().map(|(path, unread)| (path.as_str(), unread))
     }
 
-    /// Says of the archive what was found in a member of it.
+    /// Moves a signal about a member to its archive, with the member's path and line in the message.
     pub fn place(&self, signal: &mut Signal) {
         let Some(archive) = self.archives.get(&signal.path) else { return };
         let member = signal.path.strip_prefix(archive.as_str()).unwrap_or_default().trim_start_matches('/');
@@ -73,7 +73,7 @@ impl Opened {
         signal.path.clone_from(archive);
     }
 
-    /// Reads an archive and those that it holds.
+    /// Reads an archive and the archives nested in it. All readable members are kept even if the result is an error.
     fn open(
         &mut self,
         archive: &SkillPath,
@@ -113,7 +113,7 @@ impl Opened {
         problem.map_or(Ok(()), Err)
     }
 
-    /// The members of a zip, within what is left of the limits.
+    /// Returns the members of a zip, within the remaining limits.
     fn zipped(&self, bytes: &[u8], room: u64) -> Result<Vec<(String, File)>, Unread> {
         let limits = Limits {
             skill_bytes: room,
@@ -128,7 +128,7 @@ impl Opened {
         }
     }
 
-    /// The members of a tar or of what gzip packed, and why they are not all.
+    /// Returns the members of a tar or gzip file, with the reason if some are missing.
     fn taped(&self, at: &SkillPath, bytes: &[u8], room: u64) -> (Vec<(String, File)>, Option<String>) {
         let mut tape = tape::members(at.as_str(), bytes, room);
         let most = MEMBERS.saturating_sub(self.files.len());
@@ -143,7 +143,7 @@ impl Opened {
     }
 }
 
-/// Whether bytes are an archive of a form that is opened.
+/// Returns whether bytes are an archive in a supported format.
 fn is_opened(bytes: &[u8]) -> bool {
     is_zip(bytes) || is_gzip(bytes) || is_tar(bytes)
 }

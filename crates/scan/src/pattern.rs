@@ -1,16 +1,16 @@
-//! [`Node`]: the tree of a rule's pattern, as [`crate::matcher`] reads it.
+//! [`Node`]: syntax tree of a rule's pattern, the input of [`crate::matcher`].
 //!
-//! Patterns keep to a small part of the syntax of expressions: bytes, ASCII classes, groups,
-//! alternatives and bounded repetitions. All else is refused here, and left to the real compiler.
+//! Patterns use a small subset of regular expression syntax: bytes, ASCII classes, groups, alternatives and bounded
+//! repetitions. This parser rejects all other syntax, which is left to the regex compiler.
 
-/// What `␣` stands for in a pattern.
+/// Expansion of `␣` in a pattern.
 pub(crate) const WORD_GAP: &str = r"(?:[\s>*_#/,]{1,8})";
 
-/// A set of bytes; one with a letter has its other case as well.
+/// Set of bytes. The constructors for letters include both cases.
 #[derive(Clone, Copy)]
 pub(crate) struct Class([u64; 4]);
 
-/// What holds between two bytes.
+/// Zero-width assertion between two bytes.
 #[derive(Clone, Copy)]
 pub(crate) enum Look {
     Boundary,
@@ -18,21 +18,21 @@ pub(crate) enum Look {
     End,
 }
 
-/// A part of a pattern.
+/// Node of a pattern's syntax tree.
 pub(crate) enum Node {
-    /// Text as it stands.
+    /// Literal text without special characters.
     Text {
         text: &'static str,
-        /// In any ASCII case.
+        /// True if ASCII case is ignored.
         any_case: bool,
     },
-    /// Bytes of a class, so many of them.
+    /// Repetition of a class of bytes.
     Run {
         class: Class,
         count: Count,
     },
     Look(Look),
-    /// One after another.
+    /// Sequence of nodes that match one after another.
     All(Vec<Node>),
     AnyOf(Vec<Node>),
     Repeat {
@@ -41,12 +41,12 @@ pub(crate) enum Node {
     },
 }
 
-/// How often something stands there.
+/// Repetition count, with both bounds inclusive.
 #[derive(Clone, Copy)]
 pub(crate) struct Count {
     pub least: usize,
     pub most: usize,
-    /// As seldom as the rest allows, and not as often.
+    /// True if fewer repetitions are preferred.
     pub lazy: bool,
 }
 
@@ -54,7 +54,7 @@ impl Count {
     const ONCE: Self = Self { least: 1, most: 1, lazy: false };
 }
 
-/// Reads a pattern; `None` when something in it is not of the part that is known here.
+/// Parses a pattern. Returns `None` if it uses unsupported syntax.
 pub(crate) fn parse(pattern: &'static str) -> Option<Node> {
     let mut parser = Parser { rest: pattern, any_case: true, gap: None };
     let node = parser.any_of()?;
@@ -62,7 +62,7 @@ pub(crate) fn parse(pattern: &'static str) -> Option<Node> {
 }
 
 impl Node {
-    /// The bytes of its longest match.
+    /// Returns the maximum length of a match in bytes.
     pub fn longest(&self) -> usize {
         match self {
             Self::Text { text, .. } => text.len(),
@@ -75,7 +75,7 @@ impl Node {
     }
 }
 
-/// One byte of a class.
+/// Creates a node that matches one byte of a class.
 fn one(class: Class) -> Node {
     Node::Run { class, count: Count::ONCE }
 }
@@ -84,7 +84,7 @@ impl Class {
     pub const NONE: Self = Self([0; 4]);
     pub const ALL: Self = Self([u64::MAX; 4]);
 
-    /// A byte, a letter in either case.
+    /// Creates a class of one byte. A letter matches in both cases.
     pub fn of(byte: u8) -> Self {
         Self::of_exactly(byte).in_any_case()
     }
@@ -108,7 +108,7 @@ impl Class {
         Self([a | e, b | f, c | g, d | h])
     }
 
-    /// The sets of lowest five bits of its bytes, as bits of a word.
+    /// Returns a mask with the lowest five bits of every byte in the class.
     pub fn low_bits(&self) -> u32 {
         self.0.iter().fold(0, |all, word| all | *word as u32 | (word >> 32) as u32)
     }
@@ -125,7 +125,7 @@ impl Class {
         Self(self.0.map(|word| !word))
     }
 
-    /// With each letter its other case.
+    /// Adds the other case of each letter in the class.
     fn in_any_case(self) -> Self {
         const LETTERS: u64 = 0x07FF_FFFE;
         let [digits, letters, rest @ ..] = self.0;
@@ -138,7 +138,7 @@ impl Class {
         if any_case { self.in_any_case() } else { self }
     }
 
-    /// What the letter after a backslash stands for.
+    /// Returns the class of a letter after a backslash, such as `\d`.
     fn escaped(letter: char) -> Option<Self> {
         let ranges: &[(u8, u8)] = match letter.to_ascii_lowercase() {
             's' => &[(b'\t', b'\r'), (b' ', b' ')],
@@ -153,7 +153,7 @@ impl Class {
 }
 
 impl Look {
-    /// Whether it holds before a byte of a window.
+    /// Returns whether the assertion holds in front of a byte of the window.
     pub fn holds(self, window: &[u8], at: usize) -> bool {
         let is_word = |at: Option<usize>| {
             at.and_then(|at| window.get(at)).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
@@ -169,7 +169,7 @@ impl Look {
 struct Parser {
     rest: &'static str,
     any_case: bool,
-    /// What `␣` stands for, once it was met: a class and how often.
+    /// Parsed expansion of `␣`, cached at its first use.
     gap: Option<(Class, Count)>,
 }
 
@@ -226,8 +226,8 @@ impl Parser {
         })
     }
 
-    /// Letters, digits and the like that stand for themselves; not one that a repetition follows,
-    /// unless it stands alone.
+    /// Parses a run of literal characters. The last one is left out if a repetition follows it, unless it is the only
+    /// one.
     fn plain(&mut self) -> Option<&'static str> {
         let is_plain =
             |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b' ' | b'-' | b'_' | b'/' | b':' | b'=');
@@ -250,7 +250,7 @@ impl Parser {
         Some(Node::Run { class, count })
     }
 
-    /// A group, or what says that from here on to the end of the group around it case counts.
+    /// Parses a group, or a `(?-i)` flag, which enables case sensitivity up to the end of the enclosing group.
     fn group(&mut self) -> Option<Node> {
         if self.eat("?-i)") {
             self.any_case = false;
@@ -279,7 +279,7 @@ impl Parser {
         }
     }
 
-    /// What stands after a backslash for one byte.
+    /// Parses an escaped byte after its backslash.
     fn escaped_byte(&mut self) -> Option<u8> {
         match self.next()? {
             'n' => Some(b'\n'),

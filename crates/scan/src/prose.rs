@@ -1,16 +1,15 @@
-//! [`Judge`]: what a text tells the agent that reads it, judged by the concepts that meet in one
-//! passage and not by its wording.
+//! [`Judge`]: detects instructions against the reader's user in a text, by the concepts that meet in one passage and
+//! not by exact wording.
 //!
-//! A text falls into passages, a passage into sentences and words, and the words into concepts of
-//! the lexicon. A [`Sense`] of a rule names the concepts that have to meet. Of a weak sense two in
-//! neighbouring passages weigh as much as a strong one. What a passage forbids, quotes or teaches,
-//! and what it does only with the user's consent, weighs little. What no sense names is weighed by
-//! its words and concepts ([`weigh`]).
+//! A text is split into passages, sentences and words. Words map to concepts of the lexicon. A [`Sense`] of a rule
+//! names the concepts that have to meet. Two weak senses in neighbouring passages count as much as a strong one.
+//! Passages that forbid, quote or teach something, or act only with the user's consent, weigh little. Passages that
+//! match no sense are weighed by their words and concepts ([`weigh`]).
 //!
-//! Of a file that is no page of text, its comments, strings and cells are read as one ([`written`]).
+//! In a file that is not a page of text, the comments, strings and cells are read as one page ([`written`]).
 //!
-//! Texts that instruct nobody are passed over: licences ([`licence`]), the data of tests under `evals/`, and the help
-//! of flags ([`flag`]).
+//! Texts that instruct nobody are skipped: licences ([`licence`]), test data under `evals/`, and the help of flags
+//! ([`flag`]).
 
 mod address;
 mod flag;
@@ -43,26 +42,26 @@ use weigh::{Feature, Room, Weighed};
 use words::{Reader, Word};
 use written::Page;
 
-/// Words for which a step is taken.
+/// Number of words covered by one step.
 const WORDS_PER_STEP: usize = 4;
 
-/// Work of finding concepts for which a step is taken.
+/// Lexicon search work covered by one step.
 const WORK_PER_STEP: usize = 8;
 
-/// Steps for each time that a concept is said.
+/// Steps charged for each occurrence of a concept.
 const STEPS_PER_TERM: usize = 2;
 
-/// Characters of Chinese, or twice the words, from which a thought ends with its sentence.
+/// Length after which a part of a passage ends with its sentence. A Chinese character counts 1 and any other word 2.
 const PART: usize = 120;
 
-/// The same for the rows of a table.
+/// Limit that replaces [`PART`] for the rows of a table.
 const ROW: usize = 40;
 
-/// Passages between two weak senses that still count together.
+/// Maximum distance in passages between two weak senses that count together.
 const NEAR: usize = 2;
 
-/// Finds what a text says against its reader. The comments of a script, which is run and not obeyed, are no more than
-/// strong evidence.
+/// Adds findings for the instructions in a text. A comment in a script yields at most strong evidence, since a script
+/// is run and not obeyed.
 pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
     let is_script = source.kind().runs && !source.kind().reads;
     for said in said_in(source, finder)? {
@@ -82,20 +81,20 @@ pub(crate) fn check(source: &Source<'_>, finder: &mut Finder) -> Result<(), Sear
     Ok(())
 }
 
-/// Why what a text says weighs less than a rule says.
+/// Reason for evidence below the rule's own.
 const LESS: &str = "its words alone are a guess, or the text forbids it, tells of it or asks the user first";
 
-/// Why it weighs more.
+/// Reason for evidence above the rule's own.
 const MORE: &str =
     "it is worded as an attack, and orders its reader to act, or names a secret, an agent's file or a host";
 
-/// A rule that fires with its full severity in a text that is found inside another.
+/// Returns a rule that fires with its full evidence in a text found inside another one, such as decoded text.
 pub(crate) fn strongest(source: &Source<'_>, finder: &mut Finder) -> Result<Option<&'static str>, SearchError> {
     let said = said_in(source, finder)?.into_iter().filter(|said| said.evidence >= said.rule.evidence);
     Ok(said.map(|said| said.rule.id).max())
 }
 
-/// For each passage the features that are weighed, with their names, for learning the weights.
+/// Returns the weighed features of each passage with their names, for training the weights.
 pub(crate) fn features(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Vec<(u32, String)>>, SearchError> {
     let page = page_of(source);
     let page = page.as_ref().map(|page| page.source(source));
@@ -104,7 +103,7 @@ pub(crate) fn features(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<V
     Ok(judge.features.unwrap_or_default())
 }
 
-/// The names of what a passage is weighed by: the words as they stand there, the concepts, the marks.
+/// Returns the features of a passage with readable names: its words as written, its concepts and its marks.
 fn named(weighed: &Weighed<'_>, source: &Source<'_>) -> Vec<(u32, String)> {
     let word = |word: &Word| {
         let rest = source.text.get(word.at..).unwrap_or("");
@@ -144,13 +143,13 @@ fn said_in(source: &Source<'_>, finder: &mut Finder) -> Result<Vec<Said>, Search
     Ok(judge.said)
 }
 
-/// What a file says that is no page of text itself.
+/// Collects the text embedded in a file that is not itself a page of text, such as comments and strings.
 fn page_of(source: &Source<'_>) -> Option<Page> {
     let is_other = !source.kind().reads && !source.is_binary() && !source.is_test_data;
     is_other.then(|| written::page(source))?
 }
 
-/// The senses of all rules.
+/// Senses of all rules, parsed on first use.
 static SENSES: LazyLock<Senses> = LazyLock::new(|| {
     let all = rules::ALL
         .iter()
@@ -159,23 +158,23 @@ static SENSES: LazyLock<Senses> = LazyLock::new(|| {
     Senses::new(all.filter_map(|(rule, text)| Sense::parse(rule, text)).collect())
 });
 
-/// Something that a text says.
+/// Match of a rule's sense in a text.
 struct Said {
     rule: &'static Rule,
     evidence: Evidence,
-    /// The concepts that met, or the words that weighed most, as people read them.
+    /// Concepts that met, or the words with the most weight, in readable form.
     sense: Cow<'static, str>,
     at: usize,
 }
 
-/// A weak sense that waits for another.
+/// Weak sense that counts fully if another one follows nearby.
 struct Weak {
     passage: usize,
     rule: &'static str,
     said: usize,
 }
 
-/// Reads one text.
+/// State of the analysis of one text.
 struct Judge<'a> {
     source: &'a Source<'a>,
     words: Vec<Word>,
@@ -185,15 +184,16 @@ struct Judge<'a> {
     weak: Vec<Weak>,
     said: Vec<Said>,
     room: Room,
-    /// When they are asked for, the features of all passages.
+    /// Features of all passages. `None` unless they were requested.
     features: Option<Vec<Vec<(u32, String)>>>,
-    /// The heading above and the sentence before a list speak of attacks or of what not to do.
+    /// True if the heading above discusses attacks or forbidden actions. `lead` is the same for the sentence that
+    /// introduces a list.
     heading: bool,
     lead: bool,
     lesson: bool,
-    /// The last paragraph that is no quotation speaks of attacks.
+    /// True if the last paragraph that is not a quotation discusses attacks.
     teaches: bool,
-    /// The file is a well-known licence.
+    /// True if the file is a well-known licence.
     licence: bool,
 }
 
@@ -231,7 +231,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// Reads a passage; the work of finding its concepts.
+    /// Analyses a passage. Returns the work of the lexicon search, for the step budget.
     fn read(&mut self, passage: &Passage) -> usize {
         let mut reader = Reader::new(&mut self.words);
         for part in &passage.parts {
@@ -279,7 +279,7 @@ impl<'a> Judge<'a> {
         work
     }
 
-    /// Notes what a heading or a paragraph says of those that follow.
+    /// Updates the context that a heading or a paragraph sets for the passages after it.
     fn note(&mut self, passage: &Passage, said: Set, is_quotation: bool) {
         let teaches = said & GUARDS.teach != 0;
         match passage.place {
@@ -298,7 +298,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Whether a passage is part of a licence, or the notice of one, and speaks of no agent.
+    /// Returns whether a passage is part of a licence or a copyright notice and addresses no agent.
     fn is_legal(&self, passage: &Passage, said: Set) -> bool {
         let start = passage.parts.first().map_or(0, |part| part.start);
         let end = passage.parts.last().map_or(start, |part| part.end);
@@ -308,9 +308,11 @@ impl<'a> Judge<'a> {
             && !licence::names_a_place(text)
     }
 
-    /// Weighs a passage by its words and concepts. Where it weighs enough, what the senses found in it is no
-    /// coincidence, and it is an order to act where it also names a secret, an agent's file, a foreign host or a hidden
-    /// place.
+    /// Weighs a passage by its words and concepts.
+    ///
+    /// Above the threshold, the senses found in the passage become strong evidence. They become hard if the passage is
+    /// an order to act, or also names a secret, an agent's file, a foreign host or a hidden place. A passage without a
+    /// fully weighted sense yields a match of its own.
     fn weigh(&mut self, weighed: &Weighed<'_>, before: usize, talk: bool) {
         if let Some(features) = &mut self.features {
             features.push(named(weighed, self.source));
@@ -361,7 +363,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Notes a weak sense; with another of a neighbouring passage both are grave.
+    /// Records a weak sense. If a weak sense of another rule is near, both get their rule's full evidence.
     fn add_weak(&mut self, rule: &'static Rule, near: usize) {
         let (passage, said) = (self.passage, self.said.len() - 1);
         self.weak.retain(|weak| weak.passage + near >= passage);
@@ -376,14 +378,14 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// Where the first of a sense's concepts is said.
+/// Returns the byte offset of the first concept of a sense in a passage.
 fn place_of(terms: &[Term], sense: &Sense) -> usize {
     let wanted = sense.concepts();
     let first = terms.iter().find(|term| wanted & (1 << term.concept) != 0);
     first.or(terms.first()).map_or(0, |term| term.at)
 }
 
-/// The words and terms of a passage in parts of whole sentences that are short enough to be one thought.
+/// Splits a passage into parts of whole sentences. Each part ends with the sentence that exceeds `longest`.
 fn parts<'t>(words: &'t [Word], terms: &'t [Term], longest: usize) -> Vec<(&'t [Word], &'t [Term])> {
     let (mut parts, mut rest, mut spoken, mut length) = (Vec::new(), terms, words, 0);
     for pair in words.windows(2) {
