@@ -322,8 +322,10 @@ impl Search<'_> {
         end.or_else(|| starts.rev().find_map(|at| self.go_on(step, at)))
     }
 
-    /// Returns the end of a match that continues with an instruction at a position. Fewer than three bytes before the
-    /// end of the window, the filter applies only to the first byte.
+    /// Returns the end of a match that continues with an instruction at a position.
+    ///
+    /// With fewer than three bytes left, only the first byte is filtered. With none left, the instruction is always
+    /// tried.
     fn end(&mut self, step: usize, at: usize) -> Option<usize> {
         let firsts = self.matcher.firsts.get(step)?;
         let dead = match self.window.get(at..).and_then(|rest| rest.first_chunk()) {

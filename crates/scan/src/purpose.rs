@@ -1,7 +1,7 @@
-//! [`check`]: what scripts do against what the skill says of itself.
+//! [`check`]: contradictions between a skill's scripts and its own description.
 //!
-//! That a script sends, deletes or puts a query together is no fault. That it does so where the description
-//! promises that it does not is one: whoever decides about the skill goes by the description.
+//! A script that sends data, deletes files or concatenates a query is not a finding by itself. It is one if the
+//! description promises the opposite, since people decide about a skill by its description.
 
 use std::sync::OnceLock;
 
@@ -16,22 +16,22 @@ use crate::{
     source::Source,
 };
 
-/// A promise and what breaks it.
+/// Promise in a skill's frontmatter, and the code that breaks it.
 struct Promise {
     rule: &'static Rule,
     given: Given,
-    /// An expression for code that breaks it.
+    /// Regular expression for code that breaks the promise.
     broken_by: &'static str,
-    /// What shows, in the same file, that it is kept.
+    /// Strings that show the promise to be kept. A file that contains one of them is skipped.
     kept_by: &'static [&'static str],
     compiled: OnceLock<Result<Regex, String>>,
 }
 
-/// How a skill gives a promise.
+/// Form in which a skill gives a promise.
 enum Given {
-    /// The description holds one of these, in lower case.
+    /// The description contains one of these lower-case phrases.
     Says(&'static [&'static str]),
-    /// The frontmatter lists `permissions`, and none of them holds one of these, in lower case.
+    /// The frontmatter lists `permissions`, and none of them is of these lower-case kinds.
     AsksForNone(&'static [&'static str]),
 }
 
@@ -184,7 +184,7 @@ static PROMISES: [Promise; 7] = [
     },
 ];
 
-/// Ways to promise that input does no harm.
+/// Phrases that promise safe handling of input.
 const SAFELY: &[&str] = &[
     "safely",
     "safe from",
@@ -206,7 +206,7 @@ const SAFELY: &[&str] = &[
     "参数化",
 ];
 
-/// Adds the places where scripts break what the skill says of itself.
+/// Adds a finding for each place where a script breaks a promise of the skill.
 pub(crate) fn check(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
     let Some(claims) = Claims::of(bundle) else { return Ok(()) };
     for promise in PROMISES.iter().filter(|promise| claims.give(&promise.given)) {
@@ -217,10 +217,10 @@ pub(crate) fn check(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finde
     Ok(())
 }
 
-/// What a skill says of itself, in lower case.
+/// Claims in a skill's frontmatter, in lower case.
 struct Claims {
     description: String,
-    /// What stands under `permissions` in the frontmatter.
+    /// Value of `permissions` in the frontmatter, if present.
     permissions: Option<String>,
 }
 
@@ -244,14 +244,15 @@ impl Claims {
     }
 }
 
-/// Whether a list of permissions names a kind of them: by a word of its own, or, from four letters on, by how a
-/// word begins. `networking` is of the kind `network`, `allow` is not of the kind `all`.
+/// Returns whether a permission list contains a permission of a kind: a word equal to it or, for kinds of at least four
+/// letters, a word that begins with it. `networking` is of the kind `network`, but `allow` is not of the kind `all`.
 fn names(asked: &str, kind: &str) -> bool {
     let mut words = asked.split(|letter: char| !letter.is_alphanumeric() && letter != '*');
     words.any(|word| word == kind || kind.len() > 3 && word.starts_with(kind))
 }
 
-/// The value of `permissions`, which the standard of skills does not know: its line, and those of its list.
+/// Returns the value of `permissions`, which the Agent Skills standard does not define: its line and the list items
+/// below.
 fn permissions_in(text: &str) -> Option<String> {
     let mut lines = text.lines().skip_while(|line| !line.starts_with("permissions:"));
     let first = lines.next()?.trim_start_matches("permissions:");

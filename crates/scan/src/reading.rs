@@ -1,33 +1,33 @@
-//! [`Reading`]: the text of a file, and whether the file is text at all.
+//! [`Reading`]: the text of a file, and whether the file is text or binary.
 //!
-//! Valid UTF-8, and valid UTF-16 behind its byte order mark, is text. So is every file whose name or
-//! first line says that it is read or run, whatever its bytes: one bad byte switches nothing off.
-//! All else is binary, and only what is long enough to be text is looked at.
+//! A file is text if it is valid UTF-8, or valid UTF-16 with a byte order mark. A file that is read or run by its name
+//! or first line is text whatever its bytes, so that one invalid byte cannot disable the checks. All other files are
+//! binary, and only runs long enough to be text are searched.
 
 use std::borrow::Cow;
 
 use memchr::memmem;
 use skill::{File, SkillPath};
 
-/// Characters of the shortest run that counts as text in a binary. A run of random bytes gets so
-/// long about once in eight megabytes.
+/// Minimum length in characters of a text run in a binary file. A run of random bytes reaches it about once in eight
+/// megabytes.
 const BINARY_RUN: usize = 16;
 
-/// The same in the bytes of what says that it is UTF-16, where letters stand alone between zeros.
+/// Minimum length of a text run among the bytes of declared UTF-16, in which ASCII letters are separated by zeros.
 const WIDE_RUN: usize = 4;
 
-/// One byte in so many may be no text before a file is read as runs.
+/// Maximum share of non-text bytes, as one in this many, for a file that is read in full.
 const ODD_SHARE: usize = 10;
 
-/// What a file says.
+/// Text content of a file.
 pub(crate) struct Reading<'a> {
-    /// All of a text; of a binary the runs of text, with zeros for the bytes between them.
+    /// Whole content of a text file. In a binary file, bytes outside of text runs are replaced by zeros.
     pub text: Cow<'a, str>,
-    /// The file is no text by its bytes nor by its name.
+    /// True if neither the bytes nor the name indicate text.
     pub binary: bool,
 }
 
-/// Names of files that a tool runs.
+/// Names of files that a tool executes, such as build files.
 const NAMED: &[&str] = &[
     "makefile",
     "justfile",
@@ -98,10 +98,10 @@ const SCRIPTS: &[&str] = &[
     "mk",
 ];
 
-/// Files made to be read by people; no extension is one of them.
+/// Extensions of files made for people to read. An empty one, for files without an extension, is included.
 const PROSE: &[&str] = &["md", "markdown", "mdx", "txt", "rst", "adoc", "org", ""];
 
-/// Configuration, data, markup and source that is text by its definition.
+/// Extensions of configuration, data, markup and source code, which are always text.
 const TEXTS: &[&str] = &[
     "json",
     "jsonc",
@@ -166,23 +166,23 @@ const TEXTS: &[&str] = &[
     "prompt",
 ];
 
-/// Whether a file is run by its name alone.
+/// Returns whether the name of a file alone means that it is run.
 pub(crate) fn is_script(path: &SkillPath) -> bool {
     let name = path.file_name().to_ascii_lowercase();
     SCRIPTS.contains(&path.extension().as_str()) || NAMED.contains(&name.as_str())
 }
 
-/// Whether a file with an extension is made to be read.
+/// Returns whether files with an extension are made for people to read.
 pub(crate) fn is_to_read(extension: &str) -> bool {
     PROSE.contains(&extension)
 }
 
-/// Whether a file is in a folder of scripts.
+/// Returns whether a file is inside a folder for scripts.
 pub(crate) fn is_in_scripts(path: &SkillPath) -> bool {
     path.segments().any(|segment| segment.eq_ignore_ascii_case("scripts"))
 }
 
-/// Reads a file.
+/// Reads a file as text or, for a binary file, its text runs.
 pub(crate) fn read<'a>(path: &SkillPath, file: &'a File) -> Reading<'a> {
     let bytes = &file.bytes;
     let named = is_named_text(path, file);
@@ -200,7 +200,7 @@ pub(crate) fn read<'a>(path: &SkillPath, file: &'a File) -> Reading<'a> {
     }
 }
 
-/// A text with the line ends of Unix: where lines end is no part of what they say.
+/// Converts line ends to Unix form, so that they do not affect matches.
 fn with_plain_ends(text: &str) -> Cow<'_, str> {
     match memmem::find(text.as_bytes(), b"\r\n") {
         Some(_) => Cow::Owned(text.replace("\r\n", "\n")),
@@ -208,8 +208,8 @@ fn with_plain_ends(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether the name, place or first bytes of a file say that it is text. No extension says so only
-/// of what is run.
+/// Returns whether the name, location or first bytes of a file indicate text. A missing extension does so only for
+/// files that are run.
 fn is_named_text(path: &SkillPath, file: &File) -> bool {
     let extension = path.extension();
     let known = if extension.is_empty() {
@@ -220,7 +220,7 @@ fn is_named_text(path: &SkillPath, file: &File) -> bool {
     known || is_script(path) || file.bytes.starts_with(b"#!")
 }
 
-/// UTF-16 where a byte order mark says so, and whether all of it is valid.
+/// Decodes UTF-16 after a byte order mark, and returns whether all of it is valid. Returns `None` without the mark.
 fn read_wide(bytes: &[u8]) -> Option<(String, bool)> {
     let (rest, little) = match bytes {
         [0xFF, 0xFE, rest @ ..] => (rest, true),
@@ -233,8 +233,8 @@ fn read_wide(bytes: &[u8]) -> Option<(String, bool)> {
     Some((String::from_utf16_lossy(&units), valid))
 }
 
-/// Wide text, and after it what a reader that does not know the byte order mark sees: a shell runs
-/// plain commands behind one.
+/// Appends the text runs of the raw bytes to decoded UTF-16. A program that ignores the byte order mark sees these: a
+/// shell runs plain commands after one.
 fn with_narrow(mut wide: String, bytes: &[u8], run: usize) -> String {
     let narrow = runs(bytes, run);
     if narrow.bytes().any(|byte| byte.is_ascii_graphic()) {
@@ -244,14 +244,14 @@ fn with_narrow(mut wide: String, bytes: &[u8], run: usize) -> String {
     wide
 }
 
-/// Whether few bytes are no text: text in an old encoding, say, under a name that tells nothing.
+/// Returns whether only few bytes are not text, as in a file with an old encoding and an unknown name.
 fn is_mostly_text(bytes: &[u8]) -> bool {
     let odd = |valid: &str| valid.chars().filter(|c| is_break(*c)).count();
     let odd: usize = bytes.utf8_chunks().map(|chunk| odd(chunk.valid()) + chunk.invalid().len()).sum();
     odd * ODD_SHARE <= bytes.len()
 }
 
-/// The runs of text in some bytes, each where it stands: line ends are kept, all else is zero.
+/// Returns the text runs at their original offsets. Line ends are kept and all other bytes become zero.
 fn runs(bytes: &[u8], shortest: usize) -> String {
     let mut text = Vec::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -269,12 +269,12 @@ fn runs(bytes: &[u8], shortest: usize) -> String {
     String::from_utf8(text).unwrap_or_default()
 }
 
-/// Whether a character ends a run of text.
+/// Returns whether a character ends a text run.
 fn is_break(c: char) -> bool {
     c.is_control() && !matches!(c, '\n' | '\r' | '\t')
 }
 
-/// Whether a run is long enough, and at least half letters, digits and white space.
+/// Returns whether a run has the minimum length and consists at least half of letters, digits and white space.
 fn is_text(run: &str, shortest: usize) -> bool {
     if run.len() < shortest {
         return false;

@@ -1,4 +1,4 @@
-//! [`Report`]: what a scan of one skill found, as [`Finding`]s.
+//! [`Report`]: findings of one scan of a skill, as a list of [`Finding`]s.
 
 use std::borrow::Cow;
 
@@ -8,50 +8,51 @@ use skill::Bundle;
 
 use crate::{Acceptance, Evidence, Severity, Verdict, Waivers, can_be_waived, rule};
 
-/// Characters of the longest excerpt; longer lines are cut around the match.
+/// Maximum length of an excerpt in characters. Longer lines are cut around the match.
 pub const EXCERPT_CHARS: usize = 160;
 
-/// One place where a rule fired.
+/// Match of a rule in one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The rule's id, in `kebab-case`.
+    /// ID of the rule, in `kebab-case`.
     pub rule: Cow<'static, str>,
-    /// How much it weighs in this place.
+    /// Severity in this place, which may differ from the rule's.
     pub severity: Severity,
-    /// The rule's category.
+    /// Category of the rule, such as `prompt-injection`.
     pub category: Cow<'static, str>,
-    /// The file, relative to the skill's folder.
+    /// Path of the file, relative to the skill's folder.
     pub path: String,
-    /// The line in that file, from 1.
+    /// Line number in the file, from 1.
     pub line: usize,
-    /// The character of that line at which the match begins, from 1; 0 where the finding is about the whole line.
+    /// Column of the match in characters, from 1. It is 0 if the finding is about the whole line.
     #[serde(default)]
     pub column: usize,
-    /// The text that matched, at most [`EXCERPT_CHARS`] characters, with invisible characters
-    /// written as `\u{…}` and secrets shortened.
+    /// Text of the match, at most [`EXCERPT_CHARS`] characters. Invisible characters are written as `\u{…}` and secrets
+    /// are shortened.
     pub excerpt: String,
-    /// The characters of the excerpt that matched: from the first, from 0, to before the last.
+    /// Range of matched characters in the excerpt, from 0 and with an exclusive end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matched: Option<(usize, usize)>,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: Cow<'static, str>,
-    /// What the author can do.
+    /// Advice for the author.
     pub remedy: Cow<'static, str>,
-    /// The reason why it weighs more or less here than its rule says, where it does.
+    /// Reason for a severity other than the rule's own, if it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<Cow<'static, str>>,
-    /// Whether the finding was not there in the cleared base. Of a scan without a base all are new.
+    /// True if the cleared base does not have the finding. Without a base all findings are new.
     pub new: bool,
-    /// Whether a person accepted it, so that it does not count for the verdict.
+    /// True if the finding was accepted and does not count for the verdict.
     #[serde(default)]
     pub waived: bool,
-    /// Who accepted it, why and until when.
+    /// Acceptance of a waived finding: its author, reason and end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiver: Option<Acceptance>,
 }
 
 impl Finding {
-    /// The excerpt before, in and after what matched; all of it before where that is not known.
+    /// Splits the excerpt into the text before, in and after the match. If the match is not known, the first part has
+    /// all of it.
     #[must_use]
     pub fn excerpt_parts(&self) -> [&str; 3] {
         let byte = |chars: usize| self.excerpt.char_indices().nth(chars).map_or(self.excerpt.len(), |(at, _)| at);
@@ -62,15 +63,16 @@ impl Finding {
         [before, matched, after]
     }
 
-    /// It as a clause, with the remedy.
+    /// Formats the finding and its remedy as one clause.
     #[must_use]
     pub fn summary(&self) -> String {
         let Self { rule, severity, path, line, message, remedy, .. } = self;
         format!("{severity} finding {rule} in {path}:{line}: {message}; {remedy}")
     }
 
-    /// Tests for hard evidence of harm, which hides even a skill that earlier rules let pass: not for strong signs that
-    /// meet in one file, and not for a scan that did not see everything.
+    /// Returns whether the finding is hard evidence of harm, which hides even a skill that earlier rules let pass.
+    ///
+    /// A combination of strong signals in one file is not hard, nor is an incomplete scan.
     #[must_use]
     pub fn is_hard(&self) -> bool {
         let is_hard_alone = || rule(&self.rule).is_some_and(|rule| rule.evidence >= Evidence::Hard);
@@ -79,12 +81,12 @@ impl Finding {
     }
 }
 
-/// What a scan found in one skill.
+/// Result of scanning one skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Report {
-    /// The version of the rules, see [`crate::Scanner::ruleset`].
+    /// Version of the rules. See [`crate::Scanner::ruleset`].
     pub ruleset: String,
-    /// The findings, the gravest first, then by path and line.
+    /// Findings, sorted by descending severity, then by path and line.
     pub findings: Vec<Finding>,
 }
 
@@ -103,7 +105,7 @@ impl Report {
         self.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     }
 
-    /// Marks the findings in a bundle that a person accepted; those that a configuration or its judge accepts stay marked.
+    /// Waives the findings that a person accepted. Those accepted by a configuration or its judge stay waived.
     pub fn waive(&mut self, bundle: &Bundle, waivers: &Waivers) {
         for finding in &mut self.findings {
             let waiver = waivers.cover(finding, bundle).map(|waiver| waiver.acceptance.clone());
@@ -112,27 +114,27 @@ impl Report {
         }
     }
 
-    /// The verdict on the skill, waived findings aside: a new high or critical finding blocks; a new medium one, or an old
-    /// one of medium or more, warns.
+    /// Returns the verdict on the skill without waived findings. A new high or critical finding blocks. A new medium
+    /// finding, or an old one of at least medium severity, warns.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         let old = self.worst_where(false).map_or(Verdict::Allow, Severity::verdict);
         self.new_verdict().max(old.min(Verdict::Warn))
     }
 
-    /// The verdict on new findings alone: what a policy judges a change by.
+    /// Returns the verdict on new findings alone, which policies use to judge a change.
     #[must_use]
     pub fn new_verdict(&self) -> Verdict {
         self.worst_where(true).map_or(Verdict::Allow, Severity::verdict)
     }
 
-    /// The gravest severity, old and waived findings included; `None` without findings.
+    /// Returns the highest severity, old and waived findings included, or `None` without findings.
     #[must_use]
     pub fn worst(&self) -> Option<Severity> {
         self.findings.iter().map(|finding| finding.severity).max()
     }
 
-    /// The first of the gravest new findings that nobody waived: what a message about a block names.
+    /// Returns the first new finding of the highest severity that is not waived, for use in a message about a block.
     #[must_use]
     pub fn worst_new(&self) -> Option<&Finding> {
         self.findings
@@ -141,13 +143,13 @@ impl Report {
             .min_by_key(|finding| std::cmp::Reverse(finding.severity))
     }
 
-    /// The findings that make the verdict a block: new, accepted by nobody, high or critical.
+    /// Returns the findings that cause a block: new, not waived, and high or critical.
     pub fn blocking(&self) -> impl Iterator<Item = &Finding> {
         let blocks = |finding: &&Finding| finding.severity.verdict() == Verdict::Block;
         self.findings.iter().filter(|finding| finding.new && !finding.waived).filter(blocks)
     }
 
-    /// Those of them that a person can accept.
+    /// Returns the blocking findings that a person can accept.
     pub fn undecided(&self) -> impl Iterator<Item = &Finding> {
         self.blocking().filter(|finding| can_be_waived(&finding.rule))
     }

@@ -1,7 +1,7 @@
-//! The role of a place: how much a match weighs where it stands.
+//! Context of a match, which determines its weight.
 //!
-//! The same sentence is an instruction in one place and a quotation, a warning or a lesson in
-//! another. Only rules that ask for it are judged so.
+//! The same sentence can be an instruction in one place and a quotation, a warning or a lesson in another. A rule's
+//! [`Role`] selects the contexts that count.
 
 mod sample;
 mod words;
@@ -14,21 +14,21 @@ use sample::{is_attack_lesson, is_bad_sample, is_listed, is_shown, is_tested};
 pub(crate) use sample::{is_illustration, is_taught, may_teach};
 use words::{Words, has};
 
-/// Bytes before and after a match that tell its role.
+/// Bytes before and after a match that are considered as its context.
 const CONTEXT: usize = 160;
 
-/// Words by which a sentence forbids what follows.
+/// Words that make a sentence forbid the rest of it.
 const FORBIDS: &[&str] = &[
     "不要", "请勿", "切勿", "never", "not ", "n't ", "avoid", "refus", "forbid", "prohibit", "prevent", "block",
     "reject", "without", "禁止", "不得", "n’t ",
 ];
 
-/// What a match proves that starts at a byte of a line.
+/// Returns the evidence of a match that starts at a byte offset on a line.
 pub(crate) fn evidence(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Evidence {
     weigh(rule, source, line, offset).0
 }
 
-/// The same, and why it is less than the rule says.
+/// Returns the evidence of a match, and the reason if it is lower than the rule's.
 pub(crate) fn weigh(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> (Evidence, Option<&'static str>) {
     let is_here = source.covers(rule.scope, line) || rule.scope == Scope::Code && runs_on_load(source, line, offset);
     let why = match is_here {
@@ -39,7 +39,7 @@ pub(crate) fn weigh(rule: &Rule, source: &Source<'_>, line: usize, offset: usize
     (if why.is_none() { rule.evidence } else { rule.elsewhere() }, why)
 }
 
-/// The words for a place that is not a rule's own.
+/// Returns the reason for a match outside its rule's scope.
 fn outside(scope: Scope) -> &'static str {
     match scope {
         Scope::Any => "it stands elsewhere",
@@ -56,24 +56,25 @@ const FORBIDDEN: &str = "its sentence forbids it or calls it bad";
 const QUOTED: &str = "it is quoted";
 const TESTED: &str = "it is part of a text or a list for tests of security";
 
-/// Whether a rule is about text that an agent obeys, which the data of tests is not.
+/// Returns whether a rule is about instructions to an agent. Test data never instructs an agent.
 fn is_about_instructions(rule: &Rule) -> bool {
     rule.scope == Scope::Prose || rule.role == Role::Speech || rule.category == "prompt-injection"
 }
 
-/// Whether a match is in a code span that agents run while they load a skill, as in ``!`git status` ``.
+/// Returns whether a match is in a code span that agents execute when they load a skill, as in ``!`git status` ``.
 fn runs_on_load(source: &Source<'_>, line: usize, offset: usize) -> bool {
     let (before, _) = around(source, line, offset);
     before.matches('`').count() % 2 == 1 && before.rsplit_once('`').is_some_and(|(front, _)| front.ends_with('!'))
 }
 
-/// What a match proves that only the normalised copy of a line shows. Whoever hides a phrase
-/// means it, so that nothing around it counts.
+/// Returns the evidence of a match found only in the normalised copy of a line. Disguising a phrase shows intent, so
+/// only the scope counts, not the context.
 pub(crate) fn evidence_in(rule: &Rule, source: &Source<'_>, line: usize) -> Evidence {
     if source.covers(rule.scope, line) { rule.evidence } else { rule.elsewhere() }
 }
 
-/// Why a text, not a script, only speaks about what matched, or either lists it among what tests send.
+/// Returns the reason for which a text only mentions the match, or a file of any kind lists it as test input. Scripts
+/// are considered for the latter only.
 fn talk(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Option<&'static str> {
     let role = rule.role;
     if role == Role::Test && is_listed(source, line) {
@@ -107,7 +108,8 @@ fn talk(rule: &Rule, source: &Source<'_>, line: usize, offset: usize) -> Option<
     }
 }
 
-/// Whether a text only shows words that are planted for agents elsewhere. The quotation marks of data quote nothing.
+/// Returns whether a text only shows words that are meant to be planted for agents. In data, quotation marks do not
+/// count as quoting.
 fn is_on_show(source: &Source<'_>, line: usize, before: &str) -> bool {
     let is_among_others =
         if source.kind().reads { is_quoted(before) || source.is_fenced(line) } else { is_listed(source, line) };
@@ -118,16 +120,16 @@ fn is_on_show(source: &Source<'_>, line: usize, before: &str) -> bool {
         || is_quoted_lesson(source, line)
 }
 
-/// Lines before a block of code in which a text says what it shows.
+/// Lines above a code block that may introduce its content.
 const INTRODUCTION: usize = 6;
 
-/// Whether the lines above call what stands on a line bad, or teach about attacks.
+/// Returns whether the lines above call this line bad or teach about attacks.
 pub(crate) fn is_lesson(source: &Source<'_>, line: usize) -> bool {
     let above = (line.saturating_sub(INTRODUCTION)..line).map(|at| source.line(at));
     above.into_iter().any(|text| has(Words::Teaching, text) || has(Words::Bad, text) && !has(Words::Hides, text))
 }
 
-/// What stands in the line before and after a byte, within bounds.
+/// Returns the text on the line before and after a byte offset, each within [`CONTEXT`] bytes.
 fn around<'a>(source: &'a Source<'_>, line: usize, offset: usize) -> (&'a str, &'a str) {
     let text = source.text.as_ref();
     let start = source.line_start(line).max(offset.saturating_sub(CONTEXT));
@@ -141,7 +143,7 @@ fn around<'a>(source: &'a Source<'_>, line: usize, offset: usize) -> (&'a str, &
     (text.get(from..offset).unwrap_or(""), rest.get(..to).unwrap_or(""))
 }
 
-/// Whether a line is in a quotation that the text above it, outside of quotations, calls an attack.
+/// Returns whether a line is in a block quotation that the last line of text above it calls an attack.
 fn is_quoted_lesson(source: &Source<'_>, line: usize) -> bool {
     let is_quotation = |text: &str| text.trim_start().starts_with('>');
     let is_said = |text: &&str| !text.trim().is_empty() && !is_quotation(text);
@@ -149,14 +151,14 @@ fn is_quoted_lesson(source: &Source<'_>, line: usize) -> bool {
     is_quotation(source.line(line)) && above.find(is_said).is_some_and(|said| has(Words::Teaching, said))
 }
 
-/// What stands before a match, with the end of the line above.
+/// Returns the text before a match, preceded by the end of the line above.
 fn previous(source: &Source<'_>, line: usize, before: &str) -> String {
     let above = line.checked_sub(1).map_or("", |above| source.line(above));
     let tail: Vec<char> = above.chars().rev().take(CONTEXT).collect();
     tail.into_iter().rev().chain([' ']).chain(before.chars()).collect()
 }
 
-/// Whether the sentence so far forbids what follows.
+/// Returns whether the sentence up to the match forbids the rest of it.
 fn forbids(before: &str) -> bool {
     let lower = before.to_ascii_lowercase();
     forbids_by(&lower, FORBIDS.iter())
@@ -167,13 +169,13 @@ fn forbids_by<'w>(before: &str, mut words: impl Iterator<Item = &'w &'static str
     words.any(|word| sentence.contains(word))
 }
 
-/// Words behind which only a form such as `ignoring` is forbidden: what follows `without delay` is not.
+/// Words that forbid only a following gerund such as `ignoring`. They forbid nothing in `without delay`.
 const BEFORE_ING: &[&str] = &["avoid", "without"];
 
-/// Words with which a clause begins that what stands before them forbids no more.
+/// Conjunctions that end the effect of a prohibition.
 const BREAKS: &[&str] = &[" but ", " then ", " so ", " because "];
 
-/// Whether the clause so far forbids the deed that follows.
+/// Returns whether the clause up to the match forbids the action after it.
 fn forbids_deed(before: &str, after: &str) -> bool {
     let lower = before.to_ascii_lowercase();
     let clause = BREAKS.iter().fold(lower.as_str(), |rest, word| rest.rsplit(word).next().unwrap_or(rest));
@@ -183,12 +185,12 @@ fn forbids_deed(before: &str, after: &str) -> bool {
     if is_ing { forbids(clause) } else { forbids_by(clause, FORBIDS.iter().filter(is_left_over)) }
 }
 
-/// Whether what follows is a code span in the row of a table.
+/// Returns whether the match is in a code span of a table row.
 fn is_row(before: &str) -> bool {
     before.trim_start().starts_with('|') && before.contains('`')
 }
 
-/// Whether what follows is named in running text as one of several.
+/// Returns whether the match is named as an example in running text.
 fn is_example(before: &str) -> bool {
     let is_inside = before.matches('`').count() % 2 == 1;
     let before = before.rfind('`').filter(|_| is_inside).and_then(|span| before.get(..=span)).unwrap_or(before);
@@ -197,14 +199,14 @@ fn is_example(before: &str) -> bool {
         && ["such as", " like", "e.g.", "for example", "例如", "比如"].iter().any(|word| said.ends_with(word))
 }
 
-/// Whether a comment after a command calls it bad.
+/// Returns whether a comment after a command calls it bad.
 fn calls_bad(after: &str) -> bool {
     after.split_once(" #").or_else(|| after.split_once("//  ")).is_some_and(|(_, comment)| has(Words::Bad, comment))
         || after.contains("// DANGEROUS")
 }
 
-/// Whether an open quotation mark, or a code span, stands before the match. The quotes of a value,
-/// as in `key: "text"`, are none.
+/// Returns whether a quotation or code span is open before the match. The quotation marks of a value, as in `key:
+/// "text"`, do not count.
 fn is_quoted(before: &str) -> bool {
     let odd = |mark: char| before.matches(mark).count() % 2 == 1;
     let open = |left: char, right: char| before.matches(left).count() > before.matches(right).count();

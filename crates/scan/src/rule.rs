@@ -1,88 +1,88 @@
-//! [`Rule`]: what the scanner looks for, as data.
+//! [`Rule`]: detection rules as data.
 
 use crate::{Evidence, Severity, rules::ALL};
 
-/// What [`ruleset`] gives: a number of the engine, raised when code outside the rule data changes
-/// what is found, and the hash of the rules and the hosts. To hash them at run time would cost each process as
-/// much as to scan a skill; a test holds it to the rules and says what it has to be.
+/// Value of [`ruleset`]: the engine's number, raised when code outside the rule data changes the findings, and the hash
+/// of the rules and hosts. Hashing at run time would cost each process as much as scanning a skill. A test compares the
+/// constant with the rules and prints the expected value.
 const RULESET: &str = "25-6e4ac52b6833";
 
-/// One thing that the scanner looks for. A text rule has `literals` and a `pattern`; a rule without
-/// them is decided by code ([`crate::shape`], and hidden characters).
+/// Detection rule. A text rule has `literals` and a `pattern`. A rule without them is implemented in code
+/// ([`crate::shape`], and hidden characters).
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
-    /// A stable name in `kebab-case`.
+    /// Stable ID in `kebab-case`.
     pub id: &'static str,
-    /// The kind of attack.
+    /// Category of attack, such as `prompt-injection`.
     pub category: &'static str,
-    /// The technique in MITRE ATT&CK, or in ATLAS where it begins with `AML`.
+    /// ID of the technique in MITRE ATT&CK, or in ATLAS if it begins with `AML`.
     pub technique: &'static str,
-    /// The risk in the OWASP Agentic Skills Top 10.
+    /// ID of the risk in the OWASP Agentic Skills Top 10.
     pub risk: &'static str,
-    /// What a match proves in the rule's own place.
+    /// Evidence of a match within the rule's scope.
     pub evidence: Evidence,
-    /// Its own place.
+    /// Scope in which a match has the full evidence.
     pub scope: Scope,
-    /// What is wrong, as a fragment.
+    /// Description of the problem, as a sentence fragment.
     pub message: &'static str,
-    /// What the author can do.
+    /// Advice for the author.
     pub remedy: &'static str,
-    /// At least one of these, in any ASCII case, is in every text that the pattern matches.
+    /// Literals of which every match contains at least one, in any ASCII case.
     pub literals: &'static [&'static str],
-    /// A regular expression over bytes, ASCII classes, case ignored, every gap bounded;
-    /// `␣` stands for what parts two words.
+    /// Case-insensitive regular expression over bytes and ASCII classes, in which every gap is bounded. `␣` matches a
+    /// word separator.
     pub pattern: &'static str,
-    /// When not empty, at least one of these must stand in the same file, in any ASCII case.
+    /// Literals of which at least one must occur in the same file, in any ASCII case. Empty for no such condition.
     pub also: &'static [&'static str],
-    /// For text that an agent reads: concepts of the lexicon that have to meet in one passage. Any of
-    /// these is enough.
+    /// Combinations of lexicon concepts, for text that an agent reads. The rule fires if all concepts of one
+    /// combination meet in a passage.
     pub senses: &'static [&'static str],
-    /// A further test of the matched text, for what an expression cannot say.
+    /// Additional check of the matched text, for conditions that an expression cannot describe.
     pub condition: Option<fn(&str) -> bool>,
-    /// What about the text around a match makes it weigh `elsewhere`.
+    /// Kinds of context that reduce a match to the evidence of [`Rule::elsewhere`].
     pub role: Role,
-    /// Whether the excerpt is shortened, because the match is a secret.
+    /// True if a match is a secret, so that its excerpt is shortened.
     pub secret: bool,
-    /// Files, as path and text, in which the rule fires.
+    /// Example files in which the rule fires, as path and text.
     pub harmful: &'static [(&'static str, &'static str)],
-    /// Files that look alike, in which it does not fire.
+    /// Similar example files in which it does not fire.
     pub harmless: &'static [(&'static str, &'static str)],
 }
 
-/// Where a text rule weighs its full severity.
+/// Parts of a skill in which a text rule has its full evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Everywhere.
+    /// All files, whatever their use.
     Any,
-    /// In files that are run: under `scripts/`, with a script's extension, or with a shebang.
+    /// Executed files: under `scripts/`, with a script's extension, or with a shebang.
     Script,
-    /// In scripts and in code blocks of Markdown, but not in running text.
+    /// Scripts and code blocks of Markdown, but not running text.
     Code,
-    /// In scripts, configuration and data: every file that is no text to read, and blocks of code in those.
+    /// Scripts, configuration and data: every file not made for reading, and code blocks in the others.
     Machine,
-    /// In text that an agent reads, outside scripts.
+    /// Text that an agent reads, outside scripts.
     Prose,
 }
 
-/// How far the text around a match tells an act from talk about it. Scripts do not talk.
+/// Kinds of context that turn a match into a mere mention. Scripts always act and never mention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// The match weighs the same whatever stands around it.
+    /// No context matters: the match always has the same weight.
     Fact,
-    /// A command: talk only where its own sentence or line forbids it or calls it bad.
+    /// Command: a mention only if its own sentence or line forbids it or calls it bad.
     Command,
-    /// An attack on a service: talk also where the file says that it is about tests of security, or, of a
-    /// reference, the lines above speak of attacks, and in each file where it is one of several texts of a list.
+    /// Attack on a service: also a mention if the file declares itself to be about security tests, if the lines above
+    /// it in a reference discuss attacks, or, in any file, if it is one of several texts in a list.
     Test,
-    /// A sentence: talk also where it is quoted, or its passage speaks of attacks.
+    /// Sentence: also a mention if it is quoted or its passage discusses attacks.
     Speech,
-    /// Words that pose as somebody else's, which an agent meets wherever they are read: talk only where they are shown
-    /// in a block, in quotation marks or among others, or where the passage speaks of attacks.
+    /// Text that impersonates somebody else, which affects an agent wherever it is read. It is a mention only if it is
+    /// shown in a block, in quotation marks or among others, or if its passage discusses attacks.
     Planted,
 }
 
 impl Scope {
-    /// Its name in files of rules.
+    /// Returns the name used in rule files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -96,7 +96,7 @@ impl Scope {
 }
 
 impl Role {
-    /// Its name in files of rules.
+    /// Returns the name used in rule files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -110,33 +110,33 @@ impl Role {
 }
 
 impl Rule {
-    /// The severity of a match in the rule's own place.
+    /// Returns the severity of a match within the rule's scope.
     #[must_use]
     pub fn severity(&self) -> Severity {
         self.evidence.severity()
     }
 
-    /// What a match proves in every other place, and where the text is a lesson or a quotation.
+    /// Returns the evidence of a match outside the scope, or in a lesson or quotation.
     #[must_use]
     pub fn elsewhere(&self) -> Evidence {
         self.evidence.elsewhere(self.role)
     }
 }
 
-/// All rules, sorted by id.
+/// Returns all built-in rules, sorted by ID.
 #[must_use]
 pub fn rules() -> &'static [Rule] {
     &ALL
 }
 
-/// The rule with an id.
+/// Returns the built-in rule with an ID.
 #[must_use]
 pub fn rule(id: &str) -> Option<&'static Rule> {
     rules().binary_search_by_key(&id, |rule| rule.id).ok().and_then(|at| rules().get(at))
 }
 
-/// The version of the set of rules, stored with every verdict: the engine's number and twelve
-/// hexadecimal digits over all that decides what is found.
+/// Returns the version of the ruleset, which is stored with every verdict: the engine's number, and twelve hexadecimal
+/// digits of a hash over all data that affects the findings.
 #[must_use]
 pub fn ruleset() -> &'static str {
     RULESET

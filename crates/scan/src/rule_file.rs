@@ -1,8 +1,8 @@
-//! [`RuleFile`]: the TOML form of rules. The build reads the files in `rules/` by it, and a run the files of a user.
+//! [`RuleFile`]: TOML format of rules. The build parses the files in `rules/` with it, and a run the files of a user.
 
 use serde::Deserialize;
 
-/// Rules of one technique.
+/// File with the rules of one technique.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RuleFile {
@@ -12,7 +12,7 @@ pub(crate) struct RuleFile {
     pub rules: Vec<RuleEntry>,
 }
 
-/// Values of a file's rules that do not name their own.
+/// Default values for the rules of a file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Defaults {
@@ -24,7 +24,7 @@ pub(crate) struct Defaults {
     pub remedy: Option<String>,
 }
 
-/// One rule as it is written.
+/// Rule as written in the file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RuleEntry {
@@ -47,7 +47,7 @@ pub(crate) struct RuleEntry {
     #[serde(default)]
     pub senses: Vec<String>,
     pub condition: Option<String>,
-    /// Whether code finds it too, beside the pattern.
+    /// True if code detects it too, in addition to the pattern.
     #[serde(default)]
     pub in_code: bool,
     #[serde(default)]
@@ -58,7 +58,7 @@ pub(crate) struct RuleEntry {
     pub harmless: Vec<ExampleFile>,
 }
 
-/// A regular expression, or several of which one has to match.
+/// Regular expression, or a list of alternatives.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Pattern {
@@ -66,7 +66,7 @@ pub(crate) enum Pattern {
     Any(Vec<String>),
 }
 
-/// A file on which a rule fires, or does not.
+/// Example file on which a rule fires or stays silent.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExampleFile {
@@ -81,7 +81,7 @@ impl Default for Pattern {
 }
 
 impl Pattern {
-    /// The expression as one.
+    /// Returns the alternatives joined into one expression.
     pub fn joined(&self) -> String {
         match self {
             Self::One(pattern) => pattern.clone(),

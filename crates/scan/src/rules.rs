@@ -1,4 +1,4 @@
-//! The rules, compiled from the files in `rules/`. Those that code decides have names.
+//! Built-in rules, compiled from the files in `rules/`. Rules that are implemented in code have named constants.
 
 use crate::{Evidence, Role, Rule, Scope};
 

@@ -1,4 +1,4 @@
-//! [`Scanner`] and [`scan`]: every file of a bundle through every check, and a failure that blocks.
+//! [`Scanner`] and [`scan`]: runs all checks on every file of a bundle. A failure of the scanner blocks.
 
 use std::{
     cell::Cell,
@@ -27,27 +27,28 @@ use crate::{
 
 mod ahead;
 
-/// Hexadecimal digits that tell local rules and settings from others.
+/// Length of the hash, in hexadecimal digits, that identifies local rules and settings.
 const DIGITS: usize = 12;
 
-/// Scans a skill by our rules alone, as [`Scanner::scan`].
+/// Scans a skill with the built-in rules only. See [`Scanner::scan`].
 #[must_use]
 pub fn scan(bundle: &Bundle) -> Report {
     Scanner::default().scan(bundle)
 }
 
-/// Scans by our rules, and by what a user or a company adds to them. The default adds nothing.
+/// Scanner with the built-in rules and the additions of a user or a company. The default has no additions.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Scanner {
     local: Option<&'static Local>,
     judge: Option<&'static Judge>,
-    /// Whether what is cleared is only looked at.
+    /// True if the scanner is for viewing only, so that the judge is never asked.
     is_reading: bool,
 }
 
 impl Scanner {
-    /// With settings, and the texts of the files in their folders of rules, each with its name for messages. The same
-    /// ones again cost nothing.
+    /// Creates a scanner with settings and the rule files from their folders, each as a name for messages and its text.
+    ///
+    /// Compiled rules are cached for the life of the process, so repeated calls with the same input are cheap.
     ///
     /// # Errors
     /// [`SettingsError`] with the file and the rule, or the key.
@@ -69,7 +70,7 @@ impl Scanner {
         Ok(Self { local: Some(local), ..Self::default() })
     }
 
-    /// The same, with a judge: all that is cleared to be written is shown to `ask` first.
+    /// Adds a judge. `ask` is called for each skill before it is cleared for writing.
     #[must_use]
     pub fn judged_by(
         self,
@@ -79,14 +80,14 @@ impl Scanner {
         Self { judge: Some(Box::leak(Box::new(Judge::new(settings, Box::new(ask))))), ..self }
     }
 
-    /// The same for those who only look at skills: no judge is asked, and where there is one, what is cleared cannot be
-    /// written.
+    /// Makes the scanner read-only, for viewing skills. A judge is not asked, and skills cleared while one is
+    /// configured cannot be written.
     #[must_use]
     pub fn reading(self) -> Self {
         Self { is_reading: true, ..self }
     }
 
-    /// Asks the judge. Says whether there is one that was not asked.
+    /// Asks the judge for its opinion. Returns true if there is a judge that was not asked.
     pub(crate) fn opine(self, report: &mut Report, bundle: &Bundle) -> bool {
         match self.judge {
             Some(judge) if !self.is_reading => judge.opine(report, bundle),
@@ -95,9 +96,9 @@ impl Scanner {
         false
     }
 
-    /// Scans a skill. All findings are new; [`crate::clear`] tells new from old.
+    /// Scans a skill. All findings are marked as new; [`crate::clear`] compares them with a base.
     ///
-    /// Never panics: a fault of the scanner is itself a critical finding.
+    /// Never panics: an internal fault is reported as a critical finding.
     #[must_use]
     pub fn scan(self, bundle: &Bundle) -> Report {
         let mut report = Report::new(judgement::findings(self.during(|| guarded(|at| scan_bundle(self, bundle, at)))));
@@ -106,30 +107,30 @@ impl Scanner {
         report
     }
 
-    /// The version of the rules, and of what is added to them.
+    /// Returns the version of the ruleset, local additions included.
     #[must_use]
     pub fn ruleset(self) -> &'static str {
         self.local.map_or(crate::ruleset(), |local| &local.ruleset)
     }
 
-    /// All rules, those that were added last.
+    /// Returns all rules, local ones last.
     pub fn rules(self) -> impl Iterator<Item = &'static Rule> {
         crate::rules().iter().chain(self.local.map_or(&[][..], |local| local.rules))
     }
 
-    /// The rule with an id.
+    /// Returns the built-in or local rule with an ID.
     #[must_use]
     pub fn rule(self, id: &str) -> Option<&'static Rule> {
         crate::rule(id).or_else(|| self.local?.rules.iter().find(|rule| rule.id == id))
     }
 
-    /// The severity of a rule's findings in its own place; `None` where it is off.
+    /// Returns the severity of a rule's findings within its scope, or `None` if the rule is off.
     #[must_use]
     pub fn severity(self, rule: &Rule) -> Option<Severity> {
         self.during(|| local::weighed(rule, rule.evidence)).map(Evidence::severity)
     }
 
-    /// Marks the findings that the settings accept, and no others but those that a person accepted.
+    /// Waives the findings that the settings accept. Only waivers by a person are kept besides.
     pub fn accept(self, report: &mut Report, bundle: &Bundle) {
         for finding in &mut report.findings {
             let by_person = finding.waiver.take().filter(|accepted| !accepted.is_of_configuration());
@@ -138,7 +139,8 @@ impl Scanner {
         }
     }
 
-    /// The first added rule that is silent on a harmful example of its own, or fires on a harmless one, and which.
+    /// Returns the first local rule that contradicts one of its own examples, with the example's path: silent on a
+    /// harmful one, or firing on a harmless one.
     #[must_use]
     pub fn wrong_example(self) -> Option<(&'static Rule, &'static str)> {
         let rules = self.local.map_or(&[][..], |local| local.rules);
@@ -156,7 +158,7 @@ impl Scanner {
         self.scan(&bundle).findings.iter().any(|finding| finding.rule == rule.id)
     }
 
-    /// Does some work of a scan under these rules.
+    /// Runs a part of a scan with these rules in effect on this thread.
     pub(crate) fn during<T>(self, work: impl FnOnce() -> T) -> T {
         local::during(self.local, work)
     }
@@ -172,7 +174,7 @@ impl Reports for Scanner {
     }
 }
 
-/// The signals of some work; a panic in it is one, which blocks and names the file that the work was at.
+/// Runs a part of a scan and returns its signals. A panic becomes a blocking signal that names the current file.
 fn guarded(work: impl FnOnce(&Cell<String>) -> Vec<Signal>) -> Vec<Signal> {
     let at = Cell::new("SKILL.md".to_owned());
     let fault = |_| {
@@ -182,7 +184,7 @@ fn guarded(work: impl FnOnce(&Cell<String>) -> Vec<Signal>) -> Vec<Signal> {
     catch_unwind(AssertUnwindSafe(|| work(&at))).unwrap_or_else(fault)
 }
 
-/// The bytes that expressions read for a bundle, for measuring the step budget.
+/// Returns the number of steps that the file checks take for a bundle, for calibrating the step budget.
 #[doc(hidden)]
 #[must_use]
 pub fn steps_of(bundle: &Bundle) -> u64 {
@@ -193,7 +195,7 @@ pub fn steps_of(bundle: &Bundle) -> u64 {
     finder.steps.used()
 }
 
-/// For each passage of a bundle's texts what is weighed of it, with names, for learning the weights.
+/// Returns the weighed features of each passage in a bundle with their names, for training the weights.
 #[doc(hidden)]
 #[must_use]
 pub fn features_of(bundle: &Bundle) -> Vec<Vec<(u32, String)>> {
@@ -202,7 +204,7 @@ pub fn features_of(bundle: &Bundle) -> Vec<Vec<(u32, String)>> {
     bundle.files().flat_map(of_file).collect()
 }
 
-/// The signals of a skill; those of an archive's members are said of the archive.
+/// Returns the signals of a skill. Signals in an archive's member are reported for the archive.
 fn scan_bundle(scanner: Scanner, bundle: &Bundle, at: &Cell<String>) -> Vec<Signal> {
     let opened = Opened::of(bundle);
     let mut finder = Finder::new();
@@ -250,27 +252,27 @@ fn scan_files<'a>(
     finder.signals
 }
 
-/// A file, and how it would read without detours.
+/// Scanned file with its copies after indirections were resolved.
 struct Looked<'a> {
     source: Source<'a>,
     direct: Option<Source<'a>>,
-    /// The same, without those detours alone that are sure to be some.
+    /// Copy in which only unambiguous indirections are resolved.
     sure: Option<Source<'a>>,
 }
 
 impl<'a> Looked<'a> {
-    /// The file as its data is followed.
+    /// Returns the version of the file used for data-flow analysis.
     fn followed(&self) -> &Source<'a> {
         self.sure.as_ref().unwrap_or(&self.source)
     }
 
-    /// The file as it is held against what the skill says; of a text that is what is written there.
+    /// Returns the version of the file that is compared with the skill's claims. For a text it is the original.
     fn written(&self) -> &Source<'a> {
         self.direct.as_ref().filter(|direct| !direct.kind().reads).unwrap_or(&self.source)
     }
 }
 
-/// All that is looked for in one file.
+/// Runs all checks on one file.
 fn look_at<'a>(bundle: &Bundle, path: &'a SkillPath, file: &'a File, finder: &mut Finder) -> Looked<'a> {
     let mut source = Source::new(path, file);
     source.is_test_data = is_test_data(bundle, path, source.kind());
@@ -290,7 +292,7 @@ fn scan_file<'a>(source: Source<'a>, finder: &mut Finder) -> Looked<'a> {
     Looked { source, direct, sure }
 }
 
-/// Searches a script as it would read without detours; gives that, and what data is followed in.
+/// Searches the copy of a script with indirections resolved. Returns that copy and the one for data-flow analysis.
 fn search_directly<'a>(
     source: &Source<'a>,
     finder: &mut Finder,
@@ -326,7 +328,7 @@ fn search(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
     encoded::check(source, 0..source.text.len(), finder)
 }
 
-/// Searches what settings and tables say, value by value.
+/// Searches the values of configuration files and tables, one by one.
 fn search_values(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchError> {
     let Some(values) = values::of(source) else { return Ok(()) };
     let page = Source::with_kind(source.path, values.text.into(), source.kind());

@@ -1,4 +1,4 @@
-//! [`Settings`]: what a user or a company says of the scanner, as the table `[scan]` of their configuration.
+//! [`Settings`]: scanner settings of a user or a company, the table `[scan]` of their configuration.
 
 use std::collections::BTreeMap;
 
@@ -7,81 +7,82 @@ use thiserror::Error;
 
 use crate::{JudgeSettings, LevelError, Severity};
 
-/// What a user or a company adds to the rules of the scanner. No file of a project or a skill is ever read as this.
+/// Additions to the built-in rules by a user or a company. Files of a project or a skill are never read as settings.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// Folders with files of rules; whoever reads the settings reads those files.
+    /// Folders with rule files. The code that reads the settings loads the files.
     pub rules: Vec<String>,
-    /// Hosts to which skills may send: each with all below it.
+    /// Hosts to which skills may send data, each with its subdomains.
     pub own_hosts: Vec<String>,
-    /// Hosts from which packages and repositories come.
+    /// Hosts of trusted registries for packages and repositories.
     pub own_registries: Vec<String>,
-    /// Names of packages that are nobody's imitation; a `*` at the end stands for any rest.
+    /// Package names that are not imitations. A `*` at the end matches any suffix.
     pub own_packages: Vec<String>,
-    /// Hosts, and hosts with the beginning of a path, whose installers may be run.
+    /// Hosts, or hosts with the beginning of a path, whose installers may be run.
     pub own_installers: Vec<String>,
-    /// By a rule's id how much its findings weigh.
+    /// Severities that override those of rules, by rule ID.
     pub severities: BTreeMap<String, Weight>,
-    /// Findings that are accepted.
+    /// Findings accepted by the configuration.
     pub accepted: Vec<Accepted>,
-    /// Who is asked for a second opinion.
+    /// Judge to ask for a second opinion.
     pub judge: Option<JudgeSettings>,
 }
 
-/// How much a rule's findings weigh: a severity, or nothing, since it is `off`.
+/// Severity of a rule's findings, or `None` if the rule is `off`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Weight(pub Option<Severity>);
 
-/// What a rule finds and a policy accepts.
+/// Finding that a configuration accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Accepted {
-    /// The rule's id.
+    /// ID of the rule that fires.
     pub rule: String,
-    /// Why, for those who see the finding.
+    /// Reason shown with the finding, never blank.
     pub reason: String,
-    /// The file inside the skill; any without it.
+    /// Path inside the skill, or `None` for any file.
     #[serde(default)]
     pub path: Option<String>,
-    /// The sha256 of the file; any content without it.
+    /// SHA-256 of the file, or `None` for any content.
     #[serde(default)]
     pub content: Option<String>,
-    /// The first day on which it counts again, as `2027-01-31`. Who reads the settings leaves out what has ended.
+    /// First day on which the finding counts again, such as `2027-01-31`. The code that reads the settings drops
+    /// expired entries.
     #[serde(default)]
     pub until: Option<String>,
 }
 
-/// Why rules or settings cannot be used.
+/// Error in a rule file or in the settings.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SettingsError {
-    /// A file that is no list of rules.
+    /// The file is not a valid list of rules.
     #[error("the rules in {file} cannot be used: {message}")]
     File {
-        /// The file.
+        /// Name of the rule file.
         file: String,
-        /// What is wrong, with the line.
+        /// Parse error with the line.
         message: String,
     },
-    /// A rule that cannot be used.
+    /// A rule is not usable.
     #[error("{file}:{line}: the rule {rule:?} cannot be used: {message}")]
     Rule {
-        /// The file.
+        /// Name of the rule file.
         file: String,
-        /// The line with its id.
+        /// Line of the rule's ID, from 1.
         line: usize,
-        /// Its id.
+        /// ID of the rule.
         rule: String,
-        /// What is wrong.
+        /// Description of the problem.
         message: String,
     },
-    /// A value that makes no sense.
+    /// The value of a setting is invalid.
     #[error("{key} in [scan] cannot be used: {message}")]
     Value {
-        /// Its key.
+        /// Key of the setting, relative to `[scan]`.
         key: String,
-        /// What is wrong.
+        /// Description of the problem.
         message: String,
     },
 }
@@ -101,7 +102,7 @@ impl TryFrom<String> for Weight {
 }
 
 impl Settings {
-    /// Both together. Of two weights of one rule the graver holds, of two judges the other one.
+    /// Merges two settings. The higher severity of a rule wins, and the judge of `other` takes precedence.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.rules.extend(other.rules);
@@ -118,7 +119,7 @@ impl Settings {
         self
     }
 
-    /// The same with the names of hosts and packages in lower case.
+    /// Validates the settings. Returns a copy with host and package names in lower case.
     pub(crate) fn checked(&self) -> Result<Self, SettingsError> {
         let host = |text: &str| !text.contains('/') && is_host(text);
         let installer = |text: &str| is_host(text.split('/').next().unwrap_or(""));

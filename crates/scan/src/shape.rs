@@ -1,4 +1,4 @@
-//! The shape of a package: files that have no place in a skill, by magic, name and extension.
+//! Shape of a package: files that do not belong in a skill, detected by magic bytes, name and extension.
 
 use skill::{Bundle, File, SkillPath};
 
@@ -11,7 +11,7 @@ use crate::{
     source::Source,
 };
 
-/// Checks one file of a bundle by what it is, not by what it says.
+/// Checks one file of a bundle by its type and name, not its text.
 pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source: &Source<'_>, finder: &mut Finder) {
     let name = path.as_str();
     let is_packed_up = bundle.get(path).is_none();
@@ -54,7 +54,7 @@ pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source:
     }
 }
 
-/// Whether a path is in a folder of evaluation or test material.
+/// Returns whether a path is in a folder of evaluation or test material.
 fn is_fixture(path: &SkillPath) -> bool {
     const FIXTURES: &[&str] = &[
         "evals",
@@ -72,11 +72,11 @@ fn is_fixture(path: &SkillPath) -> bool {
     path.segments().any(|segment| FIXTURES.contains(&segment.to_ascii_lowercase().as_str()))
 }
 
-/// What a compiled class of Java begins with.
+/// Magic bytes of a compiled Java class.
 const CLASS: [u8; 4] = [0xCA, 0xFE, 0xBA, 0xBE];
 
-/// ELF, PE behind its DOS stub, and Mach-O in each width, order and bundle; a Java class shares the
-/// last magic and counts as well.
+/// Returns whether bytes are a native executable: ELF, PE with a DOS stub, or Mach-O in any width, byte order or
+/// bundle. Java classes have the magic of a Mach-O bundle and count as well.
 fn is_native(bytes: &[u8]) -> bool {
     match bytes {
         [0x7F, b'E', b'L', b'F', ..] => true,
@@ -88,7 +88,7 @@ fn is_native(bytes: &[u8]) -> bool {
     }
 }
 
-/// A `PE` header where the DOS stub says that it is; a bare `MZ` also begins text.
+/// Returns whether there is a `PE` header where the DOS stub refers to it. The prefix `MZ` alone also occurs in text.
 fn is_portable_executable(bytes: &[u8]) -> bool {
     let at = bytes.get(0x3C..0x40).and_then(|field| field.try_into().ok()).map(u32::from_le_bytes);
     let header = at.and_then(|at| bytes.get(at as usize..)?.get(..4));
@@ -99,19 +99,19 @@ fn is_bytecode(path: &SkillPath, bytes: &[u8]) -> bool {
     matches!(path.extension().as_str(), "pyc" | "pyo") || matches!(bytes, [_, 0x0D, b'\r', b'\n', 0, 0, 0, 0, ..])
 }
 
-/// Whether the source of a compiled file, `a.py` of `__pycache__/a.cpython-312.pyc`, is there.
+/// Returns whether the source of a compiled file is in the bundle, such as `a.py` for `__pycache__/a.cpython-312.pyc`.
 fn has_source(bundle: &Bundle, path: &SkillPath) -> bool {
     let stem = path.file_name().split('.').next().unwrap_or("");
     let source = format!("{stem}.py");
     bundle.paths().any(|other| other.file_name() == source)
 }
 
-/// Whether bytes are a zip, as office documents are; its members are read.
+/// Returns whether bytes are a zip, which includes office documents. Its members are scanned.
 pub(crate) fn is_zip(bytes: &[u8]) -> bool {
     matches!(bytes, [b'P', b'K', 3 | 5, 4 | 6, ..])
 }
 
-/// Whether bytes are packed in a form that is not opened.
+/// Returns whether bytes are compressed in a format that the scanner does not open.
 fn is_packed(bytes: &[u8]) -> bool {
     matches!(
         bytes,
@@ -123,8 +123,7 @@ fn is_packed(bytes: &[u8]) -> bool {
     )
 }
 
-/// Files that hold a person's secrets, by their usual names; samples are left out.
-/// Whether settings of a package manager leave each key to the environment.
+/// Returns whether the settings of a package manager take all keys from environment variables.
 fn is_without_keys(path: &str, text: &str) -> bool {
     let mut keys = text
         .lines()
@@ -133,6 +132,7 @@ fn is_without_keys(path: &str, text: &str) -> bool {
     path.ends_with(".npmrc") && keys.all(|(_, value)| value.trim().trim_matches('"').starts_with("${"))
 }
 
+/// Returns whether a file holds a person's secrets by its usual name. Samples are excluded.
 fn is_sensitive(path: &str) -> bool {
     const NAMES: &[&str] = &[
         ".env",

@@ -1,4 +1,4 @@
-//! [`Source`]: one file as text, with its lines and what it is used for.
+//! [`Source`]: one file as text, with its lines and its use.
 
 use std::{borrow::Cow, cell::OnceCell, ops::Range};
 
@@ -12,37 +12,36 @@ use crate::{
     reading::{Reading, is_in_scripts, is_script, is_to_read, read},
 };
 
-/// One file, ready to be searched.
+/// Text of one file, prepared for searching.
 pub(crate) struct Source<'a> {
     pub path: &'a str,
     pub text: Cow<'a, str>,
     kind: Kind,
     binary: bool,
-    /// Data of the skill's own tests, which instructs no agent; set by whoever knows the whole skill.
+    /// True for data of the skill's own tests, which instructs no agent. Set by code that knows the whole skill.
     pub is_test_data: bool,
-    /// A reference that is looked up, and that SKILL.md does not send anybody to run.
+    /// True for a reference text that SKILL.md gives no instruction to run.
     pub is_looked_up: bool,
-    /// Byte offsets at which lines start; the first is 0.
+    /// Byte offsets of line starts, the first of which is 0.
     starts: Vec<usize>,
-    /// For texts, whether each line is part of a fenced code block.
+    /// For each line of a text, whether it is part of a fenced code block. Empty for other files.
     fenced: Vec<bool>,
-    /// What a file of configuration hands to a shell, and for each line whether it is a command, made when it is asked
-    /// for.
+    /// Shell commands in a configuration file, and for each line whether it is a command. Computed on first use.
     commands: OnceCell<Option<(String, Vec<bool>)>>,
-    /// Whether its beginning says that it is about defence, found out when it is asked for.
+    /// Whether the beginning of the text declares it to be about defence. Computed on first use.
     pub defence: OnceCell<bool>,
 }
 
-/// What a file is used for. Both may be true: an executable text is read and run.
+/// Use of a file. Both flags can be set: an executable text is read and run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kind {
-    /// It is run: by its folder, extension, shebang or mode.
+    /// True if the file is executed, by its folder, extension, shebang or mode.
     pub runs: bool,
-    /// It is read: by its extension.
+    /// True if the file is made for reading, by its extension.
     pub reads: bool,
 }
 
-/// Lines of an indented block, and above it, that are looked at.
+/// Maximum number of lines searched above a line for the start of its indented block.
 const STEP: usize = 40;
 
 impl<'a> Source<'a> {
@@ -52,7 +51,7 @@ impl<'a> Source<'a> {
         Self { binary, ..Self::with_kind(path.as_str(), text, kind) }
     }
 
-    /// Text that is not a file's own, such as what was decoded from one.
+    /// Creates a source from text that is not a whole file, such as decoded text.
     pub fn with_kind(path: &'a str, text: Cow<'a, str>, kind: Kind) -> Self {
         let starts: Vec<usize> =
             std::iter::once(0).chain(memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1)).collect();
@@ -61,40 +60,41 @@ impl<'a> Source<'a> {
         Self { path, text, kind, binary, is_test_data, is_looked_up, starts, fenced, commands, defence }
     }
 
-    /// The same file with another text.
+    /// Creates a source for the same file with different text.
     pub fn copy(&self, text: String) -> Self {
         let (is_test_data, is_looked_up) = (self.is_test_data, self.is_looked_up);
         Self { is_test_data, is_looked_up, binary: self.binary, ..Self::with_kind(self.path, text.into(), self.kind) }
     }
 
-    /// The index, from 0, of the line that holds a byte.
+    /// Returns the index, from 0, of the line at a byte offset.
     pub fn line_at(&self, offset: usize) -> usize {
         self.starts.partition_point(|start| *start <= offset).saturating_sub(1)
     }
 
-    /// A line without its end; empty past the last one.
+    /// Returns a line without its line end, or an empty string past the last line.
     pub fn line(&self, index: usize) -> &str {
         let Some(start) = self.starts.get(index) else { return "" };
         let end = self.starts.get(index + 1).map_or(self.text.len(), |next| next - 1);
         self.text.get(*start..end).unwrap_or("")
     }
 
-    /// Where a line starts, in bytes.
+    /// Returns the byte offset of a line's start.
     pub fn line_start(&self, index: usize) -> usize {
         self.starts.get(index).copied().unwrap_or(self.text.len())
     }
 
-    /// The bytes of the whole lines that a part of the text touches.
+    /// Extends a byte range to whole lines, line ends included.
     pub fn lines_around(&self, part: &Range<usize>) -> Range<usize> {
         self.line_start(self.line_at(part.start))..self.line_start(self.line_at(part.end) + 1)
     }
 
-    /// All lines with their index.
+    /// Returns all lines with their indexes from 0.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         (0..self.starts.len()).map(|index| (index, self.line(index)))
     }
 
-    /// The fenced blocks of a text: the word behind the fence, the first line of the code, the code.
+    /// Returns the fenced code blocks of a text, each with its language tag, the index of its first line of code, and
+    /// the code.
     pub fn blocks(&self) -> impl Iterator<Item = (&str, usize, &str)> {
         let mut at = 0;
         std::iter::from_fn(move || {
@@ -115,7 +115,7 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Whether a line closes the fence that another one opened.
+    /// Returns whether a line closes the fence opened on another line.
     fn closes(&self, open: usize, line: usize) -> bool {
         let is_mark = |byte: u8| matches!(byte, b'`' | b'~');
         let begins = self.line(line).bytes().find(|byte| !matches!(byte, b' ' | b'\t' | b'>'));
@@ -135,17 +135,17 @@ impl<'a> Source<'a> {
         self.kind
     }
 
-    /// Whether the file is no text by its bytes nor by its name.
+    /// Returns whether neither the bytes nor the name of the file indicate text.
     pub fn is_binary(&self) -> bool {
         self.binary
     }
 
-    /// Whether a line of a text is part of a fenced code block.
+    /// Returns whether a line of a text is part of a fenced code block.
     pub fn is_fenced(&self, line: usize) -> bool {
         self.fenced.get(line) == Some(&true)
     }
 
-    /// Whether a line of a text is nothing but a command: an indented block of code, or an item of a list that is one
+    /// Returns whether a line of a text consists only of a command: an indented code block, or a list item that is one
     /// code span.
     pub fn is_step(&self, line: usize) -> bool {
         let text = self.line(line);
@@ -157,7 +157,8 @@ impl<'a> Source<'a> {
         self.kind.reads && (is_span && item.len() < bare.len() || is_indented && self.begins_indented(line))
     }
 
-    /// Whether the block that a line belongs to is set off by a blank line, and stands below no item of a list.
+    /// Returns whether the indented block around a line follows a blank line and is not the continuation of a list
+    /// item.
     fn begins_indented(&self, line: usize) -> bool {
         let above = || (line.saturating_sub(STEP)..line).rev().map(|at| self.line(at));
         let outside = above().find(|text| !text.starts_with("    "));
@@ -165,7 +166,7 @@ impl<'a> Source<'a> {
         outside.is_some_and(|text| text.trim().is_empty()) && !is_item(lead.trim_start())
     }
 
-    /// What configuration hands to a shell, each command on its own line.
+    /// Returns the shell commands of a configuration file, each on its original line.
     pub fn commands(&self) -> Option<&str> {
         self.commands_by_line().map(|(script, _)| script.as_str())
     }
@@ -180,12 +181,12 @@ impl<'a> Source<'a> {
         self.commands.get_or_init(by_line).as_ref()
     }
 
-    /// Whether a line of configuration is a command.
+    /// Returns whether a line of a configuration file is a command.
     pub fn is_command(&self, line: usize) -> bool {
         self.commands_by_line().is_some_and(|(_, lines)| lines.get(line) == Some(&true))
     }
 
-    /// Whether a rule's own place covers a line.
+    /// Returns whether a line is within a rule's scope.
     pub fn covers(&self, scope: Scope, line: usize) -> bool {
         match scope {
             Scope::Any => true,
@@ -197,11 +198,11 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Folder of a skill's evaluations.
+/// Folder with a skill's evaluations, relative to its root.
 const EVALS: &str = "evals/";
 
-/// Whether a file holds data of the skill's own tests: it lies under `evals/`, is not run, and SKILL.md does not send
-/// the agent there.
+/// Returns whether a file is data of the skill's own tests: under `evals/`, not executed, and not named in SKILL.md,
+/// which could send the agent there.
 pub(crate) fn is_test_data(bundle: &Bundle, path: &SkillPath, kind: Kind) -> bool {
     let is_named = || {
         let skill_md = bundle.get(&SkillPath::skill_md());
@@ -210,21 +211,21 @@ pub(crate) fn is_test_data(bundle: &Bundle, path: &SkillPath, kind: Kind) -> boo
     path.as_str().starts_with(EVALS) && !kind.runs && !is_named()
 }
 
-/// Words by which a line sends the agent to a file to run what stands there.
+/// Words by which a line instructs the agent to run a file.
 const SENDS: &[&str] = &[
     "run ", "execute", "follow", "install", "set up", "setup", "must", "first", "before", "执行", "运行", "安装", "先",
 ];
 
-/// Bytes before and after a file's name that tell what is to be done with it.
+/// Bytes before and after a file name that may contain such an instruction.
 const AROUND: usize = 120;
 
-/// Times that a file is named which are looked at; whatever is named more often may be run.
+/// Maximum number of mentions of a file that are examined. A file with more is assumed to be run.
 const NAMED: usize = 64;
 
-/// Files that agents read by themselves, without being sent there.
+/// File names that agents read on their own, without a reference to them.
 const READ_UNASKED: &[&str] = &["agents.md", "claude.md", "claude.local.md", "gemini.md", "memory.md", "soul.md"];
 
-/// Folders and files of agents that are read so.
+/// Paths of agents' folders and files that are read in the same way.
 const READ_UNASKED_AT: &[&str] = &[
     ".claude/",
     ".clinerules/",
@@ -238,7 +239,8 @@ const READ_UNASKED_AT: &[&str] = &[
     "memory/",
 ];
 
-/// Tells a text that is a reference: nobody reads it unasked, and nothing near its name in SKILL.md has it run.
+/// Returns whether a text is a reference: agents do not read it on their own, and no text near its name in SKILL.md
+/// says to run it.
 pub(crate) fn is_looked_up(bundle: &Bundle, path: &SkillPath, kind: Kind) -> bool {
     let name = path.file_name();
     let Some(text) = bundle.skill_md() else { return false };
@@ -265,7 +267,7 @@ fn kind_of(path: &SkillPath, file: &File, text: &str) -> Kind {
     Kind { runs, reads: is_to_read(&extension) && !is_recipe(path) }
 }
 
-/// Whether a line begins an item of a list.
+/// Returns whether a line begins a list item.
 pub(crate) fn is_item(bare: &str) -> bool {
     let digits = bare.bytes().take_while(u8::is_ascii_digit).count();
     let rest = bare.get(digits..).unwrap_or("");
@@ -276,14 +278,14 @@ pub(crate) fn is_item(bare: &str) -> bool {
     }
 }
 
-/// Whether a file without an extension holds the steps of a program, and no text for a reader.
+/// Returns whether a file without an extension is a build recipe, such as a `Makefile`, rather than a text for readers.
 fn is_recipe(path: &SkillPath) -> bool {
     let name = path.segments().last().unwrap_or_default();
     ["Dockerfile", "Containerfile", "Makefile", "Jenkinsfile", "Vagrantfile", "Justfile", "Procfile"].contains(&name)
 }
 
-/// For each line whether it is inside a fence, the fences themselves included. A fence that is
-/// never closed runs to the end, as in CommonMark.
+/// Returns for each line whether it is in a fenced code block, the fences included. An unclosed fence extends to the
+/// end, as in CommonMark.
 fn fences(text: &str, starts: &[usize]) -> Vec<bool> {
     let mut open: Option<(u8, usize)> = None;
     let is_fenced = |start: &usize| {
@@ -307,7 +309,7 @@ fn fences(text: &str, starts: &[usize]) -> Vec<bool> {
     starts.iter().map(is_fenced).collect()
 }
 
-/// Whether nothing but white space follows up to the end of the line.
+/// Returns whether only white space follows up to the end of the line.
 fn ends_line(rest: &[u8]) -> bool {
     let end = memchr(b'\n', rest).unwrap_or(rest.len());
     String::from_utf8_lossy(rest.get(..end).unwrap_or_default()).trim().is_empty()

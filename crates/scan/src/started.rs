@@ -1,7 +1,7 @@
-//! [`check`]: scripts that an agent's hooks start by themselves and that send away what they get or find.
+//! [`check`]: scripts that agent hooks start automatically and that send data away.
 //!
-//! What a script does when it is asked for may be its purpose. A hook starts it at every turn of the agent and hands
-//! it what user and agent say, so that less is enough for it to be an attack.
+//! A script that a user runs may have a legitimate reason to send data. A hook runs it at every turn of the agent and
+//! passes the conversation to it, so weaker signs are enough for a finding.
 
 use skill::SkillPath;
 
@@ -13,13 +13,13 @@ use crate::{
     source::Source,
 };
 
-/// Lines of a setting on which the arguments of its command may stand.
+/// Number of lines of a setting that may contain the arguments of its command.
 const SETTING: usize = 4;
 
-/// Bytes of text in which a name is looked for at the cost of one step.
+/// Bytes of text searched for a name at the cost of one step.
 const FAST: usize = 64;
 
-/// Words by which a script takes what a hook hands to it.
+/// Strings by which a script reads the input from a hook.
 const TAKES: &[&str] = &[
     "stdin",
     "STDIN",
@@ -34,7 +34,7 @@ const TAKES: &[&str] = &[
     "$input",
 ];
 
-/// Adds the hooks that start a script of the skill which sends something away.
+/// Adds a finding for each hook that starts a script of the skill which sends data.
 pub(crate) fn check(sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), SearchError> {
     for (at, line, command) in starts(sources, finder) {
         let Some(settings) = sources.get(at) else { continue };
@@ -53,7 +53,7 @@ pub(crate) fn check(sources: &[&Source<'_>], finder: &mut Finder) -> Result<(), 
     Ok(())
 }
 
-/// The commands of hooks: the place of their file, their line, and the text in which they stand.
+/// Returns the commands of hooks, each with the index of its source, the line and the surrounding text.
 fn starts(sources: &[&Source<'_>], finder: &Finder) -> Vec<(usize, usize, String)> {
     let is_hook = |rule: &Rule, evidence: Evidence| rule.id == AGENT_HOOK.id && evidence == rule.evidence;
     let mut all = Vec::new();
@@ -70,7 +70,7 @@ fn starts(sources: &[&Source<'_>], finder: &Finder) -> Vec<(usize, usize, String
     all
 }
 
-/// The lines with commands below `hooks` in a skill's frontmatter.
+/// Returns the lines with commands under `hooks` in a skill's frontmatter.
 fn hooks_of_skill<'s>(source: &'s Source<'_>) -> impl Iterator<Item = usize> + 's {
     let head = source.lines().skip(1).take_while(|(_, line)| line.trim_end() != "---");
     let hooks = head.skip_while(|(_, line)| !line.starts_with("hooks:")).skip(1);
@@ -78,7 +78,7 @@ fn hooks_of_skill<'s>(source: &'s Source<'_>) -> impl Iterator<Item = usize> + '
     below.filter(|(_, line)| line.contains("command")).map(|(at, _)| at)
 }
 
-/// Whether a command names a script by its path, or by the end of it behind a blank, a slash or a quotation mark.
+/// Returns whether a command contains the file name of a script as a whole word.
 fn names(command: &str, path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
@@ -89,7 +89,8 @@ fn names(command: &str, path: &str) -> bool {
     })
 }
 
-/// What of a script is worse in a hook: a flow of secrets, or what the hook gives to it for a host that no text names.
+/// Returns the message of a signal that makes a script dangerous in a hook. This is a flow of secrets to the network,
+/// or an undeclared host in a script that reads the hook's input.
 fn sends(script: &Source<'_>, finder: &Finder) -> Option<String> {
     let own =
         || finder.signals().iter().filter(|signal| signal.path == script.path && signal.evidence >= Evidence::Strong);

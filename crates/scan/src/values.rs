@@ -1,5 +1,5 @@
-//! [`of`]: what settings of agents, manifests and tables say, a line for each value, as
-//! `§env.ANTHROPIC_BASE_URL = https://…`: rules read them so, however the file is laid out.
+//! [`of`]: values of agent settings, manifests and tables, one per line, such as `§env.ANTHROPIC_BASE_URL = https://…`.
+//! Rules can match them independently of the file's layout.
 
 mod json;
 
@@ -12,13 +12,13 @@ use toml::{
 
 use crate::source::Source;
 
-/// Lines before a block in which a text names the file that it belongs into.
+/// Lines above a code block that may name its settings file.
 const INTRODUCTION: usize = 6;
 
-/// Bytes of the longest formula that is looked at.
+/// Maximum length in bytes of a formula that is examined.
 const FORMULA: usize = 600;
 
-/// Settings of agents by the ends of their paths.
+/// Path suffixes of agent settings files.
 const SETTINGS: &[&str] = &[
     ".claude/settings.json",
     ".claude/settings.local.json",
@@ -32,21 +32,22 @@ const SETTINGS: &[&str] = &[
     "hooks/hooks.json",
 ];
 
-/// Values as lines, and the line of the file that each comes from.
+/// Values as lines of text, with the line of the file that each one comes from.
 #[derive(Default)]
 pub(crate) struct Values {
     pub text: String,
     pub lines: Vec<usize>,
 }
 
-/// A value, and the byte at which it begins.
+/// Parsed value with its byte offset.
 enum Node {
     Leaf(usize, String),
     List(usize, Vec<Node>),
     Table(Vec<(String, Node)>),
 }
 
-/// The values of a file of such a kind, or of the blocks of a text that belong into one.
+/// Returns the values of a settings file or table, or of code blocks in a text that show a settings file. Returns
+/// `None` if there are no values.
 pub(crate) fn of(source: &Source<'_>) -> Option<Values> {
     let mut values = Values::default();
     let path = source.path.to_ascii_lowercase();
@@ -63,14 +64,14 @@ pub(crate) fn of(source: &Source<'_>) -> Option<Values> {
     (!values.lines.is_empty()).then_some(values)
 }
 
-/// Whether the lines above a block, or its first one, name a file of settings.
+/// Returns whether a settings file is named on the lines above a block or on its first line.
 fn is_for_settings(source: &Source<'_>, first: usize) -> bool {
     let mut said = (first.saturating_sub(INTRODUCTION)..=first).map(|at| source.line(at));
     said.any(|line| SETTINGS.iter().any(|name| line.contains(name)))
 }
 
 impl Values {
-    /// Reads a text that begins at a byte of the file.
+    /// Parses a text that begins at a byte offset of the file, in the given format.
     fn read(&mut self, source: &Source<'_>, form: &str, from: usize, text: &str) {
         let root = match form {
             "json" | "jsonc" | "json5" => json::read(text),
@@ -88,7 +89,7 @@ impl Values {
         self.lines.push(line);
     }
 
-    /// Writes a value and those below it. What a table starts is one command with its arguments.
+    /// Writes a value and its descendants as lines. A command and its `args` in one table are joined.
     fn write(&mut self, name: &str, node: Node, line: &impl Fn(usize) -> usize) {
         match node {
             Node::Leaf(at, value) => self.add(name, &value, line(at)),
@@ -114,7 +115,7 @@ impl Values {
         }
     }
 
-    /// Reads the cells that are formulas.
+    /// Reads the cells of a table that contain formulas, at most one per line.
     fn read_cells(&mut self, source: &Source<'_>, between: char) {
         for (index, line) in source.lines() {
             let starts = [0].into_iter().chain(line.match_indices(between).map(|(at, _)| at + 1));
@@ -130,7 +131,7 @@ impl Values {
     }
 }
 
-/// The texts of a list.
+/// Returns the strings of a list, without nested values.
 fn words(items: Vec<Node>) -> Vec<String> {
     let text = |item| if let Node::Leaf(_, text) = item { Some(text) } else { None };
     items.into_iter().filter_map(text).collect()
