@@ -1,21 +1,21 @@
-//! [`Caller`] and [`Caller::check`]: who may do what. Pure; what is stored of accounts comes in.
+//! [`Caller`] and [`Caller::check`]: authorisation. Pure: stored facts about accounts are passed in.
 
 use serde::{Deserialize, Serialize};
 use skill::Owner;
 use thiserror::Error;
 use utoipa::ToSchema;
 
-/// Who may read an index.
+/// Read access to an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Visibility {
-    /// Everybody.
+    /// Readable by everybody.
     Public,
-    /// Those who have a token.
+    /// Readable with any valid token.
     Private,
 }
 
-/// What a token is good for, the least first. Each includes those before it.
+/// Permissions of a token, in ascending order. Each includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Scope {
@@ -23,95 +23,95 @@ pub enum Scope {
     Read,
     /// Publishing and yanking where its account may.
     Publish,
-    /// All that its account may.
+    /// Everything that its account may do.
     Admin,
 }
 
-/// What an account is in one namespace, the least first. Each includes those before it.
+/// Role of an account in one namespace, in ascending order. Each includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Publishes and yanks.
+    /// May publish and yank.
     Publisher,
-    /// Says as well who else may.
+    /// May also manage the members and keys of the namespace.
     Maintainer,
 }
 
-/// Something that is asked of the server.
+/// An action for which a caller needs permission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action<'a> {
-    /// Reads of the index.
+    /// Reads the index.
     Read,
     /// Stars a skill or reports a release.
     TakePart,
     /// Publishes or yanks in a namespace.
     Publish(&'a Namespace<'a>),
-    /// Changes who may publish in a namespace, or its keys.
+    /// Changes the members of a namespace, or its keys.
     Maintain(&'a Namespace<'a>),
     /// Makes, lists and revokes tokens of its own account.
     OwnTokens,
-    /// Decides over releases, accounts and reports of all.
+    /// Decides about releases, accounts and reports of everyone.
     Administer,
 }
 
-/// A namespace as it bears on a caller.
+/// A namespace in relation to a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Namespace<'a> {
     /// The owner in `owner/name`.
     pub owner: &'a Owner,
-    /// Whether it has a member or a release already.
+    /// True if it already has a member or a release.
     pub is_taken: bool,
-    /// What the caller's account is in it.
+    /// Role of the caller's account in it; `None` for a non-member.
     pub role: Option<Role>,
 }
 
-/// Who asks.
+/// The client of a request after authentication.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Caller {
-    /// Nobody that is known.
+    /// A client without valid credentials.
     Anonymous,
-    /// An account, by a token or by what a trusted proxy says.
+    /// An account, authenticated by a token or by a trusted proxy.
     Account {
-        /// Its name.
+        /// Name of the account.
         name: Owner,
-        /// What the token is good for.
+        /// Permissions of the token.
         scope: Scope,
-        /// Whether the account is one of those who run the server.
+        /// True if the account is an admin of the server.
         is_admin: bool,
     },
 }
 
-/// Why a caller may not.
+/// Reasons why a caller is refused.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Denied {
-    /// Nobody knows who asks.
+    /// The action needs an authenticated caller.
     #[error("this needs a token")]
     SignIn,
-    /// The token was made for less.
+    /// The scope of the token is too low.
     #[error("the token is good for `{has}` only, and this needs `{needs}`")]
     Scope {
-        /// What it is good for.
+        /// Scope of the token.
         has: &'static str,
-        /// What is needed.
+        /// Scope that the action needs.
         needs: &'static str,
     },
-    /// The account has no part in the namespace.
+    /// The account has no sufficient role in the namespace.
     #[error("{account} may not {what} in the namespace {owner}")]
     Namespace {
-        /// The account.
+        /// Name of the account.
         account: Owner,
-        /// What it wanted.
+        /// The refused action, for the message.
         what: &'static str,
-        /// The namespace.
+        /// Owner that names the namespace.
         owner: Owner,
     },
-    /// It is for those who run the server.
+    /// The action is for admins of the server.
     #[error("{0} does not run this server")]
     NotAdmin(Owner),
 }
 
 impl Scope {
-    /// The word that stands for it everywhere.
+    /// Returns the word for it in the API and the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -121,7 +121,7 @@ impl Scope {
         }
     }
 
-    /// The scope that a word stands for.
+    /// Parses the word of [`Scope::as_str`].
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Read, Self::Publish, Self::Admin].into_iter().find(|scope| scope.as_str() == word)
@@ -129,7 +129,7 @@ impl Scope {
 }
 
 impl Role {
-    /// The word that stands for it everywhere.
+    /// Returns the word for it in the API and the database.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -138,7 +138,7 @@ impl Role {
         }
     }
 
-    /// The role that a word stands for.
+    /// Parses the word of [`Role::as_str`].
     #[must_use]
     pub fn parse(word: &str) -> Option<Self> {
         [Self::Publisher, Self::Maintainer].into_iter().find(|role| role.as_str() == word)
@@ -146,7 +146,7 @@ impl Role {
 }
 
 impl Caller {
-    /// The account's name.
+    /// Returns the name of the account, or `None` if the caller is anonymous.
     #[must_use]
     pub fn account(&self) -> Option<&Owner> {
         match self {
@@ -155,7 +155,7 @@ impl Caller {
         }
     }
 
-    /// Whether the caller may do something in an index of this visibility.
+    /// Checks that the caller may perform an action in an index of this visibility.
     ///
     /// # Errors
     /// [`Denied`] with the reason.

@@ -1,4 +1,4 @@
-//! [`Accounts`]: accounts, tokens and who publishes in which namespace.
+//! [`Accounts`]: accounts, tokens and members of namespaces.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     store::People,
 };
 
-/// What a token of ours begins with, so that scanners of secrets know it.
+/// Prefix of our tokens, by which secret scanners recognise them.
 const PREFIX: &str = "skh_";
 
 /// Random bytes of a token.
@@ -26,66 +26,66 @@ const TOKEN_BYTES: usize = 32;
 /// Longest label of a token, in characters.
 pub const LABEL_CHARS: usize = 100;
 
-/// What is stored of accounts.
+/// SQLite store of accounts, tokens and memberships.
 #[derive(Debug, Clone)]
 pub struct Accounts {
     database: Arc<Database>,
 }
 
-/// A token, without what makes it one.
+/// Metadata of a token, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Token {
-    /// Names the token.
+    /// Public identifier of the token.
     pub id: String,
-    /// The account that acts by it.
+    /// Account that the token authenticates.
     pub account: String,
-    /// What it is good for.
+    /// Most that the token permits.
     pub scope: Scope,
-    /// What its maker called it.
+    /// Name given to it by its maker.
     pub label: String,
-    /// When it was made.
+    /// Time of creation, RFC 3339.
     pub created_at: String,
-    /// When it ends; `null` for never.
+    /// Time of expiry, RFC 3339; `null` for a token that does not expire.
     pub expires_at: Option<String>,
-    /// When it was revoked.
+    /// Time of revocation, RFC 3339; `null` while it is valid.
     pub revoked_at: Option<String>,
 }
 
-/// What is asked for with a new token.
+/// Request for a new token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewToken {
-    /// The account, which is made where there is none.
+    /// The account, created if it does not exist.
     pub account: Owner,
-    /// What it is good for.
+    /// Most that the token permits.
     pub scope: Scope,
-    /// What it is called.
+    /// Name given to it by its maker.
     pub label: String,
-    /// When it ends.
+    /// Time of expiry; `None` for a token that does not expire.
     pub expires_at: Option<Timestamp>,
 }
 
 /// A member of a namespace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Member {
-    /// The account.
+    /// Name of the account.
     pub account: String,
-    /// What it is there.
+    /// Role in the namespace.
     pub role: Role,
 }
 
-/// Why an account could not be asked or changed.
+/// Reasons why an account could not be read or changed.
 #[derive(Debug, Error)]
 pub enum AccountError {
-    /// The database failed.
+    /// SQLite failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),
-    /// The system gives no random bytes.
+    /// The system did not provide random bytes.
     #[error("the system gives no random bytes: {0}")]
     Random(getrandom::Error),
-    /// There is no such account.
+    /// The account does not exist.
     #[error("there is no account {0}")]
     NoAccount(Owner),
-    /// It would leave a namespace with nobody to look after it.
+    /// The change would leave a namespace without a maintainer.
     #[error("{0} would have no maintainer")]
     LastMaintainer(Owner),
 }
@@ -97,18 +97,18 @@ impl From<rusqlite::Error> for AccountError {
 }
 
 impl Accounts {
-    /// Those of a database.
+    /// Creates the store on a database.
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
         Self { database }
     }
 
-    /// The database with the accounts.
+    /// The database that holds the accounts.
     pub(crate) fn database(&self) -> &Database {
         &self.database
     }
 
-    /// As [`Accounts::caller`], by the sha256 of the token.
+    /// Authenticates by the sha256 of the token; otherwise as [`People::caller`].
     pub(crate) fn caller_of_hash(&self, hash: &[u8], now: Timestamp) -> Result<Option<Caller>, AccountError> {
         let found = self.database.reader().query_row(
             "select t.account, t.scope, a.is_admin from tokens t join accounts a on a.name = t.account
@@ -121,7 +121,7 @@ impl Accounts {
         Ok(Some(Caller::Account { name, scope, is_admin }))
     }
 
-    /// What an account is in a namespace.
+    /// Returns the role of an account in a namespace, or `None` for a non-member.
     ///
     /// # Errors
     /// [`AccountError::Database`]
@@ -276,7 +276,7 @@ fn token_of(row: &Row<'_>) -> rusqlite::Result<Token> {
     })
 }
 
-/// A time as it is stored: UTC, to the second.
+/// Formats a time as it is stored: UTC, to the second.
 pub(crate) fn to_the_second(at: Timestamp) -> String {
     Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()
 }

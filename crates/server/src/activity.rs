@@ -1,4 +1,4 @@
-//! [`SqliteActivity`]: what people do with releases: downloads, stars, reports, and what admins decide.
+//! [`SqliteActivity`]: downloads, stars, reports and the audit log.
 
 use std::{
     collections::BTreeMap,
@@ -20,73 +20,73 @@ use crate::{
     store::Activity,
 };
 
-/// What people did.
+/// SQLite store of downloads, stars, reports and decisions.
 #[derive(Debug)]
 pub struct SqliteActivity {
     database: Arc<Database>,
-    /// Downloads that are not written yet.
+    /// Counted downloads that are not yet written to the database.
     pending: Mutex<BTreeMap<Download, u64>>,
-    /// Downloads of today that were counted.
+    /// Deduplicates the downloads of a day.
     counted: Counted,
 }
 
-/// Who downloaded some content.
+/// Downloads of some content by one account on one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Downloader {
     /// `owner/name`.
     pub skill: String,
-    /// The version.
+    /// Version of the downloaded release.
     pub version: String,
-    /// The account; `null` where nobody was known.
+    /// Name of the account; `null` for anonymous downloads.
     pub account: Option<String>,
-    /// The day, UTC.
+    /// The day in UTC.
     pub day: String,
-    /// How often on that day.
+    /// Number of downloads on that day.
     pub count: u64,
 }
 
-/// What somebody told of a release.
+/// A complaint about a release.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct ReportOfRelease {
-    /// Names the report.
+    /// Number that identifies the report.
     pub id: i64,
     /// `owner/name`.
     pub skill: String,
-    /// The version.
+    /// Version of the release.
     pub version: String,
-    /// What is wrong with it.
+    /// The problem, in the reporter's words.
     pub reason: String,
-    /// Who says so.
+    /// Account that made the report.
     pub account: String,
-    /// When.
+    /// Time of the report, RFC 3339.
     pub created_at: String,
-    /// What was decided: `dismissed` or `upheld`.
+    /// `dismissed` or `upheld`; `null` while the report is open.
     pub decision: Option<String>,
-    /// By whom.
+    /// Admin who decided; `null` while the report is open.
     pub decided_by: Option<String>,
-    /// When.
+    /// Time of the decision, RFC 3339; `null` while the report is open.
     pub decided_at: Option<String>,
 }
 
-/// One decision, as it is kept.
+/// One line of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct AuditLine {
-    /// The order in which they were made.
+    /// Number of the line, ascending in time.
     pub id: i64,
-    /// When.
+    /// Time of the action, RFC 3339.
     pub at: String,
-    /// Who decided; empty where nobody is known.
+    /// Account that acted; empty if it is unknown.
     pub account: String,
-    /// What was done.
+    /// Kind of action, such as `new token`.
     pub action: String,
-    /// With what.
+    /// Object of the action, such as a release or token.
     pub subject: String,
-    /// Why.
+    /// Reason given for the action; may be empty.
     pub reason: String,
 }
 
 impl SqliteActivity {
-    /// That of a database.
+    /// Creates the store on a database.
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
         Self { database, pending: Mutex::default(), counted: Counted::default() }
@@ -268,7 +268,7 @@ impl Activity for SqliteActivity {
     }
 }
 
-/// Name and version of the release that first published some content.
+/// Returns name and version of the release that first published some content.
 fn first_release(database: &rusqlite::Connection, digest: &str) -> rusqlite::Result<Option<(String, String)>> {
     let mut select = database.prepare_cached(
         "select skill, version from contents where digest = ?1 order by published_at, skill, version limit 1",

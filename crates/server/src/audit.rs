@@ -1,4 +1,4 @@
-//! [`note`]: the list of what people decided.
+//! [`note`]: writes the audit log.
 
 use skill::Owner;
 

@@ -1,4 +1,4 @@
-//! [`Blobs`]: archives by the digest of what is in them, and [`IndexBlobs`], which has them in the index.
+//! [`Blobs`]: archives by the digest of their content, and [`IndexBlobs`], which reads them from the index.
 
 use std::{
     collections::HashMap,
@@ -12,33 +12,33 @@ use thiserror::Error;
 
 use crate::index_pool::IndexPool;
 
-/// Bytes of archives that are kept in memory.
+/// Most bytes of archives cached in memory.
 const KEPT_BYTES: usize = 64 << 20;
 
-/// Why an archive could not be read.
+/// Reasons why an archive could not be read.
 #[derive(Debug, Error)]
 pub enum BlobError {
-    /// The index.
+    /// Reading the git repository failed.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The index is gone.
+    /// The git repository could not be opened.
     #[error(transparent)]
     Open(#[from] registry_index::OpenError),
 }
 
-/// A store of archives. What one digest names never changes; it can only go.
+/// A content-addressed store of archives. An archive never changes under its digest; it can only be removed.
 pub trait Blobs: Send + Sync {
-    /// The archive, if it is in memory: takes no time.
+    /// Returns the archive if it is cached in memory; never blocks on the disk.
     fn at_hand(&self, digest: &Digest) -> Option<Bytes>;
 
-    /// The archive; may read the disk.
+    /// Returns the archive, reading the disk if it is not cached.
     ///
     /// # Errors
     /// [`BlobError`]
     fn get(&self, digest: &Digest) -> Result<Option<Bytes>, BlobError>;
 }
 
-/// The archives in the tree of an index, those asked for last in memory.
+/// The archives in the tree of an index, with a cache in memory.
 #[derive(Debug)]
 pub struct IndexBlobs {
     indexes: Arc<IndexPool>,
@@ -52,7 +52,7 @@ struct Kept {
 }
 
 impl IndexBlobs {
-    /// Those of an index.
+    /// Creates the store on the repositories of a pool.
     #[must_use]
     pub fn new(indexes: Arc<IndexPool>) -> Self {
         Self { indexes, kept: Mutex::default() }
@@ -80,7 +80,7 @@ impl Blobs for IndexBlobs {
 }
 
 impl IndexBlobs {
-    /// Forgets what is in memory of one that was taken out.
+    /// Evicts an archive from the cache, for one that was removed from the index.
     pub fn forget(&self, digest: &Digest) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(digest);
     }
@@ -91,7 +91,7 @@ impl Kept {
         self.bytes += bytes.len();
         self.archives.insert(digest, bytes);
         while self.bytes > KEPT_BYTES {
-            // Any will do: what is asked for often is back at once.
+            // Eviction order does not matter: a popular archive is soon cached again.
             let Some(one) = self.archives.keys().find(|one| **one != digest).copied() else { return };
             self.remove(&one);
         }

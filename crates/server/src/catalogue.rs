@@ -1,4 +1,4 @@
-//! [`Catalogue`]: finding skills, and [`SqliteCatalogue`], which keeps a view of the index for it.
+//! [`Catalogue`]: search for skills, and [`SqliteCatalogue`], which keeps a projection of the index for it.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -14,23 +14,23 @@ use utoipa::ToSchema;
 
 use crate::database::{Database, DatabaseError};
 
-/// Skills that a search looks at more closely.
+/// Matches that are ranked in full by a search.
 const CANDIDATES: usize = 120;
 
-/// Matches among which the best are looked for; of more, only the newest.
+/// Most matches that are ranked by FTS5. A search with more considers only the newest.
 const MATCHES: i64 = 1000;
 
-/// Most skills on one page.
+/// Maximum page size, in skills.
 pub const PAGE: usize = 100;
 
-/// Memory of the database while the view is made from nothing, in KiB, and at other times.
+/// SQLite's page cache while the catalogue is rebuilt, in KiB, and at other times.
 const REBUILD_KIB: i64 = 64 << 10;
 const USUAL_KIB: i64 = 2000;
 
-/// Skills into a result that can be paged to.
+/// Largest offset into a result.
 pub const DEEPEST: usize = 10_000;
 
-/// The database failed.
+/// A failure of the database.
 #[derive(Debug, Error)]
 #[error(transparent)]
 pub struct CatalogueError(#[from] DatabaseError);
@@ -41,88 +41,88 @@ impl From<rusqlite::Error> for CatalogueError {
     }
 }
 
-/// In which order skills are listed when no words are looked for.
+/// Order in which skills are listed when a query has no words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {
-    /// Published last first.
+    /// Most recently published first.
     #[default]
     Updated,
-    /// Downloaded most first.
+    /// Most downloaded first.
     Downloads,
-    /// By name.
+    /// Alphabetical by name.
     Name,
 }
 
-/// What the newest release of a skill has to be.
+/// Conditions on the newest release of a skill.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Filter {
-    /// Nothing was found in it that a person should look at.
+    /// True to accept only releases with the verdict `allow`.
     pub allowed_only: bool,
-    /// It is signed.
+    /// True to accept only signed releases.
     pub signed_only: bool,
 }
 
 impl Filter {
-    /// Whether a release is so.
+    /// Returns whether a release meets the conditions.
     #[must_use]
     pub fn takes(self, entry: &Entry) -> bool {
         (!self.allowed_only || entry.verdict == "allow") && (!self.signed_only || entry.signature.is_some())
     }
 }
 
-/// What is looked for.
+/// A search, or a list if it has no words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
     /// Words; all skills when there are none.
     pub words: String,
-    /// Of one owner only.
+    /// Owner whose skills are searched; `None` for all owners.
     pub owner: Option<Owner>,
-    /// The order of a list; what is searched has the best first.
+    /// Order of a list. Search results are always ordered by score.
     pub order: Order,
-    /// What else must be so.
+    /// Conditions on the newest release.
     pub filter: Filter,
-    /// Skills that are passed over.
+    /// Skills to skip, at most [`DEEPEST`].
     pub offset: usize,
-    /// Skills at most.
+    /// Most skills to return, between 1 and [`PAGE`].
     pub limit: usize,
 }
 
-/// A skill by its newest release.
+/// A skill of a result, represented by its newest release.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
-    /// Its line in the index.
+    /// The release's line in the index.
     pub entry: Entry,
-    /// How well it fits; higher is better, comparable within one search only. 0 in a list.
+    /// Relevance; higher is better. Comparable within one search only, and 0 in a list.
     pub score: u32,
     /// Downloads of all its releases.
     pub downloads: u64,
-    /// Accounts that starred it.
+    /// Number of accounts that starred it.
     pub stars: u64,
 }
 
-/// Some of what was found.
+/// One page of a result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Page {
-    /// In order.
+    /// Skills in the order of the result.
     pub skills: Vec<Found>,
-    /// Whether there are more.
+    /// True if another page follows.
     pub has_more: bool,
 }
 
-/// A skill as the index holds it.
+/// A skill as it is in the index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ShownSkill {
-    /// Its name.
+    /// Qualified name, `owner/name`.
     pub name: QualifiedName,
-    /// The newest release that can be installed, if any can.
+    /// The newest installable release, if there is one.
     pub newest: Option<Entry>,
-    /// Version, content and time of every release.
+    /// Version, content and publication time of every release.
     pub contents: Vec<(Version, Digest, Timestamp)>,
 }
 
 impl ShownSkill {
-    /// A skill by its releases.
+    /// Summarises a skill by its releases.
     #[must_use]
     pub fn new(name: QualifiedName, releases: &[Entry]) -> Self {
         let contents = releases.iter().map(|entry| (entry.version.clone(), entry.digest, entry.published_at));
@@ -130,41 +130,41 @@ impl ShownSkill {
     }
 }
 
-/// A view of the index in which skills are found.
+/// A projection of the index for search.
 pub trait Catalogue: Send + Sync {
-    /// Finds skills.
+    /// Returns one page of a search or list.
     ///
     /// # Errors
     /// [`CatalogueError`]
     fn find(&self, query: &Query) -> Result<Page, CatalogueError>;
 
-    /// The newest releases that need a skill, or were made from it.
+    /// Returns the newest releases that require a skill or were forked from it.
     ///
     /// # Errors
     /// [`CatalogueError`]
     fn related(&self, name: &QualifiedName) -> Result<Vec<Entry>, CatalogueError>;
 
-    /// How many skills there are.
+    /// Returns the number of skills.
     ///
     /// # Errors
     /// [`CatalogueError`]
     fn count(&self) -> Result<u64, CatalogueError>;
 }
 
-/// A view in the server's database.
+/// A catalogue in the server's database.
 #[derive(Debug, Clone)]
 pub struct SqliteCatalogue {
     database: Arc<Database>,
 }
 
 impl SqliteCatalogue {
-    /// That of a database.
+    /// Creates the catalogue on a database.
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
         Self { database }
     }
 
-    /// The commit of the index that the view shows; `None` when it is to be made from nothing.
+    /// Returns the commit of the index that the catalogue reflects; `None` when it has to be rebuilt.
     ///
     /// # Errors
     /// [`CatalogueError`]
@@ -174,10 +174,10 @@ impl SqliteCatalogue {
         Ok(select.query_row([], |row| row.get(0)).optional()?)
     }
 
-    /// Brings skills to what the index holds at a commit.
+    /// Updates skills to their state in the index at a commit, in one transaction.
     ///
     /// # Errors
-    /// [`CatalogueError`]; the view is then as it was.
+    /// [`CatalogueError`]; the catalogue is then unchanged.
     pub fn show(&self, skills: &[ShownSkill], revision: &str) -> Result<(), CatalogueError> {
         let mut writer = self.database.writer();
         let write = writer.transaction()?;
@@ -189,10 +189,10 @@ impl SqliteCatalogue {
         Ok(write.commit()?)
     }
 
-    /// Makes the view from nothing; `fill` is given what adds a skill.
+    /// Rebuilds the catalogue. `fill` is called with a function that adds one skill.
     ///
     /// # Errors
-    /// That of `fill`, or [`CatalogueError`]; the view is then as it was.
+    /// The error of `fill`, or [`CatalogueError`]; the catalogue is then unchanged.
     pub fn rebuild<E: From<CatalogueError>>(
         &self,
         revision: &str,
@@ -237,7 +237,7 @@ impl SqliteCatalogue {
         let ranked = rank(entries, &query.words, CANDIDATES);
         let mut skills = Vec::new();
         for result in ranked.iter().skip(query.offset).take(query.limit) {
-            // Parsing the few that are shown again is cheaper than copying all that were ranked.
+            // Parsing the few results again is cheaper than copying all that were ranked.
             let Some(entry) = lines_by_name.get(&result.name).and_then(|line| Entry::parse(line).ok()) else {
                 continue;
             };
@@ -317,8 +317,8 @@ fn set_shown(write: &Connection, revision: &str) -> rusqlite::Result<()> {
     write.execute(sql, [revision]).map(drop)
 }
 
-/// Empties the view and drops its indexes, which are sorted faster than they are filled in no order. Gives what makes
-/// them again.
+/// Empties the tables and drops their SQL indexes: building them afterwards is faster than filling them in random
+/// order. Returns the statements that create them again.
 fn clear(write: &Connection) -> rusqlite::Result<Vec<String>> {
     write.execute_batch("delete from skills; delete from links; delete from contents; delete from texts;")?;
     let mut select = write.prepare(
@@ -384,10 +384,10 @@ fn add_newest(write: &Connection, entry: &Entry) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// The lines of skills that an expression of FTS5 matches, those that likely fit best.
+/// Returns the lines of the skills that match an FTS5 expression and probably rank highest.
 fn matching(reader: &Connection, expression: &str, owner: Option<&Owner>) -> Result<Vec<String>, CatalogueError> {
     let owner = owner.map(Owner::as_str);
-    // Other owners' names can have the same words; which they are is asked of the few that are left.
+    // The words may match names of other owners too, so the few remaining rows are filtered by owner.
     let expression = match owner {
         Some(owner) => format!("({expression}) AND owner : \"{owner}\""),
         None => expression.to_owned(),
@@ -398,7 +398,7 @@ fn matching(reader: &Connection, expression: &str, owner: Option<&Owner>) -> Res
     if matches <= MATCHES {
         return rows(reader, BEST, &expression, owner);
     }
-    // Whatever is common in descriptions is seldom a name.
+    // A word that is common in descriptions is rarely part of a name.
     let mut lines = rows(reader, POPULAR, &expression, owner)?;
     lines.extend(rows(reader, POPULAR, &format!("name : ({expression})"), owner)?);
     lines.sort();
@@ -406,13 +406,13 @@ fn matching(reader: &Connection, expression: &str, owner: Option<&Owner>) -> Res
     Ok(lines)
 }
 
-/// The matches that have the words in the weightiest places. Lines are read of those alone that are taken.
+/// Selects the best matches by weighted column. Only their lines are read.
 const BEST: &str = "select line from skills join
     (select rowid as fitting from texts
      where texts match ?1 and (?2 is null or (select owner from skills where id = texts.rowid) = ?2)
      order by bm25(texts, 10, 4, 5, 1) limit ?3) on id = fitting";
 
-/// Of the newest matches those that are downloaded most.
+/// Selects the most downloaded of the newest matches.
 const POPULAR: &str = "select line from skills join
     (select id as fitting from skills join
         (select rowid as newest from texts where texts match ?1 order by rowid desc limit 1000) on id = newest
@@ -441,7 +441,7 @@ fn stored(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// What FTS5 is asked for: each term as the beginning of a word.
+/// Builds the FTS5 expression that matches each term as a prefix of a word.
 fn expression(terms: &[Term], joined_by: &str) -> String {
     let quoted = terms.iter().map(|term| match term {
         Term::Word(word) => format!("\"{}\"*", word.replace('"', "\"\"")),
@@ -450,7 +450,7 @@ fn expression(terms: &[Term], joined_by: &str) -> String {
     quoted.collect::<Vec<_>>().join(joined_by)
 }
 
-/// A text as it goes into FTS5: folded, and what is written without spaces cut into overlapping pairs.
+/// Normalises a text for FTS5: case-folded, and scripts without spaces cut into overlapping pairs of characters.
 fn indexed(text: &str) -> String {
     let folded = folded(text);
     let chars: Vec<char> = folded.chars().collect();

@@ -1,4 +1,4 @@
-//! [`files`], [`judgement`]: releases read, unpacked and scanned once, however many requests want them at the same time.
+//! [`files`], [`judgement`]: releases are read, unpacked and scanned once, even for concurrent requests.
 
 use std::sync::Arc;
 
@@ -15,7 +15,8 @@ use crate::{
     lanes::Job,
 };
 
-/// The archive of some content; `None` when the index does not have it. Whether it may be read was checked before.
+/// Returns an archive by its digest; `None` when the index does not have it. The caller has already checked that it may
+/// be read.
 ///
 /// # Errors
 /// The index cannot be read.
@@ -25,7 +26,7 @@ pub async fn archive(hub: &Shared, digest: Digest) -> Result<Option<Bytes>, ApiE
     once(hub, (Job::Read, digest, 0), at_hand, move |hub| Ok(hub.stores.blobs.get(&digest)?)).await
 }
 
-/// The files of a release that may be read, held to its line.
+/// Returns the files of a release and checks them against its line. The caller has already checked that it may be read.
 ///
 /// # Errors
 /// [`ApiError`] with 410 when the archive is gone, with 422 when the line differs from it.
@@ -43,7 +44,7 @@ pub async fn files(hub: &Shared, entry: &Entry) -> Result<Bundle, ApiError> {
     run(hub, move |_| line.check_files(&bundle).map(|()| bundle).map_err(|error| differs(&error))).await
 }
 
-/// What the scanner says of the files of a release.
+/// Returns the scanner's verdict on the files of a release.
 ///
 /// # Errors
 /// The scanner failed.
@@ -57,7 +58,7 @@ pub async fn judgement(hub: &Shared, bundle: &Bundle) -> Result<Arc<Judgement>, 
     .await
 }
 
-/// Gives what is in the cache, else makes it when no other request does and a permit is free.
+/// Returns the cached value, or makes it. Requests for the same work are serialised, and the work waits for a permit.
 async fn once<T: Send + 'static>(
     hub: &Shared,
     (job, digest, bytes): (Job, Digest, u64),
@@ -73,7 +74,7 @@ async fn once<T: Send + 'static>(
     }
     let permit = hub.contents.lanes.permit(bytes).await;
     run(hub, move |hub| {
-        // Both last as long as the work, which goes on when the client is gone.
+        // Lock and permit last as long as the work, which continues after the client disconnects.
         let _held: (_, Option<OwnedSemaphorePermit>) = (turn, permit);
         make(hub)
     })

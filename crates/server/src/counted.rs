@@ -1,4 +1,4 @@
-//! [`Counted`]: the downloads of a day that were counted, so that one client cannot make a skill popular.
+//! [`Counted`]: deduplicates the downloads of a day, so that one client cannot make a skill popular.
 
 use std::{
     collections::HashSet,
@@ -9,26 +9,26 @@ use std::{
 
 use skill::Digest;
 
-/// Downloads of one day that are remembered, about 16 MB of them. With more it begins anew, so a client could count once
-/// again after a million others.
+/// Most downloads of one day in the set, about 16 MB. Beyond it, the set is cleared, so a client can count again after
+/// a million others.
 const MOST: usize = 1_000_000;
 
-/// One download, as it is counted.
+/// One download, the key under which it is counted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Download {
-    /// `owner/name`; empty where the request names only the content. The release that published it first is then counted.
+    /// `owner/name`; empty if the request names only the content. The release that first published it is then counted.
     pub skill: String,
-    /// The version.
+    /// Version of the downloaded release.
     pub version: String,
-    /// The digest of the content.
+    /// Digest of the downloaded content.
     pub digest: Digest,
-    /// The account; empty where nobody is known.
+    /// Name of the account; empty for an anonymous download.
     pub account: String,
-    /// The day, UTC.
+    /// The day in UTC.
     pub day: String,
 }
 
-/// Hashes of addresses, accounts and contents, under a key that lives as long as the process. No address is stored.
+/// Keyed hashes of address, account and content. The key lives as long as the process, and no address is stored.
 #[derive(Debug, Default)]
 pub struct Counted {
     hasher: RandomState,
@@ -42,7 +42,7 @@ struct Today {
 }
 
 impl Counted {
-    /// Whether an account at an address has not yet downloaded this content on this day.
+    /// Returns whether this is the day's first download of this content by this account from this address.
     pub fn is_first(&self, download: &Download, site: Option<IpAddr>) -> bool {
         let one = self.hasher.hash_one((site, &download.account, &download.digest));
         let mut today = self.today.lock().unwrap_or_else(PoisonError::into_inner);

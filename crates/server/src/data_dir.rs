@@ -1,4 +1,4 @@
-//! [`DataDir`]: the folder of a server, closed to other users, and the lock of the server that changes it.
+//! [`DataDir`]: the data folder of a server, private to its user, and the lock for writing to it.
 
 use std::{
     io,
@@ -19,48 +19,48 @@ use thiserror::Error;
 
 use crate::database::{Database, DatabaseError};
 
-/// The SQLite file, beside the index.
+/// Name of the SQLite file, beside the index.
 pub const DATABASE: &str = "skillhub.sqlite";
 
-/// The files that SQLite keeps beside a database, with parts of its content.
+/// Suffixes of SQLite's files beside a database, which hold parts of its content.
 const BESIDE_DATABASE: [&str; 2] = ["-wal", "-shm"];
 
-/// The data folder of a server. One that is made is for its user alone.
+/// The data folder of a server. A new one is private to its user.
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
 }
 
-/// Why a data folder cannot be used.
+/// Reasons why a data folder cannot be used.
 #[derive(Debug, Error)]
 pub enum DataError {
-    /// The folder cannot be made.
+    /// The folder cannot be created or used.
     #[error("cannot use {}: {source}", path.display())]
     Folder {
         /// The folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// Another server changes the folder.
+    /// Another server holds the lock of the folder.
     #[error("{} is served already, by {holder}", path.display())]
     Served {
         /// The folder.
         path: PathBuf,
-        /// The process that serves it.
+        /// Description of the process that serves it.
         holder: String,
     },
-    /// Other users can read a file with secrets, and the system refuses to change that.
+    /// Other users can read a file with secrets, and its mode cannot be changed.
     #[error("other users can read {}, which holds secrets, and its mode cannot be changed: {source}", path.display())]
     Exposed {
         /// The file or folder.
         path: PathBuf,
-        /// The mode that it needs, in octal.
+        /// The required mode, in octal.
         mode: &'static str,
         /// The system's refusal.
         source: io::Error,
     },
-    /// The index cannot be made.
+    /// The index cannot be created.
     #[error(transparent)]
     Init(#[from] InitError),
     /// The index cannot be opened.
@@ -69,7 +69,7 @@ pub enum DataError {
     /// The database cannot be used.
     #[error(transparent)]
     Database(#[from] DatabaseError),
-    /// The view of the index cannot be made.
+    /// The catalogue cannot be refreshed from the index.
     #[error("cannot read the index into the catalogue: {0}")]
     Refresh(String),
 }
@@ -94,7 +94,7 @@ impl Fails for DataError {
 }
 
 impl DataDir {
-    /// Opens a data folder, and makes it where there is none.
+    /// Opens a data folder and creates it if it does not exist.
     ///
     /// # Errors
     /// [`DataError::Folder`]
@@ -104,7 +104,7 @@ impl DataDir {
         Ok(folder)
     }
 
-    /// Closes the folder to other users, as a private index needs it.
+    /// Makes the folder private to its user, as a private index requires.
     ///
     /// # Errors
     /// [`DataError::Exposed`] when the system refuses.
@@ -113,13 +113,13 @@ impl DataDir {
         make_dir_private(&dir).map_err(|source| DataError::Exposed { path: self.path.clone(), mode: "700", source })
     }
 
-    /// Opens the database. Only its user can read it: it holds accounts and the hashes of tokens.
+    /// Opens the database with a mode that only its user can read: it holds accounts and the hashes of tokens.
     ///
     /// # Errors
     /// [`DataError`]
     pub fn database(&self) -> Result<Arc<Database>, DataError> {
         let dir = ensure_dir(&self.path).map_err(|error| self.unusable(&error))?;
-        // SQLite gives the files beside a database its rights; those that are there may be older.
+        // SQLite gives new files beside a database its mode; existing ones may have an older mode.
         let beside = BESIDE_DATABASE.map(|suffix| format!("{DATABASE}{suffix}"));
         let there = beside.iter().map(String::as_str).filter(|name| dir.exists(name));
         for name in std::iter::once(DATABASE).chain(there) {
@@ -133,8 +133,8 @@ impl DataDir {
         Ok(Arc::new(Database::open(&self.path.join(DATABASE))?))
     }
 
-    /// Takes the lock of the server that changes the folder. The system releases it when the process ends, killed or
-    /// not.
+    /// Takes the lock for writing to the folder, without waiting. The system releases it when the process ends, even if
+    /// it is killed.
     ///
     /// # Errors
     /// [`DataError::Served`] when another process holds it.

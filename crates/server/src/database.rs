@@ -1,4 +1,4 @@
-//! [`Database`]: the one SQLite file of a server.
+//! [`Database`]: the single SQLite file of a server.
 
 mod migrations;
 
@@ -19,28 +19,28 @@ use thiserror::Error;
 
 use migrations::migrate;
 
-/// How long a writer waits for another process.
+/// Busy timeout of SQLite, for locks held by other processes.
 const BUSY: Duration = Duration::from_secs(10);
 
-/// Connections that read at the same time, and at least so many: two for each processor, of which searches take one.
+/// Minimum of connections that read. Otherwise there are two for each processor, of which searches take one.
 const READERS: usize = 4;
 
-/// The file is not usable.
+/// Reasons why the database failed or cannot be used.
 #[derive(Debug, Error)]
 pub enum DatabaseError {
-    /// SQLite says no.
+    /// SQLite returned an error.
     #[error("the database failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// Written by a newer build.
+    /// A newer build wrote the file.
     #[error("the database was made by a newer skillhub: it has {found}")]
     Newer {
-        /// The migration that this build does not have.
+        /// Name of the first migration that this build lacks.
         found: String,
     },
-    /// A migration that was applied is not the one of this name here.
+    /// An applied migration differs from the one of this build.
     #[error("the database was made by another build: its migration {found} differs from the one of this build")]
     Altered {
-        /// The migration.
+        /// Name of the migration.
         found: String,
     },
 }
@@ -58,20 +58,20 @@ impl Fails for DatabaseError {
     }
 }
 
-/// Bytes of the file that a reader has mapped: a cache of its own would be empty after every commit.
+/// Bytes of the file mapped by each reader. SQLite's own page cache would be empty after every commit.
 const MAPPED_BYTES: i64 = 1 << 30;
 
-/// A SQLite file: one connection that writes, and some that read beside it.
+/// A SQLite file with one connection for writing and a pool for reading.
 #[derive(Debug)]
 pub struct Database {
     writer: Mutex<Connection>,
     readers: Vec<Mutex<Connection>>,
-    /// Counts who waited for a reader.
+    /// Number of waits for a reader, which spreads them over the pool.
     waited: AtomicUsize,
 }
 
 impl Database {
-    /// Opens the file, and makes it where there is none.
+    /// Opens the file, creates it if it does not exist, and migrates it.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -80,7 +80,8 @@ impl Database {
         writer.busy_timeout(BUSY)?;
         writer.pragma_update(None, "journal_mode", "wal")?;
         writer.pragma_update(None, "synchronous", "full")?;
-        // One that begins with a read could not go on to write once another process has: SQLite refuses that at once.
+        // A transaction that begins with a read cannot upgrade once another process has written: SQLite refuses at
+        // once.
         writer.set_transaction_behavior(TransactionBehavior::Immediate);
         migrate(&mut writer, Timestamp::now())?;
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -95,15 +96,15 @@ impl Database {
         Ok(Self { writer: Mutex::new(writer), readers, waited: AtomicUsize::default() })
     }
 
-    /// The connection that writes; others wait for it.
+    /// Locks the connection for writing.
     pub fn writer(&self) -> MutexGuard<'_, Connection> {
         self.writer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A connection that reads.
+    /// Locks a free connection for reading, or waits for one.
     pub fn reader(&self) -> MutexGuard<'_, Connection> {
         let free = self.readers.iter().find_map(|reader| reader.try_lock().ok());
-        // Waiting spreads over all of them: on one, those who come later would always find the others free first.
+        // Waits are spread round-robin: on a single one, later callers would always find the others free first.
         let turn = || self.waited.fetch_add(1, Ordering::Relaxed) % self.readers.len().max(1);
         match free {
             Some(reader) => reader,

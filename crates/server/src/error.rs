@@ -1,4 +1,4 @@
-//! What the market's own errors are as an [`ApiError`].
+//! Conversions of the market's errors into [`ApiError`].
 
 use axum::http::StatusCode;
 pub use web::ApiError;

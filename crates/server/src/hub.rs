@@ -1,4 +1,4 @@
-//! [`Hub`]: one index with all that the server keeps beside it.
+//! [`Hub`]: one index, with the stores and settings of the server.
 
 use std::{path::Path, time::Instant};
 
@@ -25,25 +25,25 @@ use crate::{
     store::{Flag, Limited, NamespaceState, People, Stores, embedded},
 };
 
-/// The git repository with the index, in the data folder.
+/// Name of the git repository with the index, in the data folder.
 pub const INDEX: &str = "index.git";
 
-/// One index, and accounts, counts and decisions that bear on it.
+/// One index, with the accounts, counts and decisions about its releases.
 pub struct Hub {
-    /// How the server is run.
+    /// Configuration of the server.
     pub settings: Settings,
-    /// What it keeps.
+    /// Releases, accounts, activity and the other stores.
     pub stores: Stores,
-    /// Releases unpacked and scanned, for those asked for last.
+    /// Cache of recently requested releases, unpacked and scanned.
     pub contents: Recent,
-    /// What is counted of requests.
+    /// Request counters, served as metrics.
     pub metrics: Metrics,
-    /// The lock of the data folder; a mirror takes none.
+    /// Lock of the data folder; `None` for a read-only mirror.
     _lock: Option<LibraryLock>,
 }
 
 impl Hub {
-    /// Opens a data folder, and makes what is not there yet. Only one process at a time opens it to change it.
+    /// Opens a data folder and creates missing files. Only one process at a time can open it for writing.
     ///
     /// # Errors
     /// [`DataError`]
@@ -69,7 +69,7 @@ impl Hub {
         Ok(hub)
     }
 
-    /// The accounts of a data folder, without a server.
+    /// Opens the accounts of a data folder, without a server.
     ///
     /// # Errors
     /// [`DataError`]
@@ -77,7 +77,7 @@ impl Hub {
         Ok(Box::new(Accounts::new(DataDir::ensure(data)?.database()?)))
     }
 
-    /// Logs owners from before their names were reserved: their pages are hidden behind routes.
+    /// Logs owners older than the reservation of their names: some of their pages are hidden behind routes.
     fn report_hidden_owners(&self) -> Result<(), ApiError> {
         for name in route_names::RESERVED {
             let Ok(owner) = Owner::parse(name) else { continue };
@@ -90,7 +90,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Refuses what the caller may not do.
+    /// Refuses an action that the caller is not permitted to do. A read-only server refuses everything but reads.
     ///
     /// # Errors
     /// [`ApiError`] with 401 or 403.
@@ -102,10 +102,12 @@ impl Hub {
         Ok(caller.check(self.settings.visibility, action)?)
     }
 
-    /// Refuses a caller who may not publish in a namespace, or may not look after it.
+    /// Refuses a caller who may not publish in a namespace, or may not maintain it if `maintains` is set.
+    ///
+    /// A reserved name cannot become a new namespace.
     ///
     /// # Errors
-    /// [`ApiError`] with 401 or 403.
+    /// [`ApiError`] with 401 or 403, or with 422 for a reserved name.
     pub fn check_namespace(&self, caller: &Caller, owner: &Owner, maintains: bool) -> Result<(), ApiError> {
         let NamespaceState { is_taken, role } = self.stores.releases.namespace(owner, caller.account())?;
         let at = Namespace { owner, is_taken, role };
@@ -118,7 +120,7 @@ impl Hub {
         Ok(())
     }
 
-    /// Records a failed sign-in in the audit log, as long as one client does not fill it.
+    /// Records a failed sign-in in the audit log. A rate limit per address keeps one client from filling it.
     ///
     /// # Errors
     /// [`ApiError`] when the database cannot be written.
@@ -131,10 +133,10 @@ impl Hub {
         Ok(self.stores.activity.note_unknown(Timestamp::now(), "failed sign-in", &subject, by)?)
     }
 
-    /// All releases of a skill.
+    /// Returns all releases of a skill.
     ///
     /// # Errors
-    /// [`ApiError`] with 404 when there is no such skill.
+    /// [`ApiError`] with 404 when the skill does not exist.
     pub fn releases(&self, name: &QualifiedName) -> Result<Vec<Entry>, ApiError> {
         let entries = self.stores.releases.of_skill(name)?;
         if entries.is_empty() {
@@ -143,10 +145,10 @@ impl Hub {
         Ok(entries)
     }
 
-    /// One release; `latest` is the newest.
+    /// Returns one release; `latest` selects the newest.
     ///
     /// # Errors
-    /// [`ApiError`] with 404 when there is none.
+    /// [`ApiError`] with 404 when the release does not exist.
     pub fn release(&self, name: &QualifiedName, version: &str) -> Result<Entry, ApiError> {
         let entries = self.releases(name)?;
         let none = || ApiError::not_found(format!("{name} has no release {version}"));
@@ -158,7 +160,7 @@ impl Hub {
         entries.into_iter().find(|entry| entry.version == version).ok_or_else(none)
     }
 
-    /// The reason for which a release is not handed out; `None` when it is.
+    /// Returns the reason why a release is not served, or `None` when it is served.
     ///
     /// # Errors
     /// [`ApiError`] when the database cannot be read.
@@ -166,13 +168,13 @@ impl Hub {
         self.stores.releases.barrier(entry)
     }
 
-    /// Whether a release is handed out. A database that cannot be read hands out nothing.
+    /// Returns whether a release is served. If the database cannot be read, none is.
     #[must_use]
     pub fn is_free(&self, entry: &Entry) -> bool {
         entry.withdrawn.is_none() && matches!(self.barrier(entry), Ok(None))
     }
 
-    /// Refuses a release that is not handed out to the caller. Admins may read it under quarantine or on hold as well.
+    /// Refuses a release that is not served to the caller. Admins may also read it under quarantine or on hold.
     ///
     /// # Errors
     /// [`ApiError`] with 410 when it was withdrawn, with 403 when it is under quarantine or on hold.
@@ -183,7 +185,7 @@ impl Hub {
         }
     }
 
-    /// Refuses a release that is not handed out.
+    /// Refuses a release that is not served to everyone.
     ///
     /// # Errors
     /// As [`Hub::check_readable`].
@@ -195,10 +197,10 @@ impl Hub {
         }
     }
 
-    /// The archive of a release, whatever is decided about it, unless it was withdrawn.
+    /// Returns the archive of a release regardless of quarantine or hold, unless it was withdrawn.
     ///
     /// # Errors
-    /// [`ApiError`] with 410 when it is gone.
+    /// [`ApiError`] with 410 when it was withdrawn or its archive is missing.
     pub fn stored(&self, entry: &Entry) -> Result<Bytes, ApiError> {
         check_not_withdrawn(entry)?;
         let missing = || gone("missing", format!("the archive of {} {} is gone", entry.name, entry.version));
@@ -207,7 +209,7 @@ impl Hub {
         Ok(bytes)
     }
 
-    /// Changes a release, and returns its line as it is now.
+    /// Sets a flag of a release and returns its updated line.
     ///
     /// # Errors
     /// As [`Releases::set_flag`](crate::store::Releases::set_flag).
@@ -230,7 +232,7 @@ fn gone(code: &'static str, why: String) -> ApiError {
     ApiError::new(axum::http::StatusCode::GONE, code, why)
 }
 
-/// The refusal of what is behind a barrier.
+/// Returns the 403 error for content behind a barrier.
 pub fn behind(what: &str, barrier: &Barrier) -> ApiError {
     let message = format!("{what} {}", barrier.message());
     ApiError::new(axum::http::StatusCode::FORBIDDEN, barrier.code(), message)

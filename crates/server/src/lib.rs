@@ -1,12 +1,12 @@
 //! skillhub as a marketplace over HTTP: one index with accounts, search, counts and decisions beside it.
 //!
-//! The principal type is [`Hub`], which a data folder becomes; [`serve`] puts it behind HTTP. The index stays a plain git
-//! repository: what can be searched is a view of it that is made again whenever the two differ, so the repository may
-//! be changed by others at the same time. Accounts, tokens, counts and decisions are in a SQLite file beside it.
+//! The principal type is [`Hub`], opened from a data folder; [`serve`] exposes it over HTTP. The index stays a plain
+//! git repository, which other processes may change at the same time. The search catalogue is a projection of it and is
+//! refreshed whenever the two differ. Accounts, tokens, counts and decisions are in a SQLite file beside it.
 //!
-//! - [`access`] decides who may do what, and nothing else does.
-//! - Whatever a client sends is unpacked, validated and cleared here ([`publish`]).
-//! - Handlers ask the traits of [`store`], and never a store itself.
+//! - [`access`] makes every authorisation decision.
+//! - [`publish`] unpacks, validates and scans all uploaded content.
+//! - Handlers use the traits of [`store`], never a concrete store.
 
 pub mod access;
 mod accounts;

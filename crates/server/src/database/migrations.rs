@@ -1,7 +1,7 @@
-//! [`migrate`]: brings a database to the schema of this build and records each step.
+//! [`migrate`]: migrates a database to the schema of this build and records each step.
 //!
-//! The steps are plain SQL files in order. The table `migrations` holds the number, name, sha256 and time of each that
-//! was applied. A file that was released is never edited: a change is a further file.
+//! The steps are plain SQL files in order. The table `migrations` holds the number, name, sha256 and time of each
+//! applied step. A released file is never edited: a change is a new file.
 
 use jiff::Timestamp;
 use rusqlite::{Connection, TransactionBehavior, params};
@@ -25,7 +25,7 @@ macro_rules! migrations {
 /// All steps, oldest first.
 const MIGRATIONS: [Migration; 3] = migrations!["0001-tables", "0002-copies", "0003-openings-sessions-contents"];
 
-/// The migrations of builds from before the history was kept. Their `user_version` counts those that were applied.
+/// Number of migrations of builds older than the history table. Their `user_version` counts the applied ones.
 const WITHOUT_HISTORY: usize = 2;
 
 const HISTORY: &str = "create table migrations (
@@ -35,7 +35,7 @@ const HISTORY: &str = "create table migrations (
     applied_at text not null
 ) strict";
 
-/// A step that was applied, as the database records it.
+/// An applied migration, as recorded in the database.
 #[derive(Debug, PartialEq, Eq)]
 struct Applied {
     number: usize,
@@ -49,17 +49,17 @@ impl Migration {
     }
 }
 
-/// Applies the migrations that a database lacks, all of them or none.
+/// Applies all missing migrations in one transaction.
 ///
 /// # Errors
 /// [`DatabaseError::Newer`] and [`DatabaseError::Altered`] for a history that this build does not have.
 pub fn migrate(database: &mut Connection, now: Timestamp) -> Result<(), DatabaseError> {
-    // Without a history it is read under the lock alone: another process may be writing one.
+    // A database without a history is examined only under the lock: another process may be creating it.
     if has_history(database)? && missing(&history(database)?)?.is_empty() {
         return Ok(());
     }
     let write = database.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Another process may have applied some meanwhile: the history is read again under the lock.
+    // Another process may have applied some meanwhile, so the history is read again under the lock.
     let applied = history(&write)?;
     let missing = missing(&applied)?;
     if !has_history(&write)? {
@@ -72,7 +72,7 @@ pub fn migrate(database: &mut Connection, now: Timestamp) -> Result<(), Database
         write.execute_batch(migration.sql)?;
         record(&write, migration, now)?;
     }
-    // Builds from before the history refuse what they do not know by this number.
+    // Builds older than the history table refuse unknown migrations by this number.
     write.pragma_update(None, "user_version", MIGRATIONS.len() as i64)?;
     Ok(write.commit()?)
 }
@@ -83,8 +83,8 @@ fn record(database: &Connection, migration: &Migration, now: Timestamp) -> rusql
     database.execute(sql, params![migration.name, migration.sha256(), to_the_second(now)]).map(drop)
 }
 
-/// Asks by a statement: `table_exists` answers from the schema that the connection last read, also when another process
-/// has changed it since.
+/// Queries the schema with a statement. `table_exists` would use the connection's cached schema, which another process
+/// may have changed.
 fn has_history(database: &Connection) -> rusqlite::Result<bool> {
     let sql = "select exists (select 1 from sqlite_schema where type = 'table' and name = 'migrations')";
     database.query_row(sql, [], |row| row.get(0))
