@@ -74,7 +74,7 @@ impl Filter {
 /// A search, or a list if it has no words.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
-    /// Words; all skills when there are none.
+    /// Search words; empty for a list of all skills.
     pub words: String,
     /// Owner whose skills are searched; `None` for all owners.
     pub owner: Option<Owner>,

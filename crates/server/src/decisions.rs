@@ -1,4 +1,4 @@
-//! [`Decision`]s of those who run the server, over reports and releases, whichever way they come in.
+//! [`Decision`]s of admins about reports and releases, shared by the API and the pages.
 
 use jiff::Timestamp;
 use registry_index::Entry;
@@ -9,20 +9,20 @@ use utoipa::ToSchema;
 pub use crate::api::reason;
 use crate::{activity::ReportOfRelease, error::ApiError, hub::Hub, store::Flag};
 
-/// What is decided of a report.
+/// The decision about a report.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
-    /// Nothing is wrong.
+    /// The report is wrong or irrelevant.
     Dismissed,
-    /// It is right; what becomes of the release is said apart.
+    /// The report is right. Quarantine or withdrawal of the release is a separate decision.
     Upheld,
 }
 
-/// Decides an open report.
+/// Records the decision about an open report.
 ///
 /// # Errors
-/// [`ApiError`] with 404 when there is none of this number that is open.
+/// [`ApiError`] with 404 when no open report has this number.
 pub fn decide(
     hub: &Hub,
     account: &Owner,
@@ -38,8 +38,8 @@ pub fn decide(
     decided.ok_or_else(|| ApiError::not_found(format!("there is no open report {id}")))
 }
 
-/// Puts a release under quarantine: it is yanked, and its archive is not handed out. Other releases with the same content
-/// are not decided about: they are put on hold, in the admins' queue.
+/// Puts a release under quarantine: it is yanked, and its archive is not served. Other releases with the same content
+/// are put on hold, in the admins' queue.
 ///
 /// # Errors
 /// [`ApiError`]
@@ -47,16 +47,16 @@ pub fn quarantine(hub: &Hub, account: &Owner, entry: &Entry, reason: &str) -> Re
     hub.set_flag(entry, Flag::Quarantined(reason), account)
 }
 
-/// Lets a release go that is under quarantine, yanked only if it was before; or one on hold, as it is. With the last
-/// release of its content the copies on hold go as well.
+/// Ends the quarantine of a release, which stays yanked only if it was before, or the hold of a copy. After the last
+/// quarantined release of some content, its copies on hold are freed too.
 ///
 /// # Errors
-/// [`ApiError`] with 404 when it is neither.
+/// [`ApiError`] with 404 when it is neither under quarantine nor on hold.
 pub fn restore(hub: &Hub, account: &Owner, entry: &Entry, reason: &str) -> Result<Entry, ApiError> {
     hub.set_flag(entry, Flag::Restored(reason), account)
 }
 
-/// Takes the archive of a release away for good. Its line stays and says why.
+/// Removes the archive of a release for good. Its line stays, with the reason.
 ///
 /// # Errors
 /// [`ApiError`]

@@ -18,7 +18,7 @@ pub fn owner(name: &str) -> Owner {
     Owner::parse(name).unwrap()
 }
 
-/// Version 1.0.0 of a skill that is called `notes`.
+/// Builds version 1.0.0 of a skill with `name: notes` in its frontmatter.
 pub fn submission(name: &str, description: &str) -> Submission {
     let text = format!("---\nname: notes\ndescription: {description}\n---\n\n# Notes\n");
     let file = File { bytes: text.as_bytes().into(), executable: false };
@@ -34,7 +34,7 @@ pub fn submission(name: &str, description: &str) -> Submission {
     }
 }
 
-/// An account that may publish.
+/// Creates an account with a token that permits publishing.
 pub fn account(hub: &Hub, name: &str) -> Caller {
     let new = NewToken { account: owner(name), scope: Scope::Publish, label: String::new(), expires_at: None };
     let (_, secret) = hub.stores.people.add_token(&new, false, &new.account, Timestamp::now()).unwrap();

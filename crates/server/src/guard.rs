@@ -1,4 +1,4 @@
-//! [`guard`]: host check, limits, time limit, headers and access log of every request.
+//! [`guard`]: host check, rate limits, request timeout, response headers and access log.
 
 use std::time::Instant;
 
@@ -20,15 +20,15 @@ use web::{
 
 use crate::{access::Visibility, api::Shared, error::ApiError, rate::TooMany, store::Limited};
 
-/// The path of the form for signing in.
+/// Path of the sign-in form.
 const SIGN_IN: &str = "/-/sign-in";
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Answers a request, or says why not, within its time; and writes a line for it.
+/// Handles a request within its timeout, or refuses it, and writes the access log.
 pub async fn guard(State(hub): State<Shared>, mut request: Request, next: Next) -> Response {
     let began = Instant::now();
-    // Without random bytes there is still a time in the log.
+    // Without random bytes the request has no id, but its line in the log still has a time.
     let id = web::random::<8>().unwrap_or_default();
     let client = identify(&hub.settings.trusted_proxies, &mut request);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
@@ -51,8 +51,8 @@ pub async fn guard(State(hub): State<Shared>, mut request: Request, next: Next) 
     response
 }
 
-/// Keeps shared caches from storing what only some may read. Archives are not stored at all; an index file may be, if it
-/// is asked for again.
+/// Keeps shared caches from storing responses of a private index. Archives are never stored; an index file may be
+/// stored if it is revalidated.
 fn keep_private(headers: &mut HeaderMap) {
     let caching = headers.get(header::CACHE_CONTROL).and_then(|value| value.to_str().ok()).unwrap_or("no-store");
     if caching.contains("private") {
@@ -63,14 +63,14 @@ fn keep_private(headers: &mut HeaderMap) {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching));
 }
 
-/// Refuses what is meant for another server, and what comes too often.
+/// Refuses requests for another host, from another site, with too large a body, or above the rate limit.
 fn admitted(hub: &Shared, request: &Request, client: Client) -> Result<(), ApiError> {
     check_host(&hub.settings.hosts, request, "who runs it names it: `skillhub serve --host NAME`")?;
     check_length(request)?;
     check_site(request)?;
     let (path, is_change) = (request.uri().path(), is_change(request));
     let is_search = matches!(path, "/v1/skills" | "/-/search" | "/api/v1/search" | "/api/v1/skills");
-    // Clients fetch every skill that such an index names.
+    // Clients fetch every skill that such an index lists.
     let is_index = path.contains("/.well-known/") && path.ends_with("/index.json");
     let is_costly = is_change || is_search || is_index || path.contains("/diff/");
     let kind = if is_change && path == SIGN_IN { Limited::SignIn } else { Limited::Costly };
@@ -82,7 +82,7 @@ fn admitted(hub: &Shared, request: &Request, client: Client) -> Result<(), ApiEr
     })
 }
 
-/// Refuses a body that says itself that it is too large, before any of it is read.
+/// Refuses a body whose declared length is too large, before any of it is read.
 fn check_length(request: &Request) -> Result<(), ApiError> {
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let most = Limits::default().archive_bytes;

@@ -1,4 +1,4 @@
-//! [`IndexPool`]: the index, open as often as threads need it.
+//! [`IndexPool`]: a pool of open handles of the index.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,7 +7,7 @@ use std::{
 
 use registry_index::{Index, OpenError};
 
-/// An index that many threads use, each through a value of its own.
+/// A git repository used by many threads, each through a handle of its own.
 #[derive(Debug)]
 pub struct IndexPool {
     path: PathBuf,
@@ -15,7 +15,7 @@ pub struct IndexPool {
 }
 
 impl IndexPool {
-    /// The pool of an index that is there.
+    /// Opens the pool of an existing index.
     ///
     /// # Errors
     /// [`OpenError`]
@@ -24,21 +24,21 @@ impl IndexPool {
         Ok(Self { path: path.to_owned(), idle: Mutex::new(vec![first]) })
     }
 
-    /// The folder of the index.
+    /// Returns the folder of the index.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Closes those that nobody uses: the files that they have open, and what libgit2 keeps in memory of them.
+    /// Closes unused handles, to free their open files and libgit2's caches.
     pub fn close_idle(&self) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// Does some work with one of them.
+    /// Runs a function with a handle, opening another one if all are in use.
     ///
     /// # Errors
-    /// [`OpenError`] when another had to be opened and cannot be.
+    /// [`OpenError`] when a new handle cannot be opened.
     pub fn with<T>(&self, work: impl FnOnce(&Index) -> T) -> Result<T, OpenError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let index = match idle {

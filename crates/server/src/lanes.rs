@@ -1,4 +1,4 @@
-//! [`Lanes`]: a bound on the heavy work that runs at the same time.
+//! [`Lanes`]: limits on concurrent heavy work.
 
 use std::{
     collections::HashMap,
@@ -9,23 +9,23 @@ use std::{
 use skill::Digest;
 use tokio::sync::{Mutex as AsyncMutex, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
-/// Bytes of a release from which on work with it is large.
+/// Size of a release above which work on it counts as large.
 const LARGE_BYTES: u64 = 1 << 20;
 
-/// A kind of work on a release, of which one at a time runs for each content.
+/// A kind of work on a release. At most one job of a kind runs for each content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Job {
-    /// Reading the archive from the index.
+    /// Reads the archive from the index.
     Read,
-    /// Unpacking it.
+    /// Unpacks the archive.
     Unpack,
-    /// Scanning its files.
+    /// Scans its files.
     Scan,
-    /// Rendering an index for clients of others.
+    /// Renders an index for foreign clients.
     List,
 }
 
-/// The lock of a job for one content.
+/// Lock of a job for one content.
 type Turn = Arc<AsyncMutex<()>>;
 
 /// Semaphores for heavy work, and a lock for each job. Requests wait without a thread, and leave the queue when their
@@ -33,9 +33,9 @@ type Turn = Arc<AsyncMutex<()>>;
 #[derive(Debug)]
 pub struct Lanes {
     small: Arc<Semaphore>,
-    /// One of these holds an archive, its files and what the scanner makes of them: up to 80 MB.
+    /// Permits for large work. Each holds an archive, its files and the scanner's data: up to 80 MB.
     large: Arc<Semaphore>,
-    /// A search keeps one processor busy, and one connection to the database.
+    /// Permits for searches. Each keeps one processor and one database connection busy.
     searches: Arc<Semaphore>,
     turns: Mutex<HashMap<(Job, Digest), Turn>>,
 }
@@ -54,7 +54,7 @@ impl Default for Lanes {
 }
 
 impl Lanes {
-    /// Waits until no other request does this job for this content.
+    /// Waits for the lock of this job and content.
     pub async fn turn(&self, job: Job, digest: Digest) -> OwnedMutexGuard<()> {
         let turn = {
             let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
@@ -64,13 +64,13 @@ impl Lanes {
         turn.lock_owned().await
     }
 
-    /// Waits for a permit to search.
+    /// Waits for a permit to search. `None` never happens: the semaphore is not closed.
     pub async fn search(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.searches).acquire_owned().await.ok()
     }
 
-    /// Waits for a permit to work on so many bytes. Small work has permits of its own, so that it does not wait for large
-    /// work. `None` never happens: the semaphores are not closed.
+    /// Waits for a permit to work on a release of this many bytes. Small work has permits of its own, so that it does
+    /// not wait for large work. `None` never happens: the semaphores are not closed.
     pub async fn permit(&self, bytes: u64) -> Option<OwnedSemaphorePermit> {
         let lane = if bytes > LARGE_BYTES { &self.large } else { &self.small };
         Arc::clone(lane).acquire_owned().await.ok()

@@ -1,4 +1,4 @@
-//! [`Metrics`]: what is counted of requests, as `/metrics` shows it.
+//! [`Metrics`]: request counters, served at `/metrics`.
 
 use std::{
     collections::BTreeMap,
@@ -10,10 +10,10 @@ use std::{
     time::Duration,
 };
 
-/// Upper bounds of what requests took, in milliseconds.
+/// Upper bounds of the buckets of request durations, in milliseconds.
 const BOUNDS_MS: [u64; 10] = [1, 2, 5, 10, 25, 50, 100, 500, 2000, 10_000];
 
-/// What is counted of requests.
+/// Counters since the start of the process.
 #[derive(Debug, Default)]
 pub struct Metrics {
     requests: Mutex<BTreeMap<(String, u16), u64>>,
@@ -25,7 +25,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Counts a request that was answered.
+    /// Counts an answered request and its duration.
     pub fn count(&self, method: &str, status: u16, took: Duration) {
         *self
             .requests
@@ -43,17 +43,17 @@ impl Metrics {
         self.count.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a release that was unpacked.
+    /// Counts the unpacking of a release.
     pub fn unpacked(&self) {
         self.unpacked.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Counts a release that was scanned.
+    /// Counts the scan of a release.
     pub fn scanned(&self) {
         self.scanned.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// As Prometheus reads it, format 0.0.4.
+    /// Formats the counters for Prometheus, text format 0.0.4.
     #[must_use]
     pub fn text(&self, skills: u64) -> String {
         let mut out = String::from(

@@ -1,4 +1,4 @@
-//! [`mirror`]: a release of another registry in the index of a data folder, with its signature.
+//! [`mirror`]: copies a release of another registry into the index of a data folder, with its signature.
 
 use std::{path::Path, sync::Arc};
 
@@ -28,13 +28,13 @@ use crate::{
     },
 };
 
-/// Why a release is not mirrored.
+/// Reasons why a release is not mirrored.
 #[derive(Debug, Error)]
 pub enum MirrorError {
-    /// The data folder.
+    /// The data folder cannot be used.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// The index cannot be made.
+    /// The index cannot be created.
     #[error(transparent)]
     Init(#[from] InitError),
     /// The accounts cannot be read.
@@ -43,12 +43,12 @@ pub enum MirrorError {
     /// The database cannot be used.
     #[error(transparent)]
     Database(#[from] DatabaseError),
-    /// Somebody here has the namespace.
+    /// The namespace has members on this server.
     #[error("{owner} is a namespace of this server: {} may publish there", members.join(", "))]
     Taken {
-        /// The namespace.
+        /// Owner that names the namespace.
         owner: Owner,
-        /// Its members.
+        /// Accounts that may publish there.
         members: Vec<String>,
     },
     /// The owner has the name of a route.
@@ -57,15 +57,15 @@ pub enum MirrorError {
     /// The index cannot be read.
     #[error(transparent)]
     Read(#[from] registry_index::ReadError),
-    /// The keys of the owner here cannot be read.
+    /// The owner's keys in this index cannot be read.
     #[error(transparent)]
     Signer(#[from] SignerError),
-    /// A key that is known here is not the owner's there.
+    /// The other registry lacks an active key that the owner has here.
     #[error("the other registry does not have the key {key} of {owner}, with which releases here are signed")]
     OtherKeys {
-        /// The owner.
+        /// Owner of the release.
         owner: Owner,
-        /// The fingerprint.
+        /// Fingerprint of the key.
         key: String,
     },
     /// A key cannot be added.
@@ -74,7 +74,7 @@ pub enum MirrorError {
     /// The release cannot be added.
     #[error(transparent)]
     Append(#[from] AppendError),
-    /// The release has the content of one under quarantine, and was not put on hold.
+    /// The release has the content of one under quarantine, but could not be put on hold.
     #[error(transparent)]
     Hold(#[from] HoldError),
 }
@@ -102,12 +102,13 @@ impl Fails for MirrorError {
     }
 }
 
-/// Adds a release of another registry under the name, version, publisher and signature that it has there. A server that runs
-/// on the folder shows it within a second. A namespace with members here is theirs; of an owner's keys those that were
-/// known stay, and others are taken over only from a registry that has all of these.
+/// Adds a release of another registry with its name, version, publisher and signature there.
+///
+/// A server that runs on the folder shows it within a second. A namespace with members here is refused. Known keys of
+/// an owner are never removed, and others are added only if the registry has all active keys known here.
 ///
 /// # Errors
-/// [`MirrorError`]; the index is then as it was, but for keys.
+/// [`MirrorError`]; the index is then unchanged, except that keys may have been added.
 pub fn mirror(data: &Path, release: &Vetted, now: Timestamp) -> Result<Appended, MirrorError> {
     let folder = DataDir::ensure(data)?;
     let stamp = Stamp { by: release.entry.publisher.clone(), at: now };
@@ -140,7 +141,7 @@ pub fn mirror(data: &Path, release: &Vetted, now: Timestamp) -> Result<Appended,
     Ok(appended)
 }
 
-/// The keys of an owner who has none here come with the first signed release.
+/// Adds the owner's keys of the other registry. An owner without keys here gets them with the first signed release.
 fn take_keys_over(index: &Index, owner: &Owner, keys: &[PublicKey], stamp: &Stamp) -> Result<(), MirrorError> {
     let known = index.owner(owner)?;
     if known.keys().is_empty() {

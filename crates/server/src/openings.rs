@@ -1,8 +1,8 @@
-//! Openings: a namespace gets its first member together with its first release, whatever happens in between.
+//! Openings: a namespace gets its first member together with its first release, crash-safe.
 //!
-//! The index and the database cannot change in one transaction. So the intent is recorded first ([`Accounts::begin_opening`]),
-//! then the release is appended, then [`Accounts::finish_opening`] turns the intent into a membership. A crash leaves the
-//! intent behind; it is settled by what the index holds (`store/embedded.rs`).
+//! The index and the database cannot change in one transaction. [`Accounts::begin_opening`] records the intent first,
+//! then the release is appended, then [`Accounts::finish_opening`] turns the intent into a membership. A crash leaves
+//! the intent behind; the next start settles it according to the index (`store/embedded.rs`).
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
@@ -14,7 +14,7 @@ use crate::{
 };
 
 impl Accounts {
-    /// Records that an account opens a namespace with the release that follows. `false` when the namespace has members.
+    /// Records that an account opens a namespace with its next release. Returns `false` if the namespace has members.
     ///
     /// # Errors
     /// [`AccountError::Database`]
@@ -43,7 +43,7 @@ impl Accounts {
         Ok(write.commit()?)
     }
 
-    /// Forgets the opening of a namespace whose release was refused.
+    /// Removes the intent for a namespace whose release was refused.
     ///
     /// # Errors
     /// [`AccountError::Database`]
@@ -52,7 +52,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Whether the opening of a namespace is recorded and not finished.
+    /// Returns whether the opening of a namespace is unfinished.
     ///
     /// # Errors
     /// [`AccountError::Database`]
@@ -62,7 +62,7 @@ impl Accounts {
         Ok(reader.query_row(sql, [namespace.as_str()], |_| Ok(())).optional()?.is_some())
     }
 
-    /// The namespaces whose opening is recorded and not finished.
+    /// Returns the namespaces with an unfinished opening.
     ///
     /// # Errors
     /// [`AccountError::Database`]

@@ -1,4 +1,4 @@
-//! What those who run a server look at: `/healthz`, `/readyz`, `/metrics` and the log.
+//! Routes for operators: `/healthz`, `/readyz` and `/metrics`.
 
 use axum::{Router, extract::State, http::header, response::IntoResponse, routing::get};
 
@@ -7,7 +7,7 @@ use crate::{
     error::ApiError,
 };
 
-/// The routes.
+/// Builds the routes for operators.
 pub fn router() -> Router<Shared> {
     Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
@@ -15,7 +15,7 @@ pub fn router() -> Router<Shared> {
         .route("/metrics", get(metrics))
 }
 
-/// Whether index and database can be read.
+/// Answers 200 if the index and the database can be read.
 async fn ready(State(hub): HubState) -> Result<&'static str, ApiError> {
     run(&hub, |hub| {
         hub.stores.releases.check_readiness()?;

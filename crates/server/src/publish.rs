@@ -1,4 +1,4 @@
-//! [`publish`]: an archive that somebody sent becomes a release. Nothing that the client says of it is believed.
+//! [`publish`]: makes a release of an uploaded archive. All data of the client is checked here.
 
 use axum::body::Bytes;
 use jiff::Timestamp;
@@ -10,40 +10,40 @@ use skill::{Limits, Problem, QualifiedName, Strictness, archive, validate::valid
 
 use crate::{access::Caller, error::ApiError, hub::Hub};
 
-/// What is sent beside an archive.
+/// An archive with the metadata sent beside it.
 #[derive(Debug, Clone)]
 pub struct Submission {
     /// `owner/name`.
     pub name: QualifiedName,
-    /// The version.
+    /// Version of the release.
     pub version: Version,
-    /// What changed, for people.
+    /// Description of the changes, for people.
     pub changelog: String,
-    /// The signature over the release's statement.
+    /// Signature over the release's statement.
     pub signature: Option<String>,
-    /// What it was made from.
+    /// Release that it was forked from.
     pub forked_from: Option<ForkedFrom>,
-    /// The archive.
+    /// The packed skill, as uploaded.
     pub archive: Bytes,
 }
 
-/// What became of it.
+/// Result of publishing.
 #[derive(Debug, Clone)]
 pub struct Release {
-    /// Its line in the index.
+    /// The release's line in the index.
     pub entry: Entry,
-    /// Whether it is new.
+    /// False if the index already had an identical release.
     pub is_new: bool,
-    /// What the scanner found.
+    /// Findings of the scanner.
     pub report: scan::Report,
-    /// The reason for which it is not handed out.
+    /// Reason why the release is not served; `None` when it is.
     pub held: Option<String>,
 }
 
-/// Publishes an archive: may the caller, unpack, validate, clear, append.
+/// Publishes an archive: authorise, unpack, validate, scan, append.
 ///
 /// # Errors
-/// [`ApiError`]; the index is then as it was.
+/// [`ApiError`]; the index is then unchanged.
 pub fn publish(hub: &Hub, caller: &Caller, submission: &Submission) -> Result<Release, ApiError> {
     hub.check_namespace(caller, &submission.name.owner, false)?;
     let cleared = cleared(submission, hub.settings.scanner)?;

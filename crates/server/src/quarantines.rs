@@ -1,8 +1,9 @@
-//! [`Quarantines`]: releases that are not handed out, and copies of their content that wait for a decision.
+//! [`Quarantines`]: releases that are not served, and copies of their content that await a decision.
 //!
 //! Everything is read from the database on each request, so that a decision takes effect at once in every process on
-//! the data folder. Archives are stored by digest, releases are decided by name: a release with the content of one
-//! under quarantine is a *copy*. It keeps its line and its archive, and is on hold until an admin decides about it.
+//! the data folder. Archives are stored by digest, but decisions are about releases by name: a release with the content
+//! of one under quarantine is a *copy*. It keeps its line and its archive, and is on hold until an admin decides about
+//! it.
 
 use std::sync::{
     Arc,
@@ -21,27 +22,27 @@ use crate::{
     database::{Database, DatabaseError},
 };
 
-/// Quarantines and copies of a database.
+/// Quarantines and copies in a database.
 #[derive(Debug)]
 pub struct Quarantines {
     database: Arc<Database>,
     changes: AtomicU64,
 }
 
-/// A release that is not handed out until an admin has looked at it.
+/// A release under quarantine, which is not served until an admin restores it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
 pub struct Quarantined {
     /// `owner/name`.
     pub skill: String,
-    /// The version.
+    /// Version of the release.
     pub version: String,
-    /// Why.
+    /// Reason given by the admin.
     pub reason: String,
-    /// Who put it there.
+    /// Admin who decided.
     pub account: String,
-    /// When.
+    /// Time of the decision, RFC 3339.
     pub at: String,
-    /// Whether it was yanked before.
+    /// True if it was yanked before; it then stays yanked when it is restored.
     pub was_yanked: bool,
 }
 
@@ -50,25 +51,25 @@ pub struct Quarantined {
 pub struct HeldCopy {
     /// `owner/name`.
     pub skill: String,
-    /// The version.
+    /// Version of the release.
     pub version: String,
     /// The release under quarantine that has the same content: `owner/name version`.
     pub copy_of: String,
-    /// When it was held.
+    /// Time at which it was put on hold, RFC 3339.
     pub at: String,
 }
 
-/// The reason for which a release is not handed out.
+/// Reason why a release is not served.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Barrier {
-    /// It is under quarantine.
+    /// Under quarantine, with the admin's reason.
     Quarantined(String),
-    /// It has the content of a release under quarantine, and nobody has decided about it.
+    /// On hold as an undecided copy of a release under quarantine, with the reason.
     Held(String),
 }
 
 impl Barrier {
-    /// The code of the refusal.
+    /// Returns the error code of the refusal.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -77,7 +78,7 @@ impl Barrier {
         }
     }
 
-    /// The sentence about a release, without its name.
+    /// Returns the predicate of a sentence about the release, without its name.
     #[must_use]
     pub fn message(&self) -> String {
         match self {
@@ -86,7 +87,7 @@ impl Barrier {
         }
     }
 
-    /// The reason alone.
+    /// Returns the reason without a sentence around it.
     #[must_use]
     pub fn reason(&self) -> &str {
         match self {
@@ -95,20 +96,20 @@ impl Barrier {
     }
 }
 
-/// The reason of a hold, for the people who have the copy installed.
+/// Returns the reason for a hold, addressed to people who have the copy installed.
 #[must_use]
 pub fn hold_reason(copy_of: &str) -> String {
     format!("it has the content of {copy_of}, which is under quarantine; the moderators decide about it")
 }
 
 impl Quarantines {
-    /// Those of a database.
+    /// Creates the store on a database.
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
         Self { database, changes: AtomicU64::default() }
     }
 
-    /// How many decisions about releases this process has recorded.
+    /// Returns the number of decisions about releases that this process has recorded.
     #[must_use]
     pub fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
@@ -118,7 +119,7 @@ impl Quarantines {
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Puts a release under quarantine and records the decision. `false` when it is there already.
+    /// Puts a release under quarantine and records the decision. Returns `false` if it already is.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -141,7 +142,8 @@ impl Quarantines {
         Ok(added > 0)
     }
 
-    /// Takes a release out of quarantine and records the decision; with the last one of its content the copies go as well.
+    /// Ends the quarantine of a release and records the decision. After the last one of its content, the copies are
+    /// freed too.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -161,7 +163,7 @@ impl Quarantines {
         Ok(())
     }
 
-    /// The quarantine of a release.
+    /// Returns the quarantine of a release, if it has one.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -171,7 +173,7 @@ impl Quarantines {
         Ok(select.query_row([skill, version], quarantined_of).optional()?)
     }
 
-    /// The release that was put under quarantine first of those with some content: `owner/name version`.
+    /// Returns the release with some content that was put under quarantine first: `owner/name version`.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -179,7 +181,7 @@ impl Quarantines {
         Ok(of_content(&self.database.reader(), digest)?)
     }
 
-    /// The number of releases under quarantine that have some content.
+    /// Returns the number of releases under quarantine with some content.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -189,7 +191,7 @@ impl Quarantines {
         Ok(select.query_row([digest.to_string()], |row| row.get::<_, i64>(0))?.unsigned_abs())
     }
 
-    /// All releases under quarantine, newest first.
+    /// Returns all releases under quarantine, newest first.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -200,7 +202,7 @@ impl Quarantines {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// The reason for which a release with this content is not handed out; `None` when it is.
+    /// Returns the reason why a release with this content is not served; `None` when it is.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -221,8 +223,8 @@ impl Quarantines {
         Ok(of_content(&reader, digest)?.map(|release| Barrier::Held(hold_reason(&release))))
     }
 
-    /// Whether an archive may be handed out by its digest: nothing with this content is under quarantine, or an admin has
-    /// let a copy through.
+    /// Returns whether an archive may be served by its digest: no release with this content is under quarantine, or an
+    /// admin has let a copy through.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -235,7 +237,7 @@ impl Quarantines {
         Ok(select.query_row([digest.to_string()], |row| row.get(0))?)
     }
 
-    /// Holds a copy. One that was held or decided about stays as it is.
+    /// Puts a copy on hold. A copy that is on hold or was decided about is left unchanged.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -248,7 +250,7 @@ impl Quarantines {
         Ok(())
     }
 
-    /// The copies that wait for a decision, newest first; with `digest` those of this content alone.
+    /// Returns the undecided copies, newest first; with `digest`, only those of this content.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -264,7 +266,7 @@ impl Quarantines {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    /// Takes a copy out of the queue.
+    /// Removes a copy from the queue.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -273,7 +275,7 @@ impl Quarantines {
         Ok(self.database.writer().execute(sql, [skill, version]).map(drop)?)
     }
 
-    /// Lets a copy through and records the decision.
+    /// Ends the hold of a copy and records the decision.
     ///
     /// # Errors
     /// [`DatabaseError`]

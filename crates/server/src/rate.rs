@@ -1,4 +1,4 @@
-//! [`Rates`]: limits of each client, with a [`Rate`] of its own for each kind of request.
+//! [`Rates`]: rate limits per client, with a separate [`Rate`] for each kind of request.
 
 use std::{
     collections::HashMap,
@@ -11,13 +11,13 @@ use web::ServerLimits;
 
 use crate::store::{Limited, RateLimiter};
 
-/// Failed sign-ins of one client in a minute that are audited; further ones are only refused.
+/// Audited failures to sign in per client and minute. Further ones are refused but not audited.
 const AUDITED_FAILURES: u32 = 10;
 
-/// Clients that are remembered; with more, those that have not asked for longest begin anew.
+/// Most clients with a bucket. Beyond it, buckets unused for a minute are dropped, then all of them.
 const CLIENTS: usize = 10_000;
 
-/// What is limited for each client, in the memory of this process. Each kind has buckets of its own.
+/// Rate limits in the memory of this process. Each kind has its own buckets.
 #[derive(Debug)]
 pub struct Rates {
     costly: Rate,
@@ -37,7 +37,7 @@ impl RateLimiter for Rates {
 }
 
 impl Rates {
-    /// The rates of a server.
+    /// Creates the rate limits of a server.
     #[must_use]
     pub fn new(limits: &ServerLimits) -> Self {
         Self {
@@ -48,7 +48,7 @@ impl Rates {
     }
 }
 
-/// A bucket for each client that fills evenly and is full after a minute.
+/// A token bucket for each client. It refills evenly and is full after a minute.
 #[derive(Debug)]
 pub struct Rate {
     per_minute: u32,
@@ -61,24 +61,24 @@ struct Bucket {
     at: Instant,
 }
 
-/// A client asks too often.
+/// The client exceeded its rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooMany {
-    /// Seconds until it may ask again.
+    /// Seconds until the next request is admitted.
     pub retry_after: u64,
 }
 
 impl Rate {
-    /// So many requests a minute of each client; any number for 0.
+    /// Permits this many requests a minute to each client; 0 means no limit.
     #[must_use]
     pub fn new(per_minute: u32) -> Self {
         Self { per_minute, clients: Mutex::default() }
     }
 
-    /// Counts a request.
+    /// Takes a token from the client's bucket.
     ///
     /// # Errors
-    /// [`TooMany`]
+    /// [`TooMany`] if the bucket is empty.
     pub fn admit(&self, client: IpAddr, now: Instant) -> Result<(), TooMany> {
         if self.per_minute == 0 {
             return Ok(());

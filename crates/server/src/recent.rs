@@ -1,4 +1,4 @@
-//! [`Recent`]: the releases asked for last, unpacked, with what the scanner says of them.
+//! [`Recent`]: a cache of recently requested releases, unpacked, and of their verdicts.
 
 use std::{
     collections::VecDeque,
@@ -11,32 +11,32 @@ use web::pages::Judgements;
 
 use crate::lanes::Lanes;
 
-/// Bytes of unpacked skills that are kept in memory.
+/// Most bytes of unpacked skills in the cache.
 const KEPT_BYTES: u64 = 64 << 20;
 
-/// A cache of the releases asked for last, and the permits for work on others.
+/// A least-recently-used cache of releases, and the permits for work on others.
 #[derive(Debug)]
 pub struct Recent {
-    /// The permits.
+    /// Limits on the work for uncached releases.
     pub lanes: Lanes,
-    /// By the hash of the archive, which was checked; the oldest first.
+    /// Files by the verified hash of the archive, least recently used first.
     bundles: Mutex<VecDeque<(Digest, Bundle)>>,
-    /// What the scanner says of them.
+    /// Cache of verdicts.
     pub judgements: Judgements,
 }
 
 impl Recent {
-    /// An empty cache, of what a scanner says of releases too.
+    /// Creates an empty cache, with verdicts of this scanner.
     pub fn judged_by(scanner: Scanner) -> Self {
         Self { lanes: Lanes::default(), bundles: Mutex::default(), judgements: Judgements::by(scanner) }
     }
 
-    /// Forgets the files of a release that is not handed out any more.
+    /// Evicts the files of a release that is no longer served.
     pub fn forget(&self, archive: &Digest) {
         self.bundles().retain(|(known, _)| known != archive);
     }
 
-    /// The files of a release, if they are kept.
+    /// Returns the files of a release if they are cached.
     pub fn kept(&self, archive: &Digest) -> Option<Bundle> {
         let mut bundles = self.bundles();
         let at = bundles.iter().position(|(known, _)| known == archive)?;
@@ -46,7 +46,7 @@ impl Recent {
         Some(bundle)
     }
 
-    /// Keeps the files of a release.
+    /// Adds the files of a release to the cache.
     pub fn keep(&self, archive: Digest, bundle: &Bundle) {
         let mut bundles = self.bundles();
         bundles.push_back((archive, bundle.clone()));

@@ -1,11 +1,11 @@
-//! [`RESERVED`]: first segments of the paths that the server answers itself. A new owner cannot have one of these names.
+//! [`RESERVED`]: first path segments of the server's own routes. A new owner cannot have one of these names.
 
 use skill::Owner;
 
-/// The first segments of all routes that could be the name of an owner; `-` and `.well-known` could not.
+/// First segments of all routes that are valid names of owners; `-` and `.well-known` are not valid.
 pub const RESERVED: [&str; 6] = ["api", "healthz", "index", "metrics", "readyz", "v1"];
 
-/// Whether an owner has the name of a route.
+/// Returns whether an owner has the name of a route.
 #[must_use]
 pub fn is_reserved(owner: &Owner) -> bool {
     RESERVED.contains(&owner.as_str())

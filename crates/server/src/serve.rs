@@ -1,4 +1,4 @@
-//! [`serve`]: the routes of one index or several, until the process is asked to end.
+//! [`serve`]: serves one index or several until the process is asked to end.
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
@@ -27,14 +27,14 @@ use crate::{
     sparse,
 };
 
-/// How often what others did to the index is looked for, and downloads are written.
+/// Interval for reading changes that other processes made to the index, and for writing counted downloads.
 const UPKEEP: Duration = Duration::from_secs(1);
 
-/// How often is looked whether the stores are to be tidied.
+/// Interval for checking whether the stores need maintenance.
 const TIDYING: Duration = Duration::from_secs(60);
 
-/// Serves until the process is asked to end; `ready` is told the address as it is then. Each of `others` is an index of
-/// its own at the names that it has; address and limits are those of the first.
+/// Serves until the process is asked to end. `ready` is called with the bound address. Each of `others` is a separate
+/// index at its own host names; address and limits are those of the first.
 ///
 /// # Errors
 /// [`ServeError`]
@@ -60,7 +60,7 @@ pub fn serve(first: Hub, others: Vec<Hub>, ready: impl FnOnce(SocketAddr)) -> Re
     })
 }
 
-/// The routes of several indexes: a request is for the one of `others` that has the name it asks for, else for `first`.
+/// Routes by host name: to the index in `others` that has the requested name, otherwise to `first`.
 fn by_name(first: &Shared, others: &[Shared]) -> Router {
     if others.is_empty() {
         return app(first);
@@ -75,7 +75,7 @@ fn by_name(first: &Shared, others: &[Shared]) -> Router {
     Router::new().fallback_service(named)
 }
 
-/// All routes.
+/// Builds all routes of one index.
 pub fn app(hub: &Shared) -> Router {
     let archive = usize::try_from(Limits::default().archive_bytes).unwrap_or(usize::MAX);
     Router::new()
@@ -93,7 +93,7 @@ pub fn app(hub: &Shared) -> Router {
         .with_state(Arc::clone(hub))
 }
 
-/// Looks for what others did to the index and writes downloads, until the server ends.
+/// Refreshes the index and writes counted downloads at an interval, until the server ends.
 async fn upkeep(hub: Shared, mut ending: watch::Receiver<()>) {
     loop {
         let is_last = tokio::time::timeout(UPKEEP, ending.changed()).await.is_ok();
@@ -108,7 +108,7 @@ async fn upkeep(hub: Shared, mut ending: watch::Receiver<()>) {
     }
 }
 
-/// Tidies the stores now and then, until the server ends.
+/// Runs the stores' maintenance at an interval, until the server ends. A read-only server does none.
 async fn tidying(hub: Shared, mut ending: watch::Receiver<()>) {
     while !hub.settings.read_only && tokio::time::timeout(TIDYING, ending.changed()).await.is_err() {
         let ending = ending.clone();

@@ -1,4 +1,4 @@
-//! [`Settings`]: how a server is to be run. Every limit is a field with its unit in its name.
+//! [`Settings`]: the configuration of a server. Every limit is a field with its unit in its name.
 
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -6,31 +6,31 @@ use web::{ServerLimits, TrustedProxies};
 
 use crate::access::Visibility;
 
-/// How a server is to be run.
+/// Configuration of a server.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Where to listen.
+    /// Address to listen on.
     pub address: SocketAddr,
-    /// The folder with all that the server keeps.
+    /// The data folder, with index and database.
     pub data: PathBuf,
-    /// Who may read.
+    /// Accounts that may read the index.
     pub visibility: Visibility,
-    /// Whether nothing can be changed through it: a mirror.
+    /// True to refuse all changes, as for a mirror.
     pub read_only: bool,
-    /// Further names by which clients may call the server, without ports; `*` for any.
+    /// Further host names of the server, without ports; `*` accepts any.
     pub hosts: Vec<String>,
-    /// Proxies whose `X-Forwarded-For`, `X-Forwarded-Proto` and `Forwarded` are believed.
+    /// Proxies whose `X-Forwarded-For`, `X-Forwarded-Proto` and `Forwarded` are trusted.
     pub trusted_proxies: TrustedProxies,
-    /// A header in which a trusted proxy names the account that has signed in; without trusted proxies, one on loopback.
-    /// The proxy has to set or clear it on every request.
+    /// Header in which a trusted proxy names the signed-in account. Without trusted proxies, a proxy on loopback is
+    /// trusted. The proxy has to set or clear it on every request.
     pub proxy_account_header: Option<String>,
-    /// Takes the lines of the log, each a JSON object.
+    /// Receives each line of the log, a JSON object.
     pub log: fn(&str),
-    /// Whether every request is a line of the log, not only what the server could not answer.
+    /// True to log every request, not only server errors.
     pub logs_requests: bool,
-    /// What scans the skills that are published, and those that are shown.
+    /// Scanner for published and displayed skills.
     pub scanner: scan::Scanner,
-    /// What keeps one client from taking all.
+    /// Rate limits and timeouts for clients.
     pub limits: ServerLimits,
 }
 

@@ -1,4 +1,4 @@
-//! [`SignIns`]: browsers that have signed in to the market, each known by a random value in its cookie.
+//! [`SignIns`]: browser sessions of the market, each identified by a random value in its cookie.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::{
     store::{People as _, Sessions},
 };
 
-/// How long a session lasts at most. It ends before that with its token, and when its user signs out.
+/// Maximum lifetime of a session. It ends earlier with its token, or when the user signs out.
 const LASTS: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// Sessions of one token at the same time. A further one ends the oldest.
+/// Most concurrent sessions of one token. A further one ends the oldest.
 const MOST_OF_TOKEN: i64 = 50;
 
-/// Random bytes of a session's name.
+/// Random bytes of a session's secret name.
 const NAME_BYTES: usize = 32;
 
-/// The sessions in a database. Only the sha256 of their names is stored.
+/// Sessions in a database. Only the sha256 of their names is stored.
 #[derive(Debug, Clone)]
 pub struct SignIns {
     database: Arc<Database>,
@@ -34,7 +34,7 @@ fn key(name: &str) -> [u8; 32] {
 }
 
 impl SignIns {
-    /// The sessions of a database.
+    /// Creates the store on a database.
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
         Self { database }

@@ -22,9 +22,9 @@ use crate::{
     static_files::StaticFile,
 };
 
-/// An index file may change at any time: it is kept, and asked for again.
+/// Caching of an index file: it may change at any time, so caches store and revalidate it.
 const ASK_AGAIN: &str = "no-cache";
-/// The bytes of a digest never change, but a quarantine may close the way to them: caches ask again and get a 304.
+/// Caching of an archive: its bytes never change, but a quarantine may block it. Caches revalidate and get a 304.
 const SAME_BYTES: &str = "no-cache, immutable";
 
 /// The routes below `/index`.
@@ -35,7 +35,7 @@ pub fn router() -> Router<Shared> {
         .route("/index/{*path}", get(file))
 }
 
-/// Forgets what of the index in memory another process on the data folder has changed.
+/// Evicts cached files of the index that another process on the data folder has changed.
 ///
 /// # Errors
 /// The index or the database cannot be read.
@@ -46,7 +46,7 @@ pub async fn follow_other_processes(hub: &Shared) -> Result<(), ApiError> {
     }
 }
 
-/// The commit that the index stands at.
+/// Returns the current commit of the index.
 async fn head(State(hub): HubState, caller: Caller) -> Result<Response, ApiError> {
     hub.check(&caller, Action::Read)?;
     follow_other_processes(&hub).await?;
@@ -109,7 +109,7 @@ async fn bundle(
     Ok(answer(bytes, &format!("\"{}\"", digest.hex()), ("application/zip", SAME_BYTES), &headers))
 }
 
-/// Some bytes, the part of them that was asked for, or that they are as they were.
+/// Answers with bytes, a requested range of them, or 304 if the client has them.
 pub fn answer(bytes: Bytes, etag: &str, (kind, caching): (&'static str, &'static str), asked: &HeaderMap) -> Response {
     let of = |name| asked.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
     let is_known = of(header::IF_NONE_MATCH)
@@ -142,8 +142,8 @@ fn content_range(text: &str) -> Option<(header::HeaderName, HeaderValue)> {
     Some((header::CONTENT_RANGE, HeaderValue::from_str(text).ok()?))
 }
 
-/// The one range of bytes that a header asks for, as a start and an end that is not in it: `None` for a header that is
-/// passed over (RFC 9110, 14.2), `Some(None)` where nothing of it is there.
+/// Parses a header with a single byte range into a start and an exclusive end. Returns `None` for a header that is to
+/// be ignored (RFC 9110, 14.2), and `Some(None)` for a range outside the content.
 fn part(range: &str, whole: usize) -> Option<Option<(usize, usize)>> {
     let (from, to) = range.strip_prefix("bytes=")?.split_once('-')?;
     let (from, to) = (from.trim(), to.trim());

@@ -1,4 +1,4 @@
-//! [`StaticFiles`]: the files of the index as clients fetch them, those asked for last in memory.
+//! [`StaticFiles`]: the files of the index as clients fetch them, with a cache in memory.
 
 use std::{
     collections::HashMap,
@@ -10,29 +10,29 @@ use registry_index::{OpenError, ReadError};
 
 use crate::{error::ApiError, index_pool::IndexPool};
 
-/// Bytes of files that are kept in memory.
+/// Most bytes of files in the cache.
 const KEPT_BYTES: usize = 64 << 20;
 
-/// Bytes that each of them takes beside its path and its content.
+/// Overhead of a cached file in bytes, besides its path and content.
 const ENTRY_BYTES: usize = 200;
 
-/// One file, and what tells it from an older one.
+/// A file with its entity tag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaticFile {
-    /// The content.
+    /// Content of the file.
     pub bytes: Bytes,
-    /// An ETag, in quotes.
+    /// The ETag, in quotes.
     pub etag: String,
 }
 
-/// The files of the newest commit.
+/// Files of the newest commit.
 #[derive(Debug)]
 pub struct StaticFiles {
     indexes: Arc<IndexPool>,
     kept: RwLock<Kept>,
 }
 
-/// Files of one commit. What was looked for and is not there is kept as well.
+/// Cache of files of one commit. Missing files are cached too.
 #[derive(Debug, Default)]
 struct Kept {
     revision: String,
@@ -41,13 +41,13 @@ struct Kept {
 }
 
 impl StaticFiles {
-    /// Those of an index.
+    /// Creates the cache for an index.
     #[must_use]
     pub fn new(indexes: Arc<IndexPool>) -> Self {
         Self { indexes, kept: RwLock::default() }
     }
 
-    /// Forgets files that are different at this commit, and returns their paths.
+    /// Evicts files that differ at this commit, and returns their paths.
     ///
     /// # Errors
     /// The index cannot be read.
@@ -60,26 +60,26 @@ impl StaticFiles {
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         match &changed {
             Some(paths) if kept.revision == before => paths.iter().for_each(|path| kept.remove(path)),
-            // Unknown, or another thread was first.
+            // The changes are unknown, or another thread advanced first.
             _ => *kept = Kept::default(),
         }
         kept.revision = revision.to_owned();
         Ok(changed.unwrap_or_default())
     }
 
-    /// The commit whose files are told.
+    /// The commit of the cached files.
     #[must_use]
     pub fn revision(&self) -> String {
         self.kept().revision.clone()
     }
 
-    /// A file, if it is in memory: takes no time.
+    /// Returns a file if it is cached; never blocks on the disk. The inner `None` is a file known to be missing.
     #[must_use]
     pub fn at_hand(&self, path: &str) -> Option<Option<StaticFile>> {
         self.kept().files.get(path).cloned()
     }
 
-    /// A file; may read the disk.
+    /// Returns a file, reading the disk if it is not cached.
     ///
     /// # Errors
     /// The index cannot be read.
@@ -107,7 +107,7 @@ impl Kept {
         self.remove(path);
         let bytes = bytes_of(path, file.as_ref());
         if self.bytes + bytes > KEPT_BYTES {
-            // What is asked for often is back at once.
+            // Popular files are soon cached again.
             self.files.clear();
             self.bytes = 0;
         }

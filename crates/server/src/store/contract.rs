@@ -1,4 +1,4 @@
-//! What every backend has to do. A further one is one more line in [`BACKENDS`].
+//! Contract tests for every backend. To test another one, add a line to [`BACKENDS`].
 
 use std::{net::IpAddr, path::Path, sync::Arc, time::Instant};
 
@@ -22,7 +22,7 @@ use crate::{
     quarantines::Barrier,
 };
 
-/// Opens the stores that are in a folder, as each process of a server does.
+/// Opens the stores of a folder, as each process of a server does.
 type Open = fn(&Path) -> Stores;
 
 const BACKENDS: [(&str, Open); 1] = [("embedded", in_folder)];
@@ -34,7 +34,7 @@ fn in_folder(folder: &Path) -> Stores {
     embedded::stores(IndexPool::open(&path).unwrap(), &database, &ServerLimits::default(), false).unwrap()
 }
 
-/// Runs a test over each backend; it is given what opens the same stores once more.
+/// Runs a test with each backend. The test gets a function that opens another instance of the same stores.
 fn over_each(test: impl Fn(&dyn Fn() -> Stores)) {
     for (name, open) in BACKENDS {
         println!("over {name}");
@@ -47,14 +47,14 @@ fn now() -> Timestamp {
     Timestamp::from_second(1_800_000_000).unwrap()
 }
 
-/// A release before it is published.
+/// An unpublished release.
 struct Draft {
     release: NewRelease,
     cleared: Cleared,
     packed: Vec<u8>,
 }
 
-/// `owner/name@version`.
+/// Builds a release from `owner/name@version`.
 fn draft(text: &str, body: &str) -> Draft {
     let (name, version) = text.split_once('@').unwrap();
     let release = NewRelease {

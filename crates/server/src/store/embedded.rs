@@ -1,7 +1,7 @@
 //! The stores in one folder: releases in a git repository, everything else in a SQLite file beside it.
 //!
-//! Git is the source of truth: what is searched is a view of it. A change commits to git first, then shows itself, then is
-//! audited; `openings` and `decisions` say what a crash in between leaves.
+//! Git is the source of truth, and the catalogue is a projection of it. A change is committed to git first, then
+//! projected, then audited. `openings` and `decisions` describe the states that a crash in between can leave.
 
 mod decisions;
 
@@ -33,7 +33,7 @@ use crate::{
     static_files::{StaticFile, StaticFiles},
 };
 
-/// The releases in an index on this machine.
+/// Releases in a git repository on this machine.
 #[derive(Debug)]
 pub struct IndexReleases {
     indexes: Arc<IndexPool>,
@@ -43,11 +43,12 @@ pub struct IndexReleases {
     accounts: Accounts,
     quarantines: Quarantines,
     database: Arc<Database>,
-    /// Held while the index or the view of it changes.
+    /// Serialises changes to the index and the catalogue.
     changing: Mutex<()>,
 }
 
-/// The stores of an index and a database. What a crash left half done is finished, unless they are only read.
+/// Opens the stores of an index and a database. Unless they are read-only, operations that a crash interrupted are
+/// finished.
 ///
 /// # Errors
 /// [`ApiError`] when the index or the database cannot be used.
@@ -144,7 +145,7 @@ impl Releases for IndexReleases {
         let role = || account.map_or(Ok(None), |account| self.accounts.role(owner, account));
         let (mut found, has_releases) = (role()?, self.has_releases(owner)?);
         if found.is_none() && has_releases && self.accounts.is_opening(owner)? {
-            // The first release is there and its member was not written.
+            // A crash came between the first release and its membership.
             self.accounts.finish_opening(owner)?;
             found = role()?;
         }
@@ -159,7 +160,7 @@ impl Releases for IndexReleases {
         may: &dyn Fn() -> Result<(), ApiError>,
     ) -> Result<Appended, ApiError> {
         let appended = self.change(|index| {
-            // Another account may have opened the namespace meanwhile.
+            // Another account may have opened the namespace meanwhile, so permission is checked again under the lock.
             may()?;
             let appended = self.append_as(index, release, account)?;
             if matches!(appended, Appended::Published(_)) {
@@ -195,7 +196,7 @@ impl Releases for IndexReleases {
     }
 
     fn barrier(&self, entry: &Entry) -> Result<Option<Barrier>, ApiError> {
-        // A line may say so in a folder that came without its database.
+        // In a folder without its database, the line alone records the decision.
         if let Some(notice) = entry.quarantined() {
             return Ok(Some(Barrier::Quarantined(notice.reason)));
         }
@@ -242,7 +243,7 @@ impl Releases for IndexReleases {
 }
 
 impl IndexReleases {
-    /// Changes the index, one at a time, and brings what shows it up to date.
+    /// Changes the index under the lock, then refreshes the catalogue and caches.
     fn change<T>(&self, change: impl FnOnce(&Index) -> Result<T, ApiError>) -> Result<T, ApiError> {
         let _one_at_a_time = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         let done = self.indexes.with(change)??;
@@ -250,7 +251,7 @@ impl IndexReleases {
         Ok(done)
     }
 
-    /// Records a decision in the audit log.
+    /// Records an action in the audit log.
     fn note(
         &self,
         (account, at): (&Owner, Timestamp),
@@ -261,8 +262,8 @@ impl IndexReleases {
         Ok(audit::note(&self.database.writer(), (account, &to_the_second(at)), action, subject, reason)?)
     }
 
-    /// Appends a release. The account that opens a namespace with it becomes its maintainer, also if the process is killed
-    /// in between.
+    /// Appends a release. The account that opens a namespace with it becomes its maintainer, even if the process is
+    /// killed in between.
     fn append_as(&self, index: &Index, release: &ClearedRelease<'_>, account: &Owner) -> Result<Appended, ApiError> {
         let (owner, at) = (&release.entry().name.owner, release.release().stamp.at);
         let append = || index.append_cleared(release).map_err(|error| ApiError::of(&error));
@@ -277,7 +278,7 @@ impl IndexReleases {
         appended
     }
 
-    /// Finishes or forgets the openings of namespaces that a crash left behind.
+    /// Finishes or cancels openings of namespaces that a crash left unfinished.
     fn settle_openings(&self) -> Result<(), ApiError> {
         for owner in self.accounts.openings()? {
             if self.has_releases(&owner)? {
@@ -289,13 +290,13 @@ impl IndexReleases {
         Ok(())
     }
 
-    /// Whether anything was ever published in a namespace.
+    /// Returns whether anything was ever published in a namespace.
     fn has_releases(&self, owner: &Owner) -> Result<bool, ApiError> {
         let path = shard::owner_file(owner);
         Ok(self.indexes.with(|index| index.file(&path))??.is_some())
     }
 
-    /// Forgets what is in memory of files of the index that are different at a commit.
+    /// Evicts cached files and archives that differ at a commit.
     ///
     /// # Errors
     /// [`ApiError`] when the index cannot be read.
@@ -317,7 +318,7 @@ impl IndexReleases {
         self.advance(&now)
     }
 
-    /// Brings the view from one commit to another.
+    /// Updates the catalogue from one commit to another.
     fn show(&self, shown: Option<&str>, now: &str) -> Result<(), ApiError> {
         let changed = self.indexes.with(|index| -> Result<_, ApiError> {
             let paths = match shown {
@@ -337,9 +338,9 @@ impl IndexReleases {
         }
     }
 
-    /// Makes the view from nothing, one skill at a time.
+    /// Rebuilds the catalogue, one skill at a time.
     fn show_all(&self, now: &str) -> Result<(), ApiError> {
-        // Of an index that stays open, libgit2 would keep in memory all that is read.
+        // libgit2 caches everything that is read through an open repository.
         self.indexes.close_idle();
         self.view.rebuild(now, |show| {
             let damaged = Index::visit_skills(self.indexes.path(), now, |releases| -> Result<(), ApiError> {
@@ -351,7 +352,7 @@ impl IndexReleases {
     }
 }
 
-/// The content of the archive at a path of the index.
+/// Parses the digest in the path of an archive.
 fn archive_at(path: &str) -> Option<Digest> {
     let hex = path.strip_prefix("bundles/")?.rsplit('/').next()?.strip_suffix(".skill")?;
     format!("sha256:{hex}").parse().ok()

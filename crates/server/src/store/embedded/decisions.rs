@@ -1,5 +1,5 @@
-//! Flags of releases in the folder: each is set in the index and in the database, in the order in which a crash in between
-//! hands out too little and never too much.
+//! Flags of releases in the folder. Index and database are written in an order such that a crash in between withholds
+//! too much rather than too little.
 
 use jiff::Timestamp;
 use registry_index::{Deprecation, Entry, FlagError, Index, Stamp};
@@ -19,11 +19,11 @@ use crate::{
     store::{Flag, Releases},
 };
 
-/// Who decides, and when.
+/// Account and time of a decision.
 type By<'a> = (&'a Owner, Timestamp);
 
 impl IndexReleases {
-    /// Sets a flag, and returns the line as it is now.
+    /// Sets a flag and returns the updated line.
     pub(super) fn decide(
         &self,
         entry: &Entry,
@@ -74,7 +74,7 @@ impl IndexReleases {
             at: at.clone(),
             was_yanked: entry.yanked,
         };
-        // In the database first: from then on neither the release nor its content is handed out.
+        // The database comes first: from then on neither the release nor its content is served.
         self.quarantines.add(&held, &entry.digest)?;
         self.blobs.forget(&entry.digest);
         let decided = self.set_quarantined(entry, Some(reason), true, by)?;
@@ -96,11 +96,11 @@ impl IndexReleases {
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
         let was_yanked = match self.quarantines.of(&skill, &version)? {
             Some(was) => was.was_yanked,
-            // Of a folder that lost its database the line alone says so.
+            // In a folder that lost its database, the line alone records the quarantine.
             None if entry.quarantined().is_some() => entry.yanked_reason().is_some(),
             None => return self.let_through(entry, reason, by),
         };
-        // In the database last: a crash in between leaves it held back.
+        // The database comes last: after a crash in between, the release is still withheld.
         let restored = self.set_quarantined(entry, None, was_yanked, by)?;
         let is_last = self.quarantines.all_of_content(&entry.digest)? <= 1;
         if is_last {
@@ -112,13 +112,13 @@ impl IndexReleases {
         Ok(restored)
     }
 
-    /// Lets a copy go that is on hold.
+    /// Ends the hold of a copy.
     fn let_through(&self, entry: &Entry, reason: &str, by: By<'_>) -> Result<Entry, ApiError> {
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
         let none = || ApiError::not_found(format!("{skill} {version} is neither under quarantine nor on hold"));
         let Some(Barrier::Held(_)) = self.barrier(entry)? else { return Err(none()) };
         let of = self.quarantines.of_content(&entry.digest)?.unwrap_or_default();
-        // One that came in past the server has no row yet.
+        // A release that bypassed the server has no row yet.
         self.quarantines.hold(&held_copy(entry, &of, &to_the_second(by.1)), &entry.digest)?;
         self.set_held([release_of(entry)], None, by)?;
         self.quarantines.let_through((&skill, &version), (by.0, reason), by.1)?;
@@ -130,12 +130,12 @@ impl IndexReleases {
             index.withdraw(&entry.name, &entry.version, reason, stamp)
         })?;
         self.blobs.forget(&entry.digest);
-        // Nothing is left to decide. A quarantine stays: it holds the copies back.
+        // Nothing is left to decide. A quarantine stays, because it withholds the copies.
         self.quarantines.forget_copy(&entry.name.to_string(), &entry.version.to_string())?;
         Ok(gone)
     }
 
-    /// Sets a flag in the index and records that.
+    /// Sets a flag in the index and records it in the audit log.
     fn flagged(
         &self,
         entry: &Entry,
@@ -178,7 +178,7 @@ impl IndexReleases {
     }
 }
 
-/// Puts a release that just came in on hold, if its content is that of a release under quarantine.
+/// Puts a new release on hold if its content is that of a release under quarantine.
 ///
 /// # Errors
 /// The database or the index cannot be written.
@@ -190,13 +190,13 @@ pub fn hold_copy(quarantines: &Quarantines, index: &Index, entry: &Entry, stamp:
     Ok(index.set_held(&[release_of(entry)], Some(&reason), stamp)?)
 }
 
-/// A copy was not put on hold. Its content is not handed out all the same.
+/// A copy could not be put on hold. Its content is withheld all the same.
 #[derive(Debug, Error)]
 pub enum HoldError {
-    /// The database.
+    /// Writing the database failed.
     #[error(transparent)]
     Database(#[from] DatabaseError),
-    /// The index.
+    /// Writing the index failed.
     #[error(transparent)]
     Flag(#[from] FlagError),
 }
