@@ -149,7 +149,7 @@ mod tests {
             let write = writer.transaction().unwrap();
             assert_eq!(count(&write), Ok(0));
             let waits = scope.spawn(|| other.writer().execute(&star("bob"), []).unwrap());
-            // As long as another process takes that does not have to wait.
+            // Longer than a transaction of another process takes that does not have to wait.
             let long = std::time::Instant::now() + Duration::from_millis(300);
             while !waits.is_finished() && std::time::Instant::now() < long {
                 thread::yield_now();

@@ -2,7 +2,7 @@
 //!
 //! The index and the database cannot change in one transaction. [`Accounts::begin_opening`] records the intent first,
 //! then the release is appended, then [`Accounts::finish_opening`] turns the intent into a membership. A crash leaves
-//! the intent behind; the next start settles it according to the index (`store/embedded.rs`).
+//! the intent behind; it is settled later, according to the index (`store/embedded.rs`).
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
@@ -89,7 +89,7 @@ mod tests {
         Accounts::new(Database::open(&hub.settings.data.join(DATABASE)).unwrap().into())
     }
 
-    /// What a crash between the release and the membership leaves.
+    /// Recreates the state after a crash between the release and the membership.
     fn interrupt(hub: &Hub, name: &str) {
         let accounts = accounts(hub);
         accounts.database().writer().execute("delete from members where namespace = ?1", [name]).unwrap();

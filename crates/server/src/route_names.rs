@@ -19,7 +19,7 @@ mod tests {
 
     use super::*;
 
-    /// The source files.
+    /// Collects the texts of all source files below a folder.
     fn sources(folder: &Path, found: &mut Vec<String>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -31,7 +31,7 @@ mod tests {
         }
     }
 
-    /// The paths of `.route("…"` and of the descriptions of operations.
+    /// Returns the paths in `.route("…"` and in the descriptions of operations.
     fn routes(source: &str) -> impl Iterator<Item = &str> {
         let code = source.split("#[cfg(test)]").next().unwrap_or_default();
         let after = |mark: &'static str| code.split(mark).skip(1).filter_map(|rest| rest.split('"').next());

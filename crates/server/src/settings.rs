@@ -36,7 +36,7 @@ pub struct Settings {
 
 #[cfg(test)]
 impl Settings {
-    /// The settings of a server that a test asks in memory.
+    /// Returns the settings of a server that a test queries in memory.
     pub(crate) fn in_memory(data: PathBuf, visibility: Visibility) -> Self {
         Self {
             address: SocketAddr::from(([127, 0, 0, 1], 0)),

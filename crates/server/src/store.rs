@@ -1,7 +1,7 @@
-//! [`Stores`]: everything that a server keeps, behind traits. Handlers know nothing else of where it is.
+//! [`Stores`]: everything that a server keeps, behind traits that hide the backend from handlers.
 //!
-//! The traits are synchronous: requests run on threads that may wait. [`embedded`] has them over a git repository and a
-//! SQLite file in one folder; `contract` is what every backend has to do.
+//! The traits are synchronous: requests run on threads that may block. [`embedded`] implements them with a git
+//! repository and a SQLite file in one folder; `contract` has the tests that every backend must pass.
 
 pub mod embedded;
 
@@ -34,126 +34,127 @@ pub use crate::{
 
 /// The stores of one index.
 pub struct Stores {
-    /// What was published, and what was decided about it.
+    /// Published releases and the decisions about them.
     pub releases: Box<dyn Releases>,
-    /// Archives.
+    /// Archives of releases, by digest.
     pub blobs: Box<dyn Blobs>,
-    /// Where skills are found.
+    /// Search over the newest releases.
     pub catalogue: Box<dyn Catalogue>,
-    /// Who may do what.
+    /// Accounts, tokens and members of namespaces.
     pub people: Box<dyn People>,
-    /// Browsers that have signed in.
+    /// Browser sessions of the pages.
     pub sessions: Box<dyn Sessions>,
-    /// What people did.
+    /// Downloads, stars, reports and the audit log.
     pub activity: Box<dyn Activity>,
-    /// How often each client may ask.
+    /// Rate limits per client.
     pub rates: Box<dyn RateLimiter>,
-    /// Files that wait for their release.
+    /// Uploaded files that await their release.
     pub uploads: Box<dyn UploadStore>,
 }
 
-/// Whether a namespace is in use, and the part of an account in it.
+/// State of a namespace in relation to an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NamespaceState {
-    /// Whether it has a member or a release.
+    /// True if it has a member or a release.
     pub is_taken: bool,
-    /// The account's role.
+    /// Role of the account in it; `None` for a non-member.
     pub role: Option<Role>,
 }
 
 /// A change of a release after it was published.
 #[derive(Debug, Clone, Copy)]
 pub enum Flag<'a> {
-    /// It is kept out of new installs, for a reason if one is given.
+    /// Kept out of new installs, with an optional reason.
     Yanked(Option<&'a str>),
-    /// It is let back into new installs.
+    /// Available to new installs again.
     Unyanked,
-    /// It still installs, with the advice.
+    /// Still installable, with this advice against it.
     Deprecated(&'a Deprecation),
-    /// The advice is taken back.
+    /// The advice against it is removed.
     Undeprecated,
-    /// It is not handed out until an admin has looked at it; releases with the same content are put on hold.
+    /// Not served until an admin restores it, with a reason; releases with the same content are put on hold.
     Quarantined(&'a str),
-    /// It is handed out again, after a quarantine or a hold.
+    /// Served again after a quarantine or a hold, with a reason.
     Restored(&'a str),
-    /// Its archive is gone for good.
+    /// Its archive is removed for good, with a reason.
     Withdrawn(&'a str),
 }
 
-/// Published releases. What is read is what was last acknowledged, whichever process did it. Each change is all or
-/// nothing, with its line in the audit log.
+/// Published releases. Reads see the last acknowledged state, whichever process wrote it. Each change is atomic, with
+/// its line in the audit log.
 pub trait Releases: Send + Sync {
-    /// The commit whose files are read.
+    /// Returns the commit whose files are served.
     ///
     /// # Errors
     /// The store cannot be read.
     fn head(&self) -> Result<String, ApiError>;
 
-    /// The number of decisions about releases that this process knows of; it changes with each.
+    /// Returns a count of the decisions about releases known to this process; it changes with each decision.
     fn decisions(&self) -> u64;
 
-    /// Whether another process has published what is not in memory here.
+    /// Returns whether another process has published something that is newer than the caches here.
     ///
     /// # Errors
     /// The store cannot be read.
     fn is_behind(&self) -> Result<bool, ApiError>;
 
-    /// Forgets what is in memory and was changed by another process.
+    /// Evicts cached content that another process has changed.
     ///
     /// # Errors
     /// The store cannot be read.
     fn catch_up(&self) -> Result<(), ApiError>;
 
-    /// A file of the index, if it is in memory: takes no time.
+    /// Returns a file of the index if it is cached; never blocks on the disk. The inner `None` is a file known to be
+    /// missing.
     fn file_at_hand(&self, path: &str) -> Option<Option<StaticFile>>;
 
-    /// A file of the index; may read the disk.
+    /// Returns a file of the index, reading the disk if it is not cached.
     ///
     /// # Errors
     /// The store cannot be read.
     fn file(&self, path: &str) -> Result<Option<StaticFile>, ApiError>;
 
-    /// All releases of a skill in order of publishing; none for an unknown one.
+    /// Returns all releases of a skill in order of publishing; empty for an unknown skill.
     ///
     /// # Errors
     /// The store cannot be read, or a line is damaged.
     fn of_skill(&self, name: &QualifiedName) -> Result<Vec<Entry>, ApiError>;
 
-    /// The owners who have published a skill of this name, sorted.
+    /// Returns the owners who have published a skill of this name, sorted.
     ///
     /// # Errors
     /// The store cannot be read.
     fn owners_of(&self, name: &SkillName) -> Result<Vec<Owner>, ApiError>;
 
-    /// The skills whose names begin as this one does.
+    /// Returns the skills whose names begin like this one.
     ///
     /// # Errors
     /// The store cannot be read.
     fn names_beside(&self, name: &SkillName) -> Result<Vec<QualifiedName>, ApiError>;
 
-    /// The keys of an owner.
+    /// Returns the keys of an owner.
     ///
     /// # Errors
     /// The store cannot be read.
     fn owner(&self, owner: &Owner) -> Result<OwnerFile, ApiError>;
 
-    /// The key with which a release is signed, or why its signature is not good.
+    /// Returns the key with which a release is signed, or the reason why its signature is invalid.
     ///
     /// # Errors
     /// The store cannot be read.
     fn signer(&self, entry: &Entry) -> Result<Result<Option<PublicKey>, SignerError>, ApiError>;
 
-    /// Whether a namespace is in use, and what an account is in it.
+    /// Returns the state of a namespace and the role of an account in it.
     ///
     /// # Errors
     /// The store cannot be read.
     fn namespace(&self, owner: &Owner, account: Option<&Owner>) -> Result<NamespaceState, ApiError>;
 
-    /// Publishes a release, if `may` has nothing against it once nobody else can change its namespace. The account that opens
-    /// a namespace becomes its maintainer. A release with the content of one under quarantine is put on hold.
+    /// Publishes a release if `may` still permits it under the lock on its namespace. The account that opens a
+    /// namespace becomes its maintainer. A release with the content of one under quarantine is put on hold.
     ///
     /// # Errors
-    /// That of `may`, or [`ApiError`] for a release that cannot be taken; nothing has changed then.
+    /// The error of `may`, or [`ApiError`] for a release that is refused; nothing has changed then.
     fn publish(
         &self,
         release: &ClearedRelease<'_>,
@@ -161,13 +162,13 @@ pub trait Releases: Send + Sync {
         may: &dyn Fn() -> Result<(), ApiError>,
     ) -> Result<Appended, ApiError>;
 
-    /// Changes a release, and returns its line as it is now.
+    /// Sets a flag of a release and returns its updated line.
     ///
     /// # Errors
-    /// [`ApiError`] for a release that is not there, or is not as the change needs it.
+    /// [`ApiError`] if the release does not exist, or its state does not permit the change.
     fn set_flag(&self, entry: &Entry, flag: Flag<'_>, account: &Owner, now: Timestamp) -> Result<Entry, ApiError>;
 
-    /// Changes a key of an owner; `action` and `key` are for the audit log.
+    /// Changes a key of an owner. `audit` is the action and the key for the audit log.
     ///
     /// # Errors
     /// [`ApiError`] when the owner's keys do not allow it.
@@ -180,58 +181,59 @@ pub trait Releases: Send + Sync {
         audit: (&str, &str),
     ) -> Result<OwnerFile, ApiError>;
 
-    /// The reason for which a release is not handed out; `None` when it is.
+    /// Returns the reason why a release is not served; `None` when it is.
     ///
     /// # Errors
     /// The store cannot be read.
     fn barrier(&self, entry: &Entry) -> Result<Option<Barrier>, ApiError>;
 
-    /// Whether an archive may be handed out by its digest.
+    /// Returns whether an archive may be served by its digest.
     ///
     /// # Errors
     /// The store cannot be read.
     fn is_readable(&self, digest: &Digest) -> Result<bool, ApiError>;
 
-    /// The quarantine of a release.
+    /// Returns the quarantine of a release, if it has one.
     ///
     /// # Errors
     /// The store cannot be read.
     fn quarantine_of(&self, skill: &str, version: &str) -> Result<Option<Quarantined>, ApiError>;
 
-    /// All releases under quarantine, newest first.
+    /// Returns all releases under quarantine, newest first.
     ///
     /// # Errors
     /// The store cannot be read.
     fn quarantined(&self) -> Result<Vec<Quarantined>, ApiError>;
 
-    /// The copies that wait for a decision, newest first.
+    /// Returns the undecided copies, newest first.
     ///
     /// # Errors
     /// The store cannot be read.
     fn held_copies(&self) -> Result<Vec<HeldCopy>, ApiError>;
 
-    /// Reads a little, for those who watch the server.
+    /// Reads from each store, as a readiness probe.
     ///
     /// # Errors
     /// The store cannot be read.
     fn check_readiness(&self) -> Result<(), ApiError>;
 
-    /// Brings what shows the releases up to date with them, whoever changed them. Called each second.
+    /// Refreshes the catalogue and caches after changes by any process. Called each second.
     ///
     /// # Errors
     /// The store cannot be read or written.
     fn refresh(&self) -> Result<(), ApiError>;
 
-    /// Does what is due now and then to keep the store small; requests go on meanwhile. It ends early when `go_on` says no.
+    /// Performs maintenance that keeps the store small, while requests continue. It ends early when `go_on` returns
+    /// false.
     ///
     /// # Errors
-    /// The store cannot be read or written; it is as it was.
+    /// The store cannot be read or written; it is then unchanged.
     fn tidy(&self, go_on: &dyn Fn() -> bool) -> Result<(), ApiError>;
 }
 
 /// Accounts, tokens and members of namespaces.
 pub trait People: Send + Sync {
-    /// Makes a token and returns its secret; only the hash is kept. The audit log names `by` as its maker.
+    /// Creates a token and returns its secret, of which only the hash is stored. The audit log names `by` as its maker.
     ///
     /// # Errors
     /// [`AccountError`]
@@ -243,65 +245,65 @@ pub trait People: Send + Sync {
         now: Timestamp,
     ) -> Result<(Token, String), AccountError>;
 
-    /// Who acts by a token; `None` for one that is unknown, over or revoked.
+    /// Returns the caller authenticated by a token; `None` for a token that is unknown, expired or revoked.
     ///
     /// # Errors
     /// [`AccountError::Database`]
     fn caller(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>, AccountError>;
 
-    /// An account that a trusted proxy has signed in; it is made where there is none.
+    /// Returns an account that a trusted proxy has signed in. It is created if it does not exist.
     ///
     /// # Errors
     /// [`AccountError::Database`]
     fn signed_in(&self, name: Owner, now: Timestamp) -> Result<Caller, AccountError>;
 
-    /// The tokens of an account, of all accounts without one, newest first.
+    /// Returns the tokens of an account, or those of all accounts, newest first.
     ///
     /// # Errors
     /// [`AccountError::Database`]
     fn tokens(&self, account: Option<&Owner>) -> Result<Vec<Token>, AccountError>;
 
-    /// Revokes a token, of this account only where one is given. `false` when there is none that could be.
+    /// Revokes a token, only if it is of `account` when that is given. Returns `false` if no valid token matches.
     ///
     /// # Errors
     /// [`AccountError::Database`]
     fn revoke(&self, id: &str, account: Option<&Owner>, now: Timestamp) -> Result<bool, AccountError>;
 
-    /// The members of a namespace, by name.
+    /// Returns the members of a namespace, sorted by name.
     ///
     /// # Errors
     /// [`AccountError::Database`]
     fn members(&self, namespace: &Owner) -> Result<Vec<Member>, AccountError>;
 
-    /// Makes an account a member.
+    /// Makes an account a member, or changes the role of a member.
     ///
     /// # Errors
-    /// [`AccountError`] when there is no such account, or no maintainer would be left.
+    /// [`AccountError`] if the account does not exist, or no maintainer would be left.
     fn set_member(&self, namespace: &Owner, account: &Owner, role: Role) -> Result<(), AccountError>;
 
-    /// Ends a membership. `false` when there was none.
+    /// Ends a membership. Returns `false` if the account is not a member.
     ///
     /// # Errors
-    /// [`AccountError`] when no maintainer would be left.
+    /// [`AccountError`] if no maintainer would be left.
     fn remove_member(&self, namespace: &Owner, account: &Owner) -> Result<bool, AccountError>;
 }
 
-/// Browsers that have signed in, each known by a random value in its cookie.
+/// Browser sessions, each identified by a random value in its cookie.
 pub trait Sessions: Send + Sync {
-    /// Opens a session for the account of a token and returns its name; `None` for a token that is unknown, expired or
-    /// revoked.
+    /// Opens a session for the account of a token and returns its secret name; `None` for a token that is unknown,
+    /// expired or revoked.
     ///
     /// # Errors
     /// [`AccountError`]
     fn begin(&self, token: &str, now: Timestamp) -> Result<Option<String>, AccountError>;
 
-    /// The account that acts by a session; `None` for one that is unknown or over, or whose token is.
+    /// Returns the caller of a session; `None` if the session or its token is unknown or no longer valid.
     ///
     /// # Errors
     /// [`AccountError::Database`]
     fn caller(&self, name: &str, now: Timestamp) -> Result<Option<Caller>, AccountError>;
 
-    /// Ends a session.
+    /// Ends a session; an unknown one is ignored.
     ///
     /// # Errors
     /// [`AccountError::Database`]
@@ -310,47 +312,47 @@ pub trait Sessions: Send + Sync {
 
 /// Downloads, stars, reports and the audit log.
 pub trait Activity: Send + Sync {
-    /// Counts a download, once for each address, account, content and day. It is written with others, by
-    /// [`Activity::write_downloads`].
+    /// Counts a download, once for each address, account, content and day. [`Activity::write_downloads`] writes it
+    /// later, in a batch.
     fn count(&self, download: Download, client: Client);
 
-    /// Writes the downloads that were counted since the last time.
+    /// Writes the downloads that were counted since the last call.
     ///
     /// # Errors
-    /// [`DatabaseError`]; they are counted again the next time.
+    /// [`DatabaseError`]; the counts are kept for the next call.
     fn write_downloads(&self) -> Result<(), DatabaseError>;
 
-    /// Downloads of a skill by day, UTC, the oldest first.
+    /// Returns the downloads of a skill by day (UTC) since a day, oldest first.
     ///
     /// # Errors
     /// [`DatabaseError`]
     fn by_day(&self, skill: &str, since: &str) -> Result<Vec<(String, u64)>, DatabaseError>;
 
-    /// Downloads of each version of a skill.
+    /// Returns the downloads of each version of a skill.
     ///
     /// # Errors
     /// [`DatabaseError`]
     fn by_version(&self, skill: &str) -> Result<BTreeMap<String, u64>, DatabaseError>;
 
-    /// Who downloaded some content, newest first.
+    /// Returns the downloads of some content by account and day, newest first.
     ///
     /// # Errors
     /// [`DatabaseError`]
     fn downloaders(&self, digest: &Digest) -> Result<Vec<Downloader>, DatabaseError>;
 
-    /// Stars a skill for an account, or takes the star back; gives the number of stars.
+    /// Adds or removes an account's star on a skill and returns the number of its stars.
     ///
     /// # Errors
     /// [`DatabaseError`]
     fn set_star(&self, skill: &str, account: &Owner, is_starred: bool) -> Result<u64, DatabaseError>;
 
-    /// The number of stars of a skill.
+    /// Returns the number of stars of a skill.
     ///
     /// # Errors
     /// [`DatabaseError`]
     fn stars(&self, skill: &str) -> Result<u64, DatabaseError>;
 
-    /// Notes what somebody tells of a release.
+    /// Records a report about a release.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -362,13 +364,13 @@ pub trait Activity: Send + Sync {
         now: Timestamp,
     ) -> Result<ReportOfRelease, DatabaseError>;
 
-    /// Reports, the oldest open ones first, or those that were decided, newest first; at most 200.
+    /// Returns open reports, oldest first, or decided ones, newest first; at most 200.
     ///
     /// # Errors
     /// [`DatabaseError`]
     fn reports(&self, are_open: bool) -> Result<Vec<ReportOfRelease>, DatabaseError>;
 
-    /// Decides an open report; `None` when there is none of this number that is open.
+    /// Decides an open report; `None` if no open report has this number.
     ///
     /// # Errors
     /// [`DatabaseError`]
@@ -380,29 +382,29 @@ pub trait Activity: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<ReportOfRelease>, DatabaseError>;
 
-    /// Keeps a decision.
+    /// Records a decision in the audit log.
     ///
     /// # Errors
     /// [`DatabaseError`]
     fn note(&self, by: (&Owner, Timestamp), action: &str, subject: &str, reason: &str) -> Result<(), DatabaseError>;
 
-    /// Records something that nobody known did.
+    /// Records an action of an unknown client in the audit log.
     ///
     /// # Errors
     /// [`DatabaseError`]
     fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), DatabaseError>;
 
-    /// Decisions, newest first, from before one of them where its number is given; at most 200.
+    /// Returns the lines of the audit log, newest first and at most 200; with `before`, only older ones.
     ///
     /// # Errors
     /// [`DatabaseError`]
     fn audit(&self, before: Option<i64>) -> Result<Vec<AuditLine>, DatabaseError>;
 }
 
-/// A kind of request that is limited apart from the others, so that one cannot use up another's share.
+/// A kind of request with a separate rate limit, so that one kind cannot use up another's share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limited {
-    /// A change or a search.
+    /// A change, a search or another expensive request.
     Costly,
     /// An attempt to sign in on the pages.
     SignIn,
@@ -410,23 +412,23 @@ pub enum Limited {
     AuditedFailure,
 }
 
-/// How often each client may ask.
+/// Rate limits per client.
 pub trait RateLimiter: Send + Sync {
-    /// Counts a request.
+    /// Counts a request of a client.
     ///
     /// # Errors
-    /// [`TooMany`]
+    /// [`TooMany`] if the client has exceeded its rate.
     fn admit(&self, kind: Limited, client: IpAddr, now: Instant) -> Result<(), TooMany>;
 }
 
-/// Files that were sent one by one, until the release is published that they belong to.
+/// Files uploaded one by one, until the release that they belong to is published.
 pub trait UploadStore: Send + Sync {
-    /// Keeps a file for an account; of more than may wait, the oldest go. Gives its digest.
+    /// Stores a file for an account and returns its digest. Beyond the limit, the oldest files are dropped.
     fn put(&self, account: &Owner, bytes: Bytes, now: Instant) -> Digest;
 
-    /// A file that an account sent.
+    /// Returns a file that this account uploaded.
     fn get(&self, account: &Owner, digest: &Digest) -> Option<Bytes>;
 
-    /// Lets files of an account go.
+    /// Drops files of an account.
     fn forget(&self, account: &Owner, digests: &[Digest]);
 }

@@ -1,4 +1,4 @@
-//! What tests share: numbers that look random, and real skills, those in `registry-index/seed`, or a larger collection.
+//! Test helpers: a seeded random generator, and real skills from `registry-index/seed` or a larger collection.
 //!
 //! `SKILLHUB_TEST_DATA` names the folder of a collection: `skills/` holds skill folders, `honest-dev.tar.gz` honest
 //! skills by repository and `honest-dev.tsv` their list. Tests that need such a folder are ignored, and
@@ -11,18 +11,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The variable that names the folder of a collection.
+/// Environment variable with the folder of a collection.
 const VARIABLE: &str = "SKILLHUB_TEST_DATA";
 
-/// The folder of the collection.
+/// Returns the folder of the collection.
 ///
 /// # Panics
-/// The variable is not set.
+/// The environment variable is not set.
 pub fn collection() -> PathBuf {
     chosen().expect("SKILLHUB_TEST_DATA names the folder of a collection of skills")
 }
 
-/// Skill folders in the order of their names: the collection's, or those of the tree without one.
+/// Returns skill folders sorted by name: those of the collection, or those of the tree without one.
 ///
 /// # Panics
 /// The folder cannot be read or holds none.
@@ -37,27 +37,27 @@ pub fn skills() -> Vec<PathBuf> {
     skills
 }
 
-/// The files below a folder, each with its path from there.
+/// Returns the files below a folder, each with its relative path.
 ///
 /// # Panics
-/// One cannot be read, or its name is not UTF-8.
+/// A file cannot be read, or its name is not UTF-8.
 pub fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut files = Vec::new();
     read(folder, "", &mut files);
     files
 }
 
-/// Numbers that look random and follow from a seed (SplitMix64).
+/// Deterministic pseudorandom generator (SplitMix64).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// Those of a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next one.
+    /// Returns the next 64 bits.
     pub fn word(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
@@ -66,17 +66,17 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// The next one, at least 0 and below 1.
+    /// Returns the next number, at least 0 and below 1.
     pub fn draw(&mut self) -> f64 {
         (self.word() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// The next one, below `end`.
+    /// Returns the next number below `end`.
     pub fn below(&mut self, end: usize) -> usize {
         (self.word() % end as u64) as usize
     }
 
-    /// Whether something of this chance happens.
+    /// Returns true with this probability.
     pub fn happens(&mut self, chance: f64) -> bool {
         self.draw() < chance
     }

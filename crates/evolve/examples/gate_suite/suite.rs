@@ -1,7 +1,7 @@
-//! [`Family`]: simulated courses of runs, and the gates that are held to them.
+//! [`Family`]: simulated courses of runs, and the gates that are compared on them.
 //!
-//! Everything follows from a seed. The gates that others use are made anew here from what they are said to do,
-//! so that all see the same courses. `cargo run -p skillhub-evolve --example gate_suite` prints the tables of `docs/GATE.md`.
+//! Everything follows from a seed. The gates of other tools are reimplemented from their descriptions, so that all see
+//! the same courses. `cargo run -p skillhub-evolve --example gate_suite` prints the tables of `docs/GATE.md`.
 
 use evolve::{
     KNOWN_RATE_ALPHA, UNKNOWN_RATE_ALPHA,
@@ -11,47 +11,47 @@ use evolve::{
 use library::Arm;
 use testkit::Random;
 
-/// Runs after which a gate that has not fired is said not to.
+/// Runs after which a gate counts as not having fired.
 pub const HORIZON: usize = 200;
 
-/// One run of a course as it is told.
+/// One run of a course, as reported to a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Told {
-    /// How it went; `None` where nobody knows.
+    /// Result of the run; `None` if it is unknown.
     pub success: Option<bool>,
-    /// Whether the same run was told before.
+    /// True if the same run was reported before.
     pub double: bool,
-    /// Whether the same task was run on the same day before.
+    /// True if the same task was run on the same day before.
     pub same_task: bool,
 }
 
-/// A kind of course.
+/// A kind of simulated course.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Family {
-    /// One rate all the time.
+    /// Constant rate.
     Stable(f64),
-    /// A rate from the first run on, where the one before is known to be the other.
+    /// The second rate, while the gate expects the first, from the first run on.
     Worse(f64, f64),
     /// From the first rate to the second in equal steps.
     Drift(f64, f64),
-    /// The second rate from this run on.
+    /// The first rate, then the second from this run on.
     Late(f64, f64, usize),
-    /// One rate, of which this share of failures, and half as many successes, is never told.
+    /// Constant rate; this share of the failures, and half that share of the successes, is never reported.
     Missing(f64, f64),
-    /// One rate, every run told twice.
+    /// Constant rate, with every run reported twice.
     Doubled(f64),
-    /// A rate from the first run on, told up to this many runs later and in another order.
+    /// A worse rate from the first run on; results arrive up to this many runs later and out of order.
     Delayed(f64, f64, usize),
-    /// One rate, tasks tried so many times a day with one result.
+    /// Constant rate; each task is tried this many times a day, with one result.
     Correlated(f64, usize),
-    /// One rate in the mean, failures in bursts of about so many.
+    /// Constant mean rate, with failures in bursts of about this length.
     Bursty(f64, f64),
-    /// One rate; a course is begun anew, from the best moment for a false alarm, so many times.
+    /// Constant rate; of this many tries, the course with the earliest false alarm counts.
     Timed(f64, usize),
 }
 
 impl Family {
-    /// The families of the suite: those without a regression, then those with one.
+    /// The families of the suite: first those without a regression, then those with one.
     pub const ALL: [Self; 16] = [
         Self::Stable(0.9),
         Self::Stable(0.7),
@@ -71,7 +71,7 @@ impl Family {
         Self::Missing(0.7, 0.4),
     ];
 
-    /// What it is called.
+    /// Returns the name of the family in tables.
     #[must_use]
     pub fn name(self) -> String {
         match self {
@@ -92,7 +92,7 @@ impl Family {
         }
     }
 
-    /// Whether nothing gets worse.
+    /// Returns whether the rate never gets worse.
     #[must_use]
     pub fn is_stable(self) -> bool {
         match self {
@@ -103,7 +103,7 @@ impl Family {
         }
     }
 
-    /// The rate of what stood before.
+    /// Returns the success rate of the version before, which the gate knows.
     #[must_use]
     pub fn known_rate(self) -> f64 {
         match self {
@@ -120,13 +120,13 @@ impl Family {
         }
     }
 
-    /// The run from which on it is worse, from 0.
+    /// Returns the first worse run, counted from 0.
     #[must_use]
     pub fn change(self) -> usize {
         if let Self::Late(_, _, at) = self { at } else { 0 }
     }
 
-    /// One course.
+    /// Simulates one course.
     #[must_use]
     pub fn course(self, random: &mut Random) -> Vec<Told> {
         let told = |success| Told { success: Some(success), double: false, same_task: false };
@@ -171,7 +171,7 @@ fn missing(random: &mut Random, rate: f64, share: f64) -> Told {
     Told { success: (!is_missing).then_some(success), double: false, same_task: false }
 }
 
-/// Results told in the order of their run and a chance delay.
+/// Orders results by their run plus a random delay.
 fn delayed(random: &mut Random, rate: f64, most: usize) -> Vec<Told> {
     let mut all: Vec<(f64, bool)> =
         (0..HORIZON).map(|run| (run as f64 + random.draw() * most as f64, random.happens(rate))).collect();
@@ -179,7 +179,7 @@ fn delayed(random: &mut Random, rate: f64, most: usize) -> Vec<Told> {
     all.into_iter().map(|(_, success)| Told { success: Some(success), double: false, same_task: false }).collect()
 }
 
-/// A chain of two states whose mean is the rate.
+/// Simulates a Markov chain of two states whose mean is the rate.
 fn bursty(random: &mut Random, rate: f64, length: f64) -> Vec<Told> {
     let end = 1.0 / length;
     let begin = end * (1.0 - rate) / rate;
@@ -193,26 +193,26 @@ fn bursty(random: &mut Random, rate: f64, length: f64) -> Vec<Told> {
         .collect()
 }
 
-/// A way to notice that runs got worse than a known rate.
+/// A detector of runs that are worse than a known rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Gate {
-    /// Fewer than half of at least five runs are good.
+    /// Fires when fewer than half of at least five runs succeeded.
     Half,
-    /// Of the last 20 runs 15 points fewer are good.
+    /// Fires when the last 20 runs are 15 points below the known rate.
     LastTwenty,
-    /// The rate is above Wilson's interval of 95 %, looked at after every run.
+    /// Fires when the known rate is above Wilson's 95 % interval, checked after every run.
     Wilson,
-    /// A cumulative sum of log likelihood ratios for 20 points less, back to 0 when below, passes 4.5.
+    /// Fires when a cumulative sum of log likelihood ratios for 20 points less, floored at 0, exceeds 4.5.
     Cusum,
-    /// Ours at alpha .01.
+    /// Our e-process at alpha 0.01.
     Evidence,
 }
 
 impl Gate {
-    /// All of them.
+    /// All gates, in the order of the tables.
     pub const ALL: [Self; 5] = [Self::Half, Self::LastTwenty, Self::Wilson, Self::Cusum, Self::Evidence];
 
-    /// What it is called.
+    /// Returns the name of the gate in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -224,8 +224,8 @@ impl Gate {
         }
     }
 
-    /// After how many runs of a course it fires. Only ours leaves out doubles and tasks of the same day, as
-    /// its log does.
+    /// Returns the number of runs after which it fires. Only ours skips duplicates and tasks of the same day, as its
+    /// log does.
     #[must_use]
     pub fn fires(self, rate: f64, course: &[Told]) -> Option<usize> {
         let mut seen: Vec<bool> = Vec::new();
@@ -265,23 +265,23 @@ impl Gate {
     }
 }
 
-/// How a gate did on many courses of a family.
+/// Performance of a gate on many courses of a family.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Score {
-    /// The share of courses on which it fired within the horizon.
+    /// Share of courses on which it fired within the horizon.
     pub fired: f64,
-    /// Runs from the change until it fired, in the mean of those on which it fired after the change.
+    /// Mean number of runs from the change until it fired, over the courses on which it fired after the change.
     pub mean_delay: f64,
 }
 
-/// Holds a gate to so many courses of a family.
+/// Runs a gate on this many courses of a family.
 #[must_use]
 pub fn score(gate: Gate, family: Family, courses: usize, seed: u64) -> Score {
     let mut random = Random::new(seed);
     let tries = if let Family::Timed(_, times) = family { times } else { 1 };
     let (mut fired, mut delays) = (0_usize, Vec::new());
     for _ in 0..courses {
-        // Whoever wants a false alarm begins anew and shows the course that has one.
+        // An adversary who wants a false alarm restarts, and shows the course that raises one.
         let runs = (0..tries).filter_map(|_| gate.fires(family.known_rate(), &family.course(&mut random))).min();
         let Some(runs) = runs else { continue };
         fired += 1;
@@ -291,23 +291,24 @@ pub fn score(gate: Gate, family: Family, courses: usize, seed: u64) -> Score {
     Score { fired: fired as f64 / courses as f64, mean_delay }
 }
 
-/// Runs that any test with this error needs in the mean to see the second rate for the first (Wald).
+/// Returns the mean number of runs that any test with this error needs to tell the second rate from the first (Wald).
 #[must_use]
 pub fn wald_bound(known: f64, rate: f64, alpha: f64) -> f64 {
     let information = rate * (rate / known).ln() + (1.0 - rate) * ((1.0 - rate) / (1.0 - known)).ln();
     (1.0 / alpha).ln() / information
 }
 
-/// How a test of two revisions side by side notices that ours is worse.
+/// A detector of a regression between two revisions that run side by side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PairGate {
-    /// The posterior says with 95 % that it is, looked at after every pair.
+    /// Fires when the posterior probability of a regression is at least 95 %, checked after every pair.
     Bayes,
-    /// Ours, with the share of errors that trials begin with.
+    /// Our e-process, with the error share that trials begin with.
     Evidence,
 }
 
-/// After how many pairs a test fires on each of so many courses of two rates; sorted, never last.
+/// Returns the number of pairs after which a test fires on each course of two rates, sorted; `None`, for never, is
+/// last.
 #[must_use]
 pub fn pair_delays(gate: PairGate, rates: (f64, f64), most: usize, courses: usize, seed: u64) -> Vec<Option<usize>> {
     let mut random = Random::new(seed);
@@ -325,7 +326,7 @@ pub fn pair_delays(gate: PairGate, rates: (f64, f64), most: usize, courses: usiz
     delays
 }
 
-/// The gate's own way: runs of both sides as they come, put side by side.
+/// Applies our gate: runs of both sides are paired in the order in which they come.
 fn evidence(course: &[(bool, bool)]) -> Option<usize> {
     let mut evidence = EProcess::default();
     let runs = course.iter().flat_map(|(theirs, ours)| [(Arm::Base, *theirs), (Arm::Candidate, *ours)]);
@@ -339,7 +340,7 @@ fn evidence(course: &[(bool, bool)]) -> Option<usize> {
         .map(|place| place + 1)
 }
 
-/// Uniform priors; the difference of the posteriors is taken for normal.
+/// Applies Bayes with uniform priors; the difference of the posteriors is approximated as normal.
 fn bayes(course: &[(bool, bool)]) -> Option<usize> {
     let (mut theirs, mut ours) = (0.0_f64, 0.0_f64);
     course.iter().enumerate().find_map(|(at, (one, other))| {
