@@ -1,13 +1,12 @@
-//! What is left when a process dies, the power goes or the disk refuses, at every step of a command.
+//! Crash tests: process death, power loss and I/O errors at every step of a command.
 //!
-//! The real binary runs under a tracer that stops it at each [`boundary`](boundaries), the system calls
-//! that change files. There it is killed, or the call is made to fail, or the place is rebuilt as a power
-//! loss could have left it; then the real binary opens what is left, and it is compared with what was
-//! reported. Linux on x86-64 only: the tracer reads registers. `SKILLHUB_CRASH=skip` leaves these tests
-//! out on a machine that forbids tracing.
+//! The real binary runs under a tracer that stops it at each [`boundary`](boundaries), the system calls that change
+//! files. There the process is killed, or the call fails, or the folder is rebuilt as a power loss could have left it.
+//! Then the real binary recovers, and the result is compared with the command's report. Linux on x86-64 only: the
+//! tracer reads registers. `SKILLHUB_CRASH=skip` skips these tests on a machine that forbids tracing.
 //!
-//! `cargo test` takes a sample. `SKILLHUB_CRASH_KILLS=all cargo test --test main crash::sweep -- --nocapture`
-//! takes every boundary, a number takes so many.
+//! `cargo test` takes a sample. `SKILLHUB_CRASH_KILLS=all cargo test --test main crash::sweep -- --nocapture` takes
+//! every boundary; a number takes a sample of that size.
 
 pub mod boundaries;
 mod checks;

@@ -1,5 +1,5 @@
-//! What an agent tries through the command line, without a person's proof: none of it decides anything,
-//! and nothing of what was there has changed. What an agent with a shell can do is in docs/THREATS.md.
+//! Attacks by an agent through the command line, without a person's proof: none decides anything or changes existing
+//! files. Attacks by an agent with a shell are described in docs/THREATS.md.
 
 use std::{fs, os::unix::fs::symlink};
 

@@ -1,4 +1,4 @@
-//! What an agent sees: places, forms of the prompt, permissions, tool policy, and the log of uses.
+//! An agent's view: folders, forms of the prompt, permissions, tool policy, and the usage log.
 
 use std::{fs, path::Path};
 
@@ -309,7 +309,7 @@ fn every_prompt_form_names_the_skill() {
     assert!(!text.contains("## Skill Self-Evolution") && text.contains("/srv/s/custom/demo/SKILL.md"), "{text}");
 }
 
-/// What `doctor` has of one check, as pairs of code and state.
+/// Returns the findings of one check of `doctor`, as pairs of code and state.
 fn findings(sandbox: &Sandbox, check: &str) -> Vec<[String; 2]> {
     let document = sandbox.ask(&["doctor"]).json();
     let found = document["checks"].as_array().unwrap().iter().filter(|found| found["check"] == check);

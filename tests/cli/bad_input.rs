@@ -1,4 +1,4 @@
-//! Bad input: an exit code, what is wrong, what to do, and nothing half done.
+//! Bad input: an exit code, the failure, a hint, and nothing half done.
 
 use std::{fs, os::unix::fs::symlink, time::Instant};
 

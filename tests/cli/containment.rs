@@ -17,10 +17,10 @@ use serde_json::Value;
 
 use crate::support::{Answer, Sandbox, Snapshot, git, skill_md, tree, write_files};
 
-/// What only files outside hold.
+/// Content that only files outside the skill have.
 const SECRET: &str = "outside-and-secret";
 
-/// A name that no file of a skill may have, and the class that it stands for.
+/// An invalid name for a file of a skill, and its class.
 type BadPath = (&'static str, &'static str);
 
 /// Paths that lead out of a skill's folder for some reader, or that no file system should be asked for.
@@ -133,7 +133,7 @@ impl Guarded {
         Self { sandbox, outside, library }
     }
 
-    /// A skill in the working folder that is good but for what is put into it.
+    /// Creates a skill in the working folder that is valid until a file is added to it.
     fn folder(&self, name: &str) -> std::path::PathBuf {
         self.sandbox.skill(name, "Is good but for one file. Use in tests.", &[("references/notes.md", "# Notes\n")])
     }
@@ -175,7 +175,7 @@ impl Guarded {
         assert!(!self.sandbox.home().join("x").exists() && !self.sandbox.home().join(".agents/x").exists(), "{what}");
     }
 
-    /// No answer told what stands outside.
+    /// Asserts that an answer does not leak content from outside.
     #[track_caller]
     fn told_nothing(&self, answer: &Answer) {
         assert!(!format!("{answer}").contains(SECRET) && !contains(&answer.stdout, SECRET), "{answer}");

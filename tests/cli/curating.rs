@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, skill_md};
 
-/// Where the library's log and history are.
+/// Returns the folder with the library's log and history.
 fn own(sandbox: &Sandbox) -> PathBuf {
     let history: PathBuf = sandbox.done(&["where"])["history"].as_str().unwrap().into();
     history.parent().unwrap().to_owned()

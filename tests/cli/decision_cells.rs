@@ -141,7 +141,7 @@ fn is_right(act: Act, (cell, state): (Answer, SkillState), code: &str, document:
     }
 }
 
-/// Whether a list has the skill of this name, or the installed one of its state.
+/// Returns whether a list has the skill of this name, or the installed skill of its state.
 fn is_named(document: &Value, name: &str) -> bool {
     let text = document.to_string();
     let forms = |name: String| [format!("\"{name}\""), format!("/{name}\""), format!("/{name}\\"), format!(">{name}<")];

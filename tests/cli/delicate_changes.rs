@@ -1,5 +1,5 @@
-//! What can run or widens rights waits for a person under `balanced`, in whatever clothes and pieces an
-//! agent sends it.
+//! Under `balanced`, changes that add executable content or widen permissions are held for a person, however an agent
+//! disguises or splits them.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! `doctor` on broken homes and libraries: what it finds, what it mends, and what it leaves alone.
+//! `doctor` on broken homes and libraries: its findings, its repairs, and the problems that it leaves alone.
 
 mod journal;
 mod one_skill;
@@ -49,14 +49,14 @@ fn assert_well(sandbox: &Sandbox) {
     assert!(document["checks"].as_array().unwrap().iter().all(|entry| entry["state"] == "ok"), "{document:#}");
 }
 
-/// All that stands in the project and the home, but for who held the lock last.
+/// Snapshots the project and the home, without the record of the last lock holder.
 fn everything(sandbox: &Sandbox) -> (Snapshot, Snapshot) {
     let mut home = snapshot(&sandbox.skillhub_home());
     home.retain(|path, _| !path.ends_with("/lock"));
     (tree(&sandbox.cwd()), home)
 }
 
-/// Something is found in `check` and nothing changes; `--fix` mends it, and all is well.
+/// Asserts that `check` finds a problem without changing anything, and that `--fix` repairs it.
 #[track_caller]
 fn is_found_and_mended(sandbox: &Sandbox, check: &str) -> String {
     let before = everything(sandbox);

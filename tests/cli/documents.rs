@@ -1,4 +1,4 @@
-//! The documents that `--json` prints, field by field: what is listed here is a promise.
+//! The documents printed by `--json`, field by field. Every field listed here is a stable contract.
 
 use serde_json::{Value, json};
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, skill_md, write_files};
 
-/// A runner that does as it is told by the skill: it prints the body.
+/// A runner that follows the skill: it prints the body.
 const FAITHFUL: &str = "#!/bin/sh\necho \"prompt: $SKILLHUB_EVAL_PROMPT\"\ncat \"$SKILLHUB_EVAL_SKILL/SKILL.md\"\n\
                         printf '{\"total_tokens\": 7}' > \"$SKILLHUB_EVAL_METRICS\"\necho done > made.txt\n";
 

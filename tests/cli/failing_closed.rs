@@ -1,4 +1,4 @@
-//! What is hostile, damaged or too large is told and not passed on.
+//! Hostile, damaged or oversized content is reported and not passed on.
 
 use std::fs;
 

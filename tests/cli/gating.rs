@@ -39,7 +39,7 @@ fn text(sandbox: &Sandbox) -> String {
     fs::read_to_string(sandbox.user_skill("demo").join("SKILL.md")).unwrap()
 }
 
-/// Who acted and how, of the newest events about `demo`.
+/// Returns status and actor of the newest events about `demo`.
 fn statuses(sandbox: &Sandbox) -> Vec<String> {
     let log = sandbox.done(&["log", "demo"]);
     let word = |event: &Value| format!("{} {}", event["status"].as_str().unwrap(), event["actor"].as_str().unwrap());

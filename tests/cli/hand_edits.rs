@@ -1,4 +1,4 @@
-//! Skills that somebody edits by hand, past skillhub: what is good is recorded, what is not is kept out.
+//! Hand edits that bypass skillhub: good ones are recorded, bad ones are kept out.
 
 use std::fs;
 
@@ -164,7 +164,7 @@ fn policy(sandbox: &Sandbox, preset: &str) {
     fs::write(sandbox.skillhub_home().join("config.toml"), format!("policy = \"{preset}\"\n")).unwrap();
 }
 
-/// What readers get: `read`, its digest, and the line of `list`.
+/// Returns the content served to readers: `read`, its digest, and the line of `list`.
 fn served(sandbox: &Sandbox) -> (Value, Value) {
     let list = sandbox.done(&["list"])["skills"][0].clone();
     let read = sandbox.done(&["read", "demo"]);

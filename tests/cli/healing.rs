@@ -1,4 +1,4 @@
-//! A lock file that two branches changed, or that another version wrote: explained, mended, and never lost.
+//! A lock file with merge conflicts or of another version: explained, repaired, and never lost.
 
 use std::fs;
 

@@ -29,7 +29,7 @@ fn url(sandbox: &Sandbox) -> String {
     format!("file://{}", sandbox.path("upstream").display())
 }
 
-/// What `npx skills` notes of a skill's files.
+/// Computes the hash that `npx skills` records of a skill's files.
 fn computed_hash(folder: &Path) -> String {
     let mut all = Vec::new();
     for path in ["references/a.md", "SKILL.md"] {

@@ -20,7 +20,7 @@ use crate::support::{Answer, Sandbox, git, skill_md, tree, write_files};
 /// Skills that are installed at once.
 const SKILLS: usize = 12;
 
-/// How soon an interrupted command has to be gone.
+/// Deadline for an interrupted command to exit.
 const SOON: Duration = Duration::from_secs(5);
 
 fn send(child: &Child, signal: Signal) {
@@ -198,7 +198,7 @@ fn runner_ends_with_its_whole_group() {
     }
 }
 
-/// Whether a process has ended and only waits for its parent to look.
+/// Returns whether a process is a zombie.
 fn is_zombie(pid: i32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "))
 }

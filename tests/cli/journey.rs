@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, Snapshot, snapshot};
 
-/// What a change adds to a skill on the way.
+/// Text that a change adds to a skill during the journey.
 const ADDED: &str = "Say what was done in one more sentence.";
 
 /// A registry, a library, and the commands of the main job on them.

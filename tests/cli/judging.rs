@@ -45,7 +45,7 @@ fn judged(skill: &str, script: &str, more: &str) -> Sandbox {
     sandbox
 }
 
-/// How often the judge was run.
+/// Returns the number of times the judge was run.
 fn runs(sandbox: &Sandbox) -> usize {
     fs::read_to_string(sandbox.path("runs")).unwrap_or_default().lines().count()
 }

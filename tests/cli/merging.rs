@@ -23,7 +23,7 @@ type Files = BTreeMap<String, (Vec<u8>, bool)>;
 const TEXTS: [&str; 4] = ["SKILL.md", "references/a.md", "references/b.md", "references/crlf.md"];
 const SCRIPT: &str = "scripts/run.sh";
 const BINARY: &str = "assets/data.bin";
-/// Lines of `SKILL.md` that stand before its text.
+/// Lines of `SKILL.md` before its text.
 const HEAD: usize = 6;
 
 fn base(pair: usize, random: &mut Random) -> Files {
@@ -52,7 +52,7 @@ fn noise(random: &mut Random) -> Vec<u8> {
     [0, 1, 2, 0].into_iter().chain((0..60).map(random)).collect()
 }
 
-/// What one side does; `side` is in every line that it adds.
+/// Applies random edits of one side; `side` is in every line that it adds.
 fn changed(files: &Files, side: &str, random: &mut Random, done: &mut BTreeMap<u64, usize>) -> Files {
     let mut files = files.clone();
     for step in 0..=random.below(3) {
@@ -145,7 +145,7 @@ struct Pair {
 }
 
 impl Pair {
-    /// What holds of a merge that nobody has to look at.
+    /// Asserts the result of a merge without conflicts.
     fn check_merged(&self, told: &str) {
         let found = lines(&self.after);
         for line in added(&self.ours, "ours").iter().chain(&added(&self.theirs, "theirs")) {
@@ -173,7 +173,7 @@ impl Pair {
         }
     }
 
-    /// What holds where a person decides: the skill is as it was, and the proposal has what came.
+    /// Asserts the result of a merge with conflicts: the skill is unchanged, and the proposal has the new content.
     fn check_held(&self, proposal: &str, told: &str) {
         assert!(self.after == self.ours, "the skill stays as it is: {told}");
         for line in added(&self.theirs, "theirs") {

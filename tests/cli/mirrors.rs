@@ -1,4 +1,4 @@
-//! What is here of registries that only git reaches: `doctor` finds what is broken, `gc` drops what nobody needs.
+//! Partial clones of git registries: `doctor` finds broken ones, `gc` drops unneeded ones.
 
 use std::{
     fs,

@@ -159,7 +159,7 @@ fn full_overlay_is_not_hand_edit() {
     place.is_well();
 }
 
-/// Every command answers, with an error that says what to do where it is one.
+/// Asserts that every command answers, and that each error has a hint.
 #[track_caller]
 fn everything_answers(place: &Mounted) {
     for args in [&["list"][..], &["status"], &["history", "demo"], &["prompt"], &["gc"], &["disable", "demo"], &["log"]]
@@ -176,7 +176,7 @@ fn everything_answers(place: &Mounted) {
     }
 }
 
-/// Whether a file takes room in the steps for which the sizes below were chosen.
+/// Returns whether pages have the size for which the sizes below were chosen.
 fn has_small_pages() -> bool {
     let asked = Command::new("getconf").arg("PAGESIZE").output();
     asked.is_ok_and(|answer| answer.stdout == b"4096\n") || skipped("pages are not of 4 KiB").is_some()

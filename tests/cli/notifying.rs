@@ -1,4 +1,4 @@
-//! What speaks for a held change, what takes its place, and who is told of it.
+//! Evidence for a held change, replaced proposals, and the notification command.
 
 use std::{fs, os::unix::fs::PermissionsExt, time::Instant};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
-/// A library in which every change of an agent waits, and a command that is told of it and writes down what it hears.
+/// Creates a library that holds every change of an agent, and a notification command that records its input.
 fn sandbox(script: &str, more: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.create("demo", "one\ntwo\nthree");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Sandbox, snapshot, tree};
 
-/// What the hostile optimiser can be told to do, and the code by which that ends.
+/// Modes of the hostile optimiser, with the exit and error code of each.
 const HARM: [(&str, i32, &str); 17] = [
     ("hang", 1, "optimiser_failed"),
     ("flood", 1, "optimiser_failed"),

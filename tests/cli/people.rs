@@ -1,4 +1,4 @@
-//! What people decide: tokens, pins and waivers, through the program.
+//! Decisions of people through the command line: tokens, pins and waivers.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! More than 200 ways around the policy, by the real tool and program: every one is refused, changes nothing, and stands
-//! in the log.
+//! More than 200 attacks on the policy through the real tool and program. Each is refused, changes nothing, and is
+//! recorded in the log.
 
 use std::{fs, path::PathBuf};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Sandbox, Snapshot, skill_md, snapshot};
 
-/// How many there are at least.
+/// Minimum number of attacks.
 const CASES: usize = 200;
 
 /// Paths that lead out of a skill, that some system reads otherwise, or where a skill has no files.
@@ -54,7 +54,7 @@ const PATHS: [&str; 40] = [
     "Scripts/run.sh",
 ];
 
-/// Names that are none, or that look like another one.
+/// Invalid names, and names that look like another one.
 const NAMES: [&str; 16] = [
     "../demo",
     "demo/../pinned",
@@ -96,7 +96,7 @@ const FIELDS: [&str; 18] = [
     "set_back",
 ];
 
-/// Who an agent may say that it is.
+/// Actors that an agent may claim to be.
 const ACTORS: [&str; 4] = ["agent:x", "optimizer:x", "person:ann", "person"];
 
 /// A user's place with all that an agent would like to get at.
@@ -143,7 +143,7 @@ impl Place {
         Self { own: history.parent().unwrap().to_owned(), proposal: held, rejected, bad, token, sandbox }
     }
 
-    /// What nobody but a person may change.
+    /// Returns the state that only a person may change.
     fn decided(&self) -> (Snapshot, Vec<String>, Snapshot) {
         let read = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
         let own = ["state.toml", "history.git/packed-refs"].map(|name| read(self.own.join(name)));
@@ -346,7 +346,7 @@ fn of_the_past(place: &Place) -> Vec<Case> {
     cases
 }
 
-/// What is to speak for a change, and is nothing that can be kept.
+/// Changes with invalid evidence.
 fn by_evidence() -> Vec<Case> {
     let many = vec!["x"; 11];
     let evidence = [

@@ -16,7 +16,7 @@ fn text(sandbox: &Sandbox, path: &str) -> String {
     fs::read_to_string(sandbox.user_skill("demo").join(path)).unwrap()
 }
 
-/// What the report of a change has to have, whatever it says.
+/// Asserts that a report of a change has all mandatory fields.
 fn assert_is_report(report: &Value) {
     for key in ["status", "action", "name", "diff", "message"] {
         assert!(report[key].is_string(), "{key} of {report:#}");
@@ -133,7 +133,7 @@ fn request_without_json_prints_text() {
     assert!(answer.stderr.starts_with("error: "), "{answer}");
 }
 
-/// All there is but the event log, which has what was refused.
+/// Snapshots the home without the event log, which records refusals.
 fn but_the_log(sandbox: &Sandbox) -> Snapshot {
     let mut files = snapshot(&sandbox.home());
     files.retain(|path, _| !path.ends_with("/events.jsonl"));

@@ -41,7 +41,7 @@ impl World {
         self.sandbox.ask(&[args, &["--registry", &self.registry]].concat())
     }
 
-    /// What a command did, as `name version status`, those that are here for others only with a plus.
+    /// Returns the results of a command as `name version status`, with a plus for dependencies.
     fn did(&self, args: &[&str]) -> Vec<String> {
         told(&self.ask(args).done())
     }

@@ -175,7 +175,7 @@ fn owner_without_key_adds_one() {
     world.publish("1.1.0", &["--sign=~/.ssh/bob"]).done();
 }
 
-/// What an attacker who may push changes, and the code of the refusal.
+/// Changes by an attacker who may push, each with the error code of the refusal.
 #[test]
 fn tampered_release_is_refused() {
     type Attack = fn(&World);

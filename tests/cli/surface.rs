@@ -1,4 +1,4 @@
-//! What a newcomer sees first: help, completions, colours, the tour.
+//! First contact with the program: help, completions, colours, the tour.
 
 use std::{collections::BTreeSet, time::Instant};
 

@@ -1,4 +1,4 @@
-//! `update` and `outdated`: new releases merged with what was changed here, and what a person settles.
+//! `update` and `outdated`: new releases merged with local changes, and conflicts settled by a person.
 
 use std::fs;
 
@@ -309,7 +309,7 @@ fn impossible_update_is_explained() {
     assert!(text.contains("The one installed skill is up to date"), "{text}");
 }
 
-/// The lines that tell what a change touches besides.
+/// Returns the lines that list added capabilities.
 fn added_in(text: &str) -> Vec<&str> {
     text.lines().filter(|line| line.starts_with("  + ")).collect()
 }

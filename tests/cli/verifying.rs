@@ -1,4 +1,4 @@
-//! `verify`: what is installed, held to the lock file.
+//! `verify`: installed files checked against the lock file.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! [`Boundary`]: a system call that changes what is on disk, or makes a change durable.
+//! [`Boundary`]: a system call that changes files, or makes a change durable.
 
 use std::{
     fmt, fs,
@@ -13,7 +13,7 @@ use nix::{
 
 /// The longest path that is read from a process.
 const PATH_BYTES: usize = 4096;
-/// No call reads a path across such a border with one look, as what is behind it may not be there.
+/// Page size. A path is not read across a page border at once, because the next page may be unmapped.
 const PAGE_BYTES: u64 = 4096;
 const STDOUT: u64 = 1;
 
@@ -22,11 +22,11 @@ const STDOUT: u64 = 1;
 pub struct Boundary {
     /// Its place among them, from 0.
     pub number: usize,
-    /// What it is about to do.
+    /// Effect of the call.
     pub effect: Effect,
 }
 
-/// What a call does to the files below the folder that is watched.
+/// Effect of a call on the files below the traced folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Writes the command's answer.
@@ -41,7 +41,7 @@ pub enum Effect {
     MakeFolder(PathBuf),
     /// Takes a name away.
     Remove(PathBuf),
-    /// Gives something another name, in place of what stood there, or exchanges the two.
+    /// Renames a path, replacing an existing file, or exchanges two paths.
     Rename { from: PathBuf, to: PathBuf, exchange: bool },
     /// Gives a file a second name.
     Link { from: PathBuf, to: PathBuf },
@@ -54,8 +54,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// What a call that a process has just entered will do; `None` when it leaves everything below `root`
-    /// as it is.
+    /// Decodes the call that a process has just entered; `None` when it does not change anything below `root`.
     pub fn of(pid: Pid, call: &user_regs_struct, root: &Path) -> Option<Self> {
         let effect = Caller { pid, args: [call.rdi, call.rsi, call.rdx, call.r10, call.r8] }
             .effect(i64::try_from(call.orig_rax).ok()?)?;
@@ -75,7 +74,7 @@ impl Effect {
         }
     }
 
-    /// Whether the call can be carried out in part.
+    /// Returns whether the call can be carried out in part.
     pub fn can_be_cut(&self) -> bool {
         matches!(self, Self::Write(_, bytes) if *bytes > 1)
     }
@@ -139,7 +138,7 @@ impl Caller {
         Some(Effect::Rename { from: self.path(from_folder, from)?, to: self.path(to_folder, to)?, exchange })
     }
 
-    /// Where an open file stands now.
+    /// Returns the current path of an open file.
     fn open_file(&self, descriptor: u64) -> Option<PathBuf> {
         // A descriptor is an `int`: the upper half of the register is nothing.
         let descriptor = descriptor as u32 as i32;

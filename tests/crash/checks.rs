@@ -17,7 +17,7 @@ use crate::support::{Answer, Snapshot};
 pub struct Expected {
     pub before: Observed,
     pub after: Observed,
-    /// How many revisions each skill has before the command and after each of its operations.
+    /// Number of revisions of each skill before the command and after each of its operations.
     steps: Vec<BTreeMap<String, usize>>,
     /// The command repairs after each death, or changes other files after its operations, and may be refused there.
     goes_on: bool,
@@ -25,7 +25,7 @@ pub struct Expected {
     known_problems: Vec<String>,
 }
 
-/// What was found after a death.
+/// Progress of the command that was found after a death.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// The command left no trace.
@@ -39,7 +39,7 @@ pub enum Found {
 /// The file in which lines of the lock file wait for the next command.
 const LOCK_LINES: &str = "lock-lines.json";
 
-/// What a look found wrong, one sentence each.
+/// Faults found by a check, one sentence each.
 pub type Faults = Vec<String>;
 
 impl Expected {
@@ -63,8 +63,8 @@ impl Expected {
         Self { before, after, steps, goes_on, known_problems }
     }
 
-    /// What an agent that only walks the folders sees right after the death: each skill as it was or as
-    /// it will be.
+    /// Checks the view of an agent that walks the folders right after the death: each skill is as before or as after
+    /// the command.
     pub fn check_walk(&self, place: &Place) -> Faults {
         let [now, before, after] = [&folders(&place.sandbox), &self.before.folders, &self.after.folders].map(of_skills);
         let names: BTreeSet<_> = now.keys().chain(before.keys()).chain(after.keys()).collect();
@@ -78,7 +78,7 @@ impl Expected {
         faults
     }
 
-    /// Holds what is there after recovery to what was reported.
+    /// Checks the recovered state against the command's report.
     pub fn check(&self, found: &Observed, said: Said) -> Result<Found, Faults> {
         let mut faults = Faults::new();
         let counts = found.counts();
@@ -118,7 +118,7 @@ impl Expected {
         if faults.is_empty() { Ok(found) } else { Err(faults) }
     }
 
-    /// Proposals are as before or as after, and that goes with the revisions and with what was said.
+    /// Checks that proposals are as before or as after, consistent with the revisions and the report.
     fn check_proposals(&self, found: &Observed, step: usize, said: Said) -> Faults {
         let is = |state: &Observed| found.proposals == state.proposals;
         let operations = self.steps.len() - 1;
@@ -132,8 +132,8 @@ impl Expected {
         if is_right { Faults::new() } else { vec![fault()] }
     }
 
-    /// How many operations are there. A command that says of some skills that it refuses them does the
-    /// others, in one operation: that counts as the last but one.
+    /// Returns the number of completed operations. A command that refuses some skills changes the others in one
+    /// operation, which counts as the last but one.
     fn step(&self, counts: &BTreeMap<String, usize>, said: Said) -> Option<usize> {
         let is_before_or_after =
             |(skill, count): (&String, &usize)| self.steps.iter().any(|step| step.get(skill) == Some(count));
@@ -173,7 +173,7 @@ impl Expected {
         faults
     }
 
-    /// Looks with the real program and with git, in the way of the `turn`th run, and mends.
+    /// Recovers with the real program, and checks the history with git. `turn` varies the first command.
     pub fn recover(&self, place: &Place, turn: usize) -> Faults {
         let sandbox = &place.sandbox;
         let mut faults = Faults::new();
@@ -242,7 +242,7 @@ impl Expected {
     }
 }
 
-/// Whether a path is a part of the event log that waits to be packed.
+/// Returns whether a path is a segment of the event log that waits to be packed.
 fn is_put_aside(path: &str) -> bool {
     path.rsplit_once("/events.").is_some_and(|(_, name)| name.strip_suffix(".jsonl").is_some_and(is_number))
 }
@@ -268,7 +268,7 @@ fn check_events(found: &Observed) -> Faults {
     if known == told { Faults::new() } else { vec![format!("revisions {known:?} and events {told:?} differ")] }
 }
 
-/// The codes of what `doctor` found and did not mend.
+/// Returns the codes of problems that `doctor` found and did not repair.
 fn open_problems(doctor: &Answer) -> Vec<String> {
     let document = doctor.json();
     let problems = document["problems"].as_array().cloned().unwrap_or_default();

@@ -18,7 +18,7 @@ use super::{
     tracer::{Order, Watcher},
 };
 
-/// What a disk reads and writes at once.
+/// Block size of the disk.
 const BLOCK_BYTES: usize = 4096;
 const ROOT: Id = 0;
 
@@ -27,7 +27,7 @@ type Id = usize;
 /// A folder and a name in it.
 type Name = (Id, String);
 
-/// What has a name.
+/// A node of the file system, independent of its names.
 #[derive(Debug, Clone)]
 enum Node {
     Folder,
@@ -235,7 +235,7 @@ impl Disk {
         }
     }
 
-    /// How many changes of names are pending.
+    /// Returns the number of pending directory changes.
     pub fn pending(&self) -> usize {
         self.pending.len()
     }
@@ -284,7 +284,7 @@ impl Disk {
         contents
     }
 
-    /// What is left of a file: as it was synced, as it was last, or something between.
+    /// Chooses the surviving content of a file: the synced content, the last one, or a mixture.
     fn content_left(&self, id: Id, current: Option<&Content>, random: &mut Random) -> Option<Content> {
         let Node::File { durable, last } = &self.nodes[id] else { return None };
         let nothing = Content { bytes: Vec::new(), mode: 0o644 };

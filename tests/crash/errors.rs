@@ -13,10 +13,10 @@ use super::{
     trial::{Outcome, Said, Trial, is_skipped, run_all, said},
 };
 
-/// How many refusals `cargo test` takes, of all scenarios together.
+/// Number of injected errors in a run of `cargo test`, over all scenarios.
 const SAMPLE: usize = 90;
 
-/// What the system refuses.
+/// An injected error of a system call.
 #[derive(Debug, Clone, Copy)]
 struct Refusal {
     boundary: usize,
@@ -26,7 +26,7 @@ struct Refusal {
 }
 
 impl Refusal {
-    /// Whether this error is one of such a call.
+    /// Returns whether such a call can fail with this error.
     fn is_of(self, effect: &Effect) -> bool {
         let needs_room = matches!(
             effect,
@@ -104,14 +104,14 @@ fn run(trial: &Trial, mut refusal: Refusal) -> Tally {
     trial.judge(Outcome { name, said, faults, powerless: false }, refusal.boundary)
 }
 
-/// Whether a refusal has a message, that of the command or those of its skills.
+/// Returns whether a refusal has a message, of the command or of its skills.
 fn says_why(answer: &Value) -> bool {
     let skills = answer["skills"].as_array().into_iter().flatten();
     let mut errors = skills.chain([answer]).map(|part| &part["error"]["message"]).filter_map(Value::as_str);
     errors.any(|message| message.len() > 10) || answer["problems"].as_array().is_some_and(|list| !list.is_empty())
 }
 
-/// Whether an answer says that a folder will only follow later.
+/// Returns whether an answer reports that a checkout is still pending.
 fn is_pending(answer: &Value) -> bool {
     let skills = answer["skills"].as_array().into_iter().flatten();
     skills.chain([answer]).any(|skill| skill["checkout"].as_str().is_some_and(|word| word != "done"))

@@ -21,7 +21,7 @@ impl Watcher for KillAt {
     }
 }
 
-/// Kills a command at every `step`-th boundary in a fresh place, until it ends, and looks at what is left.
+/// Kills a command at every `step`-th boundary in a fresh sandbox, until it ends, and calls `look` after each.
 fn killed_at_each(prepare: fn(&Sandbox), args: &[&str], step: usize, look: impl Fn(&Sandbox, usize)) {
     if is_skipped() {
         return;

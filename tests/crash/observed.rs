@@ -13,13 +13,13 @@ use serde_json::Value;
 
 use crate::support::{Entry, Sandbox, Snapshot, snapshot, tree};
 
-/// What only the command knew that wrote an entry of the lock file, and `doctor` cannot find again.
+/// Fields of a lock file entry that only the original command knows, so `doctor` cannot rebuild them.
 const BY_THE_COMMAND: [&str; 2] = ["requested", "agents"];
 
-/// What says of a proposal when it was made and decided, and on which revisions.
+/// Fields of a proposal with its times and revisions.
 const OF_ITS_TIME: [&str; 7] = ["id", "base", "created", "updated", "expires", "decided", "scan"];
 
-/// What a command that only reads may write, to be faster the next time.
+/// Caches that a read-only command may write.
 const READERS_KEEP: [&str; 2] = ["glances", "numbers"];
 
 /// A library as it is found.
@@ -29,15 +29,15 @@ pub struct Observed {
     pub history: BTreeMap<String, Vec<Revision>>,
     /// The files of each skill's head.
     pub heads: BTreeMap<String, Snapshot>,
-    /// The files of each folder in the library, and of what is not a folder.
+    /// Files of each folder in the library, and loose files.
     pub folders: BTreeMap<String, Snapshot>,
-    /// What each proposal is, but for names and times; sorted.
+    /// Proposals without names and times, sorted.
     pub proposals: Vec<String>,
-    /// What the event log says was applied, in order.
+    /// Applied changes in the event log, in order.
     pub events: Vec<Event>,
-    /// Lines of the event log that are none.
+    /// Number of unparsable lines in the event log.
     pub unreadable_events: usize,
-    /// What the lock file says of each skill, but for [`BY_THE_COMMAND`].
+    /// Lock file entry of each skill, without [`BY_THE_COMMAND`].
     pub locked: BTreeMap<String, String>,
     /// Every path, but for the names of git's objects.
     pub paths: BTreeSet<String>,
@@ -151,7 +151,7 @@ impl Observed {
         Ok(())
     }
 
-    /// How many revisions each skill has.
+    /// Returns the number of revisions of each skill.
     pub fn counts(&self) -> BTreeMap<String, usize> {
         self.history.iter().map(|(skill, revisions)| (skill.clone(), revisions.len())).collect()
     }
@@ -211,8 +211,7 @@ fn without_id(path: String) -> String {
         .map_or_else(|| path.clone(), |(folder, _)| format!("{folder}/*.json"))
 }
 
-/// Whether a path is one of those that nobody misses: what readers keep, and what git puts into a
-/// repository for people.
+/// Returns whether a path is dispensable: caches of readers, and files that git puts into a repository for people.
 fn is_of_no_use(path: &str) -> bool {
     if path.contains("/libraries/") && path.split('/').any(|part| READERS_KEEP.contains(&part)) {
         return true;
@@ -221,7 +220,7 @@ fn is_of_no_use(path: &str) -> bool {
     ["description", "hooks", "info"].iter().any(|name| below.split('/').next() == Some(name))
 }
 
-/// Whether a path is that of an object of git, or of a folder of them.
+/// Returns whether a path is that of a git object, or of a folder of them.
 pub fn is_object(path: &str) -> bool {
     let Some((_, name)) = path.rsplit_once("/objects/") else { return false };
     let is_hex = |text: &str, len| text.len() == len && text.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -1,7 +1,7 @@
-//! [`Place`]: a sandbox that is made once and brought back to what it was for each run of a command.
+//! [`Place`]: a sandbox that is created once and restored before each run of a command.
 //!
-//! A library is known by its path, so a run needs the same path and not only the same files. It stands
-//! on a file system in memory where there is one.
+//! A library is identified by its path, so each run needs the same path, not only the same files. The sandbox is on a
+//! file system in memory if there is one.
 
 use std::{
     ffi::OsStr,
@@ -52,7 +52,7 @@ impl Place {
         &self.root
     }
 
-    /// Lets an hour go by: what is half made now belongs to nobody at work.
+    /// Makes all files an hour older, so that unfinished ones no longer seem to be in use.
     pub fn grow_old(&self) {
         grow_old(&self.root, SystemTime::now() - Duration::from_secs(3600)).unwrap();
     }

@@ -1,4 +1,4 @@
-//! [`Loss`]: the power goes in the midst of a command, and what was not synced is lost, kept or cut.
+//! [`Loss`]: a power loss during a command, after which unsynced data is lost, kept or cut.
 
 use std::{env, fs, time::Instant};
 
@@ -12,9 +12,9 @@ use super::{
     trial::{Outcome, Trial, is_skipped, run_all, said},
 };
 
-/// How many cases `cargo test` takes, of all scenarios together.
+/// Number of cases in a run of `cargo test`, over all scenarios.
 const SAMPLE: usize = 60;
-/// How many there are of each scenario, of as many as one likes.
+/// Number of cases per scenario in a full run; it could be any number.
 const ALL: usize = 100;
 const SEED: u64 = 20_261_121;
 

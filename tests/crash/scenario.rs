@@ -9,12 +9,12 @@ use crate::support::{Answer, Sandbox, skill_md, write_files};
 
 use super::observed::own;
 
-/// A command, and what is there before it.
+/// A command, and the state in which it runs.
 pub struct Scenario {
     pub name: &'static str,
     pub prepare: fn(&Sandbox),
-    /// The arguments; [`PROPOSAL`] stands for the id of the proposal in the library, [`REVIEWED`] for the proposal on the
-    /// head that it was reviewed on.
+    /// The arguments. [`PROPOSAL`] is replaced by the id of the proposal in the library, [`REVIEWED`] by the proposal
+    /// with the head at which it was reviewed.
     pub args: &'static [&'static str],
     pub stdin: fn() -> String,
 }
@@ -22,7 +22,7 @@ pub struct Scenario {
 /// A word in arguments for what only the prepared place knows.
 const PROPOSAL: &str = "PROPOSAL";
 const REVIEWED: &str = "REVIEWED";
-/// Where a place has its reviewer's token.
+/// Name of the file with the reviewer's token.
 const TOKEN: &str = "token";
 
 impl Scenario {
@@ -303,7 +303,7 @@ fn long_log(sandbox: &Sandbox) {
     }
 }
 
-/// What a checkpoint waits for.
+/// Size of the journal that triggers a checkpoint.
 const JOURNAL_BYTES: usize = 4 << 20;
 /// The file with which the journal grows over that.
 const LAST_BYTES: usize = 64 << 10;

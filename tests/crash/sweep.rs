@@ -9,12 +9,12 @@ use super::{
     trial::{Outcome, Trial, is_skipped, run_all, said},
 };
 
-/// How many kills `cargo test` takes, of all scenarios together.
+/// Number of kills in a run of `cargo test`, over all scenarios.
 const SAMPLE: usize = 90;
 /// Boundaries of a recovery among which a second kill falls.
 const RECOVERY: usize = 48;
 
-/// Where a command is killed.
+/// Position of a kill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Kill {
     boundary: usize,

@@ -1,25 +1,25 @@
-//! [`Tally`]: what became of many trials, and what was wrong.
+//! [`Tally`]: results and faults of many trials.
 
 use std::fmt;
 
 use super::checks::{Faults, Found};
 
-/// Counts of trials by what was found after them.
+/// Counts of trials by the progress found after them.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub trials: usize,
-    /// Those in which the recovery was killed as well.
+    /// Trials in which the recovery was killed as well.
     pub second_kills: usize,
     pub nothing: usize,
     pub part: usize,
     pub everything: usize,
-    /// Those whose report was printed before.
+    /// Trials whose report was printed before the death.
     pub reported: usize,
     pub faults: Faults,
 }
 
 impl Tally {
-    /// One trial and what was found after it.
+    /// Counts one trial.
     pub fn of(found: Option<Found>, is_reported: bool, faults: Faults) -> Self {
         let is = |kind| usize::from(found == Some(kind));
         let [nothing, part, everything] = [Found::Nothing, Found::Part, Found::Everything].map(is);

@@ -1,8 +1,8 @@
-//! [`trace`]: runs a program under ptrace and asks at each [`Boundary`] what is to become of it.
+//! [`trace`]: runs a program under ptrace and calls a [`Watcher`] at each [`Boundary`].
 //!
-//! The program is started by a shell that waits for one line, so that it is traced before its first
-//! call. All calls about a traced process must come from the thread that traces it, and this one waits
-//! for nobody else's children: `__WNOTHREAD`.
+//! A shell that waits for one line starts the program, so that it is traced before its first call. All calls about a
+//! traced process must come from the thread that traces it, and `__WNOTHREAD` makes this thread wait only for its own
+//! children.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,13 +26,13 @@ use nix::{
 
 use super::boundaries::{Boundary, Effect};
 
-/// What the shell runs: it reads one line, byte by byte, and becomes the program.
+/// Script of the shell: it reads one line, byte by byte, and executes the program.
 pub const GATE: &str = r#"read -r _; exec "$0" "$@""#;
 
 /// More boundaries than any command has: one that goes on for ever is stopped here.
 const MOST: usize = 200_000;
 
-/// What becomes of a boundary, and of the process.
+/// Fate of a call and of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// It is carried out.
@@ -43,11 +43,11 @@ pub enum Order {
     GoThenKill,
     /// Half of a write is carried out, and the process is killed after it.
     HalfThenKill,
-    /// It is not carried out, and the process is told this error.
+    /// Not carried out; the call fails with this error.
     Fail(Errno),
 }
 
-/// Who decides about the boundaries of a process, and is told what came of them.
+/// Decides about the boundaries of a process, and is notified of the results.
 pub trait Watcher {
     /// The process is about to do this.
     fn before(&mut self, boundary: &Boundary) -> Order;
@@ -56,14 +56,14 @@ pub trait Watcher {
     fn done(&mut self, _boundary: &Boundary) {}
 }
 
-/// How a traced program ended.
+/// Result of a traced program.
 #[derive(Debug)]
 pub struct Ended {
     /// Its exit code; `None` where it was killed.
     pub exit: Option<i32>,
-    /// What it had written to standard output.
+    /// Bytes written to standard output.
     pub stdout: Vec<u8>,
-    /// What it had written to standard error.
+    /// Text written to standard error.
     pub stderr: String,
     /// The boundary at which it was killed.
     pub killed_at: Option<Boundary>,

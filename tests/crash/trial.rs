@@ -20,24 +20,24 @@ pub struct Trial {
     pub boundaries: Vec<Boundary>,
 }
 
-/// What a command said before its end.
+/// Report of a command before its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Said {
-    /// That it is done.
+    /// The command reported success.
     Done,
-    /// That it is not.
+    /// The command reported failure.
     Refused,
     Nothing,
 }
 
-/// How a command ended that was disturbed.
+/// Result of a disturbed command.
 pub struct Outcome {
-    /// How it was disturbed, for messages.
+    /// The disturbance, for messages.
     pub name: String,
     pub said: Said,
-    /// What was wrong with it already.
+    /// Faults found before recovery.
     pub faults: Faults,
-    /// Whether the power went: a record that lost its middle cannot be told from damage, and is put aside.
+    /// True after a power loss: a record that lost its middle looks like damage, and is set aside.
     pub powerless: bool,
 }
 
@@ -76,8 +76,7 @@ impl Trial {
         self.place.trace(&self.scenario.args_in(&self.place.sandbox), (self.scenario.stdin)().as_bytes(), watcher)
     }
 
-    /// Opens what is left with the real program, and holds it to what was said. `turn` chooses the first
-    /// command to do so.
+    /// Recovers with the real program, and checks the state against the report. `turn` chooses the first command.
     pub fn judge(&self, outcome: Outcome, turn: usize) -> Tally {
         let Outcome { name, said, mut faults, powerless } = outcome;
         faults.extend(self.expected.recover(&self.place, turn));
@@ -101,7 +100,7 @@ impl Trial {
     }
 }
 
-/// What a command printed before it was killed.
+/// Parses the report that a command printed before it was killed.
 pub fn said(ended: &Ended) -> Said {
     match serde_json::from_slice::<serde_json::Value>(&ended.stdout) {
         Ok(answer) if answer["ok"] == true => Said::Done,
@@ -110,7 +109,7 @@ pub fn said(ended: &Ended) -> Said {
     }
 }
 
-/// Whether this machine is one on which nothing can be traced, as its user says.
+/// Returns whether the user disabled tracing on this machine.
 pub fn is_skipped() -> bool {
     env::var("SKILLHUB_CRASH").is_ok_and(|word| word == "skip")
 }

@@ -1,4 +1,4 @@
-//! What must hold when the crowd has gone: the history is what its members were told.
+//! Invariants after concurrent work: the history matches the acknowledgements.
 
 use std::{collections::BTreeSet, fs};
 
@@ -13,8 +13,8 @@ fn revisions(sandbox: &Sandbox, name: &str) -> Vec<Value> {
     revisions
 }
 
-/// Every acknowledged revision is there, at its number, after the one that it was made on, and each
-/// writer's own come in the order in which it was told of them.
+/// Asserts that every acknowledged revision exists, at its number, after its parent, and that each writer's revisions
+/// are in the order of their acknowledgement.
 pub fn history(sandbox: &Sandbox, name: &str, acknowledged: &[Vec<Acknowledged>]) {
     let revisions = revisions(sandbox, name);
     for (at, revision) in revisions.iter().enumerate() {
@@ -37,7 +37,7 @@ pub fn history(sandbox: &Sandbox, name: &str, acknowledged: &[Vec<Acknowledged>]
     }
 }
 
-/// No revision is there that nobody was told of, but for the first and those of hand edits.
+/// Asserts that every revision was acknowledged, except for the first and those of hand edits.
 pub fn only_acknowledged(sandbox: &Sandbox, name: &str, acknowledged: &[Vec<Acknowledged>]) {
     let told = acknowledged.iter().flatten().filter(|told| told.skill == name).count();
     assert_eq!(revisions(sandbox, name).len(), told + 1, "{name}");

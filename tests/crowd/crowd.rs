@@ -46,7 +46,7 @@ impl Crowd {
         Writer::new(sandbox, at, skill.to_owned(), self.editor.is_none())
     }
 
-    /// Lets them work and holds the library to what they were told.
+    /// Runs all members, then checks the library against their acknowledgements.
     pub fn run(self, what: &str) {
         let sandbox = Sandbox::new();
         let body: String = (0..WRITERS).map(|at| format!("Writer {at} has done nothing.\n\n")).collect();

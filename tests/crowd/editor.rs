@@ -10,10 +10,10 @@ use std::{
 
 use crate::support::Sandbox;
 
-/// How long the editor waits before it looks again.
+/// Pause of the editor between looks.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// How an editor saves.
+/// Saving strategy of an editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Save {
     /// Written beside and renamed over.
@@ -34,7 +34,7 @@ impl Editor {
         Self { file: sandbox.user_skill(skill).join("SKILL.md"), save }
     }
 
-    /// Works until it is told to stop; gives the texts whose saving went well.
+    /// Works until `done` is set; returns the texts that were saved.
     pub fn work(self, done: &AtomicBool) -> Vec<String> {
         let mut saved: Vec<String> = Vec::new();
         while !done.load(Ordering::Relaxed) {

@@ -9,7 +9,7 @@ use std::{
 
 use crate::support::Sandbox;
 
-/// What a walker met.
+/// Observations of a walker.
 #[derive(Default)]
 pub struct Walks {
     looks: usize,
@@ -25,7 +25,7 @@ impl fmt::Display for Walks {
     }
 }
 
-/// Reads SKILL.md by its path until told to stop.
+/// Reads SKILL.md by its path until `done` is set.
 pub fn walk(sandbox: &Sandbox, skill: &str, done: &AtomicBool) -> Walks {
     let file = sandbox.user_skill(skill).join("SKILL.md");
     let mut walks = Walks::default();

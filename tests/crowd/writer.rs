@@ -1,4 +1,4 @@
-//! [`Writer`]: one of the crowd, who makes operation after operation and notes what was acknowledged.
+//! [`Writer`]: a concurrent writer that records its acknowledged operations.
 
 use jiff::Timestamp;
 use library::{Actor, Home, Library, Scope};
@@ -8,7 +8,7 @@ use skill_manage::{Context, Notes, Preset, Request, Rollback};
 
 use crate::support::{Random, Sandbox};
 
-/// A revision that a writer was told of.
+/// A revision that was acknowledged to a writer.
 #[derive(Debug, Clone)]
 pub struct Acknowledged {
     pub skill: String,
@@ -127,7 +127,7 @@ fn context() -> Context<'static> {
     Context { actor, time: Timestamp::now(), policy: Preset::Open.into(), elsewhere: &[] }
 }
 
-/// What a call answered, as the command line would print it.
+/// Converts the result of a call to the command line's document.
 fn answer(result: Result<skill_manage::Report, skill_manage::ManageError>) -> Value {
     match result {
         Ok(report) => serde_json::to_value(report).unwrap(),

@@ -61,10 +61,10 @@ fn tree_without_opening(folder: &Path) -> Vec<(PathBuf, u32)> {
     found
 }
 
-/// What is done to a skill's folder, and its name for messages.
+/// Damage done to a skill's folder, and its name for messages.
 type Spoiling<'a> = (&'a str, &'a dyn Fn(&Path));
 
-/// What is put in a folder's place, and its name for messages.
+/// Replacement of a folder, and its name for messages.
 type Replacing<'a> = (&'a str, &'a dyn Fn(&Guarded, &Path));
 
 fn make_fifo(path: &Path) {
@@ -311,7 +311,7 @@ fn replaced_skill_folder_is_never_followed() {
     }
 }
 
-/// Every command that reads or writes the skill tells nothing from outside and leaves what stands there.
+/// Asserts that no command that reads or writes the skill leaks or changes anything outside.
 #[track_caller]
 fn left_alone(guard: &Guarded, what: &str, skill: &Path) {
     let library = skill.parent().unwrap();

@@ -7,7 +7,7 @@ use git2::{ObjectType, Oid, Repository, Signature, Time};
 use super::{COLLISIONS, Guarded, bad_paths};
 use crate::support::skill_md;
 
-/// An entry of a tree: its mode as it is written, its name, and what it stands for.
+/// An entry of a tree: its literal mode, its name, and its object.
 type Entry<'a> = (&'a str, &'a [u8], Oid);
 
 /// A bare repository that is written to past git's own checks.

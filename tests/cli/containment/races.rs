@@ -124,8 +124,8 @@ fn swapped_library_is_never_left() {
     tried_library(&guard, &library, &WRITING);
 }
 
-/// As [`tried`] for the library itself: a command that began when it was a link works there, on a library
-/// of its own, so nothing is said about what is made there; but no command may mix the two.
+/// Like [`tried`], for the library itself. A command that began while it was a link works on the other library, so
+/// files created there are not checked; but no command may mix the two.
 fn tried_library(guard: &Guarded, library: &Path, commands: &[&[&str]]) {
     let other = guard.sandbox.cwd().join("other");
     fs::create_dir(&other).unwrap();

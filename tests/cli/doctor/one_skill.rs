@@ -1,4 +1,4 @@
-//! Damage of one skill: the others go on, and it is told.
+//! Damage to one skill: it is reported, and the others keep working.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What people set, and the proposals that wait for them.
+//! Settings, and proposals that wait for a person.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn with_a_proposal() -> (Sandbox, String) {
     (sandbox, id)
 }
 
-/// It is told, in one check, and stays as it is also when asked to mend.
+/// Asserts that a problem is reported by one check, and that `--fix` leaves it unchanged.
 #[track_caller]
 fn is_told_and_left(sandbox: &Sandbox, check: &str) -> String {
     let before = everything(sandbox);
