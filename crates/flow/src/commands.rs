@@ -13,13 +13,13 @@ pub enum Format {
     Yaml,
     /// JSON, such as package manifests, hooks and editor tasks.
     Json,
-    /// Dockerfile or Containerfile.
+    /// Dockerfile or Containerfile, with its `RUN` and similar instructions.
     Docker,
     /// Makefile, whose recipes begin with a tab.
     Make,
     /// Justfile, with `{{ }}` around variables.
     Just,
-    /// Windows batch file.
+    /// Windows batch file, translated to shell commands.
     Batch,
     /// Steps of a `tool_schema` in a skill's frontmatter.
     Steps,

@@ -99,8 +99,8 @@ impl Ends {
             || launches && there & KEPT == KEPT
     }
 
-    /// Returns the ends for the literals of a language. With `holds_others`, those of the other groups count too, as
-    /// the file may embed such scripts.
+    /// Returns the ends for the literals of a language. With `holds_others`, those of Python, JavaScript and shell
+    /// count too, as the file may embed such scripts.
     fn told(self, language: Language, holds_others: bool) -> u32 {
         let own = of_kind(self.0, shift_of(language));
         if holds_others { own | of_kind(self.0, 0) | of_kind(self.0, SHELL) } else { own }

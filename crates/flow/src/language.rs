@@ -5,9 +5,9 @@
 pub enum Language {
     /// Python, parsed with its grammar.
     Python,
-    /// JavaScript, including JSX.
+    /// JavaScript, parsed with a grammar that includes JSX.
     JavaScript,
-    /// TypeScript without JSX; the grammar of JavaScript covers JSX.
+    /// TypeScript, parsed without JSX. Files with the extension `tsx` count as JavaScript, whose grammar covers JSX.
     TypeScript,
     /// Unix shell, such as sh, bash or zsh.
     Shell,

@@ -102,7 +102,7 @@ impl Literals {
     }
 
     /// Calls `found` with the index and byte range of each match, ignoring ASCII case. Matches are ordered by their
-    /// end, then by descending length within a bucket kind.
+    /// end, then by descending length.
     pub fn find(&self, text: &[u8], mut found: impl FnMut(usize, Range<usize>)) {
         let (eights, rest) = text.as_chunks::<8>();
         let mut last = 0;

@@ -1,6 +1,6 @@
 //! [`Sink`]: classification of functions by their names, as sources and sinks of data.
 
-/// Kind of sink.
+/// Kind of sink, by its effect on the data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sink {
     /// Transmission over the network.

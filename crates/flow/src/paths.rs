@@ -11,7 +11,7 @@ enum Then {
     Anything,
     /// End of the path.
     Nothing,
-    /// Any character that does not continue the same file name.
+    /// End of the path, or a character that does not continue the file name.
     NewName,
     /// End of the path, or a suffix that still refers to the whole folder.
     WholeFolder,
@@ -188,7 +188,7 @@ const LONGEST: usize = 300;
 #[must_use]
 pub fn is_secret(text: &str) -> bool {
     static PARTS: LazyLock<Literals> = LazyLock::new(|| Literals::new(SECRETS.iter().map(|(part, _)| *part)));
-    // Exclusions among a program's arguments, and programs.
+    // Patterns that exclude a path, and executables.
     if text.len() > LONGEST || text.starts_with([':', '!']) || text.ends_with(".exe") {
         return false;
     }

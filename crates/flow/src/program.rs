@@ -23,12 +23,12 @@ pub struct Program {
     pub path: String,
 }
 
-/// Function scope. The first scope is that of the file itself.
+/// Scope of a function or, for the first one, of the file itself.
 #[derive(Debug, Default)]
 pub(crate) struct Scope {
     pub name: String,
     pub params: Vec<String>,
-    /// Enclosing scope; `None` for the file.
+    /// Index of the enclosing scope, or `None` for the file.
     pub parent: Option<usize>,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Act {
     Return(Expr),
 }
 
-/// Expression.
+/// Expression of the lowered program. Only calls have a source position.
 #[derive(Debug, Clone)]
 pub(crate) enum Expr {
     Text(String),
@@ -77,7 +77,7 @@ pub(crate) struct Call {
     pub line: usize,
 }
 
-/// Maximum nesting depth. Generated code reaches a few dozen.
+/// Maximum nesting depth of the syntax tree. Generated code reaches a few dozen.
 const DEPTH: usize = 150;
 
 /// Builder that lowers a syntax tree to a [`Program`].
@@ -104,7 +104,7 @@ pub(crate) struct Builder<'t> {
 /// nested.
 const NESTED: usize = 4;
 
-/// Minimum length of a list that is not considered a command line.
+/// Maximum length of a list that may be a command line.
 const LONG: usize = 256;
 
 /// Maximum number of aliases that are followed to find a text.
@@ -317,7 +317,7 @@ impl<'t> Builder<'t> {
         done
     }
 
-    /// Increases the depth. Returns false, and marks the program as cut, at the maximum depth.
+    /// Increases the nesting depth. At the maximum, returns false and marks the program as cut.
     pub fn sink(&mut self) -> bool {
         let fits = self.depth < DEPTH;
         self.program.cut |= !fits;
@@ -326,7 +326,7 @@ impl<'t> Builder<'t> {
         fits
     }
 
-    /// Reverses [`Builder::sink`].
+    /// Reverses a successful call of [`Builder::sink`].
     pub fn rise(&mut self) {
         self.depth -= 1;
     }

@@ -235,7 +235,8 @@ impl<'p> Analysis<'p> {
         self
     }
 
-    /// Runs the analysis. Returns the flows, sorted by position, and the programs that were analysed only in part.
+    /// Runs the analysis until it reaches a fixed point or the limit of passes. Returns the flows, sorted by position,
+    /// and the programs that were analysed only in part.
     #[must_use]
     pub fn run(mut self) -> (Vec<Flow>, BTreeSet<usize>) {
         for _ in 0..ROUNDS {
@@ -420,8 +421,8 @@ impl<'p> Analysis<'p> {
         meaning
     }
 
-    /// Evaluates an argument. An unknown text is represented by the name of its variable, so that different variables
-    /// stay distinct.
+    /// Evaluates an argument of a call. An unknown text is represented by the name of its variable, so that different
+    /// variables stay distinct.
     fn argument(&mut self, arg: &Expr) -> Value {
         let mut value = self.eval(arg);
         if let (None, Expr::Name(variable)) = (&value.text, arg) {

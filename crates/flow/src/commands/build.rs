@@ -3,7 +3,7 @@
 
 use super::{Page, json, variable, with_variables};
 
-/// Joins continued lines. Each logical line comes with the number of its first line, counted from 0.
+/// Joins lines that end in a backslash. Each logical line comes with the number of its first line, counted from 0.
 fn logical(text: &str) -> Vec<(usize, String)> {
     let mut all: Vec<(usize, String)> = Vec::new();
     let mut goes_on = false;

@@ -4,7 +4,7 @@
 use super::Page;
 use crate::program::unescaped;
 
-/// Maximum nesting depth. Deeper objects and lists are not distinguished from the one around them.
+/// Maximum nesting depth of objects and lists. Deeper ones are not distinguished from the one around them.
 const DEPTH: usize = 64;
 
 /// Object or list that is still open at the current position.
@@ -20,7 +20,7 @@ struct Open {
     args: Vec<String>,
 }
 
-/// Puts the commands of a text on a page.
+/// Extracts the commands of a JSON document to `page`.
 pub(super) fn commands(text: &str, page: &mut Page) {
     let mut open: Vec<Open> = Vec::new();
     let mut key = String::new();

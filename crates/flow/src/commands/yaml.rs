@@ -27,7 +27,7 @@ const SEVERAL: &[&str] = &[
     "postStart",
 ];
 
-/// Puts the commands of a text on a page.
+/// Extracts the commands of a YAML document to `page`.
 pub(super) fn commands(text: &str, page: &mut Page) {
     let lines: Vec<&str> = text.lines().collect();
     let mut at = 0;

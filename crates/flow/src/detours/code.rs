@@ -210,7 +210,7 @@ impl<'t> Walk<'t> {
         is_lookup(word) || self.reader.names.other(word).is_some()
     }
 
-    /// Resolves a PHP call through a variable: `$f(...)`.
+    /// Resolves a call through a variable, as in PHP and Perl: `$f(...)`.
     fn variable_call(&mut self, word: &str, at: usize, end: usize) -> Result<Option<usize>, TooMuch> {
         if !word.starts_with('$') || self.reader.byte(end) != b'(' {
             return Ok(None);

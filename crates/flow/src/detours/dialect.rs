@@ -7,7 +7,7 @@ pub(super) enum Dialect {
     Python,
     /// Also languages with the same syntax, such as TypeScript, Go, Java and C#.
     JavaScript,
-    /// Also Perl.
+    /// PHP, and Perl as well.
     Php,
     Ruby,
     PowerShell,

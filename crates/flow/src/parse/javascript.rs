@@ -260,7 +260,7 @@ fn entry(to: &mut Builder<'_>, pair: Node<'_>) -> (String, Expr) {
 /// Maximum size of a call whose result is passed to its function arguments.
 const HANDED: usize = 400;
 
-/// Lowers a call. Its result is passed to the functions among its arguments.
+/// Lowers a call and passes its result to the functions among its arguments.
 fn call(to: &mut Builder<'_>, node: Node<'_>) -> Expr {
     let size = to.program.size;
     let callee = field(node, "function").or_else(|| field(node, "constructor"));

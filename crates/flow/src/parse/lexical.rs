@@ -115,7 +115,7 @@ const STOPS: &[&str] = &[
     "when",
 ];
 
-/// Assignment operators.
+/// Assignment operators, including compound ones.
 const SETS: &[&str] = &["=", ":=", "+=", ".=", "||=", "//=", "&&=", "??=", "<<="];
 
 /// Names that usually receive an error or are discarded.
@@ -261,7 +261,7 @@ impl<'r, 't> Reader<'r, '_, 't> {
         self.to.set(names, given.unwrap_or_default());
     }
 
-    /// Reads a function into a scope of its own. Returns false if there is none.
+    /// Reads a function into its own scope. Returns false if the keyword does not begin one.
     fn function(&mut self, end: usize, blocks: &mut Vec<Option<usize>>) -> bool {
         let mut at = self.at + 1;
         if self.mark(at) == "(" && !self.word(self.pair(at) + 1).is_empty() {

@@ -203,7 +203,7 @@ impl Analysis<'_> {
         })
     }
 
-    /// Records a send by a program. `given` is the data that it sends.
+    /// Records a transmission by a program. `given` is the data that it sends.
     fn sender(&mut self, program: &str, args: &[Value], given: Value, line: usize) {
         let texts: Vec<&str> = args.iter().filter_map(|arg| arg.text.as_deref()).collect();
         let to = texts

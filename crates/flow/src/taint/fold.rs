@@ -78,7 +78,7 @@ pub(super) fn is_seen(name: &str) -> bool {
     SEEN.iter().copied().any(is) || HELD.iter().copied().any(has)
 }
 
-/// Returns the strings of the list that a call returns.
+/// Returns the items of a call's result, if it is a list of known strings.
 pub(super) fn items(last: &str, receiver: &Value, args: &[Value]) -> Option<Rc<[String]>> {
     match last {
         "reversed" | "reverse" => {
@@ -238,7 +238,7 @@ fn hex(text: &str) -> Option<String> {
     String::from_utf8(bytes.collect()).ok()
 }
 
-/// Decodes percent-encoded text.
+/// Decodes text with percent-encoded bytes.
 fn percent(text: &str) -> String {
     let mut parts = text.split('%');
     let mut bytes = parts.next().unwrap_or("").as_bytes().to_vec();

@@ -5,7 +5,7 @@ use super::{
     value::{Kind, Value},
 };
 
-/// Options whose value is request data.
+/// Options of curl and wget whose value is request data. [`LOGIN`] has those whose value is a credential.
 const DATA: &[&str] = &[
     "-d",
     "--data",

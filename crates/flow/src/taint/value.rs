@@ -6,7 +6,7 @@ use super::super::paths::{is_likely_secret, is_secret};
 
 /// Maximum number of origins of a value. More would add no information.
 const TAINTS: usize = 24;
-/// Maximum length of a known text, in bytes.
+/// Maximum length of a known text, in characters.
 const TEXT: usize = 2 << 10;
 /// Maximum number of items of a list.
 const ITEMS: usize = 4096;
@@ -18,7 +18,7 @@ const NAME: usize = 200;
 pub enum Kind {
     /// Whole environment of the process.
     Environment,
-    /// Single environment variable.
+    /// Single environment variable, by its name.
     Variable,
     /// Path of a file with secrets that has not been read yet.
     Path,
@@ -42,7 +42,7 @@ impl Kind {
     }
 }
 
-/// Taint: an origin and its description.
+/// Taint of a value: its origin and a description.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Taint {
     /// Category of the origin.
@@ -233,7 +233,7 @@ impl Value {
         value
     }
 
-    /// Merges alternatives. The first known text and name are kept.
+    /// Merges several alternatives into one value. The first known text and name are kept.
     pub fn any_of(parts: &[Self]) -> Self {
         let mut value = Self::default();
         for part in parts {

@@ -14,11 +14,11 @@ pub(in super::super) struct Dialect {
     /// Delimiters of multi-line strings without interpolation.
     pub raw: &'static [(&'static str, &'static str)],
     pub quotes: &'static [(u8, Quote)],
-    /// Sigils of variables.
+    /// Characters that may precede the name of a variable.
     pub sigils: &'static [u8],
-    /// Member access operators.
+    /// Operators between an object and its member.
     pub access: &'static [&'static str],
-    /// String concatenation operators.
+    /// Operators that concatenate strings.
     pub plus: &'static [&'static str],
     /// Keywords that begin a function.
     pub functions: &'static [&'static str],
@@ -44,7 +44,7 @@ pub(in super::super) enum Kind {
 /// Interpretation of a quoted string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Quote {
-    /// Verbatim text.
+    /// Verbatim text, except for an escaped single quote.
     Raw,
     /// Text with escape sequences.
     Plain,

@@ -19,7 +19,7 @@ pub(super) struct Lexeme<'t> {
 pub(super) enum Token<'t> {
     Name(&'t str),
     Number(&'t str),
-    /// String of pieces. The flag is true for a shell command.
+    /// String literal in pieces. The flag is true for a shell command.
     Text(Vec<Piece<'t>>, bool),
     Mark(&'t str),
     Line,
@@ -194,7 +194,7 @@ impl<'t> Lexer<'t> {
         true
     }
 
-    /// Finds a delimiter. Returns `None` after too many failed searches.
+    /// Returns the position of a delimiter, or `None` after too many failed searches.
     fn ends(&mut self, rest: &str, mark: &str) -> Option<usize> {
         let found = (self.open < OPEN).then(|| memmem::find(rest.as_bytes(), mark.as_bytes())).flatten();
         self.open += usize::from(found.is_none());

@@ -92,7 +92,7 @@ impl<'t> Reader<'_, '_, 't> {
         }
     }
 
-    /// Reads an operand.
+    /// Reads one operand of an expression.
     pub(super) fn chain(&mut self, end: usize) -> Expr {
         self.operand(end)
     }
@@ -250,7 +250,7 @@ impl<'t> Reader<'_, '_, 't> {
         Some(key)
     }
 
-    /// Reads a list. A type in brackets before a Go or PowerShell value is skipped.
+    /// Reads a list, without a type in brackets before a Go or PowerShell value.
     fn bracket(&mut self, end: usize) -> Expr {
         let close = self.pair(self.at);
         match self.dialect.kind {
