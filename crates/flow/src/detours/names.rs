@@ -106,7 +106,7 @@ impl<'t> Names<'t> {
         if self.is_out(name) { None } else { self.others.get(name).map(String::as_str) }
     }
 
-    /// Sets the value of a name from here on. `None` means unknown.
+    /// Sets the value of a name from here on. `None` means unknown. Fails beyond the limit of names.
     pub fn set(&mut self, name: &'t str, value: Option<Value>) -> Result<(), TooMuch> {
         self.forget(name);
         let Some(value) = value else { return Ok(()) };
@@ -115,7 +115,7 @@ impl<'t> Names<'t> {
         if self.values.len() > NAMES { Err(TooMuch) } else { Ok(()) }
     }
 
-    /// Makes a name an alias of another one from here on.
+    /// Makes a name an alias of another one from here on. Fails beyond the limit of names.
     pub fn alias(&mut self, name: &'t str, other: String) -> Result<(), TooMuch> {
         self.forget(name);
         if name == other || other.len() > LONGEST {

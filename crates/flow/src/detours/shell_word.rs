@@ -88,7 +88,8 @@ impl<'t> Words<'t> {
         memchr(b'\n', self.rest(at).as_bytes()).map_or(self.text.len(), |end| at + end)
     }
 
-    /// Records the variable that a word such as `A=curl` sets. Returns whether the word is an assignment.
+    /// Records the variable that a word such as `A=curl` sets. Returns whether the word is an assignment. Fails beyond
+    /// the limit of variables.
     pub fn assign(&mut self, at: usize, word: &Word) -> Result<bool, TooMuch> {
         let Some((name, value)) = word.plain.split_once('=') else { return Ok(false) };
         let (name, is_more) = name.strip_suffix('+').map_or((name, false), |name| (name, true));

@@ -180,7 +180,7 @@ impl Analysis<'_> {
         None
     }
 
-    /// Returns the output of a program that has the same meaning for all arguments.
+    /// Returns the output of a program that is recognised by its name, such as `printenv` or `curl`.
     fn known_program(&mut self, program: &str, args: &[Value], input: &Value, line: usize) -> Option<Value> {
         Some(match program {
             "env" | "printenv" | "set" | "export" | "declare" if args.is_empty() => {

@@ -385,8 +385,8 @@ impl<'t> Reader<'_, '_, 't> {
     }
 }
 
-/// Moves the named arguments to their positions in the equivalent function. A request that saves its response becomes a
-/// download to a file.
+/// Moves named arguments to the positions that the equivalent function expects. A request that saves its response
+/// becomes a download to a file.
 fn in_order(callee: Expr, args: &mut Vec<Expr>, named: &mut Vec<(String, Expr)>) -> Expr {
     let is_request = matches!(&callee, Expr::Name(name) if name.starts_with("requests."));
     let is_saved = named.iter().any(|(name, _)| name == "outfile");
