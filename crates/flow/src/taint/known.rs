@@ -50,7 +50,7 @@ impl Analysis<'_> {
         }
     }
 
-    /// Updates the value of a name that was set by an earlier statement.
+    /// Replaces the partly unknown text of a name with the full text that the assigning statement now has.
     pub(super) fn renew(&mut self, scope: usize, name: &str, value: &Value) {
         let names = self.names.get_mut(self.program).and_then(|scopes| scopes.get_mut(scope));
         let known = names.and_then(|names| names.get_mut(name));
