@@ -130,7 +130,7 @@ pub(super) fn read(piece: &Piece<'_>, found: &mut Collector) {
     }
 }
 
-/// Records a file. Those in [`EVERYBODY`] and texts that are not plain paths are skipped.
+/// Records access to a file. Those in [`EVERYBODY`] and texts that are not plain paths are skipped.
 pub(super) fn add(found: &mut Collector, kind: Kind, path: &str, spot: Spot<'_>) {
     let path = path.trim().trim_end_matches(['.', ',', ':', ';', '/', '*']);
     let is_plain = !path.is_empty() && path.len() <= 200 && !path.contains(['\n', '<', '>', '|', '(', ')', '"', '\'']);

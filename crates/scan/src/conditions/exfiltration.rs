@@ -118,7 +118,8 @@ pub(crate) fn is_output(word: &str) -> bool {
         || word.starts_with('-') && !word.starts_with("--") && word.ends_with(['o', 'O'])
 }
 
-/// Returns true if the text after a picture from an unknown host has secrets encoded into the picture's address.
+/// Returns true if the text after a picture from an unknown host has secrets or private data encoded into the picture's
+/// address.
 pub(crate) fn is_filled_with_secrets(matched: &str) -> bool {
     const SECRETS: &[&str] = &[".env", "secret", "token", "api key", "credential", "password", "environment var"];
     const SPELT: &[&str] = &["base64", "encoded", "hex ", "url-encode"];

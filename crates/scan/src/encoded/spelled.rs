@@ -37,7 +37,7 @@ const BITS: usize = 6;
 /// Length of the longest Morse sign, which is that of `$`.
 const MARKS: usize = 7;
 
-/// Morse alphabet. Each character is followed by its sign.
+/// The Morse alphabet with punctuation. Each character is followed by its sign.
 const MORSE: &str = "a.- b-... c-.-. d-.. e. f..-. g--. h.... i.. j.--- k-.- l.-.. m-- n-. o--- p.--. q--.- r.-. s... t- \
     u..- v...- w.-- x-..- y-.-- z--.. 0----- 1.---- 2..--- 3...-- 4....- 5..... 6-.... 7--... 8---.. 9----. \
     ..-.-.- ,--..-- ?..--.. '.----. !-.-.-- /-..-. (-.--. )-.--.- &.-... :---... ;-.-.-. =-...- +.-.-. --....- \

@@ -75,7 +75,7 @@ impl Purpose {
     }
 }
 
-/// Evaluates a flow. Returns `None` if it is harmless.
+/// Evaluates one data flow. Returns `None` if it is harmless.
 pub(super) fn judge(flow: &Flow, purpose: &Purpose) -> Option<Judgement> {
     let about = |rule: &'static Rule, why: String| Some(Judgement { rule, evidence: rule.evidence, why });
     match flow.end {

@@ -44,7 +44,7 @@ pub(super) struct Term {
     pub at: usize,
 }
 
-/// The generated index. Its tables refer to one another by position.
+/// The generated index, whose tables refer to one another by position.
 mod index {
     use super::{Entry, Piece, Set, Stem};
 

@@ -8,7 +8,7 @@ use super::lexicon::{self, Set, Term};
 /// The concepts of a passage, sentence by sentence. Each pair holds the asserted concepts and the negated deeds.
 #[derive(Default)]
 pub(super) struct Sayings {
-    /// All sentences, unfiltered.
+    /// The sentences of the whole passage, unfiltered.
     pub whole: Vec<(Set, Set)>,
     /// The sentences without those about attacks, and without deeds of somebody other than the agent.
     pub meant: Vec<(Set, Set)>,

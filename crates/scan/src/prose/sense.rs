@@ -74,7 +74,7 @@ pub(super) enum Strength {
 }
 
 impl Sense {
-    /// Parses a sense. Returns `None` if it names an unknown concept.
+    /// Parses the text of a sense. Returns `None` if it names an unknown concept.
     pub fn parse(rule: &'static Rule, text: &'static str) -> Option<Self> {
         let (strength, text) = match text.as_bytes() {
             [b'?', ..] => (Strength::Weak, text.get(1..)?),

@@ -40,11 +40,11 @@ impl Form {
     pub const OR: Self = Self(1 << 2);
     /// A modal verb, as in `attackers may send`.
     pub const MAY: Self = Self(1 << 3);
-    /// Ends like `sending`.
+    /// A word that ends like `sending`.
     pub const ING: Self = Self(1 << 4);
-    /// Ends like `sends`.
+    /// A word that ends like `sends`.
     pub const THIRD: Self = Self(1 << 5);
-    /// Ends like `copied`.
+    /// A word that ends like `copied`.
     pub const PAST: Self = Self(1 << 6);
     /// Makes a following verb an order, as in `then send` and `you must send`.
     pub const LEAD: Self = Self(1 << 7);
@@ -140,7 +140,7 @@ const STOP: [u64; 15] = [
     eight(b"very"),
 ];
 
-/// Chinese stop words.
+/// Chinese stop words, one character each.
 const STOP_WIDE: &[char] = &['的', '了', '也'];
 
 /// Tokenizer that appends to a list of words.
@@ -195,7 +195,7 @@ impl<'w> Reader<'w> {
         }
     }
 
-    /// Handles ASCII punctuation. `next` is the byte after it.
+    /// Handles an ASCII punctuation mark. `next` is the byte after it.
     fn mark(&mut self, mark: u8, next: Option<&u8>) {
         let ends = || next.is_none_or(|next| matches!(next, b' ' | b'\n' | b'"' | b')' | b'*'));
         match mark {

@@ -11,7 +11,7 @@ pub(super) enum Words {
     Teaching,
     /// Words by which a line marks its own command as bad.
     Bad,
-    /// Words by which a sentence merely keeps the user uninvolved.
+    /// Words by which a prohibition keeps the user uninformed, so that it does not call a command bad.
     Hides,
     /// Words that announce a text about defence at its beginning.
     Defence,

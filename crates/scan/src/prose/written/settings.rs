@@ -28,7 +28,7 @@ enum Block {
     Value(usize),
 }
 
-/// Handles a line. Returns the construct that the next line may continue.
+/// Handles one line of a file. Returns the construct that the next line may continue.
 fn take(line: &str, from: usize, block: Option<Block>, page: &mut Page) -> Option<Block> {
     let bare = line.trim();
     let at = |part: &str| from + line.find(part).unwrap_or(0);
