@@ -99,8 +99,8 @@ pub(super) fn each_of(mut set: Set) -> impl Iterator<Item = Concept> {
     })
 }
 
-/// Finds the concepts that occur in words and returns the work that it took. The terms come in source order. In spoken
-/// text, deeds inside quotation marks are skipped.
+/// Finds the concepts that occur in words and returns the work that it took. The terms come in source order. With
+/// `spoken`, for text outside of code blocks, deeds inside quotation marks are skipped.
 pub(super) fn find(words: &[Word], spoken: bool, terms: &mut Vec<Term>) -> usize {
     terms.clear();
     let mut work = 0;

@@ -19,8 +19,9 @@ pub(super) struct Sayings {
 }
 
 impl Sayings {
-    /// Replaces the contents with the terms of a passage, grouped by sentence. In `hidden` text, sentences about attacks
-    /// are not filtered out, and requests for consent have no effect.
+    /// Replaces the contents with the terms of a passage, grouped by sentence.
+    ///
+    /// In `hidden` text, sentences about attacks are not filtered out, and requests for consent have no effect.
     pub fn gather(&mut self, terms: &[Term], hidden: bool) {
         let Self { whole, meant, freely, ordered } = self;
         for sentences in [&mut *whole, meant, freely] {

@@ -79,7 +79,7 @@ pub(super) struct Room {
 }
 
 impl<'w> Weighed<'w> {
-    /// Calls `each` with every feature. Repeated features are reported repeatedly.
+    /// Calls `each` with every feature, once per occurrence.
     pub fn features(&self, each: &mut impl FnMut(Feature<'w>)) {
         self.runs(&mut |at, length, _| {
             self.words.get(at..at + length).into_iter().for_each(|run| each(Feature::Words(run)));

@@ -71,8 +71,8 @@ const LESSONS: &[&str] = &[
     "forensic",
 ];
 
-/// Returns true if a line in a reference is only an illustration. In a file that `SKILL.md` does not have anybody run,
-/// every line counts. Otherwise only code blocks in a programming language count, or all blocks if the reference
+/// Returns true if a line in a reference is only an illustration. In a file that `SKILL.md` sends nobody to run, every
+/// line counts. Otherwise only code blocks in a programming language count, or all blocks if the reference
 /// teaches about attacks.
 pub(crate) fn is_illustration(source: &Source<'_>, line: usize) -> bool {
     if source.is_looked_up {

@@ -69,7 +69,8 @@ fn read_by(text: &str, start: usize, marks: &Marks, page: &mut Page) {
     page.end();
 }
 
-/// Handles one line of code. `open` is the delimiter that closes the current block comment. Returns it for the next line.
+/// Handles one line of code. `open` is the delimiter that closes the current block comment. Returns that of the next
+/// line.
 fn take(line: &str, from: usize, open: Option<&'static str>, marks: &Marks, page: &mut Page) -> Option<&'static str> {
     if let Some(end) = open {
         let (inside, closes) = line.split_once(end).map_or((line, false), |(inside, _)| (inside, true));
