@@ -1,5 +1,5 @@
-//! Compiles the rules, the index of the lexicon and the table of weights into constants: what each process would
-//! otherwise parse before it scans.
+//! Compiles the rules, the lexicon's index, the hosts and the table of weights into constants. Otherwise each process
+//! would have to parse them before it scans.
 
 #![expect(clippy::disallowed_methods, reason = "a build reads its own sources")]
 
@@ -25,7 +25,7 @@ mod weights;
 #[path = "src/prose/words.rs"]
 mod words;
 
-/// Stands for the table of hosts, which the lexicon does not look into.
+/// Stub for the table of hosts. Building the lexicon's index does not look up hosts.
 mod foreign {
     pub(super) fn is_foreign(_host: &str) -> bool {
         false
@@ -56,7 +56,7 @@ fn main() -> io::Result<()> {
     fs::write(Path::new(&folder).join("weights.rs"), table_of_weights(&fs::read(WEIGHTS)?))
 }
 
-/// The rules of all files, by id; those without literals and senses, which code decides, also under a name.
+/// Generates the table of all rules, sorted by ID. Rules that are implemented in code also get a named constant.
 fn table_of_rules(hosts: &HostFile) -> io::Result<String> {
     let mut rules = BTreeMap::new();
     for file in fs::read_dir(RULES)? {
@@ -114,7 +114,7 @@ fn constant_of_rule(rule: &RuleEntry, defaults: &Defaults) -> String {
     )
 }
 
-/// The hosts of each class of trust, and what belongs to hosts.
+/// Trust levels of hosts, and the owners, keys and files that belong to hosts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HostFile {
@@ -135,7 +135,7 @@ impl HostFile {
         toml::from_str(&fs::read_to_string(HOSTS)?).map_err(|error| io::Error::other(format!("{HOSTS}: {error}")))
     }
 
-    /// Puts the hosts made for catching data in the place of what stands for them in a rule.
+    /// Replaces the `{drop}` placeholder in a rule with the hosts made for capturing data.
     fn fill(&self, rule: &mut RuleEntry) {
         const DROPS: &str = "{drop}";
         if rule.literals.iter().any(|literal| literal == DROPS) {
@@ -184,13 +184,13 @@ impl HostFile {
     }
 }
 
-/// The tables of the index; each names places in the next.
+/// Tables of the lexicon's index, which refer to each other by index.
 #[derive(Default)]
 struct Index {
     names: BTreeMap<String, usize>,
     deeds: u128,
     entries: Vec<(Key, usize)>,
-    /// The concept of each way, and its pieces.
+    /// Phrases of the lexicon, each with its concept and its pieces.
     ways: Vec<(usize, Vec<Piece>)>,
 }
 
@@ -248,7 +248,7 @@ impl Index {
         text
     }
 
-    /// Where each bucket of entries begins, and which stems some entry has.
+    /// Writes the start of each bucket of entries, and the bit set of stems that have an entry.
     fn write_places(&self, text: &mut String) {
         let before = |bucket| self.entries.partition_point(|(key, _)| key.stem.bucket() < bucket).to_string();
         table(text, "STARTS", "u32", (0..=BUCKETS).map(before));
@@ -283,7 +283,7 @@ impl Index {
     }
 }
 
-/// The weights as tables: one that stands for every passage, the keys in their order, and their weights.
+/// Generates the tables of weights: the bias of every passage, the sorted keys, and their weights.
 fn table_of_weights(bytes: &[u8]) -> String {
     let (every, rest) = bytes.split_at_checked(2).unwrap_or_default();
     let (keys, values) = rest.split_at_checked(rest.len() / 6 * 4).unwrap_or_default();
@@ -303,7 +303,7 @@ fn table_of_weights(bytes: &[u8]) -> String {
     text
 }
 
-/// Writes a table of constants.
+/// Writes a static array of constants.
 fn table(text: &mut String, name: &str, kind: &str, rows: impl Iterator<Item = String>) {
     let rows: Vec<_> = rows.collect();
     _ = writeln!(text, "pub(super) static {name}: [{kind}; {}] = [\n{},\n];", rows.len(), rows.join(",\n"));

@@ -1,5 +1,6 @@
-//! What a scan costs: `cargo bench -p skillhub-scan`. The first one of a process is measured in processes of its
-//! own, since what it needs of the rules is made ready once.
+//! Cost of a scan: `cargo bench -p skillhub-scan`.
+//!
+//! The first scan of a process is measured in separate processes, since it also initialises the rules.
 #![expect(clippy::unwrap_used, reason = "a benchmark for the desk, not for users")]
 
 use std::{
@@ -13,14 +14,14 @@ use criterion::{Criterion, Throughput};
 use scan::{Baseline, clear};
 use skill::{Bundle, File, Limits, SkillPath};
 
-/// How a process is told to scan once and to print the nanoseconds.
+/// Environment variable that makes a process scan once and print the nanoseconds.
 const ONCE: &str = "SCAN_ONCE";
 
 fn file(text: String) -> File {
     File { bytes: text.into_bytes().into(), executable: false }
 }
 
-/// A SKILL.md of 22 KB.
+/// Returns a bundle with a SKILL.md of 22 KB.
 fn small() -> Bundle {
     let words = "Read the table that is named first, then write each row with its heading. ".repeat(4);
     let parts: String = (0..68).map(|part| format!("## Part {part}\n\n{words}\n\n")).collect();
@@ -28,7 +29,7 @@ fn small() -> Bundle {
     Bundle::from_files([(SkillPath::skill_md(), file(text))], &Limits::default()).unwrap()
 }
 
-/// The same with 100 scripts and references of 20 KB.
+/// Returns the small bundle with 100 scripts and references of 20 KB added.
 fn large() -> Bundle {
     let script =
         "import csv\n\ndef rows(path):\n    with open(path) as table:\n        return list(csv.reader(table))\n";

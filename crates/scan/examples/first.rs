@@ -1,6 +1,7 @@
-//! Measures what the first scan of a process costs: `first FILE…` scans each file as a `SKILL.md`,
-//! twice in each of many processes of its own, and prints the CPU time of both scans, user and
-//! system together: the median and the least.
+//! Measures the cost of the first scan in a process.
+//!
+//! `first FILE…` scans each file as a `SKILL.md`, twice in each of many separate processes. It prints the median and
+//! the minimum CPU time of both scans, user and system time together.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "an example for the desk, not for users")]
 
 use std::{env, fs, process::Command};
@@ -9,10 +10,10 @@ use rustix::time::{ClockId, clock_gettime};
 use scan::{Baseline, clear};
 use skill::{Bundle, File, Limits, SkillPath};
 
-/// Processes for each file.
+/// Number of processes started per file.
 const PROCESSES: usize = 31;
 
-/// How a process is told to scan one file and to print its two figures.
+/// Argument that makes a process scan one file and print its two times.
 const ONE: &str = "--one";
 
 fn main() {
@@ -49,7 +50,7 @@ fn scan_twice(file: &str) {
     }
 }
 
-/// CPU time of this process in microseconds.
+/// Returns the CPU time of this process in microseconds.
 fn spent() -> u64 {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     u64::try_from(now.tv_sec * 1_000_000 + now.tv_nsec / 1000).unwrap()

@@ -1,8 +1,11 @@
-//! Measures the scanner on a labelled corpus: `measure LABELS.tsv`, with the columns label, kind and
-//! path and paths relative to the file. Prints recall on the malicious and false alarms on the
-//! benign skills, by rule, by source and by size, and the speed, beside that of a hash and of one search for a literal in the same bytes. `--list` names what was
-//! missed and what was flagged, `--dump` prints every finding and the steps, to be compared between two builds, and no speed.
-//! With `--edits FOLDER` it replays the versions of skills in a folder as edits of one to the next instead.
+//! Measures the scanner on a labelled corpus: `measure LABELS.tsv`.
+//!
+//! The file has the columns label, kind and path. Paths are relative to the file. It prints recall on malicious skills
+//! and false positives on benign ones, by rule, source and size. It also prints the speed, next to that of a hash and
+//! of a search for one literal in the same bytes.
+//!
+//! `--list` names missed attacks and flagged skills. `--dump` prints every finding and the steps, for a comparison of
+//! two builds, without the speed. `--edits FOLDER` replays the versions of the skills in a folder as edits instead.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "an example for the desk, not for users")]
 
 use std::{collections::BTreeMap, fs, hint::black_box, path::Path};
@@ -32,7 +35,7 @@ fn at_least(report: &Report, severity: Severity) -> bool {
     report.worst() >= Some(severity)
 }
 
-/// Size classes of skills: bytes up to which a skill belongs to it, and its name.
+/// Size classes of skills: maximum size in bytes, and name.
 const SIZES: [(u64, &str); 5] =
     [(5_000, "to 5 KB"), (15_000, "to 15 KB"), (35_000, "to 35 KB"), (80_000, "to 80 KB"), (u64::MAX, "above 80 KB")];
 
@@ -40,7 +43,7 @@ fn size_class(bytes: u64) -> &'static str {
     SIZES.iter().find(|(most, _)| bytes <= *most).map_or("", |(_, name)| name)
 }
 
-/// The skill in a folder, if its paths can be those of a skill.
+/// Loads the skill in a folder. Returns `None` if it has a path that a skill cannot have.
 fn bundle_in(folder: &Path) -> Option<Bundle> {
     let wide = Limits { files_per_skill: 100_000, skill_bytes: 1 << 30, text_file_bytes: 1 << 30, ..Limits::default() };
     let mut files = Vec::new();
@@ -48,7 +51,7 @@ fn bundle_in(folder: &Path) -> Option<Bundle> {
     Bundle::from_files(files, &wide).ok()
 }
 
-/// Replays each version of each skill as an edit of the one before.
+/// Replays each version of each skill as an edit of the preceding one.
 fn replay(folder: &Path) {
     let mut skills: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     skills.retain(|path| path.is_dir());
@@ -80,7 +83,7 @@ fn replay(folder: &Path) {
     println!("{edits} edits: {blocked} blocked ({:.3}), {warned} warned of ({:.3})", share(blocked), share(warned));
 }
 
-/// Names an attack that is missed or an honest skill that is flagged, and what was found.
+/// Prints a missed attack or a flagged honest skill, with its findings.
 fn print_wrong(label: &str, path: &str, report: &Report) {
     if (label == "malicious") == at_least(report, Severity::High) {
         return;
@@ -160,7 +163,7 @@ fn main() {
     println!("finding a literal in them took {finding:.4} s, the scan {:.0} times as long", seconds / finding);
 }
 
-/// Prints how often each rule fired, and the shares of each group of skills.
+/// Prints how often each rule fired, and the share of flagged skills in each group.
 fn print_counts(rules: BTreeMap<(String, Severity), [usize; 4]>, totals: BTreeMap<String, [usize; 3]>) {
     for ((rule, severity), [benign, malicious, benign_alone, alone]) in rules {
         println!("{severity:9} {rule:32} benign {benign:4} ({benign_alone:3}) malicious {malicious:4} ({alone:3})");
@@ -187,27 +190,27 @@ fn print_speed(mut times: Vec<(f64, String)>, bytes: u64, seconds: f64, steps: u
     }
 }
 
-/// A literal that no skill holds.
+/// Literal that occurs in no skill.
 const LITERAL: &str = "e\u{1}e";
 
-/// What the time of a scan is set beside.
+/// Hashes a file, as a baseline for the scan time.
 fn hash(file: &File) {
     black_box(Digest::of_bytes(&file.bytes));
 }
 
-/// The same, of the least that any search for words does.
+/// Searches a file for one literal, as a baseline for the cheapest text search.
 fn find(literal: &memmem::Finder<'_>, file: &File) {
     black_box(literal.find_iter(&file.bytes).count());
 }
 
-/// What some work gives, and the seconds that it took.
+/// Runs a closure, and returns its result with the elapsed seconds.
 fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let start = spent();
     let done = work();
     (done, spent() - start)
 }
 
-/// CPU time of this process in seconds.
+/// Returns the CPU time of this process in seconds.
 fn spent() -> f64 {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9

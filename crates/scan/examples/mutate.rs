@@ -1,7 +1,10 @@
-//! Writes labelled skills in other ways and says what becomes of the verdicts: `mutate SEED SECONDS TABLE…`, where a table has the
-//! columns label, kind and path as for `measure`, or attack or honest, name, path and text. Of each way it prints how
-//! many attacks are still found, alone and with up to three others, and how many honest skills it turns, with examples. `--only WAY` tries
-//! that way alone, once on each skill, and prints what was lost and how it then read.
+//! Mutates labelled skills and compares the verdicts: `mutate SEED SECONDS TABLE…`.
+//!
+//! A table has the columns label, kind and path, as for `measure`, or attack or honest, name, path and text. For each
+//! mutation it prints how many attacks are still found, with this mutation alone and with up to three others. It also
+//! prints how many honest skills become blocked, with examples.
+//!
+//! `--only WAY` tries that mutation alone, once per skill, and prints the lost skills with their mutated text.
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "an example for the desk, not for users")]
 
 use std::{collections::BTreeMap, fs, path::Path, process::ExitCode};
@@ -13,11 +16,11 @@ use ways::{Change, Skill, Way, report};
 #[path = "../tests/ways/mod.rs"]
 mod ways;
 
-/// Seconds of a slow scan.
+/// Duration in seconds from which a scan counts as slow.
 const SLOW: f64 = 1.0;
-/// Skills that are named for each way.
+/// Maximum number of example skills printed per mutation.
 const NAMED: usize = 3;
-/// Bytes of the largest skill that is changed.
+/// Maximum size in bytes of a skill to mutate.
 const LARGEST: usize = 400_000;
 
 struct Case {
@@ -28,13 +31,13 @@ struct Case {
 }
 
 impl Case {
-    /// Whether an attack is lost with a verdict, or an honest skill blocked.
+    /// Returns whether the verdict misses an attack or blocks an honest skill.
     fn is_wrong(&self, verdict: Verdict) -> bool {
         if self.is_attack { verdict == Verdict::Allow } else { verdict == Verdict::Block }
     }
 }
 
-/// What became of the skills that a way changed.
+/// Outcomes of the skills that a mutation changed.
 #[derive(Default)]
 struct Tally {
     tried: usize,
@@ -43,14 +46,14 @@ struct Tally {
     examples: Vec<String>,
 }
 
-/// The outcomes of one side: of each way alone, and of it with others.
+/// Outcomes for attacks or for honest skills, per mutation: applied alone, and together with others.
 #[derive(Default)]
 struct Side {
     alone: BTreeMap<String, Tally>,
     together: BTreeMap<String, Tally>,
 }
 
-/// Numbers that only a seed decides (SplitMix64).
+/// Pseudorandom number generator (SplitMix64), whose sequence depends only on the seed.
 struct Draw(u64);
 
 impl Draw {
@@ -88,7 +91,7 @@ fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Tries one way alone on each skill.
+/// Tries one mutation alone on each skill.
 fn show_way(name: &str, attacks: &[Case], honest: &[Case]) -> Result<(), String> {
     let mut all = ways::all().into_iter().map(|way| (way.name, way.change)).chain(ways::added::all());
     let (_, change) = all.find(|(there, _)| *there == name).ok_or_else(|| format!("no way is called {name}"))?;
@@ -128,7 +131,7 @@ fn of_honest(all: &[Way]) -> Vec<Named<'_>> {
     all.iter().filter(|way| way.plain).map(|way| (way.name.as_str(), &way.change)).collect()
 }
 
-/// The attacks that are found and the honest skills that are not blocked, as they stand.
+/// Loads the attacks that are found and the honest skills that are not blocked without a mutation.
 fn cases(tables: &[String]) -> Result<(Vec<Case>, Vec<Case>), String> {
     let (mut attacks, mut honest) = (Vec::new(), Vec::new());
     for table in tables {
@@ -150,7 +153,7 @@ fn cases(tables: &[String]) -> Result<(Vec<Case>, Vec<Case>), String> {
     Ok((attacks, honest))
 }
 
-/// The skills of a table, each with whether it is an attack, and its name.
+/// Reads the skills of a table. Returns for each whether it is an attack, and its name.
 fn skills(table: &Path, text: &str) -> Result<Vec<(bool, String, Skill)>, String> {
     if text.starts_with("label\t") {
         return labelled(table.parent().unwrap_or(Path::new(".")), text);
@@ -160,7 +163,7 @@ fn skills(table: &Path, text: &str) -> Result<Vec<(bool, String, Skill)>, String
     Ok(of("attack").chain(of("honest")).collect())
 }
 
-/// Refuses a table that is not one of attack or honest, name, path and text.
+/// Rejects a table that does not have the columns attack or honest, name, path and text.
 fn check_form(text: &str) -> Result<(), String> {
     let is_row = |line: &str| {
         let columns: Vec<_> = line.split('\t').collect();
@@ -175,7 +178,7 @@ fn check_form(text: &str) -> Result<(), String> {
     }
 }
 
-/// The skills of a table that names their folders.
+/// Reads the skills of a table that names their folders.
 fn labelled(base: &Path, table: &str) -> Result<Vec<(bool, String, Skill)>, String> {
     let mut skills = Vec::new();
     for (number, line) in table.lines().enumerate().skip(1) {
@@ -209,7 +212,7 @@ fn folder(root: &Path) -> std::io::Result<Skill> {
     Ok(skill)
 }
 
-/// Changes one of the skills in up to four ways and counts what becomes of it; false where nothing changed.
+/// Applies up to four mutations to a random skill and counts the outcome. Returns false if nothing changed.
 fn mutate(cases: &[Case], ways: &[Named<'_>], draw: &mut Draw, side: &mut Side) -> bool {
     let case = &cases[draw.below(cases.len())];
     let (mut skill, mut names, wanted) = (case.skill.clone(), Vec::new(), 1 + draw.below(4));
@@ -246,7 +249,7 @@ fn share(part: usize, all: usize) -> f64 {
     part as f64 / all.max(1) as f64
 }
 
-/// Names, those most often met first.
+/// Formats names by descending frequency.
 fn worst(examples: &[String]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     examples.iter().for_each(|id| *counts.entry(id).or_default() += 1);
@@ -290,7 +293,7 @@ fn print_honest(side: &Side) {
     }
 }
 
-/// Prints a skill that a way makes lost or blocked, with what is found in it before and after.
+/// Prints a skill that a mutation turned into an error, with its findings before and after.
 fn show(case: &Case, change: &Change, number: usize) {
     let changed = change(&case.skill, number);
     let Some(after) = report(&changed) else { return };
@@ -311,7 +314,7 @@ fn show(case: &Case, change: &Change, number: usize) {
     }
 }
 
-/// CPU time of this process in seconds.
+/// Returns the CPU time of this process in seconds.
 fn spent() -> f64 {
     let now = clock_gettime(ClockId::ProcessCPUTime);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9

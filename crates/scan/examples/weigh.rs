@@ -1,12 +1,13 @@
-//! Learns the weights of `data/weights.bin`: `weigh FOLDER VALIDATION INPUT...`. VALIDATION and each INPUT that begins
-//! with a line of column names are lists as `measure` reads them, of which the benign skills are taken; each other INPUT
-//! is a list of passages with the columns kind, language, class and text. Writes `weights.bin` and `weights.txt` into
-//! the folder, and prints for each list of attacks what is found of it when it is left out, at several shares of
-//! validation skills that are mistaken for attacks.
+//! Trains the weights of `data/weights.bin`: `weigh FOLDER VALIDATION INPUT...`.
 //!
-//! The weights are those of a linear support vector machine with squared hinge loss, found by
-//! coordinate descent on its dual (Hsieh et al., 2008), so that the same inputs give the same weights.
-//! Only features of several attacks get one, so that no text is learned by heart.
+//! VALIDATION and each INPUT that begins with a line of column names are lists in the format of `measure`, of which
+//! only the benign skills are used. Each other INPUT is a list of passages with the columns kind, language, class and
+//! text. It writes `weights.bin` and `weights.txt` into the folder. For each list of attacks, it prints the recall when
+//! that list is left out of training, at several false positive rates on the validation skills.
+//!
+//! The weights are those of a linear support vector machine with squared hinge loss, trained by coordinate descent on
+//! its dual (Hsieh et al., 2008). Training is deterministic. Only features of several attacks get a weight, to avoid
+//! overfitting to single texts.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -22,29 +23,29 @@ use std::{
 
 use skill::{Bundle, File, Limits, SkillPath};
 
-/// Attack passages in which a feature has to occur.
+/// Minimum number of attack passages in which a feature has to occur.
 const ATTACKS: usize = 3;
 
-/// Shares of the validation skills that may be mistaken, for which recall is printed.
+/// False positive rates on the validation skills for which recall is printed.
 const MISTAKEN: [f32; 3] = [0.01, 0.02, 0.04];
 
-/// Added to the number of features, as where they are weighed.
+/// Constant added to the number of features before normalisation, the same as at prediction.
 const STEADY: f32 = 16.0;
 
-/// Rounds over all passages.
+/// Number of training epochs.
 const ROUNDS: usize = 25;
 
-/// A unit of weight, in whole numbers.
+/// Factor that converts weights to integers.
 const UNIT: f32 = 1000.0;
 
-/// A passage that is learned from.
+/// Training example: one passage.
 struct Row {
     features: Vec<u32>,
     value: f32,
     attack: bool,
-    /// How much an error on it counts.
+    /// Cost of an error on this example.
     counts: f32,
-    /// The input it comes from, and the skill or passage of it.
+    /// Index of the input, followed by that of the skill or passage in it.
     input: usize,
     skill: usize,
 }
@@ -54,7 +55,7 @@ struct Rows {
     input: usize,
     skill: usize,
     rows: Vec<Row>,
-    /// The places of features.
+    /// Index of each feature by its key.
     known: HashMap<u32, u32>,
     keys: Vec<(u32, String)>,
 }
@@ -114,7 +115,7 @@ impl Rows {
         }
     }
 
-    /// The features that occur in enough attacks of all inputs but some.
+    /// Returns for each feature whether it occurs in enough attacks among the selected rows.
     fn common(&self, is_used: impl Fn(&Row) -> bool) -> Vec<bool> {
         let mut attacks = vec![0; self.keys.len()];
         for row in self.rows.iter().filter(|row| row.attack && is_used(row)) {
@@ -123,7 +124,7 @@ impl Rows {
         attacks.into_iter().map(|attacks| attacks >= ATTACKS).collect()
     }
 
-    /// The weights of the features, learned from the rows that are used; the last stands for every passage.
+    /// Returns the weights trained on the selected rows. The last one is the bias.
     fn learn(&self, is_used: impl Fn(&Row) -> bool) -> Vec<f32> {
         let common = self.common(&is_used);
         let used: Vec<(&Row, Vec<u32>)> = self
@@ -149,7 +150,7 @@ impl Rows {
         weights
     }
 
-    /// Of each skill or passage of an input the weight of its heaviest passage, the heaviest first.
+    /// Returns the weight of the heaviest passage of each selected skill or passage, in descending order.
     fn heaviest(&self, weights: &[f32], is_asked: impl Fn(&Row) -> bool) -> Vec<f32> {
         let mut best: BTreeMap<usize, f32> = BTreeMap::new();
         for row in self.rows.iter().filter(|row| is_asked(row)) {
@@ -163,7 +164,7 @@ impl Rows {
         all
     }
 
-    /// Prints what is found of each input of attacks when the weights are learned without it.
+    /// Prints the recall on each list of attacks with weights trained without it.
     fn print_left_out(&self, names: &[String], skills: usize) {
         for (left_out, name) in names.iter().enumerate().skip(1) {
             if !self.rows.iter().any(|row| row.attack && row.input == left_out) {
@@ -183,7 +184,7 @@ impl Rows {
     }
 }
 
-/// One step of the descent.
+/// Performs one step of coordinate descent.
 fn descend(row: &Row, features: &[u32], alpha: &mut f32, weights: &mut [f32]) {
     let sign = if row.attack { 1.0 } else { -1.0 };
     let soft = 0.5 / row.counts;

@@ -1,4 +1,4 @@
-//! What no file can do to the scanner: hide behind size, stop it, or wear it out.
+//! Resource limits: no file can hide by its size, crash the scanner, or exhaust it.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use scan::{Report, Severity, Verdict, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
-/// What tells slow from endless, on a machine that does other things as well; a release takes two seconds
-/// at most, a debug build is many times slower.
+/// Time limit that separates slow from endless on a loaded machine. A release build needs two seconds at most, and a
+/// debug build many times more.
 const PATIENCE: Duration = Duration::from_secs(if cfg!(debug_assertions) { 240 } else { 20 });
 
 fn bundle(files: &[(&str, &[u8])]) -> Bundle {
@@ -81,7 +81,7 @@ fn padding_hides_nothing() {
     }
 }
 
-/// They block when the budget runs out.
+/// A scan that runs out of its budget blocks.
 #[test]
 fn literal_floods_end_in_time() {
     for piece in [

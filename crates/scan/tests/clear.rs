@@ -1,4 +1,4 @@
-//! New and old findings, and the values that a scan mints.
+//! Baseline comparison of findings, and the values that clearing constructs.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -43,7 +43,7 @@ fn old_finding_in_unchanged_file_passes() {
     assert_eq!(cleared.digest(), cleared.bundle().digest());
 }
 
-/// Reports as they are made, and of which files they were wanted.
+/// Report source that records which files were scanned, by digest.
 #[derive(Default)]
 struct Asked(RefCell<Vec<Digest>>);
 
@@ -160,7 +160,7 @@ fn waived_finding_is_reported_but_uncounted() {
     assert_eq!(waive(old, &Waivers::new([waiver()])).unwrap().verdict(), Verdict::Allow);
 }
 
-/// One rule, file, content, mode and severity.
+/// A waiver is bound to rule, file, content, mode and severity.
 #[test]
 fn waiver_covers_one_exact_finding() {
     let others = [

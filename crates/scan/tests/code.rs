@@ -1,4 +1,4 @@
-//! Hostile code and its honest likes, by two authors who knew no rule and by those who wrote the rules: what of it is found.
+//! Detection rates on malicious code and similar honest code, by independent authors and by the authors of the rules.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -7,34 +7,36 @@ use std::collections::BTreeMap;
 use scan::{Verdict, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
-/// Kind, name of the skill, path and text of each file; never run. A backslash begins `\n`, `\t`, `\r` or
-/// itself; `{host}`, `{ip}` and `{mail}` are filled in.
+/// Kind, skill name, path and text of each file, by two authors who did not know the rules. The files are never run. A
+/// backslash begins `\n`, `\t`, `\r` or itself. `{host}`, `{ip}` and `{mail}` are filled in.
 const FILES: &str = include_str!("data/code.tsv");
 
-/// The same of our own, by classes of attack; each was measured before there were rules for it.
+/// Our own files in the same format, by class of attack. Each was measured before it had rules.
 const CLASSES: &str = include_str!("data/classes.tsv");
 
-/// The same by four more authors who knew no rule. When each part was measured, before anybody looked at it, .73 to
-/// .85 of the attacks were found and .08 to .19 of the honest skills taken for some; rules were written after that.
+/// Files by four more authors who did not know the rules. When each part was first measured, before anybody looked at
+/// it, .73 to .85 of the attacks were found and .08 to .19 of the honest skills were flagged. Rules were written after
+/// that.
 const STRANGERS: &str = include_str!("data/strangers.tsv");
 
-/// One small skill for each class of attack that a maker of scanners would show, by five more authors who knew no rule,
-/// with honest skills that come near. When each part was measured, before anybody looked at it, .63 to .91 of the
-/// attacks were found.
+/// Small skills by five more authors who did not know the rules, one for each class of attack that a scanner vendor
+/// would demonstrate, with similar honest skills. When each part was first measured, before anybody looked at it, .63
+/// to .91 of the attacks were found.
 const SHOWCASES: &str = include_str!("data/showcases.tsv");
 
-/// The same of our own, by techniques; when each was written, .37 to .68 were found.
+/// Our own files by technique. When each was written, .37 to .68 were found.
 const TECHNIQUES: &str = include_str!("data/techniques.tsv");
 
-/// Whole skills of the kinds that are reported of registries, and honest ones of the same trades, by an author who knew no
-/// rule: .98 of the attacks were found when they were first looked at, and .18 of the honest ones taken for some.
+/// Whole skills of the kinds reported from registries, and honest ones of the same trades, by an author who did not
+/// know the rules. At the first measurement, .98 of the attacks were found and .18 of the honest ones were flagged.
 const REGISTRIES: &str = include_str!("data/registries.tsv");
 
-/// Skills whose attack is in what they tell the agent, and honest ones that tell it similar things, by another: .76
-/// and .16.
+/// Skills whose attack is in their instructions to the agent, and honest ones with similar instructions, by another
+/// author: .76 and .16.
 const PERSUASION: &str = include_str!("data/persuasion.tsv");
 
-/// Skills that attack services, in four lists of our own: .41 to .54, the last .19, before there were rules for it.
+/// Skills that attack services, in four lists of our own. Before they had rules, .41 to .54 were found, and .19 of the
+/// last list.
 const EXPLOITS: &str = include_str!("data/exploits.tsv");
 
 fn unescaped(text: &str) -> String {
@@ -59,7 +61,7 @@ fn filled(text: &str) -> String {
     unescaped(&text.replace("{ip}", "45.77.90.12"))
 }
 
-/// Skills of one kind in a list, and the verdicts on them.
+/// Skills of one kind in a list, with their verdicts.
 #[derive(Debug, Default, Clone, Copy)]
 struct Judged {
     skills: usize,
@@ -67,7 +69,7 @@ struct Judged {
     warned: usize,
 }
 
-/// The verdicts on the skills of a list, by kind. Prints the attacks that pass and the honest skills that are blocked.
+/// Scans the skills of a list and groups the verdicts by kind. Prints missed attacks and blocked honest skills.
 fn judged(list: &str) -> BTreeMap<&str, Judged> {
     let mut skills: BTreeMap<(&str, &str), Vec<(SkillPath, File)>> = BTreeMap::new();
     for line in list.lines() {
@@ -91,8 +93,8 @@ fn judged(list: &str) -> BTreeMap<&str, Judged> {
     totals
 }
 
-/// Holds a list to the least shares of attacks that are blocked, and blocked or warned of, and to the most honest
-/// skills that are, all in hundredths.
+/// Asserts minimum rates of attacks that are blocked, and blocked or warned of, and maximum rates for honest skills.
+/// All rates are percentages.
 fn assert_judged(list: &str, attacks: [usize; 2], honest: [usize; 2]) {
     let totals = judged(list);
     let all = totals["attack"];
@@ -139,7 +141,7 @@ fn persuasion_of_agent_is_noticed() {
     assert_judged(PERSUASION, [36, 62], [2, 12]);
 }
 
-/// Weaknesses and attacks on other people's services harm no user of the skill by themselves.
+/// Weaknesses, and attacks on services of others, do not by themselves harm the skill's user.
 #[test]
 fn attacks_on_services_are_noticed() {
     assert_judged(EXPLOITS, [45, 96], [3, 16]);

@@ -1,4 +1,4 @@
-//! Every rule fires on its harmful examples, and not, at its full severity, on its harmless ones.
+//! Examples of every rule: it fires on the harmful ones, and not with its full severity on the harmless ones.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -16,7 +16,7 @@ fn severity_of(rule: &Rule, (path, text): (&str, &str)) -> Option<Severity> {
     report.findings.iter().filter(|finding| finding.rule == rule.id).map(|finding| finding.severity).max()
 }
 
-/// Rules that are only about the scan itself, or about files that are no text or large, have no example.
+/// Returns whether a rule is about the scan itself, or about binary or large files. Such rules have no examples.
 fn is_about_files(rule: &Rule) -> bool {
     const OTHERS: &[&str] = &[
         "judge",

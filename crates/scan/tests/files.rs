@@ -1,4 +1,4 @@
-//! Files of a skill that are no text to read: settings, manifests, workflows, tables and pictures.
+//! Files other than texts: settings, manifests, workflows, tables and pictures.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use scan::{Report, Verdict, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
-/// What is said of a skill at least and at most, its name, path and text of each file; never run. A backslash begins `\n`,
-/// `\t`, `\r` or itself.
+/// Expected kind and the name of a skill, and path and text of each file. The files are never run. A backslash begins
+/// `\n`, `\t`, `\r` or itself.
 const FILES: &str = include_str!("data/files.tsv");
 
 const SKILL_MD: &str = "---\nname: x\ndescription: Formats tables of figures.\n---\n# Tables\n\nFormat the table.\n";
@@ -39,7 +39,7 @@ fn reported(files: &[(&str, &str)]) -> Report {
     scan(&Bundle::from_files(files, &Limits::default()).unwrap())
 }
 
-/// The verdicts that a kind of skill may get.
+/// Returns the verdicts allowed for a kind of skill.
 fn allowed(kind: &str) -> &'static [Verdict] {
     match kind {
         "block" => &[Verdict::Block],

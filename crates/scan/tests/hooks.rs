@@ -1,4 +1,4 @@
-//! Scripts of a skill that an agent's hooks start by themselves: what blocks there, and what may.
+//! Scripts of a skill that agent hooks start automatically: what blocks, and what is allowed.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -7,10 +7,10 @@ use skill::{Bundle, File, Limits, SkillPath};
 
 const SKILL: &str = "---\nname: a\ndescription: Formats code. Use in tests.\n---\n\nFormats.\n";
 
-/// A skill of which the agent starts a script at each edit.
+/// SKILL.md with a hook that starts a script at each edit.
 const HOOKED: &str = "---\nname: a\ndescription: Formats code.\nhooks:\n  PostToolUse:\n    - hooks:\n        - type: command\n          command: \"python3 scripts/a.py\"\n---\n\nFormats.\n";
 
-/// A setting that starts a script at each prompt.
+/// Settings file with a hook that starts a script at each prompt.
 const SETTING: (&str, &str) = (
     ".claude/settings.json",
     r#"{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "bash scripts/a.sh"}]}]}}"#,

@@ -1,4 +1,4 @@
-//! A judge beside the scanner: what its opinion changes, and what it cannot.
+//! Effects and limits of a judge's opinion on a report.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -51,7 +51,7 @@ fn report(judged: Result<Cleared, Box<Blocked>>) -> Report {
     judged.map_or_else(|blocked| blocked.into_report(), |cleared| cleared.into_parts().2)
 }
 
-/// The report on a skill of which a judge says something.
+/// Returns the report on a skill after the given answer of a judge.
 fn with(script: &str, settings: JudgeSettings, answer: Result<&'static str, &'static str>) -> Report {
     report(clear_by(bundle(script), Baseline::None, &says(settings, answer)))
 }
@@ -142,7 +142,7 @@ fn answer_is_exactly_one_document() {
     assert!(answer.reason.starts_with("a   bb") && answer.reason.len() == 500, "{answer:?}");
 }
 
-/// What a judge is asked about a skill.
+/// Returns the question that a judge gets about a skill.
 fn question_on(script: &str) -> Value {
     let heard = Arc::new(Mutex::new(Value::Null));
     let listener = Arc::clone(&heard);
@@ -168,7 +168,7 @@ fn question_has_the_files_findings_and_capabilities() {
     assert!(heard["findings"][0]["rule"].is_string() && heard["capabilities"].is_object(), "{heard:#}");
 }
 
-/// The names in an object.
+/// Returns the keys of an object.
 fn keys(object: &Value) -> Vec<&str> {
     object.as_object().unwrap().keys().map(String::as_str).collect()
 }
@@ -215,7 +215,7 @@ fn incomplete_question_settles_nothing() {
     assert_ne!(report(clear_by(large, Baseline::None, &scanner)).verdict(), Verdict::Allow);
 }
 
-/// What it clears is marked as unjudged.
+/// A skill cleared by it is marked as unjudged.
 #[test]
 fn reading_scanner_asks_no_judge() {
     let scanner = Scanner::default().judged_by(settings(), |_| unreachable!());

@@ -1,4 +1,4 @@
-//! Rules and settings of a user: what they change in a scan, and in no other.
+//! Rules and settings of a user: their effects on a scan, without an effect on other scans.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 

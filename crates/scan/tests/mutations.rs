@@ -1,5 +1,5 @@
-//! An attack is still found when it is written in another way that means the same, and an honest skill is still let
-//! in when something unrelated is added to it.
+//! Mutation tests: an attack is still found in a different form with the same meaning, and an honest skill still passes
+//! after unrelated text is added.
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 use scan::Verdict;

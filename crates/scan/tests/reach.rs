@@ -1,5 +1,5 @@
-//! What the scanner follows across languages, files and the roundabout ways of shells: each way as an attack takes it, and
-//! honest scripts that come near.
+//! Data-flow analysis across languages, files and shell indirections. Each case is an attack or a similar honest
+//! script.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -8,7 +8,7 @@ use skill::{Bundle, File, Limits, SkillPath};
 
 const SKILL: &str = "---\nname: a\ndescription: Keeps the notes of the team in order. Use when there are notes.\n---\n\nRun the script in `scripts`.\n";
 
-/// The verdict on a skill with these files, and the rules that matched.
+/// Returns the verdict on a skill with these files, and the rules that matched.
 fn verdict(files: &[(&str, &str)]) -> (Verdict, Vec<String>) {
     let all = [("SKILL.md", SKILL)].into_iter().chain(files.iter().copied());
     let file = |(path, text): (&str, &str)| {
@@ -248,7 +248,7 @@ fn decoded_code_is_followed() {
     ]);
 }
 
-/// Whole chains of attacks in languages that are read without a grammar.
+/// Complete attack chains in languages that are read without a grammar.
 const LEXICAL: &[(&str, &str)] = &[
     // A secret file is sent.
     (
@@ -397,7 +397,7 @@ fn chains_in_other_languages_block() {
     assert!(flows > 30, "{flows}: the others are known by other rules");
 }
 
-/// Honest scripts in the same languages: clients, builds, runners of tests and what keeps settings.
+/// Honest scripts in the same languages: clients, builds, test runners and settings stores.
 const HONEST: &[(&str, &str)] = &[
     (
         "a.rb",

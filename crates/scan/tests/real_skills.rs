@@ -1,4 +1,4 @@
-//! Real public skills, lessons about security among them, are not blocked.
+//! Real public skills, including security tutorials, must not be blocked.
 
 #![expect(clippy::disallowed_methods, clippy::unwrap_used, reason = "tests read the folder of real skills")]
 
@@ -7,7 +7,7 @@ use std::{fs, path::Path, process::Command};
 use scan::{Finding, Report, Severity, scan};
 use skill::{Bundle, File, Limits, SkillPath};
 
-/// What is found in the skill in a folder.
+/// Scans the skill in a folder.
 fn report(skill: &Path) -> Report {
     let files = testkit::files(skill).into_iter();
     let files =
@@ -24,8 +24,8 @@ fn real_skills_are_not_blocked() {
     }
 }
 
-/// Parts of the honest public skills, split by repository, that may be read, with the most of a thousand of their
-/// skills that are blocked, and that are blocked or warned of.
+/// Parts of the honest public skills, split by repository, that may be read. Each has the maximum number per thousand
+/// of skills that are blocked, and that are blocked or warned of.
 const PARTS: [(&str, usize, usize); 2] = [("development", 20, 100), ("validation", 30, 100)];
 
 #[test]

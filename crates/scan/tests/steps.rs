@@ -1,4 +1,4 @@
-//! A `tool_schema` is read as code: data is followed from step to step.
+//! Analysis of a `tool_schema` as code, with data flow from step to step.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 

@@ -1,4 +1,4 @@
-//! Texts that honest skills come with, and that say nothing about what a skill does.
+//! Texts that commonly accompany honest skills and are unrelated to a skill's behaviour.
 
 use super::{Change, Skill, one};
 
@@ -52,7 +52,7 @@ const WORKFLOW: &str = "name: test\non: [push]\njobs:\n  test:\n    runs-on: ubu
 const PACKAGE: &str = "{\n  \"name\": \"press\",\n  \"version\": \"1.0.0\",\n  \"license\": \"MIT\",\n  \"scripts\": {\n    \"test\": \"vitest run\",\n    \
 \"build\": \"tsc -p .\"\n  },\n  \"dependencies\": {\n    \"yaml\": \"^2.4.0\"\n  }\n}\n";
 
-/// What is added, to which file, and to what it is added: the text.
+/// Additions, each with its name, the target file and alternative texts.
 const TEXTS: &[(&str, &str, &[&str])] = &[
     ("licence", "LICENSE", &[LICENCE, MIT]),
     ("flags", "SKILL.md", &[FLAGS, OPTIONS]),
@@ -68,7 +68,7 @@ const TEXTS: &[(&str, &str, &[&str])] = &[
     ("package", "package.json", &[PACKAGE]),
 ];
 
-/// What an honest skill may be added, with names.
+/// Returns the named additions for honest skills.
 pub fn all() -> Vec<(String, Change)> {
     let adding = |(name, path, texts): &'static (&'static str, &'static str, &'static [&'static str])| {
         let change: Change = Box::new(|skill, number| with(skill, path, one(texts, number)));

@@ -1,10 +1,10 @@
-//! Ways to write scripts and commands otherwise.
+//! Mutations of scripts and commands.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::{Language, Row, Skill, detours, extension, one, with_code};
 
-/// A script that keeps its first line and does the rest in a function, or in another way.
+/// Wraps a script between two texts, for example as a function, and keeps its first line.
 fn in_frame(text: &str, before: &str, after: &str) -> String {
     let (first, rest) =
         if text.starts_with("#!") { text.split_once('\n').unwrap_or((text, "")) } else { ("#!/bin/sh", text) };
@@ -15,7 +15,7 @@ fn shell(skill: &Skill, change: impl Fn(&str) -> String) -> Skill {
     with_code(skill, Language::Shell, change)
 }
 
-/// A skill with its whole scripts of an extension changed.
+/// Changes all whole scripts of a skill with an extension.
 fn scripts(skill: &Skill, of: &str, change: impl Fn(&str) -> String) -> Skill {
     let changed = |(path, bytes): &(String, Vec<u8>)| match std::str::from_utf8(bytes) {
         Ok(text) if extension(path) == of => (path.clone(), change(text).into_bytes()),
@@ -51,7 +51,7 @@ fn in_javascript_frame(text: &str, number: usize) -> String {
     }
 }
 
-/// Words before a program that start it all the same.
+/// Prefixes of a command that run the same program.
 const STARTERS: &[&str] = &["sudo ", "env ", "nohup ", "timeout 60 ", "nice -n 5 ", "exec ", "busybox ", "time ", "\\"];
 
 fn started(text: &str, number: usize) -> String {
@@ -113,7 +113,7 @@ fn commented(skill: &Skill, _: usize) -> Skill {
     with_code(&skill, Language::JavaScript, |text| text.replace("(", "(/* figures */ "))
 }
 
-/// A script that decodes itself and runs.
+/// Replaces scripts with ones that decode and run themselves.
 fn decoding(skill: &Skill, number: usize) -> Skill {
     let coded = |text: &str| STANDARD.encode(text);
     let skill = shell(skill, |text| match number % 3 {
@@ -135,7 +135,7 @@ fn decoding(skill: &Skill, number: usize) -> Skill {
     })
 }
 
-/// A script of PowerShell in other letters; long words may be encoded and stay.
+/// Changes the case of letters in a PowerShell script. Long words are kept, since they may be encoded.
 fn cased(text: &str, number: usize) -> String {
     let change = |word: &str| match word.len() > 60 || word.contains("//") {
         true => word.to_owned(),
@@ -178,7 +178,7 @@ fn over_lines(text: &str) -> String {
     text.replace(" -Uri ", " `\n  -Uri ").replace(" | ", " |\n  ").replace(" -Method ", " `\n  -Method ")
 }
 
-/// A command over as many lines as it has words.
+/// Splits a command into one line per word.
 fn word_by_line(text: &str) -> String {
     let change = |line: &str| {
         let starts = ["curl ", "wget ", "bash ", "rm ", "cat ", "tar ", "nc ", "scp ", "chmod "];

@@ -1,8 +1,9 @@
-//! Detours that scripts take: names that stand for names, texts put together from pieces, programs called by other words.
+//! Indirections in scripts: aliased names, concatenated strings, and programs called in other ways.
 
 use super::{Language, Skill, with_code};
 
-/// The literal texts of a script, of one line and without a prefix or escapes, as ranges with their marks.
+/// Returns the ranges of a script's string literals, with their quotation marks. Only literals on one line without
+/// prefix or escapes are included.
 fn literals(text: &str, comment: &str) -> Vec<std::ops::Range<usize>> {
     let (mut found, mut at) = (Vec::new(), 0);
     while let Some(next) = text[at..].find(['"', '\'', '`', '\n']).map(|next| at + next) {
@@ -33,7 +34,7 @@ fn literals(text: &str, comment: &str) -> Vec<std::ops::Range<usize>> {
     found
 }
 
-/// A script with its literals said otherwise.
+/// Rewrites the string literals of a script.
 pub fn with_literals(text: &str, comment: &str, say: impl Fn(&str, usize) -> String) -> String {
     let (mut copy, mut at) = (String::new(), 0);
     for (number, range) in literals(text, comment).into_iter().enumerate() {
@@ -123,7 +124,7 @@ fn javascript(text: &str, how: &str) -> String {
 const PROGRAMS: [&str; 12] =
     ["curl", "wget", "bash", "base64", "crontab", "chmod", "openssl", "python3", "rsync", "scp", "tar", "cat"];
 
-/// A script with its programs called otherwise.
+/// Rewrites the program names in a script.
 pub fn with_programs(text: &str, call: impl Fn(&str) -> String) -> String {
     let is_part = |c: char| c.is_alphanumeric() || "-_./'\"=@{".contains(c);
     let (mut copy, mut rest) = (String::new(), text);
@@ -173,7 +174,7 @@ fn shell(text: &str, how: &str) -> String {
     }
 }
 
-/// A skill whose code in a language takes a detour.
+/// Applies an indirection to a skill's code in one language.
 pub fn otherwise(skill: &Skill, language: Language, how: &str) -> Skill {
     with_code(skill, language, |code| match language {
         Language::Python => python(code, how),
@@ -182,7 +183,7 @@ pub fn otherwise(skill: &Skill, language: Language, how: &str) -> Skill {
     })
 }
 
-/// Detours by language, and of how many of a hundred attacks at least is still found.
+/// Indirections by language, with the minimum percentage of attacks that are still found.
 pub const DETOURS: [(Language, &[&str], usize); 6] = [
     (
         Language::Python,

@@ -1,4 +1,4 @@
-//! Ways to place the same texts otherwise: other names, encodings, archives, several files.
+//! Mutations of file placement: other names, encodings, archives, and several files.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use super::{ADDRESS, HOST, Language, Row, Skill, extension, one, with_files};
 
 const SKILL_MD: &str = "SKILL.md";
 
-/// A skill with the files of an extension renamed, and what the texts call them.
+/// Renames a skill's files with an extension other than SKILL.md, and the references to them.
 fn renamed(skill: &Skill, from: &str, to: &str) -> Skill {
     let mut all = skill.clone();
     for (path, _) in skill.iter().filter(|(path, _)| path != SKILL_MD && path.ends_with(from)) {
@@ -22,7 +22,7 @@ fn renamed(skill: &Skill, from: &str, to: &str) -> Skill {
     all
 }
 
-/// A skill whose files besides SKILL.md are in another encoding.
+/// Changes the encoding of a skill's files other than SKILL.md.
 fn encoded(skill: &Skill, number: usize) -> Skill {
     let change = |(path, bytes): &(String, Vec<u8>)| {
         let text = String::from_utf8_lossy(bytes).into_owned();
@@ -39,7 +39,7 @@ fn encoded(skill: &Skill, number: usize) -> Skill {
     skill.iter().map(change).collect()
 }
 
-/// A skill whose files below folders are in an archive.
+/// Packs a skill's files in sub-folders into an archive.
 fn zipped(skill: &Skill, number: usize) -> Skill {
     let (inner, mut outer): (Skill, Skill) = skill.iter().cloned().partition(|(path, _)| path.contains('/'));
     if !inner.is_empty() {
@@ -54,7 +54,7 @@ fn zipped(skill: &Skill, number: usize) -> Skill {
     outer
 }
 
-/// A script in two files: the second half is read in by the first.
+/// Splits a script into two files. The first includes the second half.
 fn split_over_files(skill: &Skill, _: usize) -> Skill {
     let mut all = Skill::new();
     for (path, bytes) in skill {
@@ -78,7 +78,7 @@ fn split_over_files(skill: &Skill, _: usize) -> Skill {
     all
 }
 
-/// A skill whose body is moved to another file, which SKILL.md sends the agent to.
+/// Moves a skill's body to another file, to which SKILL.md refers the agent.
 fn moved(skill: &Skill, path: &str, write: impl Fn(&str) -> Option<String>) -> Skill {
     let mut all = skill.clone();
     let Some((_, bytes)) = all.iter_mut().find(|(path, _)| path == SKILL_MD) else { return all };
@@ -91,7 +91,7 @@ fn moved(skill: &Skill, path: &str, write: impl Fn(&str) -> Option<String>) -> S
     all
 }
 
-/// The prose of the body as the values of two keys of a file.
+/// Moves the prose of the body into the values of two keys in a file.
 fn split_over_keys(skill: &Skill, number: usize) -> Skill {
     let halves = |body: &str| {
         let (one, other) = body.split_at(body.floor_char_boundary(body.len() / 2));
@@ -135,7 +135,7 @@ const HOSTS: &[&str] = &[
     "xn--githb-kva.com",
 ];
 
-/// Addresses spelled in another way that leads to the same place.
+/// Respells addresses without changing their destination.
 fn respelled(text: &str, number: usize) -> String {
     match number % 5 {
         0 => text.replace("https://", "HTTPS://").replace("http://", "HTTP://"),
@@ -146,7 +146,7 @@ fn respelled(text: &str, number: usize) -> String {
     }
 }
 
-/// A text in which programs that need no scheme get none.
+/// Removes the scheme from addresses for programs that do not need one.
 fn without_scheme(text: &str) -> String {
     let change = |line: &str| match ["curl ", "wget "].iter().any(|program| line.contains(program)) {
         true => line.replace("https://intake", "intake"),

@@ -1,4 +1,4 @@
-//! Ways to write a skill otherwise that mean the same, and texts that change nothing about an honest one.
+//! Mutations of a skill that keep its meaning, and additions that do not affect an honest one.
 
 use std::collections::BTreeMap;
 
@@ -11,25 +11,25 @@ mod detours;
 mod files;
 mod prose;
 
-/// The files of a skill.
+/// Files of a skill, as path and content.
 pub type Skill = Vec<(String, Vec<u8>)>;
 
-/// What changes a skill, by a number that chooses among several forms of the change.
+/// Mutation of a skill. The number selects one of its variants.
 pub type Change = Box<dyn Fn(&Skill, usize) -> Skill>;
 
-/// A way to write a skill otherwise.
+/// Named mutation with its expected detection rate.
 pub struct Way {
     pub name: String,
     pub change: Change,
-    /// Of a hundred attacks that are found, how many are still found at least.
+    /// Minimum percentage of found attacks that are still found.
     pub least: usize,
-    /// An honest author writes like this too, so that no skill is blocked for it.
+    /// True if honest authors write like this too, so that it must not cause a block.
     pub plain: bool,
 }
 
 type Row = (&'static str, fn(&Skill, usize) -> Skill, usize);
 
-/// All ways, those of honest authors first.
+/// Returns all mutations. Those that honest authors also use come first.
 pub fn all() -> Vec<Way> {
     let row = |plain: bool| {
         move |(name, change, least): &Row| {
@@ -54,7 +54,7 @@ fn detours() -> impl Iterator<Item = Way> {
     })
 }
 
-/// The skills of a table with the columns attack or honest, name, path and text.
+/// Reads the skills of a table with the columns attack or honest, name, path and text.
 pub fn read(table: &str, label: &str) -> Vec<(String, Skill)> {
     let mut skills: BTreeMap<String, Skill> = BTreeMap::new();
     for line in table.lines() {
@@ -68,11 +68,11 @@ pub fn read(table: &str, label: &str) -> Vec<(String, Skill)> {
     skills.into_iter().collect()
 }
 
-/// The host and the address that attacks of a table send to.
+/// Host to which the attacks of a table send data, followed by its address.
 const HOST: &str = "intake.relaygrid.net";
 const ADDRESS: &str = "45.77.90.12";
 
-/// What is found in a skill; none where its paths cannot stand beside each other.
+/// Scans a skill. Returns `None` if its paths conflict.
 pub fn report(skill: &Skill) -> Option<Report> {
     let file = |(path, bytes): &(String, Vec<u8>)| {
         (SkillPath::parse(path).unwrap(), File { bytes: bytes.clone().into(), executable: false })
@@ -90,7 +90,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language that an extension, or the word behind a fence, stands for.
+    /// Returns the language of a file extension or a code block's tag.
     fn of(word: &str) -> Option<Self> {
         Some(match word {
             "sh" | "bash" | "zsh" | "shell" => Self::Shell,
@@ -106,7 +106,7 @@ fn extension(path: &str) -> &str {
     path.rsplit('.').next().unwrap_or("")
 }
 
-/// A skill with each file of a sort changed.
+/// Changes the files of a skill whose path matches.
 fn with_files(skill: &Skill, of: fn(&str) -> bool, change: impl Fn(&str) -> String) -> Skill {
     let changed = |(path, bytes): &(String, Vec<u8>)| match std::str::from_utf8(bytes) {
         Ok(text) if of(path) => (path.clone(), change(text).into_bytes()),
@@ -115,7 +115,7 @@ fn with_files(skill: &Skill, of: fn(&str) -> bool, change: impl Fn(&str) -> Stri
     skill.iter().map(changed).collect()
 }
 
-/// A skill with its scripts and blocks of a language changed.
+/// Changes a skill's scripts and code blocks in a language.
 fn with_code(skill: &Skill, language: Language, change: impl Fn(&str) -> String) -> Skill {
     let changed = |(path, bytes): &(String, Vec<u8>)| {
         let changed = match (extension(path), std::str::from_utf8(bytes)) {
@@ -128,7 +128,7 @@ fn with_code(skill: &Skill, language: Language, change: impl Fn(&str) -> String)
     skill.iter().map(changed).collect()
 }
 
-/// A text with its blocks of a language changed.
+/// Changes the code blocks of a text in a language.
 fn with_blocks(text: &str, language: Language, change: impl Fn(&str) -> String) -> String {
     let mut parts = text.split("```");
     let mut copy = parts.next().unwrap_or("").to_owned();
@@ -142,7 +142,7 @@ fn with_blocks(text: &str, language: Language, change: impl Fn(&str) -> String) 
     copy
 }
 
-/// One of several, by a number.
+/// Selects an element by a number, modulo the length.
 fn one<T: Copy>(of: &[T], number: usize) -> T {
     of[number % of.len()]
 }

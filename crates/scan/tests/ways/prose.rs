@@ -1,4 +1,4 @@
-//! Ways to write sentences otherwise.
+//! Mutations of sentences.
 
 use super::{Row, Skill, one, with_files};
 
@@ -6,7 +6,7 @@ fn is_text(path: &str) -> bool {
     path.ends_with(".md")
 }
 
-/// A text with each of its lines of prose changed, those outside of frontmatter, code, lists, tables and headings.
+/// Changes each line of prose in a text. Frontmatter, code, lists, tables and headings are left alone.
 fn with_prose(text: &str, change: impl Fn(&str) -> String) -> String {
     let (head, body) = text.split_at(text.match_indices("\n---\n").next().map_or(0, |(at, end)| at + end.len()));
     let mut is_code = false;
@@ -66,12 +66,12 @@ fn wrapped(line: &str) -> String {
     lines.join("\n")
 }
 
-/// Forms that a line takes in a text; the gap is for the line.
+/// Markdown forms of a line. The gap is filled with the line.
 const FORMS: &[&str] = &["- {}", "1. {}", "> {}", "### {}", "* [ ] {}", "> [!NOTE]\n> {}"];
 const MARKUP: &[&str] =
     &["<p>{}</p>", "<important>{}</important>", "<li>{}</li>", "<details>\n{}\n</details>", "<!-- {} -->"];
 
-/// Words that mean the same in what attacks order.
+/// Synonyms of words in malicious instructions.
 const WORDS: &[(&str, &[&str])] = &[
     ("send", &["forward", "transmit", "pass on", "relay"]),
     ("upload", &["push", "copy up", "submit"]),
@@ -106,7 +106,7 @@ fn in_other_words(line: &str, number: usize) -> String {
     line.split(' ').map(|word| change(word).unwrap_or_else(|| word.to_owned())).collect::<Vec<_>>().join(" ")
 }
 
-/// A word with two letters inside of it in the wrong order.
+/// Swaps two letters inside a word.
 fn misspelt(word: &str) -> String {
     if word.len() < 6 || !word.bytes().all(|byte| byte.is_ascii_lowercase()) {
         return word.to_owned();
