@@ -296,7 +296,7 @@ fn push<'a>(
     in_code: bool,
     language: Language,
 ) {
-    // The fence is no part of its code.
+    // Exclude the opening fence from the code.
     let from = if in_code { from + 1 } else { from };
     let text = source.text.get(source.line_start(from)..source.line_start(to)).unwrap_or_default();
     if from < to && !text.is_empty() {

@@ -129,7 +129,7 @@ fn sentences(source: &Source<'_>) -> String {
 /// Returns whether an address in a text is part of a command that sends or installs something.
 fn is_in_command(source: &Source<'_>, named: &Named) -> bool {
     let before = before_of(source, named.offset, named.line);
-    // A shell takes backslashes out of the words of a command.
+    // A shell removes backslashes from the words of a command.
     let line = [before, after_of(source, named.offset)].concat().replace('\\', "");
     let is_code = source.is_fenced(named.line) || before.matches('`').count() % 2 == 1;
     is_code && reaches(&line) && HANDS_OVER.iter().any(|word| line.contains(word))

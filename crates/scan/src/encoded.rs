@@ -74,7 +74,7 @@ fn worst_within(
         (role::evidence(hit.rule, &inner, inner.line_at(start), start), hit.rule.id)
     });
     let mut worst = graded.filter(|(evidence, _)| *evidence >= Evidence::Hard).max();
-    // Instructions that are encoded are hidden, which is more than prose.
+    // Encoding instructions conceals them, which is worse than plain prose.
     worst = worst.max(prose::strongest(&inner, finder)?.map(|rule| (Evidence::Hard, rule)));
     if depth > 1 {
         let runs = decoded_runs(&inner.text);

@@ -27,7 +27,7 @@ impl Excerpt {
     pub fn around(line: &str, matched: Range<usize>) -> Self {
         let before = line.get(..matched.start).unwrap_or("");
         let rest = line.get(before.len()..).unwrap_or("");
-        // What is no text in a binary is blank here; it would push the match out of view.
+        // Bytes of a binary outside its text runs are zeros. Shown, they would push the match out of view.
         let lead: Vec<char> = before.chars().rev().take(EXCERPT_CHARS / 4).take_while(|c| *c != '\0').collect();
         let lead: String = lead.into_iter().rev().collect();
         let start = chars(&escaped(lead.trim_start()));

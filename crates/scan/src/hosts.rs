@@ -136,7 +136,7 @@ fn entry_of(host: &str) -> Option<(usize, Trust)> {
 
 /// Returns whether the trailing labels of a host match an entry that contains `*`.
 fn fits(host: &str, entry: &str) -> bool {
-    // Most hosts do not end as any entry does, so that no labels are split.
+    // Fast path: most hosts do not have the suffix of an entry, so their labels need not be split.
     if !entry.rsplit('*').next().is_some_and(|end| host.ends_with(end)) {
         return false;
     }

@@ -28,7 +28,7 @@ const MOST_SECONDS: u64 = 300;
 pub struct JudgeSettings {
     /// Program followed by its arguments.
     pub command: Vec<String>,
-    /// Timeout in seconds, from 1 to 300.
+    /// Timeout in seconds, from 1 to 300. The default is 20.
     #[serde(default = "seconds")]
     pub timeout_seconds: u64,
     /// True if the judge may settle warnings.

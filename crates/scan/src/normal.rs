@@ -100,7 +100,7 @@ fn without_marks(word: &str) -> Cow<'_, str> {
     let bare = word.trim_end_matches(['.', ',', ':', ';', '!', '?', ')']);
     let end = word.get(bare.len()..).unwrap_or("");
     let code = bare.strip_prefix('`').and_then(|bare| bare.strip_suffix('`'));
-    // Emphasis may also stand around the mark that ends a sentence.
+    // Emphasis may also enclose the punctuation that ends a sentence.
     let stressed = bare.trim_matches(STRESS).trim_end_matches(['.', ',', ':', ';', '!', '?']);
     match code.unwrap_or(stressed) {
         core if core.len() == bare.len() || !is_spoken(core) => Cow::Borrowed(word),

@@ -267,7 +267,7 @@ impl Parser {
 
     fn escape(&mut self) -> Option<Node> {
         if self.eat("b") {
-            // `\b{start}` and its kin are other assertions.
+            // `\b{start}` and similar forms are other assertions.
             return (!self.rest.starts_with('{')).then_some(Node::Look(Look::Boundary));
         }
         match self.rest.chars().next().and_then(Class::escaped) {
@@ -301,7 +301,7 @@ impl Parser {
         let mut empty = true;
         while empty || !self.eat("]") {
             empty = false;
-            // Operations on sets, sets within sets, and a bracket that comes first.
+            // Unsupported: set operations, nested sets, and a leading bracket.
             if let [b'[' | b']', ..] | [b'&', b'&', ..] | [b'-', b'-', ..] | [b'~', b'~', ..] = self.rest.as_bytes() {
                 return None;
             }

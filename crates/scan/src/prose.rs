@@ -285,7 +285,7 @@ impl<'a> Judge<'a> {
         match passage.place {
             Place::Heading => {
                 (self.heading, self.lead, self.teaches) = (said & GUARDS.lesson != 0, false, false);
-                // A reference that is a lesson as a whole; a skill that calls itself one is no lesson.
+                // A reference can be a lesson as a whole. A skill cannot declare itself one.
                 self.lesson |= self.passage == 0 && self.source.path != "SKILL.md" && said & GUARDS.lesson != 0;
             }
             Place::Paragraph => {
@@ -322,7 +322,7 @@ impl<'a> Judge<'a> {
         let is_explained = self.said.iter().skip(before).any(is_meant);
         let names_a_target = weighed.concepts.0 & GUARDS.target != 0;
         let is_order = !talk && self.sayings.orders();
-        // No agent is sent to a licence.
+        // Agents are not instructed to read a licence.
         let is_hard = (is_explained && names_a_target || is_order) && !self.licence;
         let evidence = if is_hard { Evidence::Hard } else { Evidence::Strong };
         for said in self.said.iter_mut().skip(before).filter(|said| is_meant(said)) {

@@ -64,7 +64,8 @@ pub enum Scope {
     Prose,
 }
 
-/// Kinds of context that turn a match into a mere mention. Scripts always act and never mention.
+/// Kinds of context that turn a match into a mere mention. Scripts act and never mention, except for lists
+/// of test inputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// No context matters: the match always has the same weight.

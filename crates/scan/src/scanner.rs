@@ -70,7 +70,9 @@ impl Scanner {
         Ok(Self { local: Some(local), ..Self::default() })
     }
 
-    /// Adds a judge. `ask` is called for each skill before it is cleared for writing.
+    /// Returns this scanner with a judge.
+    ///
+    /// `ask` is called for each skill that is to be cleared for writing, unless the skill equals its cleared base.
     #[must_use]
     pub fn judged_by(
         self,
@@ -335,7 +337,7 @@ fn search_values(source: &Source<'_>, finder: &mut Finder) -> Result<(), SearchE
     for hit in finder.hits(&page.text)? {
         let (at, _) = place_of(&hit, &page);
         let Some(line) = values.lines.get(at) else { continue };
-        // An address whose owner a text says it is about is no stranger's.
+        // An address counts as trusted if the description names its owner.
         let is_owners = egress::describes_owner(source, page.text.get(hit.range.clone()).unwrap_or(""));
         finder.add_value(&hit, is_owners.then_some(egress::TOLD), source, *line);
     }

@@ -27,7 +27,7 @@ pub(crate) fn check_file(bundle: &Bundle, path: &SkillPath, file: &File, source:
         }
     }
     if is_native(&file.bytes) {
-        // Java's programs come as archives of classes, which are no more hidden than the archive.
+        // Java programs are distributed as archives of classes, so a class inside an archive is expected.
         let evidence = if is_packed_up && file.bytes.starts_with(&CLASS) {
             Evidence::Strong
         } else {

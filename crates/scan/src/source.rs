@@ -28,7 +28,7 @@ pub(crate) struct Source<'a> {
     fenced: Vec<bool>,
     /// Shell commands in a configuration file, and for each line whether it is a command. Computed on first use.
     commands: OnceCell<Option<(String, Vec<bool>)>>,
-    /// Whether the beginning of the text declares it to be about defence. Computed on first use.
+    /// True if the beginning of the text declares it to be about defence. Computed on first use.
     pub defence: OnceCell<bool>,
 }
 

@@ -28,7 +28,7 @@ pub struct Waiver {
 pub struct Acceptance {
     /// ID of the waiver within its library. Empty if it is not a person's waiver.
     pub id: String,
-    /// Author, as `person:id` or `configuration`.
+    /// Author, as `person:id`, `configuration` or `judge`.
     pub by: String,
     /// Reason for which the finding is acceptable.
     pub reason: String,
@@ -71,7 +71,7 @@ impl Waivers {
         Self(waivers.into_iter().filter(|waiver| can_be_waived(&waiver.rule)).collect())
     }
 
-    /// Returns whether there are no waivers.
+    /// Returns whether the list of waivers is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

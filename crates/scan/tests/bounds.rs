@@ -117,7 +117,7 @@ fn line_full_of_findings_ends_in_time() {
         ),
     ];
     for (path, piece) in floods {
-        // Half of what there may be, so that the budget does not end it.
+        // Half of the limit, so that the step budget does not run out.
         let report = scan_in_time(piece, path, &piece.repeat(SIZE / 2 / piece.len()));
         assert!(report.verdict() >= Verdict::Warn, "{piece}");
     }
