@@ -23,7 +23,7 @@ pub struct Waiver {
     pub acceptance: Acceptance,
 }
 
-/// Author, reason and end of an acceptance. It is shown with the finding and has no effect on the verdict.
+/// Author, reason and end of an acceptance, shown with the finding. Its contents have no effect on the verdict.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Acceptance {
     /// ID of the waiver within its library. Empty if it is not a person's waiver.
