@@ -23,7 +23,7 @@ fn corpus_of_every_fuzz_target_passes() {
     }
 }
 
-/// What each kept text takes: memory, and time at a quarter of what its reader takes, at half of it and at all: for the desk, since
+/// Measures memory and time of each stored text, at a quarter, half and all of its reader's limit. Run by hand, because
 /// times vary. With `SKILLHUB_GROWTH` it prints them.
 #[test]
 fn floods_are_timed_at_three_sizes() {

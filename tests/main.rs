@@ -1,7 +1,7 @@
-//! The one integration binary: everything that is tested from outside a crate.
+//! The single integration test binary: everything that is tested from outside a crate.
 //!
-//! Each topic is a module here, so that the tests link once. `#[cfg(test)]` tells clippy that the
-//! helpers of a module are test code as well.
+//! Each topic is a module here, so that the tests link once. `#[cfg(test)]` marks the helpers of a module as test code
+//! for clippy.
 
 #[cfg(test)]
 mod cli;

@@ -1,7 +1,7 @@
-//! What words cannot hold: rules about the source tree itself, each a check over a [`Tree`].
+//! Rules about the source tree itself, each a check over a [`Tree`].
 //!
-//! A check is a function from a tree to its [`Fault`]s, all of them at once. Here each one runs
-//! over the checkout; beside its definition each one runs over a bad sample, so that it can fail.
+//! A check is a function from a tree to all of its [`Fault`]s. Here each check runs over the checkout. Beside its
+//! definition it runs over a bad sample, so that it is known to fail.
 
 #[path = "tidy/circles.rs"]
 mod circles;

@@ -24,7 +24,7 @@ fn text(numbers: [u64; LINES]) -> String {
     skill_md("demo", "Counts. Use in tests.", &lines.join("\n\n"))
 }
 
-/// What a folder on disk should show.
+/// Returns the expected content of a folder on disk.
 pub fn on_disk(files: &Files) -> Snapshot {
     files.iter().map(|(path, (text, x))| (path.clone(), Entry::File(*x, text.clone().into_bytes()))).collect()
 }

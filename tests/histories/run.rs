@@ -21,7 +21,7 @@ use crate::support::{Random, set_mode, snapshot, write_files};
 
 const TOKEN: &str = "skillhub-reviewer-of-the-histories";
 
-/// How many of what a run made.
+/// Counts of the results of a run.
 pub struct Made {
     pub revisions: usize,
     pub crashes: usize,
@@ -41,9 +41,9 @@ pub struct Run {
     place: TempDir,
     library: Library,
     random: Random,
-    /// What each revision should hold, from the first on.
+    /// Expected files of each revision, from the first on.
     revisions: Vec<Files>,
-    /// What stands in the folder.
+    /// Expected content of the folder.
     folder: Files,
     held: Option<Held>,
     crashes: usize,
@@ -104,7 +104,7 @@ impl Run {
         }
     }
 
-    /// What a look at the skill does first: a hand edit becomes a revision.
+    /// Models the recording of a hand edit, which every access to the skill triggers first.
     fn take_over(&mut self) {
         if self.folder != self.head() {
             self.revisions.push(self.folder.clone());
@@ -116,7 +116,7 @@ impl Run {
         manage(&mut self.library, &request, &context(preset)).unwrap()
     }
 
-    /// What an operation left.
+    /// Models the result of an operation.
     fn note(&mut self, report: &Report, after: Files) {
         assert_eq!(report.status, if after == self.head() { Status::Unchanged } else { Status::Applied });
         if report.status == Status::Applied {
@@ -239,8 +239,8 @@ impl Run {
         review::reject(&mut self.library, &reject, Decider::Person(reviewer), Timestamp::now()).unwrap();
     }
 
-    /// What an accepted proposal makes of the head: itself where the head did not move, else each file
-    /// that only one of both changed as that one has it.
+    /// Returns the expected head after accepting a proposal: the proposal itself if the head did not move, otherwise a
+    /// merge by file.
     fn accepted(&self, held: &Held, report: &Report) -> Files {
         let head = self.head();
         if head == held.base {

@@ -9,7 +9,7 @@ use std::{
 use super::{archive, publish};
 use crate::support::{Sandbox, Server, hostile_script, server_ask, skill_md, zip_bomb};
 
-/// What a server answers to raw bytes.
+/// Returns a server's response to raw bytes.
 fn raw(server: &Server, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(server.url.strip_prefix("http://").unwrap()).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{archive, publish};
 use crate::support::{Sandbox, Server};
 
-/// Who may: nobody known, any account, who publishes there, who maintains it, who runs the server.
+/// Least privileged caller who is permitted: anyone, any account, a publisher, a maintainer, or an admin.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Least {
     Anybody,
@@ -17,7 +17,7 @@ enum Least {
 
 use Least::{Account, Admin, Anybody, Maintainer, Publisher};
 
-/// Method, path (`NS` stands for the namespace), body and who may at least.
+/// Method, path (`NS` is replaced by the namespace), body and least privileged caller.
 const OPERATIONS: [(&str, &str, &str, Least); 33] = [
     ("GET", "/v1/skills", "", Anybody),
     ("GET", "/v1/skills/NS/notes", "", Anybody),

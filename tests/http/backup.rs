@@ -1,4 +1,4 @@
-//! A backup as docs/guides/server.md has it, made while the server runs and publishers go on, and what is restored of it.
+//! The backup of docs/guides/server.md, made while the server runs and publishers continue, and its restoration.
 
 use std::{
     collections::BTreeMap,
@@ -102,7 +102,7 @@ fn while_published(url: &str, token: &str, archives: &[Vec<u8>], work: impl FnOn
     })
 }
 
-/// The index first: what the database says of a release that the index has not yet does no harm.
+/// Copies the index before the database: rows about releases that the index does not have yet are harmless.
 fn back_up(sandbox: &Sandbox) {
     let (hub, backup) = (sandbox.path("hub"), sandbox.path("backup"));
     let text = |path: &Path| path.to_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! Publishers and installers go on while the server is killed and comes back: what was answered is there.
+//! Publishers and installers continue while the server is killed and restarted: acknowledged releases survive.
 
 use std::{
     collections::BTreeSet,

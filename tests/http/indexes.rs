@@ -1,4 +1,4 @@
-//! Several indexes in one server, told apart by name, and the file that says so.
+//! Several indexes in one server, distinguished by host name, and their configuration file.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The library's pages from outside: who comes in, what a form has to bring, what is refused, what hostile texts become.
+//! The library's pages from outside: authentication, form proofs, refusals, and escaping of hostile texts.
 
 use std::cell::RefCell;
 
@@ -14,7 +14,7 @@ pub struct Got {
     pub text: String,
 }
 
-/// What a browser does: it keeps cookies, asks for HTML, and sends forms with the proof of the page before.
+/// A browser: it keeps cookies, requests HTML, and sends forms with the proof of the previous page.
 pub struct Browser<'a> {
     gateway: &'a Gateway,
     cookies: RefCell<Vec<(String, String)>>,

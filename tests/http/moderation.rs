@@ -1,4 +1,4 @@
-//! What admins decide: reports, quarantine, restoring, withdrawing, and that all of it is kept.
+//! Decisions of admins: reports, quarantine, restoring and withdrawing, with an audit log of all of them.
 
 use serde_json::json;
 
@@ -33,7 +33,7 @@ fn quarantined_release_is_unavailable_until_restored() {
     }
 }
 
-/// Where the archive of a release is in the sparse index.
+/// Returns the path of a release's archive in the sparse index.
 fn bundle_of(server: &Server, release: &str) -> String {
     let digest = server.get(&format!("/v1/skills/{release}"))["release"]["digest"].as_str().unwrap()[7..].to_owned();
     format!("/index/bundles/{}/{}/{digest}.skill", &digest[..2], &digest[2..4])

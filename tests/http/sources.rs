@@ -1,5 +1,5 @@
-//! Skills from servers: they are asked without a flag, say what was held back, and a login waits for a server that
-//! starts.
+//! Skills from servers: they are queried without a flag and report withheld releases, and a login waits for a server
+//! that starts.
 
 use serde_json::json;
 

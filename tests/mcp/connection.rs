@@ -16,11 +16,11 @@ pub struct Connection {
     stdin: Option<ChildStdin>,
     stdout: BufReader<ChildStdout>,
     requests: u64,
-    /// What each request carries besides, in the revision of the protocol that keeps no session.
+    /// Metadata of each request, in the protocol revision without sessions.
     meta: Option<Value>,
-    /// What the server said without being asked.
+    /// Notifications received from the server.
     pub notifications: Vec<Value>,
-    /// What the server answered to `initialize`.
+    /// Result of `initialize`.
     pub server: Value,
 }
 
@@ -87,7 +87,7 @@ impl Connection {
         id
     }
 
-    /// The whole answer to a request; what comes before it is kept.
+    /// Returns the whole response to a request, and stores notifications that arrive before it.
     pub fn answer(&mut self, method: &str, params: &Value) -> Value {
         let id = self.send(method, params);
         loop {
@@ -131,8 +131,8 @@ impl Connection {
         result["structuredContent"]["error"].clone()
     }
 
-    /// Whether the server says this within so many seconds after what it said before; what came until then is
-    /// forgotten.
+    /// Returns whether the server sends this notification within so many seconds. Notifications received until then are
+    /// dropped.
     pub fn is_told(&mut self, method: &str, seconds: u64) -> bool {
         let until = Instant::now() + Duration::from_secs(seconds);
         loop {

@@ -38,8 +38,8 @@ fn edit_shows_in_the_next_read() {
     assert_eq!((&diff["edited"], &diff["to"]), (&json!(true), &Value::Null));
 }
 
-/// Random edits of a pinned skill, and of one under `strict`: whatever stands in the folder, every reader gives the
-/// head, and says that an edit waits.
+/// Applies random edits to a pinned skill, and to one under `strict`: every reader gets the head and a notice that an
+/// edit waits, whatever the folder has.
 #[test]
 fn random_edits_pass_neither_pin_nor_strict() {
     for pinned in [true, false] {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::connection::Connection;
 use crate::support::Sandbox;
 
-/// What may be in no text for a model, in any spelling: elements that skillhub or a host writes, and whose turn it is.
+/// Markup of skillhub, hosts and chat templates, which must not appear unescaped in any text for a model.
 const FRAMES: [&str; 8] = [
     "</skill_content",
     "<skill_content",
@@ -56,7 +56,7 @@ fn sandbox() -> Sandbox {
     sandbox
 }
 
-/// How often each of the signs that frame something stands in a text.
+/// Counts each of the framing marks in a text.
 fn frames(text: &str) -> Vec<usize> {
     let lower = text.to_lowercase();
     FRAMES.iter().map(|frame| lower.matches(frame).count()).collect()

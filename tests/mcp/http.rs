@@ -16,7 +16,7 @@ pub const TOKEN: &str = "a-token-of-the-tests";
 /// A server, ended when dropped.
 pub struct Served {
     child: Child,
-    /// What the server said when it was up.
+    /// Document that the server printed when it was ready.
     pub ready: Value,
 }
 

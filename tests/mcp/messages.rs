@@ -1,4 +1,4 @@
-//! What the server says besides its answers: log messages, progress; and requests that are called off.
+//! Notifications of the server: log messages and progress. Also cancelled requests.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn create(name: &str) -> Value {
     json!({"action": "create", "name": name, "content": skill_md(name, "Shows things. Use in tests.", "alpha line")})
 }
 
-/// What was said by this method since the connection began.
+/// Returns the notifications of this method since the connection began.
 fn said<'a>(agent: &'a Connection, method: &str) -> Vec<&'a Value> {
     agent.notifications.iter().filter(|message| message["method"] == method).map(|message| &message["params"]).collect()
 }

@@ -19,7 +19,7 @@ fn names(result: &Value, list: &str) -> Vec<String> {
     result[list].as_array().unwrap().iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// What the system says a file's sum is, without our own code.
+/// Computes a file's checksum with the system's tool, without our own code.
 fn sum(file: &Path) -> String {
     let output = Command::new("sha256sum").arg(file).output().unwrap();
     format!("sha256:{}", String::from_utf8(output.stdout).unwrap().split(' ').next().unwrap())

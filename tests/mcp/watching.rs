@@ -1,4 +1,4 @@
-//! What other programs change: clients are told of it, and what a client reads carries over as its protocol has it.
+//! Changes by other programs: clients are notified, and reads follow the protocol's caching rules.
 
 use std::{fs, thread, time::Duration};
 
@@ -10,7 +10,7 @@ use crate::support::{Sandbox, skill_md};
 const LISTS: [&str; 3] =
     ["notifications/prompts/list_changed", "notifications/resources/list_changed", "notifications/tools/list_changed"];
 
-/// Seconds within which a client is told; what is promised is two, and machines of tests are slow.
+/// Seconds within which a client is notified. Two are promised, but test machines are slow.
 const SOON: u64 = 20;
 
 fn put(sandbox: &Sandbox, name: &str, description: &str) {

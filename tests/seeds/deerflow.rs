@@ -8,7 +8,7 @@ use crate::{mcp::connection::Connection, support::Sandbox};
 
 const DATA_ANALYSIS: &str = include_str!("data/data-analysis.md");
 
-/// What the section is made of, in its order.
+/// Parts of the section, in order.
 const STRUCTURE: [&str; 14] = [
     "<skill_system>\n",
     "**Progressive Loading Pattern:**\n1. ",

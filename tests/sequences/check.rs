@@ -153,12 +153,13 @@ impl World {
         Some("unmanaged")
     }
 
-    /// Whether somebody hid a skill from an agent, by the library's state.
+    /// Returns whether the library's state hides a skill from an agent.
     fn is_hidden(&self, name: &str, host: Host) -> bool {
         host.id == "claude-code" && self.set_of(name).any(|set| self.hides(&set))
     }
 
-    /// Whether a skill is disabled or hidden from Claude Code. Any command takes a link to it away that git brought.
+    /// Returns whether a skill is disabled or hidden from Claude Code. Any command then removes a link to it that git
+    /// restored.
     pub fn is_withheld(&self, name: &str) -> bool {
         self.set_of(name)
             .any(|set| set.get("enabled").and_then(toml::Value::as_bool) == Some(false) || self.hides(&set))

@@ -77,7 +77,7 @@ impl Host {
     }
 }
 
-/// A skill's files without folders and without what is no part of it.
+/// Returns a skill's files, without folders and files that do not belong to it.
 pub fn files(folder: &Path) -> Snapshot {
     snapshot(folder)
 }

@@ -25,7 +25,7 @@ pub fn edit_well(world: &mut World) -> Option<Answer> {
     None
 }
 
-/// What cannot be taken over: no frontmatter, another name, a link inside the skill.
+/// Makes a hand edit that cannot be recorded: without frontmatter, with another name, or with a link inside the skill.
 pub fn edit_badly(world: &mut World) -> Option<Answer> {
     let name = world.present_one()?;
     let folder = world.skill(name);

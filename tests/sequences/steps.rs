@@ -76,8 +76,8 @@ pub fn step(world: &mut World) {
     }
 }
 
-/// Does something and takes it back; everything is as it was then. A command that was no operation, as it changed
-/// nothing or placed a missing link again, leaves nothing to take back.
+/// Performs a step and undoes it, which restores the previous state. A command that changed nothing, or only restored a
+/// missing link, is not an operation and leaves nothing to undo.
 fn undone(world: &mut World, step: Step) {
     let listed = world.run(&["list"], b"").text();
     let last = last_operation(world);

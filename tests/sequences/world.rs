@@ -58,7 +58,7 @@ pub struct World {
 /// Everything that an operation may change for agents, folder by folder.
 pub type Files = BTreeMap<&'static str, Snapshot>;
 
-/// What happened in a sequence.
+/// Statistics of a sequence.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub steps: usize,
@@ -69,7 +69,7 @@ pub struct Tally {
     pub named: BTreeMap<String, usize>,
     /// Exits of each kind of command.
     pub exits: BTreeMap<String, BTreeMap<String, usize>>,
-    /// What `doctor` found, by code.
+    /// Number of `doctor`'s findings, by code.
     pub findings: BTreeMap<String, usize>,
 }
 
@@ -167,8 +167,8 @@ impl World {
         (!self.layout.global).then(|| self.layout.sandbox.cwd())
     }
 
-    /// Everything that an operation may change for agents: of their folders what is read through links, as a copy is
-    /// as good as a link.
+    /// Returns everything that an operation may change for agents. Links in their folders are resolved, because a copy
+    /// is as good as a link.
     pub fn files(&self) -> Files {
         let library = [(".agents/skills", snapshot(&self.layout.folder(".agents/skills")))];
         let folders = [".claude/skills", ".opencode/skills"].map(|folder| {
@@ -278,7 +278,7 @@ impl World {
         self.layout.git(args)
     }
 
-    /// What happened, for people.
+    /// Formats the statistics for people.
     pub fn summary(&self) -> String {
         let Tally { steps, commands, kills, undone, named, exits, findings } = &self.tally;
         let total: usize = named.values().sum();

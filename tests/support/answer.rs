@@ -4,7 +4,7 @@ use std::process::Output;
 
 use serde_json::Value;
 
-/// What one run gave back.
+/// Result of one run.
 #[derive(Debug)]
 pub struct Answer {
     /// The command, for messages.
@@ -71,7 +71,7 @@ impl Answer {
         error
     }
 
-    /// As [`Answer::refused`], where the error also says what to do.
+    /// Like [`Answer::refused`], and asserts that the error has a hint.
     #[track_caller]
     pub fn refused_with_hint(self, exit: i32, code: &str) -> Value {
         let command = self.command.clone();

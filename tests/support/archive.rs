@@ -14,7 +14,7 @@ pub struct Member {
     crc: u32,
     /// The mode, file type and all.
     mode: u32,
-    /// What the first record says it is called, where that is something else.
+    /// Name in the first record, if it differs.
     first_name: Option<String>,
     /// 1 for encrypted, 0x800 for names in UTF-8.
     flags: u16,
@@ -87,7 +87,7 @@ pub fn zip(members: &[Member]) -> Vec<u8> {
     file
 }
 
-/// What the two headers of a member share: version, flags, method, time, checksum, sizes, lengths.
+/// Returns the fields that both headers of a member share: version, flags, method, time, checksum, sizes, lengths.
 fn common_header(member: &Member, name: &str) -> Vec<u8> {
     let packed = u32::try_from(member.data.len()).unwrap();
     let name = u16::try_from(name.len()).unwrap();

@@ -1,7 +1,7 @@
 //! [`check`]: runs the commands that an answer offers, as printed, in the state that the answer left.
 //!
-//! Each command in a hint, a warning or a next step is given to a shell in a copy of the sandbox that stands at the
-//! sandbox's own path, so that absolute paths lead into the copy. The test then goes on with the sandbox untouched.
+//! Each command in a hint, a warning or a next step is run by a shell in a copy of the sandbox. The copy has the
+//! sandbox's own path, so that absolute paths lead into it. The test then continues with the original sandbox.
 
 mod expected;
 mod found;
@@ -25,14 +25,14 @@ const LOG: &str = "SKILLHUB_TEST_HINTS_LOG";
 /// Tests in which somebody else changes the sandbox meanwhile.
 const RACING: [&str; 1] = ["cli::containment::races::"];
 
-/// What was run already, without what differs from run to run: each is run once.
+/// Commands that were run already, normalised: each is run once.
 static DONE: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
-/// How the command was run that gave an answer.
+/// Context in which a command produced its answer.
 pub struct Asked<'a> {
     /// The program with its environment and folder.
     pub command: &'a Command,
-    /// Whether a person ran it at a terminal.
+    /// True if a person ran it at a terminal.
     pub at_terminal: bool,
 }
 
@@ -65,7 +65,7 @@ pub fn check(sandbox: &Sandbox, asked: &Asked<'_>, answer: &Answer) {
     }
 }
 
-/// What is wrong with an offer; nothing where its command does what is expected of it.
+/// Returns the fault of an offer, or `None` if its command behaves as expected.
 fn fault(sandbox: &Sandbox, asked: &Asked<'_>, offer: &Offer, test: &str) -> Option<String> {
     if offer.is_loose {
         return Some("stands in a sentence without backticks".to_owned());

@@ -56,7 +56,7 @@ impl Sandbox {
         self.path("home")
     }
 
-    /// Where commands run.
+    /// Returns the working folder of commands.
     pub fn cwd(&self) -> PathBuf {
         self.path("work")
     }

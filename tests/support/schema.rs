@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-/// Words that tell readers something and demand nothing.
+/// Keywords that annotate a schema and validate nothing.
 const TALK: [&str; 6] = ["$schema", "$id", "title", "description", "default", "definitions"];
 
 /// Every place at which a document breaks its schema.

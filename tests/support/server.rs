@@ -14,7 +14,7 @@ use super::Sandbox;
 /// A server with a data folder of its own, until it is dropped.
 pub struct Server {
     child: Child,
-    /// Where it is.
+    /// Base URL of the server.
     pub url: String,
     /// The token of an account that runs it.
     pub admin: String,
@@ -22,7 +22,7 @@ pub struct Server {
     log: PathBuf,
 }
 
-/// What a server answered.
+/// Response of a server.
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
@@ -56,7 +56,7 @@ impl Server {
         self.data.join("index.git")
     }
 
-    /// What it wrote to its log.
+    /// Returns the text of its log.
     pub fn log(&self) -> String {
         std::fs::read_to_string(&self.log).unwrap()
     }
@@ -167,7 +167,7 @@ impl Reply {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&self.body)))
     }
 
-    /// The document of what was done.
+    /// Asserts success and returns the document.
     #[track_caller]
     pub fn done(&self) -> Value {
         assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));

@@ -15,7 +15,7 @@ pub struct SmartHttp {
     port: u16,
 }
 
-/// A request as the backend is told of it.
+/// A request in the form that the backend receives.
 struct Request {
     method: String,
     target: String,

@@ -7,10 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// What stands at each path below a folder.
+/// Content of each path below a folder.
 pub type Snapshot = BTreeMap<String, Entry>;
 
-/// What stands at a path.
+/// Content of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
     /// A folder.
@@ -30,7 +30,7 @@ pub fn snapshot(folder: &Path) -> Snapshot {
     entries
 }
 
-/// Everything below a folder; empty where there is none.
+/// Snapshots everything below a folder; empty if the folder does not exist.
 pub fn tree(folder: &Path) -> Snapshot {
     let mut entries = Snapshot::new();
     if folder.exists() {

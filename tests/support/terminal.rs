@@ -16,7 +16,7 @@ use rustix::{
 use super::hints;
 use super::{Answer, Sandbox};
 
-/// Which streams of a program are the terminal; the others are closed or a pipe.
+/// Streams of a program that are connected to the terminal; the others are closed or a pipe.
 #[derive(Debug, Clone, Copy)]
 pub struct Terminal {
     /// Standard input.

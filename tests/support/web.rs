@@ -12,7 +12,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long requests wait for others that are to come together with them.
+/// Longest wait of requests for others that are expected at the same time.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Serves a folder as long as the test process lives.
@@ -58,7 +58,7 @@ impl Web {
         format!("http://127.0.0.1:{}/{file}", self.port)
     }
 
-    /// How many requests waited at the same time.
+    /// Returns the largest number of requests that waited at the same time.
     pub fn most_at_once(&self) -> usize {
         self.most.load(Ordering::SeqCst)
     }

@@ -7,7 +7,7 @@ use super::{
     tree::{Fault, Tree},
 };
 
-/// The crates that may have none.
+/// Crates that must not have import cycles among their files.
 const ROOTS: [&str; 15] = [
     "crates/agent/src",
     "crates/client/src",

@@ -1,4 +1,4 @@
-//! That the documents say what is so: links, the invariants, the copies of clippy's settings.
+//! Checks that the documents match the code: links, invariants, copies of clippy's settings.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ const THREATS: &str = "docs/THREATS.md";
 const MISSION: &str = "docs/MISSION.md";
 /// The rows of the mission: how many each system has.
 const SYSTEMS: [(&str, usize); 5] = [("AS", 9), ("SA", 6), ("OC", 5), ("CC", 7), ("DF", 11)];
-/// What starts the list of an invariant's keepers.
+/// Prefix of the list of tests that enforce an invariant.
 const HELD_BY: &str = "Held by:";
 /// The documents that every checkout has.
 const EXPECTED: [&str; 3] = ["README.md", ARCHITECTURE, "docs/GLOSSARY.md"];
@@ -52,7 +52,7 @@ fn links(text: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The lines with what stands in code taken out, numbered from 1.
+/// Returns the lines without inline code and code blocks, numbered from 1.
 fn prose_lines(text: &str) -> Vec<(usize, String)> {
     let mut in_fence = false;
     let mut prose = Vec::new();
@@ -90,7 +90,7 @@ struct Invariant {
     lines: Vec<(usize, String)>,
 }
 
-/// Invariants that do not say what holds them, or name a test or file that is not there.
+/// Finds invariants without a named test or type that enforces them, or whose test or file does not exist.
 pub fn unheld_invariants(tree: &Tree) -> Vec<Fault> {
     let invariants = invariants(tree.text(ARCHITECTURE).unwrap_or_default());
     if invariants.is_empty() {
@@ -121,7 +121,7 @@ pub fn unheld_invariants(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-/// Names in the tables of the threats that are no test: a claim that nothing holds.
+/// Finds names in the tables of threats that are not tests: claims that nothing enforces.
 pub fn unheld_threats(tree: &Tree) -> Vec<Fault> {
     let functions = tree.sources().iter().flat_map(|source| source.functions());
     let tests: BTreeSet<_> = functions.filter(|function| function.is_test).map(|function| function.name).collect();
@@ -190,7 +190,7 @@ fn item_number(line: &str) -> Option<usize> {
     line.split_once(". ")?.0.parse().ok()
 }
 
-/// (line, name) of what stands in backticks behind `Held by:`.
+/// Returns line and name of the items in backticks after `Held by:`.
 fn keepers(invariant: &Invariant) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut begun = false;
@@ -202,7 +202,7 @@ fn keepers(invariant: &Invariant) -> Vec<(usize, String)> {
     found
 }
 
-/// Whether `name` is a test (its path may stand before it), a file, or said to be held by a type.
+/// Returns whether `name` is a test (possibly with its path), an existing file, or `type`.
 fn holds(tree: &Tree, tests: &BTreeSet<String>, name: &str) -> bool {
     let bare = name.rsplit("::").next().unwrap_or(name);
     name == "type" || tests.contains(bare) || tree.has(name)

@@ -77,8 +77,8 @@ const CONFINED: &[(&str, &[&str])] = &[
 /// The packages that do no I/O.
 const PURE: [&str; 3] = ["skill", "flow", "scan"];
 
-/// What they may use: crates that compute and reach neither disk, clock, environment nor network.
-/// Before a name is added here, its own dependencies are read.
+/// Dependencies permitted to pure crates: they compute and use neither disk, clock, environment nor network. Before a
+/// name is added here, its own dependencies are reviewed.
 const PURE_MAY_USE: &[&str] = &[
     "aho-corasick",
     "base64",
@@ -182,7 +182,7 @@ fn built_dependencies(tree: &Tree, fault: impl Fn(&str, &str) -> Option<String>)
     faults
 }
 
-/// The root package and what `workspace.members` names; a `*` stands for one folder.
+/// Returns the root package and the packages of `workspace.members`; a `*` matches one folder.
 fn members(tree: &Tree) -> Vec<Member> {
     let root = manifest(tree, "Cargo.toml");
     let shared = table(&root, &["workspace", "dependencies"]);

@@ -1,4 +1,4 @@
-//! That every Rust file is compiled, and that the integration tests link once.
+//! Checks that every Rust file is compiled, and that the integration tests link once.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ pub fn stray_test_binaries(tree: &Tree) -> Vec<Fault> {
     stray.map(|source| Fault::new(&source.path, 1, message)).collect()
 }
 
-/// Whether cargo compiles the file by itself.
+/// Returns whether cargo compiles the file as a crate root.
 fn is_root(path: &str) -> bool {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let (_, kind) = folder.rsplit_once('/').unwrap_or(("", folder));
@@ -50,7 +50,7 @@ fn is_root(path: &str) -> bool {
     }
 }
 
-/// Where the files of the modules that this one declares may stand.
+/// Returns the possible paths of the modules that this file declares.
 fn children(source: &Source) -> Vec<String> {
     let (folder, name) = source.path.rsplit_once('/').unwrap_or(("", &source.path));
     let own = match name.trim_end_matches(".rs") {

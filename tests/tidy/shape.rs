@@ -1,4 +1,4 @@
-//! How long files and functions are, and that each file says what it is.
+//! Length of files and functions, and the header comment of each file.
 
 use super::tree::{Fault, Tree};
 

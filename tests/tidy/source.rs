@@ -1,13 +1,13 @@
-//! [`Source`]: a Rust file as tokens, with what is only compiled for tests marked.
+//! [`Source`]: a Rust file as tokens, with test-only lines marked.
 //!
-//! This is no parser. It knows comments, literals and braces, which is enough to find names,
-//! attributes and the ends of functions, and it takes any text.
+//! This is not a parser. It knows comments, literals and braces, which is enough to find names, attributes and the ends
+//! of functions, and it accepts any text.
 
 use std::ops::RangeInclusive;
 
 /// A Rust file.
 pub struct Source {
-    /// Where it stands, from the root.
+    /// Path from the root.
     pub path: String,
     /// The file as it is.
     pub text: String,
@@ -35,7 +35,7 @@ pub struct Function {
     pub line: usize,
     /// Lines from `fn` to the closing brace.
     pub lines: usize,
-    /// Whether a `#[test]` attribute, of whatever harness, stands before it.
+    /// True if a `#[test]` attribute of any harness precedes it.
     pub is_test: bool,
 }
 
@@ -46,12 +46,12 @@ impl Source {
         Self { path: path.to_owned(), text: text.to_owned(), tokens, test_lines }
     }
 
-    /// Whether the line belongs to tests: under `#[cfg(test)]`, or the file is a tests module.
+    /// Returns whether the line belongs to tests: under `#[cfg(test)]`, or in a file of tests.
     pub fn is_test_line(&self, line: usize) -> bool {
         self.is_test_file() || self.test_lines.iter().any(|lines| lines.contains(&line))
     }
 
-    /// Whether the whole file is tests by its name or folder.
+    /// Returns whether name or folder marks the whole file as tests.
     pub fn is_test_file(&self) -> bool {
         self.path.split('/').any(|part| matches!(part, "tests" | "tests.rs" | "benches"))
     }
@@ -81,7 +81,7 @@ impl Source {
         self.tokens.get(at).map_or("", |token| &token.text)
     }
 
-    /// Whether the tokens from `at` on read as `words`.
+    /// Returns whether the tokens from `at` on equal `words`.
     pub fn reads(&self, at: usize, words: &[&str]) -> bool {
         words.iter().enumerate().all(|(offset, word)| self.text_at(at + offset) == *word)
     }
@@ -124,7 +124,7 @@ pub fn without_comments_and_literals(text: &str) -> String {
     out
 }
 
-/// Where the comment or literal that starts at `at` ends, if one does.
+/// Returns the end of the comment or literal that starts at `at`, if there is one.
 fn opaque_end(bytes: &[u8], at: usize) -> Option<usize> {
     let rest = &bytes[at..];
     let after_name = at > 0 && (bytes[at - 1].is_ascii_alphanumeric() || bytes[at - 1] == b'_');

@@ -42,7 +42,7 @@ fn uses(source: &Source, module: &str) -> Vec<usize> {
     named.map(|at| source.tokens[at].line).collect()
 }
 
-/// Whether the `mod` line of a module may stand in a file.
+/// Returns whether a file may declare the module.
 fn is_parent(path: &str, module: &str) -> bool {
     let folder = module.rsplit_once('/').map_or("", |(folder, _)| folder);
     ["lib.rs", "main.rs"].iter().any(|root| path == format!("{folder}/{root}")) || path == format!("{folder}.rs")

@@ -9,16 +9,16 @@ use std::{
 
 use super::source::Source;
 
-/// Folders that are no part of the project wherever they stand.
+/// Folders that do not belong to the project, at any depth.
 const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 /// Skills that are shipped: their files are content, whatever they end in.
 const SEED: &str = "registry-index/seed/";
 
-/// Files by path from the root, `/` between segments; bytes that are no UTF-8 are replaced.
+/// Files by path from the root, with `/` between segments. Invalid UTF-8 is replaced.
 pub struct Tree {
     files: BTreeMap<String, String>,
     sources: Vec<Source>,
-    /// What git knows; `None` where there is no repository to ask.
+    /// Files tracked by git; `None` without a repository.
     tracked: Option<BTreeSet<String>>,
 }
 
@@ -29,7 +29,7 @@ pub struct Fault {
     pub path: String,
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong and what to do.
+    /// Description of the fault and its remedy.
     pub message: String,
 }
 
@@ -76,14 +76,14 @@ impl Tree {
         self.files.get(path).map(String::as_str)
     }
 
-    /// Whether a file or a folder stands at `path`.
+    /// Returns whether a file or a folder exists at `path`.
     pub fn has(&self, path: &str) -> bool {
         let folder = format!("{}/", path.trim_end_matches('/'));
         self.files.contains_key(path)
             || self.files.range(folder.clone()..).next().is_some_and(|(p, _)| p.starts_with(&folder))
     }
 
-    /// Whether the file is part of the project; a log that lies about in the checkout is not.
+    /// Returns whether the file is part of the project, unlike a log that was left in the checkout.
     pub fn is_tracked(&self, path: &str) -> bool {
         self.tracked.as_ref().is_none_or(|tracked| tracked.contains(path))
     }

@@ -1,4 +1,4 @@
-//! Names that a file must not say: what is impure, unfinished, or of one machine.
+//! Forbidden words: impure names, unfinished code, and paths of one machine.
 
 use super::{
     source::{Source, closing},
@@ -9,7 +9,7 @@ use super::{
 const PURE: [&str; 2] = ["crates/skill/src/", "crates/scan/src/"];
 /// Modules of `std` that reach outside the process.
 const IMPURE_MODULES: [&str; 5] = ["env", "fs", "net", "os", "process"];
-/// What reads a clock, or takes a stream of the process.
+/// Names that read a clock or use a stream of the process.
 const IMPURE_NAMES: [&str; 5] = ["Instant", "SystemTime", "stdin", "stdout", "stderr"];
 /// Macros that write to a stream of the process.
 const IMPURE_MACROS: [&str; 4] = ["print", "println", "eprint", "eprintln"];
@@ -43,7 +43,7 @@ pub fn loose_children(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-/// What `skill` and `scan` name of disk, clock, environment, processes or network, tests aside.
+/// Finds uses of disk, clock, environment, processes or network in `skill` and `scan`, except in tests.
 pub fn impure_names(tree: &Tree) -> Vec<Fault> {
     let pure = tree.sources().iter().filter(|source| PURE.iter().any(|package| source.path.starts_with(package)));
     let mut faults = Vec::new();
@@ -107,7 +107,7 @@ pub fn yaml_outside_frontmatter(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-/// Ignored tests, placeholders, prints for debugging, and notes to mend something later.
+/// Finds ignored tests, placeholders, debug prints, and notes about work to be done later.
 pub fn unfinished(tree: &Tree) -> Vec<Fault> {
     // Written in two parts, so that this file may be checked as well.
     let note = concat!("FIX", "ME");
@@ -139,7 +139,7 @@ fn is_ignore_attribute(source: &Source, at: usize) -> bool {
         && (source.text_at(at + 1) == "]" || source.text_at(at + 1) == "=" || source.reads(at + 1, &[")", "]"]))
 }
 
-/// Absolute folders that exist on a developer's machine only; the lock file has none of our words.
+/// Finds absolute folders that exist on a developer's machine only. The lock file is exempt.
 pub fn machine_paths(tree: &Tree) -> Vec<Fault> {
     let folders = ["work", "root", "farm"].map(|name| format!("/{name}/"));
     let mut faults = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::found::Offer;
 
-/// What is done with an offered command.
+/// Treatment of an offered command.
 pub enum Expected {
     /// It is run, with its placeholders filled, and ends with one of these codes.
     Run { command: String, exits: Vec<i32> },
@@ -28,7 +28,7 @@ const RESULTS: [(&str, &[i32]); 7] = [
     ("edit", &[0, 2]),
 ];
 
-/// Words that only the user can fill, and what stands for them here. The skill `own` is in the folder for temporary
+/// Placeholders that only the user can fill, with their values here. The skill `own` is in the folder for temporary
 /// files.
 const PLACEHOLDERS: [(&str, &str); 11] = [
     // Which skill of theirs a user means, or how a new one is called.
@@ -49,7 +49,7 @@ const PLACEHOLDERS: [(&str, &str); 11] = [
     ("REV", "1"),
 ];
 
-/// A skill of a registry, which is not found under the name that stands for it here.
+/// A skill of a registry. The example name that replaces it here does not exist.
 const OTHERS_SKILL: &str = "OWNER/NAME";
 
 /// Offers that are not run: the test, the beginning of the command, and why.
@@ -103,10 +103,10 @@ const UNRUN: [(&str, &str, &str); 11] = [
     ),
 ];
 
-/// What is expected of an offer in a test.
+/// Returns the treatment of an offer in a test.
 ///
 /// # Errors
-/// It has a placeholder that nothing here fills, or more than one command of a shell.
+/// The offer has an unknown placeholder, or consists of several shell commands.
 pub fn of(offer: &Offer, test: &str) -> Result<Expected, String> {
     if UNRUN.iter().any(|(in_test, command, _)| test == *in_test && offer.command.starts_with(command)) {
         return Ok(Expected::Unrun);
@@ -128,12 +128,12 @@ pub fn of(offer: &Offer, test: &str) -> Result<Expected, String> {
     Ok(Expected::Run { exits: exits.to_vec(), command })
 }
 
-/// Whether a text says that a person runs its command.
+/// Returns whether a text addresses its command to a person.
 pub fn is_for_people(text: &str) -> bool {
     ["person", "people", "terminal"].into_iter().any(|word| text.contains(word))
 }
 
-/// Whether a command runs until it is ended.
+/// Returns whether a command runs until it is stopped.
 pub fn is_server(command: &str) -> bool {
     command.starts_with("skillhub serve") || command.starts_with("skillhub mcp")
 }
@@ -150,7 +150,7 @@ fn words(command: &str) -> impl Iterator<Item = &str> {
     command.split(' ')
 }
 
-/// Whether a word stands for something else, as `NAME`, `OWNER/NAME`, `<id>` and `…` do.
+/// Returns whether a word is a placeholder, such as `NAME`, `OWNER/NAME`, `<id>` or `…`.
 fn is_placeholder(word: &str) -> bool {
     let is_upper = |c: char| c.is_ascii_uppercase() || "/_@-".contains(c);
     let has_letters = word.chars().any(|c| c.is_ascii_uppercase());

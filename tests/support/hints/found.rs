@@ -1,4 +1,4 @@
-//! [`offers`]: the commands in the texts of an answer that tell its reader what to do next.
+//! [`offers`]: the commands that the texts of an answer offer to its reader.
 
 use std::{collections::HashSet, process::Command, sync::LazyLock};
 
@@ -12,7 +12,7 @@ pub struct Offer {
     pub text: String,
     /// The command as a person would paste it.
     pub command: String,
-    /// Whether nothing shows where it begins and ends.
+    /// True if nothing marks its beginning and end.
     pub is_loose: bool,
 }
 
@@ -70,7 +70,7 @@ fn collect(value: &Value, is_own: bool, texts: &mut Vec<String>) {
     }
 }
 
-/// The commands of one line: what stands in backticks, or after a colon or indentation up to the end.
+/// Returns the commands of one line: in backticks, or from a colon or indentation to the end.
 fn in_line(line: &str) -> Vec<Offer> {
     const PROGRAM: &str = "skillhub ";
     let mut offers: Vec<Offer> = Vec::new();

@@ -18,13 +18,13 @@ use nix::{
 
 use crate::support::{EVE, Sandbox, skill_md, terminal, write_files};
 
-/// How long a command may take.
+/// Timeout of a command.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a person types where a command asks something: yes, and that there is nothing more.
+/// Input for a command that prompts: yes, then the end of the input.
 const TYPED: &[u8] = b"y\nq\n\x04\x04";
 
-/// How a command ended.
+/// Result of a command.
 pub enum Outcome {
     /// By itself.
     Ended { exit: i32, output: String },
@@ -95,7 +95,7 @@ fn finish(mut child: Child, mut output: impl Read + Send + 'static) -> Outcome {
     }
 }
 
-/// A sandbox of which a copy stands in its place, until this is dropped.
+/// A sandbox that is replaced by a copy at its path until this is dropped.
 struct Aside {
     place: PathBuf,
     original: PathBuf,
