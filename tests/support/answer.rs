@@ -1,4 +1,4 @@
-//! [`Answer`]: what one run of the program gave back.
+//! [`Answer`]: the result of one run of the program.
 
 use std::process::Output;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 /// Result of one run.
 #[derive(Debug)]
 pub struct Answer {
-    /// The command, for messages.
+    /// Command line, for messages.
     pub command: String,
-    /// The exit code; -1 where a signal ended it.
+    /// The exit code, or -1 after a signal.
     pub exit: i32,
-    /// Everything on standard output.
+    /// Bytes of standard output.
     pub stdout: Vec<u8>,
-    /// Everything on standard error.
+    /// Bytes of standard error.
     pub stderr: String,
 }
 
@@ -25,19 +25,19 @@ impl Answer {
         answer
     }
 
-    /// Standard output as text.
+    /// Returns standard output as text.
     pub fn text(&self) -> String {
         String::from_utf8(self.stdout.clone()).unwrap_or_else(|_| panic!("no UTF-8: {self}"))
     }
 
-    /// The same with its exit code checked.
+    /// Asserts the exit code.
     #[track_caller]
     pub fn exits(self, code: i32) -> Self {
         assert_eq!(self.exit, code, "{self}");
         self
     }
 
-    /// The one JSON document on standard output, held to what every document promises.
+    /// Returns the single JSON document on standard output, checked against the common contract.
     #[track_caller]
     pub fn json(&self) -> Value {
         let document: Value = match serde_json::from_slice(&self.stdout) {
@@ -56,13 +56,13 @@ impl Answer {
         document
     }
 
-    /// The document of a command that is done.
+    /// Asserts success and returns the document.
     #[track_caller]
     pub fn done(self) -> Value {
         self.exits(0).json()
     }
 
-    /// The error of a command that was refused with this exit code and name.
+    /// Asserts a refusal with this exit code and error code, and returns the error.
     #[track_caller]
     pub fn refused(self, exit: i32, code: &str) -> Value {
         let answer = self.exits(exit);

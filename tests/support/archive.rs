@@ -1,62 +1,62 @@
-//! Zip files made by hand, so that they can be what no packer of ours would write.
+//! Handmade zip files with properties that our packer would never write.
 
 /// One member of a zip file.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// Its name as written, which may be anything.
+    /// Name in the central directory; may be invalid.
     pub name: String,
-    /// Its bytes as stored.
+    /// Stored bytes, compressed or not.
     data: Vec<u8>,
-    /// The number of bytes that they unpack to.
+    /// Declared size after unpacking.
     size: u32,
-    /// 0 for stored, 8 for deflated.
+    /// Compression method: 0 for stored, 8 for deflated.
     method: u16,
     crc: u32,
-    /// The mode, file type and all.
+    /// Unix mode, including the file type.
     mode: u32,
     /// Name in the first record, if it differs.
     first_name: Option<String>,
-    /// 1 for encrypted, 0x800 for names in UTF-8.
+    /// Flags: 1 for encrypted, 0x800 for names in UTF-8.
     flags: u16,
-    /// What goes before the comment of both records.
+    /// Extra field of both records.
     extra: Vec<u8>,
 }
 
 impl Member {
-    /// A stored member.
+    /// Creates an uncompressed member.
     pub fn stored(name: &str, bytes: &[u8]) -> Self {
         let size = u32::try_from(bytes.len()).unwrap();
         let (name, data, crc) = (name.to_owned(), bytes.to_vec(), crc32(bytes));
         Self { name, data, size, method: 0, crc, mode: 0, first_name: None, flags: 0x0800, extra: Vec::new() }
     }
 
-    /// The same with a mode, such as that of a link.
+    /// Sets the mode, such as that of a link.
     pub fn with_mode(self, mode: u32) -> Self {
         Self { mode, ..self }
     }
 
-    /// The same, called something else in the record before its data.
+    /// Sets another name in the local header.
     pub fn first_called(self, name: &str) -> Self {
         Self { first_name: Some(name.to_owned()), ..self }
     }
 
-    /// The same, said to be encrypted.
+    /// Marks the member as encrypted.
     pub fn encrypted(self) -> Self {
         Self { flags: self.flags | 1, ..self }
     }
 
-    /// The same, said to unpack to so many bytes.
+    /// Declares another size after unpacking.
     pub fn said_to_have(self, size: u32) -> Self {
         Self { size, ..self }
     }
 
-    /// The same with an extra field.
+    /// Adds an extra field.
     pub fn with_extra(self, extra: &[u8]) -> Self {
         Self { extra: extra.to_vec(), ..self }
     }
 }
 
-/// A zip file of these members.
+/// Builds a zip file of these members.
 pub fn zip(members: &[Member]) -> Vec<u8> {
     let mut file = Vec::new();
     let mut directory = Vec::new();
@@ -103,14 +103,14 @@ fn common_header(member: &Member, name: &str) -> Vec<u8> {
     header
 }
 
-/// A zip file with a `SKILL.md` and a member of `size` zeros in a thousandth of the bytes.
+/// Builds a zip file with a `SKILL.md` and a member of `size` zeros, compressed to a thousandth.
 pub fn zip_bomb(skill_md: &str, size: u32) -> Vec<u8> {
     let zeros = Member::stored("assets/zeros.bin", &deflated_zeros(size));
     let bomb = Member { size, method: 8, crc: 0x1234_5678, ..zeros };
     zip(&[Member::stored("SKILL.md", skill_md.as_bytes()), bomb])
 }
 
-/// Deflate with the fixed codes: one literal zero, then copies of 258 bytes from one byte back.
+/// Compresses zeros with the fixed codes: one literal zero, then copies of 258 bytes from one byte back.
 fn deflated_zeros(size: u32) -> Vec<u8> {
     let mut bits = Bits::default();
     bits.push(0b1, 1);
@@ -131,7 +131,7 @@ struct Bits {
 }
 
 impl Bits {
-    /// Appends the lowest bits of a value, the lowest first.
+    /// Appends the lowest bits of a value, least significant first.
     fn push(&mut self, value: u32, count: usize) {
         for at in 0..count {
             if self.used.is_multiple_of(8) {
@@ -143,7 +143,7 @@ impl Bits {
         }
     }
 
-    /// Appends a Huffman code, its highest bit first.
+    /// Appends a Huffman code, most significant bit first.
     fn push_code(&mut self, code: u32, count: usize) {
         (0..count).rev().for_each(|at| self.push(code >> at & 1, 1));
     }

@@ -1,4 +1,4 @@
-//! [`Daemon`]: a real `git daemon` on loopback, as a registry on another machine would be reached.
+//! [`Daemon`]: a real `git daemon` on loopback, standing in for a registry on another machine.
 
 use std::{
     net::{Ipv4Addr, TcpListener, TcpStream},
@@ -17,11 +17,11 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// Starts one; with `takes_pushes` it takes what anybody pushes.
+    /// Starts a daemon; with `takes_pushes` it accepts anonymous pushes.
     pub fn start(sandbox: &Sandbox, takes_pushes: bool) -> Self {
         let served = sandbox.path("served");
         std::fs::create_dir_all(&served).unwrap();
-        // Not `git daemon`, which is a parent that leaves the daemon behind when it is ended.
+        // Not `git daemon`, which leaves its child, the daemon, behind when it is killed.
         let program = PathBuf::from(git(sandbox, &["--exec-path"]).trim()).join("git-daemon");
         let free = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port();
         let mut command = Command::new(&program);
@@ -41,7 +41,7 @@ impl Daemon {
         daemon
     }
 
-    /// The URL of a repository in the folder that is served.
+    /// Returns the URL of a repository in the served folder.
     pub fn url(&self, name: &str) -> String {
         format!("git://127.0.0.1:{}/{name}", self.port)
     }

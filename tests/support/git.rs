@@ -1,16 +1,16 @@
-//! The system's own git, to look at registries and histories as any other tool would.
+//! The system's own git, to inspect registries and histories independently.
 
 use std::{path::Path, process::Command};
 
 use super::Sandbox;
 
-/// Runs git and gives what it printed.
+/// Runs git and returns its output as text.
 #[track_caller]
 pub fn git(sandbox: &Sandbox, args: &[&str]) -> String {
     String::from_utf8(git_bytes(sandbox, args)).unwrap()
 }
 
-/// As [`git`], where what it prints may be anything.
+/// Like [`git`], for output that may not be UTF-8.
 #[track_caller]
 pub fn git_bytes(sandbox: &Sandbox, args: &[&str]) -> Vec<u8> {
     let mut command = Command::new("git");
@@ -23,7 +23,7 @@ pub fn git_bytes(sandbox: &Sandbox, args: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// Makes a git repository of a folder with everything in it as one commit.
+/// Makes a git repository of a folder, with all files in one commit.
 pub fn repository(sandbox: &Sandbox, folder: &Path) {
     let folder = folder.to_str().unwrap();
     git(sandbox, &["-C", folder, "init", "--quiet", "--initial-branch=main"]);
@@ -31,7 +31,7 @@ pub fn repository(sandbox: &Sandbox, folder: &Path) {
     git(sandbox, &["-C", folder, "commit", "--quiet", "--message=first"]);
 }
 
-/// The ids of the commits of a bare repository, newest first.
+/// Returns the commit ids of a bare repository, newest first.
 pub fn bare_log(sandbox: &Sandbox, repository: &str, reference: &str) -> Vec<String> {
     let log = git(sandbox, &["--git-dir", repository, "log", "--format=%H", reference]);
     log.lines().map(str::to_owned).collect()

@@ -19,10 +19,10 @@ use std::{
 use self::{expected::Expected, found::Offer, pasted::Outcome};
 use super::{Answer, Sandbox};
 
-/// The file to which every offer is appended, with what became of it, in place of a failing test.
+/// File that collects every offer with its result, instead of failing the test.
 const LOG: &str = "SKILLHUB_TEST_HINTS_LOG";
 
-/// Tests in which somebody else changes the sandbox meanwhile.
+/// Tests in which another process changes the sandbox concurrently.
 const RACING: [&str; 1] = ["cli::containment::races::"];
 
 /// Commands that were run already, normalised: each is run once.
@@ -30,16 +30,16 @@ static DONE: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
 /// Context in which a command produced its answer.
 pub struct Asked<'a> {
-    /// The program with its environment and folder.
+    /// The program with its environment and working folder.
     pub command: &'a Command,
     /// True if a person ran it at a terminal.
     pub at_terminal: bool,
 }
 
-/// Holds every command that an answer offers to its word: it ends with the exit code that belongs to it.
+/// Runs every command that an answer offers and checks its exit code.
 ///
-/// Only tests of the command line itself are held to this, in their own thread: elsewhere other commands may be at work
-/// in the sandbox meanwhile.
+/// Only tests of the command line are checked, in their own thread: elsewhere other commands may work in the sandbox
+/// concurrently.
 #[track_caller]
 pub fn check(sandbox: &Sandbox, asked: &Asked<'_>, answer: &Answer) {
     let thread = std::thread::current();
@@ -84,9 +84,9 @@ fn fault(sandbox: &Sandbox, asked: &Asked<'_>, offer: &Offer, test: &str) -> Opt
     }
 }
 
-/// An offer without the sandbox's path, numbers and ids.
+/// Normalises an offer: without the sandbox's path, numbers and ids.
 fn plain(sandbox: &Sandbox, offer: &Offer) -> String {
-    /// Words after which a proposal's id may stand, which may have no digit.
+    /// Words that precede a proposal's id, which may be without a digit.
     const BEFORE_IDS: [&str; 6] = ["proposal", "accept", "diff", "edit", "reject", "show"];
     let text = format!("{} {}", offer.text, offer.command).replace(&sandbox.path("").display().to_string(), "/");
     let mut before = "";

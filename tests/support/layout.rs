@@ -1,5 +1,4 @@
-//! [`Layout`]: a home and a folder to work in after one of the ways to come by skills, with every skill at its first
-//! version.
+//! [`Layout`]: a home and a working folder after one of the ways to get skills, with every skill at its first version.
 
 use std::{
     fs,
@@ -11,25 +10,25 @@ use skill::Digest;
 
 use super::{Sandbox, git, write_files};
 
-/// The origin of new releases.
+/// Source of new releases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// None: skills are edited in place.
+    /// Not applicable: skills are edited in place.
     Here,
     Registry,
     Git,
 }
 
-/// A sandbox after an entry point.
+/// A sandbox after one way to get skills.
 pub struct Layout {
     pub sandbox: Sandbox,
-    /// The skills are the user's, not a project's.
+    /// True for skills of the user, false for those of a project.
     pub global: bool,
     pub source: Source,
 }
 
 impl Layout {
-    /// A repository in which Claude Code and OpenCode are in use.
+    /// Creates a repository in which Claude Code and OpenCode are in use.
     fn project(source: Source) -> Self {
         let layout = Self { sandbox: Sandbox::new(), global: false, source };
         git(&layout.sandbox, &["init", "--quiet", "--initial-branch=main"]);
@@ -39,7 +38,7 @@ impl Layout {
         layout
     }
 
-    /// Skills that Claude Code had in a project and that `adopt` linked.
+    /// Skills of Claude Code in a project, linked by `adopt`.
     pub fn adopted_in_project(names: &[&str]) -> Self {
         let layout = Self::project(Source::Here);
         for name in names {
@@ -50,7 +49,7 @@ impl Layout {
         layout
     }
 
-    /// Skills that Claude Code had in the home; its repository is beside it, as people keep their dotfiles.
+    /// Skills of Claude Code in the home, with their repository beside it, as people keep their dotfiles.
     pub fn adopted_in_home(names: &[&str], in_use: &[&str]) -> Self {
         let layout = Self { sandbox: Sandbox::new(), global: true, source: Source::Here };
         let in_use = format!("[agents]\nin_use = {}\n", json!(in_use));
@@ -63,7 +62,7 @@ impl Layout {
         layout
     }
 
-    /// As `npx skills` leaves a project: half of the skills linked for Claude Code, half of them copied.
+    /// A project of `npx skills`: half of the skills linked for Claude Code, half copied.
     pub fn imported(names: &[&str]) -> Self {
         let layout = Self::project(Source::Git);
         let (sandbox, mut entries) = (&layout.sandbox, serde_json::Map::new());
@@ -92,14 +91,14 @@ impl Layout {
         layout
     }
 
-    /// Skills of a registry.
+    /// Skills installed from a registry.
     pub fn installed(names: &[&str]) -> Self {
         let layout = Self::project(Source::Registry);
         layout.install(names);
         layout
     }
 
-    /// Skills that an agent created.
+    /// Skills created by an agent.
     pub fn created(names: &[&str]) -> Self {
         let layout = Self::project(Source::Here);
         for name in names {
@@ -108,7 +107,7 @@ impl Layout {
         layout
     }
 
-    /// A colleague's clone: another home, the library and its lock file, and no links.
+    /// A clone by a colleague: another home, the library and its lock file, without links.
     pub fn cloned(names: &[&str]) -> Self {
         let layout = Self::project(Source::Registry);
         let sandbox = &layout.sandbox;
@@ -125,7 +124,7 @@ impl Layout {
         layout
     }
 
-    /// Makes the registry, publishes all skills, and installs them.
+    /// Creates the registry, publishes all skills, and installs them.
     #[track_caller]
     fn install(&self, names: &[&str]) {
         self.sandbox.done(&["index", "init", "../registry"]);
@@ -149,14 +148,14 @@ impl Layout {
         self.sandbox.run_with(&args, text.as_bytes()).done()
     }
 
-    /// Arguments with the flags that this layout needs.
+    /// Adds the flags that this layout needs to arguments.
     pub fn scoped<'a>(&self, args: &[&'a str]) -> Vec<&'a str> {
         let scope: &[&str] = if self.global { &["--global"] } else { &[] };
         let registry: &[&str] = if self.source == Source::Registry { &["--registry", "../registry"] } else { &[] };
         [scope, registry, args].concat()
     }
 
-    /// Commits everything; of a home only the library.
+    /// Commits all files; in a home, only the library.
     #[track_caller]
     pub fn commit(&self) {
         let paths = if self.global { ".agents/skills" } else { "." };
@@ -164,7 +163,7 @@ impl Layout {
         self.git(&["commit", "--quiet", "--allow-empty", "--message=more"]);
     }
 
-    /// Runs git on the repository of the skills.
+    /// Runs git in the repository of the skills.
     #[track_caller]
     pub fn git(&self, args: &[&str]) -> String {
         let (home, folder) = (self.sandbox.home(), self.sandbox.path("dotfiles.git"));
@@ -174,12 +173,12 @@ impl Layout {
         git(&self.sandbox, &[if self.global { &of_user[..] } else { &[] }, args].concat())
     }
 
-    /// A folder of the project, or of the home.
+    /// Returns a folder of the project, or of the home.
     pub fn folder(&self, below: &str) -> PathBuf {
         if self.global { self.sandbox.home().join(below) } else { self.sandbox.cwd().join(below) }
     }
 
-    /// Publishes a version of a skill, where skills come from somewhere.
+    /// Publishes a version of a skill, in layouts with a source.
     #[track_caller]
     pub fn release(&self, name: &str, version: u32) {
         match self.source {
@@ -199,7 +198,7 @@ impl Layout {
         self.done(&["publish", &folder, "--owner", "acme", "--version", &format!("1.{version}.0")]);
     }
 
-    /// The address of the git repository from which skills are imported.
+    /// Returns the URL of the git repository from which skills are imported.
     pub fn upstream(&self) -> String {
         format!("file://{}", self.sandbox.path("upstream").display())
     }
@@ -210,12 +209,12 @@ impl Layout {
     }
 }
 
-/// The words that are in one version of one skill only.
+/// Returns words that occur in one version of one skill only.
 pub fn mark(name: &str, version: u32) -> String {
     format!("mark-{name}-v{version}")
 }
 
-/// A version of a skill; its description and its body hold the mark.
+/// Returns a version of a skill, with the mark in description and body.
 pub fn text(name: &str, version: u32) -> String {
     let mark = mark(name, version);
     format!(

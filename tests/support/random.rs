@@ -1,16 +1,16 @@
-//! [`Random`]: a row of numbers that a seed decides, so that what failed can be done again.
+//! [`Random`]: a seeded random generator, so that failures can be reproduced.
 
-/// A row of numbers (xorshift64*).
+/// Pseudorandom generator (xorshift64*).
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// The row of a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    /// The next number, below `end`.
+    /// Returns the next number below `end`.
     pub fn below(&mut self, end: u64) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;

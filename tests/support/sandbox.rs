@@ -1,4 +1,4 @@
-//! [`Sandbox`]: a temporary place with a home, a folder to work in, and no other environment.
+//! [`Sandbox`]: a temporary folder with a home, a working folder, and an otherwise empty environment.
 
 use std::{
     fs,
@@ -14,18 +14,18 @@ use tempfile::TempDir;
 use super::hints;
 use super::{Answer, skill_md, write_files};
 
-/// A temporary place in which commands run.
+/// A temporary folder in which commands run.
 pub struct Sandbox {
     dir: TempDir,
 }
 
 impl Sandbox {
-    /// Makes one, outside of any git repository.
+    /// Creates a sandbox outside of any git repository.
     pub fn new() -> Self {
         Self::below(&std::env::temp_dir())
     }
 
-    /// Makes one below a folder.
+    /// Creates a sandbox below a folder.
     pub fn below(parent: &Path) -> Self {
         let dir = tempfile::Builder::new().prefix("skillhub-test-").tempdir_in(parent).unwrap();
         for folder in ["home", "work", "tmp"] {
@@ -34,24 +34,24 @@ impl Sandbox {
         Self { dir }
     }
 
-    /// One whose folder to work in is the root of a git repository.
+    /// Creates a sandbox whose working folder is the root of a git repository.
     pub fn project() -> Self {
         let sandbox = Self::new();
         fs::create_dir(sandbox.cwd().join(".git")).unwrap();
         sandbox
     }
 
-    /// Leaves everything on disk, for a look at what failed.
+    /// Keeps all files on disk after the test, to examine a failure.
     pub fn keep(&mut self) {
         self.dir.disable_cleanup(true);
     }
 
-    /// A path below the sandbox.
+    /// Returns a path below the sandbox.
     pub fn path(&self, below: &str) -> PathBuf {
         self.dir.path().join(below)
     }
 
-    /// The user's home.
+    /// Returns the user's home folder.
     pub fn home(&self) -> PathBuf {
         self.path("home")
     }
@@ -61,24 +61,24 @@ impl Sandbox {
         self.path("work")
     }
 
-    /// skillhub's own folder.
+    /// Returns skillhub's own folder, `~/.skillhub`.
     pub fn skillhub_home(&self) -> PathBuf {
         self.path("home/.skillhub")
     }
 
-    /// A folder of the user's library, the one in use outside of a project.
+    /// Returns a skill's folder in the user's library, which is used outside of projects.
     pub fn user_skill(&self, name: &str) -> PathBuf {
         self.home().join(".agents/skills").join(name)
     }
 
-    /// The program with arguments, ready to run here.
+    /// Prepares a run of the program with arguments.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_skillhub"));
         self.confine(&mut command).args(args);
         command
     }
 
-    /// Gives any program the sandbox's environment and nothing of the real one but the search path.
+    /// Replaces the environment of any program by the sandbox's, except for the search path.
     pub fn confine<'a>(&self, command: &'a mut Command) -> &'a mut Command {
         command
             .env_clear()
@@ -92,26 +92,26 @@ impl Sandbox {
             .stdin(Stdio::null())
     }
 
-    /// Runs the program.
+    /// Runs the program and waits.
     #[track_caller]
     pub fn run(&self, args: &[&str]) -> Answer {
         self.finish(self.command(args), args)
     }
 
-    /// Runs the program with something on standard input.
+    /// Runs the program with text on standard input.
     #[track_caller]
     pub fn run_with(&self, args: &[&str], stdin: &[u8]) -> Answer {
         self.finish_with(self.command(args), args, stdin)
     }
 
-    /// Runs a prepared command with something on standard input.
+    /// Runs a prepared command with text on standard input.
     #[track_caller]
     pub fn finish_with(&self, mut command: Command, args: &[&str], stdin: &[u8]) -> Answer {
         let mut child = self.start(command.stdin(Stdio::piped()));
         let mut pipe = child.stdin.take().unwrap();
         std::thread::scope(|scope| {
             scope.spawn(move || {
-                // A program that has seen enough closes its end.
+                // A program that needs no more input closes its end.
                 let _closed_early = pipe.write_all(stdin);
             });
             self.checked(&command, Answer::new(args.join(" "), child.wait_with_output().unwrap()))
@@ -124,20 +124,20 @@ impl Sandbox {
         self.run(&[args, &["--json"]].concat())
     }
 
-    /// Runs a command with `--json` that must end well, and gives its document.
+    /// Runs a command with `--json`, asserts success, and returns its document.
     #[track_caller]
     pub fn done(&self, args: &[&str]) -> Value {
         self.ask(args).done()
     }
 
-    /// Runs a prepared command.
+    /// Runs a prepared command and waits.
     #[track_caller]
     pub fn finish(&self, mut command: Command, args: &[&str]) -> Answer {
         let child = self.start(&mut command);
         self.checked(&command, Answer::new(args.join(" "), child.wait_with_output().unwrap()))
     }
 
-    /// An answer whose hints work.
+    /// Checks that the hints of an answer work, and returns it.
     #[track_caller]
     fn checked(&self, command: &Command, answer: Answer) -> Answer {
         #[cfg(target_os = "linux")]
@@ -159,7 +159,7 @@ impl Sandbox {
         self.finish(command, &args)
     }
 
-    /// Runs the program as a person with a reviewer's proof, with something on standard input.
+    /// Runs the program as a person with a reviewer's proof, with text on standard input.
     #[track_caller]
     pub fn run_with_proof(&self, args: &[&str], stdin: &[u8]) -> Answer {
         let args = [&["--actor", "person:ann"], args].concat();
@@ -174,7 +174,7 @@ impl Sandbox {
         self.run_with(&["manage", "--request", "-", "--json"], request.to_string().as_bytes())
     }
 
-    /// Writes a skill that is valid and harmless into the working folder, with more files if given.
+    /// Writes a valid and harmless skill into the working folder, with more files if given.
     pub fn skill(&self, name: &str, description: &str, files: &[(&str, &str)]) -> PathBuf {
         let folder = self.cwd().join(name);
         let text = skill_md(name, description, "Read the input. Write the output.");
@@ -185,7 +185,7 @@ impl Sandbox {
         folder
     }
 
-    /// Creates a skill in the library through `manage`, with this body.
+    /// Creates a skill with this body in the library through `manage`.
     #[track_caller]
     pub fn create(&self, name: &str, body: &str) -> Value {
         let text = skill_md(name, &format!("Does what {name} says. Use in tests."), body);
@@ -193,7 +193,7 @@ impl Sandbox {
     }
 }
 
-/// The folder as the program prints it, with links of the system resolved.
+/// Returns the folder as the program prints it, with links of the system resolved.
 pub fn canonical(path: &Path) -> String {
     path.canonicalize().unwrap().display().to_string()
 }

@@ -1,13 +1,13 @@
-//! [`check_schema`]: a document against a JSON schema, as far as the schemas of these tests go.
+//! [`check_schema`]: validates a document against the subset of JSON Schema that our schemas use.
 //!
-//! A word of a schema that is not known here fails the test, so that nothing is passed over.
+//! An unknown keyword of a schema fails the test, so that nothing is ignored.
 
 use serde_json::Value;
 
 /// Keywords that annotate a schema and validate nothing.
 const TALK: [&str; 6] = ["$schema", "$id", "title", "description", "default", "definitions"];
 
-/// Every place at which a document breaks its schema.
+/// Returns every violation of a schema in a document.
 pub fn check_schema(document: &Value, schema: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     check(document, schema, schema, "$", &mut faults);

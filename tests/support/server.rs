@@ -11,12 +11,12 @@ use ureq::{Agent, http::Request};
 
 use super::Sandbox;
 
-/// A server with a data folder of its own, until it is dropped.
+/// A server with its own data folder, which runs until this is dropped.
 pub struct Server {
     child: Child,
     /// Base URL of the server.
     pub url: String,
-    /// The token of an account that runs it.
+    /// Token of an admin account.
     pub admin: String,
     data: PathBuf,
     log: PathBuf,
@@ -31,7 +31,7 @@ pub struct Reply {
 }
 
 impl Server {
-    /// Starts one in the folder `hub` of a sandbox; the same folder gives the same registry again.
+    /// Starts a server in the folder `hub` of a sandbox; a second one there serves the same registry.
     pub fn start(sandbox: &Sandbox, flags: &[&str]) -> Self {
         let data = sandbox.path("hub");
         let folder = data.to_str().unwrap();
@@ -51,7 +51,7 @@ impl Server {
         Self { child, url, admin, data, log }
     }
 
-    /// The index as a folder.
+    /// Returns the index as a folder.
     pub fn index(&self) -> PathBuf {
         self.data.join("index.git")
     }
@@ -61,7 +61,7 @@ impl Server {
         std::fs::read_to_string(&self.log).unwrap()
     }
 
-    /// A figure of its memory in the system's list of processes, such as `VmRSS`.
+    /// Returns a memory figure of the process from the system, such as `VmRSS`.
     #[cfg(target_os = "linux")]
     pub fn memory_kb(&self, key: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
@@ -69,7 +69,7 @@ impl Server {
         line.trim().trim_end_matches(" kB").parse().unwrap()
     }
 
-    /// Asks it to end, and waits.
+    /// Asks the process to end, and waits.
     #[cfg(target_os = "linux")]
     pub fn end(mut self) {
         let id = nix::unistd::Pid::from_raw(self.child.id().try_into().unwrap());
@@ -77,34 +77,34 @@ impl Server {
         assert!(self.child.wait().unwrap().success());
     }
 
-    /// Ends it as a crash does.
+    /// Kills the process, like a crash.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Asks it for something.
+    /// Sends a request, with a token if given.
     pub fn ask(&self, method: &str, path: &str, token: Option<&str>, body: &[u8]) -> Reply {
         ask(&self.url, method, path, token, body).unwrap()
     }
 
-    /// Sends it a request with these headers.
+    /// Sends a request with these headers.
     pub fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Reply {
         send(&self.url, method, path, headers, body).unwrap()
     }
 
-    /// The folder with all that it keeps.
+    /// Returns the data folder.
     pub fn data(&self) -> &Path {
         &self.data
     }
 
-    /// The JSON of something that is there.
+    /// Returns the JSON document of a resource that exists.
     #[track_caller]
     pub fn get(&self, path: &str) -> Value {
         self.ask("GET", path, None, b"").done()
     }
 
-    /// A token for an account, which is made.
+    /// Creates a token for an account, and the account if it does not exist.
     pub fn token(&self, account: &str, scope: &str) -> String {
         let body = serde_json::json!({"account": account, "scope": scope, "label": "test"}).to_string();
         let made = self.ask("POST", "/v1/tokens", Some(&self.admin), body.as_bytes()).done();
@@ -119,12 +119,12 @@ impl Drop for Server {
     }
 }
 
-/// Asks a server for something; an error when it is not there.
+/// Sends a request; an error if the server is not running.
 pub fn ask(url: &str, method: &str, path: &str, token: Option<&str>, body: &[u8]) -> Result<Reply, ureq::Error> {
     ask_by_name(url, None, method, path, token, body)
 }
 
-/// As [`ask`], with the name by which the client knows the server.
+/// Like [`ask`], with the host name that the client uses.
 pub fn ask_by_name(
     url: &str,
     name: Option<&str>,
@@ -142,7 +142,7 @@ pub fn ask_by_name(
     send(url, method, path, &headers, body)
 }
 
-/// Sends a server a request with these headers and no others of meaning; an error when it is not there.
+/// Sends a request with only these significant headers; an error if the server is not running.
 pub fn send(url: &str, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Result<Reply, ureq::Error> {
     let config = Agent::config_builder().http_status_as_error(false).allow_non_standard_methods(true);
     let agent: Agent = config.max_redirects(0).build().into();
@@ -161,7 +161,7 @@ pub fn send(url: &str, method: &str, path: &str, headers: &[(&str, &str)], body:
 }
 
 impl Reply {
-    /// The JSON document.
+    /// Parses the body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&self.body)))
@@ -176,7 +176,7 @@ impl Reply {
         document
     }
 
-    /// The code of an error of this status.
+    /// Asserts the status and returns the error code.
     #[track_caller]
     pub fn refused(&self, status: u16) -> String {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
@@ -186,18 +186,18 @@ impl Reply {
         document["error"]["code"].as_str().unwrap().to_owned()
     }
 
-    /// The cookies that it sets, as a browser sends them back.
+    /// Returns the cookies that it sets, as a browser sends them back.
     pub fn cookies(&self) -> String {
         let set = self.headers.iter().filter(|(name, _)| name == "set-cookie");
         set.filter_map(|(_, value)| value.split(';').next()).collect::<Vec<_>>().join("; ")
     }
 
-    /// The body as text.
+    /// Returns the body as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.body).into_owned()
     }
 
-    /// A header.
+    /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }

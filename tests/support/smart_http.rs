@@ -1,4 +1,4 @@
-//! [`SmartHttp`]: the real `git http-backend` on loopback, as a registry behind a web server would be reached.
+//! [`SmartHttp`]: the real `git http-backend` on loopback, standing in for a registry behind a web server.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -24,7 +24,7 @@ struct Request {
 }
 
 impl SmartHttp {
-    /// Starts it; who pushes must be `user`, and without one nobody may.
+    /// Starts the server. Only `user` may push; without one, nobody may.
     pub fn start(sandbox: &Sandbox, user: Option<&'static str>) -> Self {
         let served = sandbox.path("served");
         std::fs::create_dir_all(&served).unwrap();
@@ -47,13 +47,13 @@ impl SmartHttp {
         Self { port }
     }
 
-    /// The URL of a repository in the folder that is served.
+    /// Returns the URL of a repository in the served folder.
     pub fn url(&self, name: &str) -> String {
         format!("http://127.0.0.1:{}/{name}", self.port)
     }
 }
 
-/// One request and one answer a connection.
+/// Handles one request per connection.
 fn answer(mut stream: TcpStream, mut backend: Command) -> io::Result<()> {
     let request = Request::read(&mut stream)?;
     let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
@@ -111,7 +111,7 @@ impl Request {
     }
 }
 
-/// A body that comes in pieces, each after its length.
+/// Reads a body in chunked transfer encoding.
 fn chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
     let mut body = Vec::new();
     loop {

@@ -1,4 +1,4 @@
-//! [`Snapshot`]: a folder as paths, bytes and modes, to compare before and after.
+//! [`Snapshot`]: paths, bytes and modes of a folder, for comparison.
 
 use std::{
     collections::BTreeMap,
@@ -13,17 +13,17 @@ pub type Snapshot = BTreeMap<String, Entry>;
 /// Content of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Entry {
-    /// A folder.
+    /// A folder, without its content.
     Folder,
-    /// A link and where it leads.
+    /// A link with its target.
     Link(PathBuf),
-    /// A file: whether its owner may run it, and its bytes.
+    /// A file with its executable bit and bytes.
     File(bool, Vec<u8>),
-    /// A pipe, a socket or a device, which is not opened.
+    /// A pipe, socket or device, which is not opened.
     Special,
 }
 
-/// The files of a folder and whether they are executable, without its folders.
+/// Returns the files of a folder with their executable bits, without folders.
 pub fn snapshot(folder: &Path) -> Snapshot {
     let mut entries = tree(folder);
     entries.retain(|_, entry| *entry != Entry::Folder);
@@ -58,7 +58,7 @@ fn collect(folder: &Path, below: &str, entries: &mut Snapshot) {
     }
 }
 
-/// Writes files, given as path, bytes and whether they are executable.
+/// Writes files, given as path, bytes and executable bit.
 pub fn write_files(folder: &Path, files: &[(&str, &[u8], bool)]) {
     for (path, bytes, executable) in files {
         let file = folder.join(path);

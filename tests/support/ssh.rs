@@ -1,6 +1,6 @@
-//! [`SshKey`]: keys for tests, in the files that `ssh-keygen` would write.
+//! [`SshKey`]: test keys, in the file format of `ssh-keygen`.
 //!
-//! They are the examples of RFC 8032, so that everybody knows them and nobody uses them.
+//! They are the examples of RFC 8032: public, and in use by nobody.
 
 use std::{
     fs,
@@ -11,31 +11,31 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 
 const KIND: &str = "ssh-ed25519";
 
-/// Letters of a line of a key's file.
+/// Characters per line of a key file.
 const WIDTH: usize = 70;
 
-/// A key of ed25519: the secret half and the public one, in hexadecimal digits.
+/// An Ed25519 key: the secret and the public half, in hexadecimal.
 pub struct SshKey(&'static str, &'static str);
 
-/// The first of three.
+/// First of three test keys.
 pub const ANN: SshKey = SshKey(
     "9d61b19deffd5a60ba844af492ec2cc44449c5697b326919703bac031cae7f60",
     "d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a",
 );
-/// The second.
+/// Second of three test keys.
 pub const BOB: SshKey = SshKey(
     "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
     "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
 );
 
-/// The third.
+/// Third of three test keys.
 pub const EVE: SshKey = SshKey(
     "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
     "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
 );
 
 impl SshKey {
-    /// Writes the file of the secret half, and the `.pub` beside it.
+    /// Writes the private key file, and the `.pub` file beside it.
     pub fn write(&self, folder: &Path, name: &str) -> PathBuf {
         fs::create_dir_all(folder).unwrap();
         let path = folder.join(name);
@@ -44,7 +44,7 @@ impl SshKey {
         path
     }
 
-    /// The line of a `.pub` file.
+    /// Returns the line of a `.pub` file.
     pub fn public_line(&self) -> String {
         format!("{KIND} {} test@example.org", STANDARD.encode(self.public_blob()))
     }
@@ -53,7 +53,7 @@ impl SshKey {
         [text(KIND.as_bytes()), text(&bytes(self.1))].concat()
     }
 
-    /// The format `openssh-key-v1`, without a passphrase.
+    /// Encodes the format `openssh-key-v1`, without a passphrase.
     fn secret_file(&self) -> String {
         let both = [bytes(self.0), bytes(self.1)].concat();
         let mut secret = [&[7; 8][..], &self.public_blob(), &text(&both), &text(b"test@example.org")].concat();
@@ -67,7 +67,7 @@ impl SshKey {
     }
 }
 
-/// A text as SSH writes it: its length before it.
+/// Encodes a string as SSH does, with its length first.
 fn text(bytes: &[u8]) -> Vec<u8> {
     [&(bytes.len() as u32).to_be_bytes()[..], bytes].concat()
 }

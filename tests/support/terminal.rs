@@ -1,4 +1,4 @@
-//! A [`Sandbox`] seen from a terminal: programs run with a pseudo-terminal, as a person has one.
+//! A [`Sandbox`] at a terminal: programs run with a pseudo-terminal, as for a person.
 
 use std::{
     fs::File,
@@ -19,14 +19,14 @@ use super::{Answer, Sandbox};
 /// Streams of a program that are connected to the terminal; the others are closed or a pipe.
 #[derive(Debug, Clone, Copy)]
 pub struct Terminal {
-    /// Standard input.
+    /// Standard input is the terminal.
     pub stdin: bool,
-    /// Standard output.
+    /// Standard output is the terminal.
     pub stdout: bool,
 }
 
 impl Terminal {
-    /// As a person has it.
+    /// Standard input and output, as for a person.
     pub const BOTH: Self = Self { stdin: true, stdout: true };
 }
 
@@ -37,7 +37,7 @@ impl Sandbox {
         self.with_terminal(self.command(args), args, Terminal::BOTH)
     }
 
-    /// Runs the program at a terminal at which somebody types this.
+    /// Runs the program at a terminal with this typed input.
     #[track_caller]
     pub fn typing(&self, typed: &str, args: &[&str]) -> Answer {
         self.with_terminal_typing(self.command(args), args, Terminal::BOTH, typed)
@@ -62,12 +62,12 @@ impl Sandbox {
             false => command.stdout(writer.try_clone().unwrap()),
         };
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
-        // The ends of the program are its own now; while one is open here, reading never ends.
+        // The program has its own copies of these ends; while one is open here, reading never ends.
         command.stdin(Stdio::null()).stdout(Stdio::null());
         drop((theirs, writer));
         let mut source = if terminal.stdout { File::from(ours) } else { File::from(OwnedFd::from(reader)) };
         let mut stdout = Vec::new();
-        // A terminal whose other end is closed is an error to read, after all that was written.
+        // Reading a terminal whose other end is closed is an error, after all output was read.
         let _closed = source.read_to_end(&mut stdout);
         let mut stderr = Vec::new();
         child.stderr.take().unwrap().read_to_end(&mut stderr).unwrap();
@@ -82,7 +82,7 @@ impl Sandbox {
         answer
     }
 
-    /// A token of the reviewer `ann`, made at a terminal.
+    /// Creates a token of the reviewer `ann` at a terminal.
     #[track_caller]
     pub fn token(&self) -> String {
         let answer = self.at_terminal(&["reviewer", "new", "--name", "ann"]).exits(0);
@@ -92,7 +92,7 @@ impl Sandbox {
     }
 }
 
-/// A new terminal: the end of the one who looks at it, and that of the program.
+/// Opens a pseudo-terminal: our end and that of the program.
 pub fn pair() -> (OwnedFd, OwnedFd) {
     let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&ours).unwrap();

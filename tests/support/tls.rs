@@ -1,7 +1,7 @@
-//! [`TlsFront`]: a server with TLS on loopback in front of a plain one.
+//! [`TlsFront`]: a TLS proxy on loopback in front of a plain server.
 //!
-//! Its certificate is for 127.0.0.1 and localhost, of a CA that was made for tests alone; both are in `tests/data/tls`
-//! and end in a hundred years.
+//! Its certificate is for 127.0.0.1 and localhost, from a CA made for tests only. Both are in `tests/data/tls` and
+//! expire in a hundred years.
 
 use std::{
     io::{self, Read, Write},
@@ -16,12 +16,12 @@ use rustls::{
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
 };
 
-/// Answers as long as the test process lives.
+/// Proxies as long as the test process lives.
 pub struct TlsFront {
     port: u16,
 }
 
-/// The certificate of the CA, in PEM form.
+/// Returns the certificate of the CA in PEM format.
 pub fn test_ca() -> PathBuf {
     file("ca.pem")
 }
@@ -31,7 +31,7 @@ fn file(name: &str) -> PathBuf {
 }
 
 impl TlsFront {
-    /// Starts one before the server at a plain URL.
+    /// Starts a proxy in front of the server at a plain URL.
     pub fn before(url: &str) -> Self {
         let behind = url.strip_prefix("http://").unwrap().split('/').next().unwrap().to_owned();
         let chain = vec![CertificateDer::from_pem_file(file("server.pem")).unwrap()];
@@ -50,13 +50,13 @@ impl TlsFront {
         Self { port }
     }
 
-    /// The URL of a path behind it.
+    /// Returns the URL of a path behind the proxy.
     pub fn url(&self, path: &str) -> String {
         format!("https://127.0.0.1:{}{path}", self.port)
     }
 }
 
-/// One request and its answer.
+/// Handles one request.
 fn answer(stream: TcpStream, config: Arc<ServerConfig>, behind: &str) -> io::Result<()> {
     let connection = ServerConnection::new(config).map_err(io::Error::other)?;
     let mut client = StreamOwned::new(connection, stream);

@@ -1,4 +1,4 @@
-//! [`Web`]: a web server on loopback for the files of one folder.
+//! [`Web`]: a static web server on loopback for one folder.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -22,12 +22,12 @@ pub struct Web {
 }
 
 impl Web {
-    /// Starts it.
+    /// Starts a server without delays.
     pub fn start(folder: PathBuf) -> Self {
         Self::for_groups(folder, 1)
     }
 
-    /// Starts one that answers when so many requests have come, as long as there is hope that they do.
+    /// Starts a server that answers once this many requests have come, or after [`PATIENCE`].
     pub fn for_groups(folder: PathBuf, together: usize) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -53,7 +53,7 @@ impl Web {
         Self { port, most }
     }
 
-    /// The URL of a file.
+    /// Returns the URL of a file.
     pub fn url(&self, file: &str) -> String {
         format!("http://127.0.0.1:{}/{file}", self.port)
     }

@@ -1,48 +1,48 @@
-//! [`of`]: the exit codes that are expected of an offered command.
+//! [`of`]: the expected exit codes of an offered command.
 
 use super::found::Offer;
 
 /// Treatment of an offered command.
 pub enum Expected {
-    /// It is run, with its placeholders filled, and ends with one of these codes.
+    /// Runs with its placeholders filled, and ends with one of these codes.
     Run { command: String, exits: Vec<i32> },
-    /// It is not run, for a reason that [`UNRUN`] has.
+    /// Not run, for a reason listed in [`UNRUN`].
     Unrun,
 }
 
-/// Commands that answer by their exit code: they look at something, and its state is the result.
+/// Commands that report a state by their exit code.
 const RESULTS: [(&str, &[i32]); 7] = [
-    // Faults that it found.
+    // Faults were found.
     ("doctor", &[0, 1, 8]),
-    // Skills that break the standard, which is why the command is offered.
+    // Invalid skills, the reason why the command is offered.
     ("validate", &[0, 3]),
     // Findings.
     ("scan", &[0, 4]),
-    // Files that differ from the lock file.
+    // Files differ from the lock file.
     ("verify", &[0, 8]),
-    // Edits that are blocked, hosts that read other content.
+    // Blocked edits, or hosts that read other content.
     ("status", &[0, 4, 8]),
     // Problems in a skill's evals.
     ("lint", &[0, 3]),
-    // An editor that was left without a change.
+    // The editor was closed without a change.
     ("edit", &[0, 2]),
 ];
 
 /// Placeholders that only the user can fill, with their values here. The skill `own` is in the folder for temporary
 /// files.
 const PLACEHOLDERS: [(&str, &str); 11] = [
-    // Which skill of theirs a user means, or how a new one is called.
+    // A skill of the user, or the name of a new one.
     ("DIR", "$TMPDIR/own"),
     ("FILE", "$TMPDIR/own/SKILL.md"),
     ("NAME", "own"),
     ("PATH", "$TMPDIR/own"),
-    // The key with which a user signs.
+    // The user's signing key.
     ("KEY.pub", "$TMPDIR/own-key.pub"),
-    // What a user looks for, and under which name they publish.
+    // Search words, and the owner under which a user publishes.
     ("WORD", "pdf"),
     ("OWNER", "acme"),
     (OTHERS_SKILL, "acme/none"),
-    // Why a user does something.
+    // The user's reason.
     ("TEXT", "'as agreed'"),
     ("WHY", "'as agreed'"),
     // The revision that a user chooses from the history.
@@ -52,7 +52,7 @@ const PLACEHOLDERS: [(&str, &str); 11] = [
 /// A skill of a registry. The example name that replaces it here does not exist.
 const OTHERS_SKILL: &str = "OWNER/NAME";
 
-/// Offers that are not run: the test, the beginning of the command, and why.
+/// Offers that are not run: the test, the beginning of the command, and the reason.
 const UNRUN: [(&str, &str, &str); 11] = [
     (
         "cli::doctor::outdated_lock_file_is_updated",

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::support::Answer;
 
-/// A command that an answer offers.
+/// A command offered by an answer.
 pub struct Offer {
-    /// The line in which it stands.
+    /// Line that contains it.
     pub text: String,
     /// The command as a person would paste it.
     pub command: String,
@@ -16,14 +16,14 @@ pub struct Offer {
     pub is_loose: bool,
 }
 
-/// Fields of documents that hold texts of the program itself.
+/// Fields of documents with texts of the program itself.
 const FIELDS: [&str; 8] = ["hint", "next", "command", "repair", "message", "notes", "warnings", "remedy"];
 
-/// Commands whose text on standard output comes from skills, or from commands that they ran elsewhere.
+/// Commands whose standard output contains text of skills or of other programs.
 const OF_OTHERS: [&str; 11] =
     ["read", "show", "prompt", "diff", "blame", "scan", "tour", "completions", "to-prompt", "help", "serve"];
 
-/// The names of all commands, as the shell completes them.
+/// Returns the names of all commands, from shell completion.
 static VERBS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let script = Command::new(env!("CARGO_BIN_EXE_skillhub")).args(["completions", "bash"]).output().unwrap();
     let script = String::from_utf8(script.stdout).unwrap();
@@ -33,7 +33,7 @@ static VERBS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     verbs
 });
 
-/// Every offer of an answer, once.
+/// Returns every offer of an answer, without duplicates.
 pub fn offers(answer: &Answer, asked: &Command) -> Vec<Offer> {
     let args: Vec<_> = asked.get_args().map(|arg| arg.to_string_lossy()).collect();
     let mut texts = vec![answer.stderr.clone()];
@@ -46,7 +46,7 @@ pub fn offers(answer: &Answer, asked: &Command) -> Vec<Offer> {
         Err(_) => texts.push(String::from_utf8_lossy(&answer.stdout).into_owned()),
     }
     let mut seen = HashSet::new();
-    // The examples of a help are about skills of nobody.
+    // The examples of a help page use imaginary skills.
     texts.retain(|text| !text.contains("Examples:\n"));
     let offers = texts
         .iter()
@@ -56,7 +56,7 @@ pub fn offers(answer: &Answer, asked: &Command) -> Vec<Offer> {
     offers.filter(|offer| seen.insert(format!("{}\0{}", offer.text, offer.command))).collect()
 }
 
-/// The texts of a document that are the program's own.
+/// Returns the texts of a document that the program itself wrote.
 fn collect(value: &Value, is_own: bool, texts: &mut Vec<String>) {
     match value {
         Value::String(text) if is_own => texts.push(text.clone()),
@@ -104,7 +104,7 @@ fn in_line(line: &str) -> Vec<Offer> {
     offers
 }
 
-/// A text without the codes by which a terminal colours it.
+/// Removes terminal colours from a text.
 fn without_styles(text: &str) -> String {
     let mut pieces = text.split("\x1b[");
     let first = pieces.next().unwrap_or_default().to_owned();

@@ -1,4 +1,4 @@
-//! [`run`]: a command given to a shell in a copy of a sandbox, at the sandbox's own path.
+//! [`run`]: runs a command with a shell in a copy of a sandbox, at the sandbox's own path.
 
 use std::{
     ffi::OsString,
@@ -26,13 +26,13 @@ const TYPED: &[u8] = b"y\nq\n\x04\x04";
 
 /// Result of a command.
 pub enum Outcome {
-    /// By itself.
+    /// Ended before the timeout.
     Ended { exit: i32, output: String },
-    /// It had to be ended.
+    /// Killed after the timeout.
     Endless { output: String },
 }
 
-/// Runs a command as printed, with the environment and in the folder of the command that offered it.
+/// Runs a command as printed, with the environment and folder of the command that offered it.
 pub fn run(sandbox: &Sandbox, asked: &Command, command: &str, at_terminal: bool) -> Outcome {
     let aside = Aside::new(sandbox);
     let own = skill_md("own", "A skill of the user. Use in tests.", "Read the input.");
@@ -71,11 +71,11 @@ fn at_a_terminal(mut shell: Command) -> Outcome {
     finish(child, File::from(ours))
 }
 
-/// Waits for a command and everything that it printed.
+/// Waits for a command and all of its output.
 fn finish(mut child: Child, mut output: impl Read + Send + 'static) -> Outcome {
     let reading = thread::spawn(move || {
         let mut bytes = Vec::new();
-        // A terminal whose other end is closed is an error to read, after all that was written.
+        // Reading a terminal whose other end is closed is an error, after all output was read.
         let _closed = output.read_to_end(&mut bytes);
         String::from_utf8_lossy(&bytes).into_owned()
     });
@@ -102,7 +102,7 @@ struct Aside {
 }
 
 impl Aside {
-    /// The original is moved and later moved back, so that nothing about it changes, its inodes included.
+    /// Moves the original aside and later back, so that nothing about it changes, including its inodes.
     fn new(sandbox: &Sandbox) -> Self {
         let place = sandbox.path("");
         let place: PathBuf = place.components().collect();

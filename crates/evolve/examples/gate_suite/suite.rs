@@ -291,7 +291,7 @@ pub fn score(gate: Gate, family: Family, courses: usize, seed: u64) -> Score {
     Score { fired: fired as f64 / courses as f64, mean_delay }
 }
 
-/// Returns the mean number of runs that any test with this error needs to tell the second rate from the first (Wald).
+/// Returns the mean number of runs that any test with this error needs to detect the second rate (Wald's bound).
 #[must_use]
 pub fn wald_bound(known: f64, rate: f64, alpha: f64) -> f64 {
     let information = rate * (rate / known).ln() + (1.0 - rate) * ((1.0 - rate) / (1.0 - known)).ln();
