@@ -11,16 +11,16 @@ use nix::{
     unistd::Pid,
 };
 
-/// The longest path that is read from a process.
+/// Longest path that is read from a process.
 const PATH_BYTES: usize = 4096;
 /// Page size. A path is not read across a page border at once, because the next page may be unmapped.
 const PAGE_BYTES: u64 = 4096;
 const STDOUT: u64 = 1;
 
-/// One of the calls of a process that count, before it is carried out.
+/// A relevant call of a process, before it is carried out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Boundary {
-    /// Its place among them, from 0.
+    /// Index among the relevant calls, from 0.
     pub number: usize,
     /// Effect of the call.
     pub effect: Effect,
@@ -31,25 +31,25 @@ pub struct Boundary {
 pub enum Effect {
     /// Writes the command's answer.
     Print,
-    /// Writes so many bytes into a file.
+    /// Writes this many bytes into a file.
     Write(PathBuf, u64),
-    /// Opens a file that is created, or emptied, or both.
+    /// Creates or truncates a file on opening it.
     Create { file: PathBuf, empties: bool },
     /// Sets a file's size.
     Resize(PathBuf),
-    /// Makes a folder.
+    /// Creates a folder.
     MakeFolder(PathBuf),
-    /// Takes a name away.
+    /// Removes a name.
     Remove(PathBuf),
     /// Renames a path, replacing an existing file, or exchanges two paths.
     Rename { from: PathBuf, to: PathBuf, exchange: bool },
-    /// Gives a file a second name.
+    /// Adds a hard link.
     Link { from: PathBuf, to: PathBuf },
-    /// Makes a link that leads to `target`.
+    /// Creates a symbolic link to `target`.
     Symlink { target: PathBuf, path: PathBuf },
     /// Sets the mode of a file.
     Mode(PathBuf),
-    /// Makes a file's content, or a folder's names, durable.
+    /// Syncs a file's content, or a folder's names.
     Sync(PathBuf),
 }
 
@@ -86,7 +86,7 @@ impl fmt::Display for Boundary {
     }
 }
 
-/// A process in a call, with what it gave to it.
+/// A process in a call, with the call's arguments.
 struct Caller {
     pid: Pid,
     args: [u64; 5],
@@ -140,7 +140,7 @@ impl Caller {
 
     /// Returns the current path of an open file.
     fn open_file(&self, descriptor: u64) -> Option<PathBuf> {
-        // A descriptor is an `int`: the upper half of the register is nothing.
+        // A descriptor is an `int`: the upper half of the register is undefined.
         let descriptor = descriptor as u32 as i32;
         let link = match descriptor {
             libc::AT_FDCWD => format!("/proc/{}/cwd", self.pid),
@@ -149,7 +149,7 @@ impl Caller {
         fs::read_link(link).ok()
     }
 
-    /// The path that a call names, from the open folder that it is relative to.
+    /// Returns the path in a call, resolved from the open folder that it is relative to.
     fn path(&self, folder: u64, name: u64) -> Option<PathBuf> {
         let name = self.text(name)?;
         let path = if name.is_absolute() { name } else { self.open_file(folder)?.join(name) };

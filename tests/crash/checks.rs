@@ -1,4 +1,4 @@
-//! [`Expected`]: what may be left of a command that died, and what must be.
+//! [`Expected`]: the permitted and the required state after the death of a command.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,7 +13,7 @@ use super::{
 };
 use crate::support::{Answer, Snapshot};
 
-/// A command's effect when nothing goes wrong, with the states between its operations.
+/// The effect of an undisturbed command, with the states between its operations.
 pub struct Expected {
     pub before: Observed,
     pub after: Observed,
@@ -21,7 +21,7 @@ pub struct Expected {
     steps: Vec<BTreeMap<String, usize>>,
     /// The command repairs after each death, or changes other files after its operations, and may be refused there.
     goes_on: bool,
-    /// Codes of what `doctor` finds before the command.
+    /// Codes of the findings of `doctor` before the command.
     known_problems: Vec<String>,
 }
 
@@ -30,20 +30,20 @@ pub struct Expected {
 pub enum Found {
     /// The command left no trace.
     Nothing,
-    /// Some of the command's operations are whole, the later ones left no trace.
+    /// Some of the command's operations are complete, and the later ones left no trace.
     Part,
-    /// Everything.
+    /// All of its operations are complete.
     Everything,
 }
 
-/// The file in which lines of the lock file wait for the next command.
+/// File in which changes to the lock file wait for the next command.
 const LOCK_LINES: &str = "lock-lines.json";
 
 /// Faults found by a check, one sentence each.
 pub type Faults = Vec<String>;
 
 impl Expected {
-    /// Runs the command to its end.
+    /// Runs the command undisturbed.
     pub fn of(place: &Place, scenario: &Scenario) -> Self {
         let sandbox = &place.sandbox;
         let known_problems = open_problems(&sandbox.ask(&["doctor"]));
@@ -141,7 +141,7 @@ impl Expected {
         self.steps.iter().position(|step| step == counts).or_else(|| some().then(|| self.steps.len() - 2))
     }
 
-    /// Every folder is its head, byte for byte; or as it was, where nothing has happened.
+    /// Checks that every folder equals its head byte for byte, or is unchanged if nothing has happened.
     fn check_folders(&self, found: &Observed, step: usize) -> Faults {
         let mut wanted: BTreeMap<_, _> = found.heads.clone();
         wanted.retain(|_, files| !files.is_empty());
@@ -156,7 +156,7 @@ impl Expected {
         names.map(|name| format!("the folder of {name} is not its head: {:?}", found.folders.get(name))).collect()
     }
 
-    /// No name is left that is there neither before nor after, and no entry of the lock file.
+    /// Checks for leftovers: paths and lock file entries that exist neither before nor after.
     fn check_rest(&self, found: &Observed) -> Faults {
         let is_known =
             |path: &str| self.before.paths.contains(path) || self.after.paths.contains(path) || is_put_aside(path);
@@ -216,7 +216,7 @@ impl Expected {
         faults
     }
 
-    /// The command once more: it ends as it should, and nothing is left of the death.
+    /// Repeats the command: it ends as expected, and leaves no trace of the death.
     pub fn check_again(&self, place: &Place, scenario: &Scenario, found: Found) -> Faults {
         let answer = scenario.run(&place.sandbox);
         let may_end = match found {
@@ -232,7 +232,7 @@ impl Expected {
         };
         let mut faults = check_events(&now);
         let differ = now.paths.symmetric_difference(&self.after.paths);
-        // What was applied is noted in it until the next checkpoint, which such a repetition is not.
+        // Applied changes are noted in it until the next checkpoint, which such a repetition does not reach.
         let differ = differ.filter(|path| !path.ends_with("/journal.applied"));
         faults.extend(differ.map(|path| format!("run again {path} is there in one of the two")));
         if now.folders != self.after.folders {
@@ -251,7 +251,7 @@ fn is_number(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The files that belong to skills, without the folders of tools that are carried along, one by one.
+/// Returns the files that belong to skills, without tool folders that are kept along with them.
 fn of_skills(folders: &BTreeMap<String, Snapshot>) -> BTreeMap<String, Snapshot> {
     let mut folders = folders.clone();
     folders.values_mut().for_each(|files| files.retain(|path, _| !path.starts_with(".git/")));
@@ -259,7 +259,7 @@ fn of_skills(folders: &BTreeMap<String, Snapshot>) -> BTreeMap<String, Snapshot>
     folders
 }
 
-/// Every revision has one event, and every event its revision.
+/// Checks that every revision has one event, and every event its revision.
 fn check_events(found: &Observed) -> Faults {
     let mut known: Vec<_> = found.history.values().flatten().map(|revision| &revision.id).collect();
     let mut told: Vec<_> = found.events.iter().map(|event| &event.revision).collect();

@@ -1,8 +1,7 @@
-//! [`Disk`]: what of a folder's files is durable while a process works on them.
+//! [`Disk`]: a model of the durable part of a folder while a process works on it.
 //!
-//! A file's bytes are durable as they were when it was last synced, a folder's names as they were when
-//! the folder was. Everything else is pending: a power loss may keep it, or lose it, or keep some of it.
-//! That is more than file systems in use lose, which write names in order.
+//! A file's bytes are durable as of its last sync, a folder's names as of the folder's. Everything else is pending: a
+//! power loss may keep it, lose it, or keep some of it. Real file systems lose less, because they write names in order.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +21,7 @@ use super::{
 const BLOCK_BYTES: usize = 4096;
 const ROOT: Id = 0;
 
-/// Stands for a file, folder or link, whatever it is called.
+/// Identifies a file, folder or link independently of its name.
 type Id = usize;
 /// A folder and a name in it.
 type Name = (Id, String);
@@ -32,7 +31,7 @@ type Name = (Id, String);
 enum Node {
     Folder,
     Link(PathBuf),
-    /// `durable` is what a sync made so. `last` is what it was when its name was taken away.
+    /// `durable` is the synced content. `last` is the content when the name was removed.
     File {
         durable: Option<Content>,
         last: Option<Content>,
@@ -50,7 +49,7 @@ struct Content {
 enum Change {
     Put(Name, Id),
     Take(Name, Id),
-    /// The first one moved from the first name to the second, and the other one, if any, back.
+    /// Moves the first node from the first name to the second, and the other one, if any, back.
     Move(Name, Name, Id, Option<Id>),
 }
 
@@ -82,7 +81,7 @@ impl Change {
     }
 }
 
-/// The files below a folder, as they are and as they are durable.
+/// The files below a folder, in their current and their durable state.
 pub struct Disk {
     root: PathBuf,
     nodes: Vec<Node>,
@@ -107,7 +106,7 @@ impl Watcher for Disk {
 }
 
 impl Disk {
-    /// A folder all of which is durable, and the boundary after which the power goes.
+    /// A fully durable folder, and the boundary after which the power fails.
     pub fn of(root: &Path, kill_after: usize) -> Self {
         let mut disk = Self {
             root: root.to_owned(),
@@ -147,7 +146,7 @@ impl Disk {
         self.nodes.len() - 1
     }
 
-    /// The folder that holds a path, and the path's name in it.
+    /// Returns the parent folder of a path, and its name there.
     fn name(&self, path: &Path) -> Option<Name> {
         let name = path.file_name()?.to_str()?.to_owned();
         Some((self.find(path.parent()?)?, name))
@@ -161,7 +160,7 @@ impl Disk {
         Some(id)
     }
 
-    /// Keeps what a file holds whose name is about to go.
+    /// Saves the content of a file before its name is removed.
     fn note_last(&mut self, path: &Path) {
         if let Some(id) = self.find(path)
             && let Some(Node::File { last, .. }) = self.nodes.get_mut(id)
@@ -214,7 +213,7 @@ impl Disk {
         }
     }
 
-    /// Makes the names of a folder durable, and what happened before to the other names of those moves.
+    /// Makes the names of a folder durable, with everything that happened earlier to the other names of its moves.
     fn sync_folder(&mut self, folder: Id) {
         let mut names = BTreeSet::new();
         let mut synced = vec![false; self.pending.len()];
@@ -240,7 +239,7 @@ impl Disk {
         self.pending.len()
     }
 
-    /// Makes of the folder what a power loss could leave of it.
+    /// Applies a possible outcome of a power loss to the folder.
     pub fn lose_power(&mut self, random: &mut Random) {
         self.assert_is_real();
         let current = self.contents_now();
@@ -253,7 +252,7 @@ impl Disk {
                 1 => true,
                 _ => random.below(2) == 0,
             };
-            // A folder in which something is left is never removed.
+            // A folder is never removed while an entry survives in it.
             let is_full = matches!(change, Change::Take(_, id) if below(&names, *id).next().is_some());
             if is_kept && !is_full {
                 change.apply(&mut names);
@@ -268,7 +267,7 @@ impl Disk {
         self.write(&self.root.clone(), ROOT, &names, &contents, &mut BTreeSet::new()).unwrap();
     }
 
-    /// The bytes of each file that has a name, as a process would read them.
+    /// Returns the bytes of each named file, as a process would read them.
     fn contents_now(&self) -> BTreeMap<Id, Content> {
         let mut contents = BTreeMap::new();
         let mut folders = vec![(ROOT, self.root.clone())];
@@ -291,7 +290,7 @@ impl Disk {
         let old = durable.clone().unwrap_or(nothing);
         let new = current.or(last.as_ref()).cloned().unwrap_or_else(|| old.clone());
         let mode = if random.below(2) == 0 { old.mode } else { new.mode };
-        // What was synced of a file that only grew stays.
+        // If a synced file only grew, its synced bytes survive.
         let safe = if new.bytes.starts_with(&old.bytes) { old.bytes.len() } else { 0 };
         let mut bytes = match random.below(5) {
             0 => old.bytes.clone(),
@@ -318,7 +317,7 @@ impl Disk {
         contents: &[Option<Content>],
         above: &mut BTreeSet<Id>,
     ) -> io::Result<()> {
-        // A folder that a lost move would leave below itself is nowhere.
+        // A lost move that would put a folder below itself makes it unreachable.
         if !above.insert(folder) {
             return Ok(());
         }
@@ -341,7 +340,7 @@ impl Disk {
         Ok(())
     }
 
-    /// The names that were followed are those that a walk finds.
+    /// Asserts that the tracked names are those that a walk finds.
     fn assert_is_real(&self) {
         let mut known = BTreeSet::new();
         let mut folders = vec![(ROOT, self.root.clone())];
@@ -356,7 +355,7 @@ impl Disk {
     }
 }
 
-/// The names in a folder.
+/// Returns the names in a folder.
 fn below(names: &BTreeMap<Name, Id>, folder: Id) -> impl Iterator<Item = (&Name, &Id)> {
     names.range((folder, String::new())..(folder + 1, String::new()))
 }

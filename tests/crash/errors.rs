@@ -1,4 +1,4 @@
-//! [`Refusal`]: the system refuses one call, or every one like it from there on, as a full disk does.
+//! [`Refusal`]: an injected error of one call, or of every similar call from there on, as on a full disk.
 
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ const SAMPLE: usize = 90;
 struct Refusal {
     boundary: usize,
     error: Errno,
-    /// It goes on refusing.
+    /// Later calls of the kind fail too.
     from_there_on: bool,
 }
 
@@ -53,9 +53,9 @@ impl Watcher for Refusal {
     }
 }
 
-/// Every refusal that a command can meet.
+/// Returns every error that can be injected into a command.
 fn refusals(trial: &Trial) -> Vec<Refusal> {
-    // What is refused to it beside the library is a warning.
+    // An error outside the library is only a warning for `setup`.
     if trial.scenario.is_setup() {
         return Vec::new();
     }
@@ -71,8 +71,8 @@ fn refusals(trial: &Trial) -> Vec<Refusal> {
     refusals
 }
 
-/// The last boundary at which a refusal is tried. From the move of the last original on, a refusal leaves an
-/// empty folder, or a link that is noted until the next undo.
+/// Returns the last boundary at which an error is injected. From the move of the last original on, an error leaves an
+/// empty folder, or a link that is recorded until the next undo.
 fn last_of_undo(trial: &Trial) -> usize {
     let is_original = |boundary: &&Boundary| {
         let Effect::Rename { from, .. } = &boundary.effect else { return false };
@@ -117,7 +117,7 @@ fn is_pending(answer: &Value) -> bool {
     skills.chain([answer]).any(|skill| skill["checkout"].as_str().is_some_and(|word| word != "done"))
 }
 
-/// The command reports the refusal.
+/// Asserts that the command reports the injected error.
 #[test]
 fn refused_system_call_loses_nothing() {
     if is_skipped() {

@@ -1,4 +1,4 @@
-//! [`killed_at_each`]: the command after one that was killed at any boundary.
+//! [`killed_at_each`]: commands that follow one killed at any boundary.
 
 use super::{
     boundaries::Boundary,
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::support::{Sandbox, snapshot};
 
-/// Boundaries between two kills of a command with many.
+/// Step between the kills of a command with many boundaries.
 const STEP: usize = 29;
 
 /// Kills a process before one boundary.

@@ -1,4 +1,4 @@
-//! [`Observed`]: what a library is, read by others than skillhub: git, and a walk over its files.
+//! [`Observed`]: the state of a library as read without skillhub: by git, and by a walk over its files.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,12 +22,12 @@ const OF_ITS_TIME: [&str; 7] = ["id", "base", "created", "updated", "expires", "
 /// Caches that a read-only command may write.
 const READERS_KEEP: [&str; 2] = ["glances", "numbers"];
 
-/// A library as it is found.
+/// Observed state of a library.
 #[derive(Debug, Clone, Default)]
 pub struct Observed {
-    /// The revisions of each skill, oldest first.
+    /// Revisions of each skill, oldest first.
     pub history: BTreeMap<String, Vec<Revision>>,
-    /// The files of each skill's head.
+    /// Files of each skill's head.
     pub heads: BTreeMap<String, Snapshot>,
     /// Files of each folder in the library, and loose files.
     pub folders: BTreeMap<String, Snapshot>,
@@ -39,7 +39,7 @@ pub struct Observed {
     pub unreadable_events: usize,
     /// Lock file entry of each skill, without [`BY_THE_COMMAND`].
     pub locked: BTreeMap<String, String>,
-    /// Every path, but for the names of git's objects.
+    /// All paths, except for the names of git objects.
     pub paths: BTreeSet<String>,
 }
 
@@ -59,18 +59,18 @@ pub struct Event {
     pub revision: String,
 }
 
-/// The folder of the user's library.
+/// Returns the folder of the user's library.
 pub fn library(sandbox: &Sandbox) -> PathBuf {
     sandbox.home().join(".agents/skills")
 }
 
-/// The folder of that library in the home, once there is one.
+/// Returns the library's folder in the home, if it exists.
 pub fn own(sandbox: &Sandbox) -> Option<PathBuf> {
     let mut entries = fs::read_dir(sandbox.skillhub_home().join("libraries")).ok()?;
     entries.next().map(|entry| entry.unwrap().path())
 }
 
-/// The folders of a library without our temporary ones, as a plain walk finds them.
+/// Returns the folders of a library as a plain walk finds them, without our temporary ones.
 pub fn folders(sandbox: &Sandbox) -> BTreeMap<String, Snapshot> {
     let Ok(entries) = fs::read_dir(library(sandbox)) else { return BTreeMap::new() };
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -79,7 +79,7 @@ pub fn folders(sandbox: &Sandbox) -> BTreeMap<String, Snapshot> {
 }
 
 impl Observed {
-    /// Looks at a library that no process is at work on. What git cannot read is an error.
+    /// Observes an idle library. Anything that git cannot read is an error.
     pub fn of(sandbox: &Sandbox) -> Result<Self, String> {
         let mut observed = Self { folders: folders(sandbox), paths: paths(sandbox), ..Self::default() };
         let Some(own) = own(sandbox) else { return Ok(observed) };
@@ -157,7 +157,7 @@ impl Observed {
     }
 }
 
-/// A part of the event log that was put aside: the packed one as soon as it is there.
+/// Returns a segment of the event log that was set aside, packed if that exists.
 fn put_aside(own: &Path, number: u32) -> Option<String> {
     let plain = own.join(format!("events.{number}.jsonl"));
     let Ok(packed) = fs::File::open(plain.with_extension("jsonl.gz")) else { return fs::read_to_string(plain).ok() };
@@ -191,15 +191,15 @@ fn files(repository: &Repository, tree: &git2::Tree<'_>) -> Result<Snapshot, git
     failed.map_or(Ok(files), Err)
 }
 
-/// Every path of a sandbox. Objects of git have names that differ from run to run, as revisions hold the
-/// time; a name that is not one of an object stays.
+/// Returns every path of a sandbox, except for the names of git objects: these differ between runs, because revisions
+/// contain the time. Files with invalid object names are included.
 fn paths(sandbox: &Sandbox) -> BTreeSet<String> {
     let paths = tree(&sandbox.path("")).into_keys().filter(|path| !is_object(path) && !is_of_no_use(path));
     paths.map(without_id).collect()
 }
 
-/// The path of a proposal or the record of a setup without its id, or of an original without its operation's, which
-/// differ from run to run.
+/// Removes from a path the ids that differ between runs: those of proposals, setup records, and the operations of
+/// originals.
 fn without_id(path: String) -> String {
     if let Some((library, kept)) = path.split_once("/originals/") {
         let below = kept.split_once('/').map(|(_, below)| format!("/{below}")).unwrap_or_default();

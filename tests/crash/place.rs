@@ -21,7 +21,7 @@ use super::{
 };
 use crate::support::Sandbox;
 
-/// A sandbox and a copy of what it was.
+/// A sandbox with a copy of its initial state.
 pub struct Place {
     pub sandbox: Sandbox,
     root: PathBuf,
@@ -29,7 +29,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Prepares a sandbox and keeps a copy of it.
+    /// Prepares a sandbox and copies its state.
     pub fn new(prepare: fn(&Sandbox)) -> Self {
         let memory = Path::new("/dev/shm");
         let below = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
@@ -41,13 +41,13 @@ impl Place {
         Self { sandbox, root, saved }
     }
 
-    /// Makes everything as it was when it was prepared.
+    /// Restores the initial state.
     pub fn restore(&self) {
         clear(&self.root).unwrap();
         copy(self.saved.path(), &self.root).unwrap();
     }
 
-    /// The folder that holds all of it, without links in its path.
+    /// Returns the folder that contains the sandbox, without links in its path.
     pub fn root(&self) -> &Path {
         &self.root
     }
@@ -57,7 +57,7 @@ impl Place {
         grow_old(&self.root, SystemTime::now() - Duration::from_secs(3600)).unwrap();
     }
 
-    /// Takes away the ends of the journal that were put aside for people to look at.
+    /// Removes ends of the journal that were set aside for people.
     pub fn take_torn_records(&self) {
         for entry in own(&self.sandbox).into_iter().flat_map(|own| fs::read_dir(own).unwrap()) {
             let path = entry.unwrap().path();
@@ -76,7 +76,7 @@ impl Place {
     }
 }
 
-/// Sets the time of change of everything below a folder.
+/// Sets the modification time of everything below a folder.
 fn grow_old(folder: &Path, time: SystemTime) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let (path, kind) = entry.and_then(|entry| Ok((entry.path(), entry.file_type()?)))?;
@@ -102,7 +102,7 @@ fn clear(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Copies everything below a folder with modes and links into another that exists.
+/// Copies everything below a folder, with modes and links, into an existing folder.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -18,7 +18,7 @@ const SAMPLE: usize = 60;
 const ALL: usize = 100;
 const SEED: u64 = 20_261_121;
 
-/// One power loss.
+/// A power loss, chosen by case and seed.
 #[derive(Debug, Clone, Copy)]
 struct Loss {
     case: usize,
@@ -41,7 +41,7 @@ fn losses(trial: &Trial) -> Vec<Loss> {
 fn run(trial: &Trial, loss: Loss) -> Tally {
     let mut random = Random::new(loss.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(loss.case as u64));
     trial.place.restore();
-    // One in five comes after the report, which is where nothing may be lost.
+    // One in five is after the report, when nothing may be lost.
     let last = trial.boundaries.len() - 1;
     let mut disk = Disk::of(trial.place.root(), random.below(last * 5 / 4).min(last));
     let ended = trial.run_here(&mut disk);
@@ -53,7 +53,7 @@ fn run(trial: &Trial, loss: Loss) -> Tally {
     trial.judge(Outcome { name, said: said(&ended), faults: Vec::new(), powerless: true }, loss.case)
 }
 
-/// The machine has another boot id now.
+/// Changes the boot id, as a restart of the machine does.
 fn boot_again(trial: &Trial) {
     let Some(path) = own(&trial.place.sandbox).map(|own| own.join("journal.applied")) else { return };
     let Ok(note) = fs::read_to_string(&path) else { return };
@@ -61,7 +61,7 @@ fn boot_again(trial: &Trial) {
     fs::write(path, note.replace(boot.trim(), "00000000-0000-4000-8000-000000000000")).unwrap();
 }
 
-/// A change that was not reported is complete or absent.
+/// Asserts that an unreported change is complete or absent.
 #[test]
 fn reported_change_survives_power_loss() {
     if is_skipped() {

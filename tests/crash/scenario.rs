@@ -1,4 +1,4 @@
-//! [`Scenario`]: a prepared place and one command in it.
+//! [`Scenario`]: a prepared sandbox and one command in it.
 
 use std::{fs, process::Command};
 
@@ -19,7 +19,7 @@ pub struct Scenario {
     pub stdin: fn() -> String,
 }
 
-/// A word in arguments for what only the prepared place knows.
+/// Placeholder in arguments for an id that only the prepared sandbox knows.
 const PROPOSAL: &str = "PROPOSAL";
 const REVIEWED: &str = "REVIEWED";
 /// Name of the file with the reviewer's token.
@@ -35,12 +35,12 @@ impl Scenario {
         sandbox.finish_with(command, &args, (self.stdin)().as_bytes())
     }
 
-    /// Tests for `setup` and its undo, which change configurations of hosts as well.
+    /// Returns whether the command is `setup` or its undo, which also change configurations of hosts.
     pub fn is_setup(&self) -> bool {
         self.args[0] == "setup"
     }
 
-    /// The arguments as they are in a place.
+    /// Returns the arguments with their placeholders filled.
     pub fn args_in(&self, sandbox: &Sandbox) -> Vec<String> {
         let word = |arg: &&str| match *arg {
             PROPOSAL => proposal(sandbox),
@@ -51,20 +51,20 @@ impl Scenario {
     }
 }
 
-/// Lets a command act for the reviewer of the place, where there is one.
+/// Lets a command act for the sandbox's reviewer, if it has one.
 pub fn as_reviewer(sandbox: &Sandbox, command: &mut Command) {
     if let Ok(token) = fs::read_to_string(sandbox.path(TOKEN)) {
         command.env("SKILLHUB_REVIEWER_TOKEN", token);
     }
 }
 
-/// The proposal and the head that was reviewed with it.
+/// Returns the proposal with the head at which it was reviewed.
 fn reviewed(sandbox: &Sandbox) -> String {
     let shown = sandbox.done(&["review", "diff", &proposal(sandbox), "--onto-head"]);
     shown["reviewed"].as_str().unwrap().to_owned()
 }
 
-/// The id of the one proposal in a library, open or decided.
+/// Returns the id of the only proposal in a library, open or decided.
 fn proposal(sandbox: &Sandbox) -> String {
     let queue = own(sandbox).unwrap().join("proposals");
     let entries = [queue.join("decided"), queue].into_iter().flat_map(fs::read_dir).flatten();
@@ -76,7 +76,7 @@ fn proposal(sandbox: &Sandbox) -> String {
 const ADOPT: &[&str] = &["adopt", "--link", "../home/.claude/skills"];
 const REQUEST: &[&str] = &["manage", "--request", "-"];
 
-/// All of them.
+/// All scenarios, in the order in which they run.
 pub const SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "patch",
@@ -218,7 +218,7 @@ pub fn installed(sandbox: &Sandbox) {
     sandbox.done(&["install", "./one", "./two"]);
 }
 
-/// Skills in a folder of Claude Code, one of them a link to a folder elsewhere.
+/// Creates skills in a folder of Claude Code, one of them a link to another folder.
 pub fn of_an_agent(sandbox: &Sandbox) {
     let folder = sandbox.home().join(".claude/skills");
     sources(sandbox);
@@ -260,7 +260,7 @@ fn missing_folder(sandbox: &Sandbox) {
     fs::remove_dir_all(sandbox.user_skill("demo")).unwrap();
 }
 
-/// A library in which every change of an agent is held, and a reviewer.
+/// Creates a library that holds every change of an agent, and a reviewer.
 fn strict(sandbox: &Sandbox) {
     one_skill(sandbox);
     fs::write(sandbox.path(TOKEN), sandbox.token()).unwrap();
@@ -271,7 +271,7 @@ fn set_policy(sandbox: &Sandbox, preset: &str) {
     fs::write(sandbox.skillhub_home().join("config.toml"), format!("policy = \"{preset}\"\n")).unwrap();
 }
 
-/// A change that waits.
+/// Creates a held change.
 fn held(sandbox: &Sandbox) {
     strict(sandbox);
     let operations = json!({"name": "demo", "operations": [
@@ -282,7 +282,7 @@ fn held(sandbox: &Sandbox) {
     assert_eq!(report["status"], "proposed");
 }
 
-/// A change that waits while another file is changed.
+/// Creates a held change, and then changes another file.
 fn held_and_moved(sandbox: &Sandbox) {
     held(sandbox);
     set_policy(sandbox, "open");
@@ -290,7 +290,7 @@ fn held_and_moved(sandbox: &Sandbox) {
     set_policy(sandbox, "strict");
 }
 
-/// A log that `gc` puts aside, loose objects and several references.
+/// Creates a log that `gc` sets aside, loose objects and several references.
 fn long_log(sandbox: &Sandbox) {
     two_revisions(sandbox);
     sandbox.create("other", "one line");
@@ -305,10 +305,10 @@ fn long_log(sandbox: &Sandbox) {
 
 /// Size of the journal that triggers a checkpoint.
 const JOURNAL_BYTES: usize = 4 << 20;
-/// The file with which the journal grows over that.
+/// Size of the file whose commit lets the journal exceed that.
 const LAST_BYTES: usize = 64 << 10;
 
-/// A journal that one more file fills, of a skill that is small.
+/// Creates a small skill with a journal that one more file fills.
 fn long_journal(sandbox: &Sandbox) {
     one_skill(sandbox);
     let journal = || own(sandbox).unwrap().join("journal").metadata().unwrap().len() as usize;

@@ -1,4 +1,4 @@
-//! [`Kill`]: a command killed at one boundary, for every command and boundary.
+//! [`Kill`]: a kill at one boundary, for every command and boundary.
 
 use std::{fmt, time::Instant};
 
@@ -11,7 +11,7 @@ use super::{
 
 /// Number of kills in a run of `cargo test`, over all scenarios.
 const SAMPLE: usize = 90;
-/// Boundaries of a recovery among which a second kill falls.
+/// Number of boundaries of a recovery from which that of a second kill is chosen.
 const RECOVERY: usize = 48;
 
 /// Position of a kill.
@@ -19,7 +19,7 @@ const RECOVERY: usize = 48;
 struct Kill {
     boundary: usize,
     order: Order,
-    /// The boundary at which the recovery from that is killed as well.
+    /// Boundary at which the subsequent recovery is killed as well.
     again: Option<usize>,
 }
 
@@ -39,7 +39,7 @@ impl Watcher for At {
     }
 }
 
-/// Every way to kill a command, and as many again in which the recovery dies as well.
+/// Returns every kill of a command, and as many again in which the recovery is killed as well.
 fn kills(trial: &Trial) -> Vec<Kill> {
     let mut kills = Vec::new();
     for boundary in &trial.boundaries {

@@ -26,7 +26,7 @@ impl Tally {
         Self { trials: 1, second_kills: 0, nothing, part, everything, reported: usize::from(is_reported), faults }
     }
 
-    /// Adds another one.
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: Self) {
         self.trials += other.trials;
         self.second_kills += other.second_kills;
@@ -37,7 +37,7 @@ impl Tally {
         self.faults.extend(other.faults);
     }
 
-    /// Fails where something was wrong, or where there were not trials of every kind.
+    /// Panics if there were faults, or if a kind of trial is missing.
     #[track_caller]
     pub fn assert_good(&self) {
         let first: String = self.faults.iter().take(40).map(|fault| format!("\n{fault}")).collect();

@@ -29,19 +29,19 @@ use super::boundaries::{Boundary, Effect};
 /// Script of the shell: it reads one line, byte by byte, and executes the program.
 pub const GATE: &str = r#"read -r _; exec "$0" "$@""#;
 
-/// More boundaries than any command has: one that goes on for ever is stopped here.
+/// Limit that stops an endless program; no command has this many boundaries.
 const MOST: usize = 200_000;
 
 /// Fate of a call and of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// It is carried out.
+    /// The call is carried out.
     Go,
-    /// The process is killed before it.
+    /// The process is killed before the call.
     Kill,
-    /// It is carried out, and the process is killed after it.
+    /// The process is killed after the call.
     GoThenKill,
-    /// Half of a write is carried out, and the process is killed after it.
+    /// The process is killed after half of a write.
     HalfThenKill,
     /// Not carried out; the call fails with this error.
     Fail(Errno),
@@ -49,28 +49,28 @@ pub enum Order {
 
 /// Decides about the boundaries of a process, and is notified of the results.
 pub trait Watcher {
-    /// The process is about to do this.
+    /// Decides about a call that the process is about to make.
     fn before(&mut self, boundary: &Boundary) -> Order;
 
-    /// It did, without an error.
+    /// Receives a call that succeeded.
     fn done(&mut self, _boundary: &Boundary) {}
 }
 
 /// Result of a traced program.
 #[derive(Debug)]
 pub struct Ended {
-    /// Its exit code; `None` where it was killed.
+    /// Exit code of the program; `None` if it was killed.
     pub exit: Option<i32>,
     /// Bytes written to standard output.
     pub stdout: Vec<u8>,
     /// Text written to standard error.
     pub stderr: String,
-    /// The boundary at which it was killed.
+    /// Boundary at which it was killed.
     pub killed_at: Option<Boundary>,
 }
 
-/// Runs a program, which a shell is to start by [`GATE`], to its end or to where `watcher` kills it.
-/// Boundaries are the calls that change something below `root`.
+/// Runs a program, started by a shell with [`GATE`], to its end or until `watcher` kills it. Boundaries are the calls
+/// that change something below `root`.
 #[expect(clippy::zombie_processes, reason = "the tracer waits for the process, and for all that it starts")]
 pub fn trace(mut command: Command, stdin: &[u8], root: &Path, watcher: &mut dyn Watcher) -> Ended {
     let (mut stdout, mut stderr) = (tempfile::tempfile().unwrap(), tempfile::tempfile().unwrap());
@@ -80,7 +80,7 @@ pub fn trace(mut command: Command, stdin: &[u8], root: &Path, watcher: &mut dyn 
     let mut tracer = Tracer::seize(pid, root, watcher);
     let mut pipe = child.stdin.take().unwrap();
     let input = [b"\n", stdin].concat();
-    // A process that is killed reads no more of it.
+    // A killed process stops reading.
     let feeder = thread::spawn(move || drop(pipe.write_all(&input)));
     let exit = tracer.run();
     feeder.join().unwrap();
@@ -95,7 +95,7 @@ fn whole(file: &mut File) -> Vec<u8> {
     bytes
 }
 
-/// A call that a thread is in, and what follows it.
+/// A thread's current call, and the order that follows it.
 enum Inside {
     Other,
     Boundary(Boundary, Order),
@@ -161,7 +161,7 @@ impl<'a> Tracer<'a> {
         let stopped = status.pid().filter(|_| !matches!(status, WaitStatus::Exited(..) | WaitStatus::Signaled(..)));
         if let Some(pid) = stopped {
             self.alive.insert(pid);
-            // One that was killed meanwhile cannot go on, and says so by its end.
+            // A process that was killed meanwhile cannot continue; its end is reported separately.
             let _killed = ptrace::syscall(pid, signal);
         }
     }
@@ -211,7 +211,7 @@ impl<'a> Tracer<'a> {
         }
     }
 
-    /// Ends every process at once.
+    /// Kills every process at once.
     fn kill(&mut self, at: &Boundary) {
         self.killed_at = Some(at.clone());
         for pid in &self.alive {

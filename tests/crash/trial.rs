@@ -1,4 +1,4 @@
-//! [`Trial`]: a scenario with a place of its own, in which its command is run and disturbed.
+//! [`Trial`]: a scenario with its own sandbox, in which its command is run and disturbed.
 
 use std::{env, sync::Mutex, thread};
 
@@ -12,7 +12,7 @@ use super::{
     tracer::{Ended, Order, Watcher},
 };
 
-/// A scenario, its place, and what its command does when nothing goes wrong.
+/// A scenario, its sandbox, and the effect of its undisturbed command.
 pub struct Trial {
     pub scenario: &'static Scenario,
     pub place: Place,
@@ -41,7 +41,7 @@ pub struct Outcome {
     pub powerless: bool,
 }
 
-/// Lets everything pass and notes it.
+/// Permits every call and records it.
 #[derive(Default)]
 struct Count(Vec<Boundary>);
 
@@ -65,13 +65,13 @@ impl Trial {
         trial
     }
 
-    /// Runs the command in the place as it was prepared.
+    /// Runs the command in the initial state.
     pub fn run(&self, watcher: &mut dyn Watcher) -> Ended {
         self.place.restore();
         self.run_here(watcher)
     }
 
-    /// Runs the command in the place as it is.
+    /// Runs the command in the current state.
     pub fn run_here(&self, watcher: &mut dyn Watcher) -> Ended {
         self.place.trace(&self.scenario.args_in(&self.place.sandbox), (self.scenario.stdin)().as_bytes(), watcher)
     }
@@ -114,8 +114,8 @@ pub fn is_skipped() -> bool {
     env::var("SKILLHUB_CRASH").is_ok_and(|word| word == "skip")
 }
 
-/// Runs as many `cases` of all scenarios as `variable` says (a number, or `all`), else `sample`, evenly
-/// spread; on each processor a scenario at a time.
+/// Runs the number of `cases` given by `variable` (a number, or `all`), otherwise `sample`, evenly spread over all
+/// scenarios. Each processor runs one scenario at a time.
 pub fn run_all<C: Copy>(
     variable: &str,
     sample: usize,
@@ -154,7 +154,7 @@ pub fn run_all<C: Copy>(
     all.into_inner().unwrap()
 }
 
-/// So many of a list, evenly spread, the last one among them.
+/// Returns this many items of a list, evenly spread, including the last one.
 fn spread<T: Copy>(all: &[T], wanted: usize) -> Vec<T> {
     let wanted = wanted.min(all.len());
     (1..=wanted).map(|at| all[at * all.len() / wanted - 1]).collect()
