@@ -1,10 +1,10 @@
-//! The committed inputs of the fuzz targets, played without the fuzzer.
+//! The committed inputs of the fuzz targets, run without the fuzzer.
 
 use std::{fs, path::Path};
 
 use crate::fuzz::{TARGETS, Target, floods};
 
-/// Plays every input of a target, and says how many there are.
+/// Runs every input of a target, and returns their number.
 fn played(target: &str, play: Target) -> usize {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
     let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -1,4 +1,4 @@
-//! Random histories of a skill against a plain list of what it should be.
+//! Random histories of a skill, compared with a simple model.
 //!
 //! A history is a row of edits, rollbacks, deletions, hand edits, proposals and crashes. Afterwards
 //! every revision reads back byte for byte, with its modes, and some are restored. The seeds are the
@@ -11,7 +11,7 @@
 mod model;
 mod run;
 
-/// Histories where nothing else is asked for.
+/// Default number of histories.
 const HISTORIES: u64 = 40;
 
 /// Steps of each history.

@@ -43,7 +43,7 @@ pub fn only_acknowledged(sandbox: &Sandbox, name: &str, acknowledged: &[Vec<Ackn
     assert_eq!(revisions(sandbox, name).len(), told + 1, "{name}");
 }
 
-/// Folders are what their heads say, nothing temporary is left, and git finds no fault.
+/// Asserts that folders match their heads, no temporary files are left, and git finds no fault.
 pub fn nothing_left_over(sandbox: &Sandbox, names: &[String]) {
     let library = sandbox.home().join(".agents/skills");
     for name in names {
@@ -64,7 +64,7 @@ pub fn nothing_left_over(sandbox: &Sandbox, names: &[String]) {
     git(sandbox, &["--git-dir", &history, "fsck", "--strict"]);
 }
 
-/// Every text that the editor saved is in a revision.
+/// Asserts that every text saved by the editor is in a revision.
 pub fn saved(sandbox: &Sandbox, name: &str, saved: &[String]) {
     let all: BTreeSet<String> = revisions(sandbox, name)
         .iter()

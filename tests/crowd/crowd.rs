@@ -1,4 +1,4 @@
-//! [`Crowd`]: writers, readers and perhaps an editor at work until all operations are done.
+//! [`Crowd`]: concurrent writers, readers and optionally an editor, until all operations are done.
 
 use std::{
     collections::BTreeMap,
@@ -17,13 +17,13 @@ use super::{
 };
 use crate::support::Sandbox;
 
-/// Writers at the same time.
+/// Number of concurrent writers.
 const WRITERS: usize = 16;
 
-/// Operations of each writer where nothing else is asked for.
+/// Default number of operations per writer.
 const OPERATIONS: usize = 8;
 
-/// Writers and what they write.
+/// Configuration of the concurrent workers.
 pub struct Crowd {
     skills: usize,
     operations: usize,
@@ -31,13 +31,13 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// A crowd that shares so many skills.
+    /// Creates writers that share this many skills.
     pub fn on_skills(skills: usize) -> Self {
         let asked = std::env::var("SKILLHUB_CROWD_OPERATIONS").ok().map(|text| text.parse().unwrap());
         Self { skills, operations: asked.unwrap_or(OPERATIONS), editor: None }
     }
 
-    /// With an editor that saves SKILL.md of the first skill by hand all the time.
+    /// Adds an editor that keeps saving SKILL.md of the first skill by hand.
     pub fn with_editor(self, save: Save) -> Self {
         Self { editor: Some(save), ..self }
     }
@@ -91,7 +91,7 @@ impl Crowd {
     }
 }
 
-/// An operation that takes over what the editor saved last.
+/// Returns a final operation, which records the editor's last save.
 fn last_word(name: &str) -> Value {
     json!({"action": "write_file", "name": name, "path": "references/last.md", "content": "The last word.\n"})
 }

@@ -1,4 +1,4 @@
-//! [`Editor`]: someone who opens a skill's SKILL.md, adds a line and saves, over and over.
+//! [`Editor`]: repeatedly opens a skill's SKILL.md, adds a line and saves.
 
 use std::{
     fs,
@@ -16,14 +16,14 @@ const PAUSE: Duration = Duration::from_millis(2);
 /// Saving strategy of an editor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Save {
-    /// Written beside and renamed over.
+    /// Written to a temporary file and renamed over the original.
     Rename,
-    /// The file itself is cut and written.
+    /// Truncated and written in place.
     InPlace,
 }
 
-/// Saves a text and, once someone else changed the file, the next one: what its own author saves over
-/// is nobody's to keep.
+/// Saves a text and, if another program changed the file meanwhile, the next one: a text that its own author overwrites
+/// need not be preserved.
 pub struct Editor {
     file: PathBuf,
     save: Save,

@@ -1,4 +1,4 @@
-//! [`walk`]: a program that reads a skill's folder by its path, as agents do.
+//! [`walk`]: reads a skill's folder by its path, as agents do.
 
 use std::{
     fmt, fs,
@@ -14,7 +14,7 @@ use crate::support::Sandbox;
 pub struct Walks {
     looks: usize,
     missing: usize,
-    /// Looks that found a SKILL.md which is not whole.
+    /// Number of reads of an incomplete SKILL.md.
     pub cut: usize,
 }
 

@@ -17,16 +17,16 @@ pub struct Acknowledged {
     pub previous: Option<String>,
 }
 
-/// One of the crowd.
+/// A concurrent writer with its own seed.
 pub struct Writer<'a> {
     sandbox: &'a Sandbox,
     at: usize,
     skill: String,
-    /// The library, for one who holds it open; the others start a process for each operation.
+    /// The open library; `None` for a writer that starts a process for each operation.
     open: Option<Library>,
     random: Random,
     may_delete: bool,
-    /// Codes of operations that were refused, as those of the losers of a race are.
+    /// Error codes of refused operations, such as those that lost a race.
     pub refused: Vec<String>,
     pub acknowledged: Vec<Acknowledged>,
 }
@@ -38,7 +38,7 @@ impl<'a> Writer<'a> {
         Self { sandbox, at, skill, open, random, may_delete, refused: Vec::new(), acknowledged: Vec::new() }
     }
 
-    /// One operation, chosen by chance.
+    /// Makes one random operation.
     pub fn work(&mut self, step: usize) {
         let (at, skill) = (self.at, self.skill.clone());
         let line = format!("Writer {at} has done ");
@@ -60,7 +60,7 @@ impl<'a> Writer<'a> {
         self.note(answer);
     }
 
-    /// Takes the last revision back; one that was deleted comes again.
+    /// Restores the previous revision, also after a deletion.
     fn roll_back(&mut self) {
         let answer = match self.open.as_mut() {
             None => self.sandbox.ask(&["rollback", &self.skill]).json(),
@@ -87,10 +87,10 @@ impl<'a> Writer<'a> {
     fn note(&mut self, answer: Value) {
         if answer["ok"] == false {
             let code = answer["error"]["code"].as_str().unwrap().to_owned();
-            // On a machine that does other things as well, the wait for the lock may come to its end.
+            // On a busy machine, the wait for the lock may time out.
             let of_races = ["not_found", "no_match", "locked", "stale_revision"];
             let message = answer["error"]["message"].as_str().unwrap();
-            // Of two that bring a deleted skill back, the later one finds the deletion before the last revision.
+            // Of two writers that restore a deleted skill, the later one finds the deletion as the previous revision.
             let before_is_deletion = code == "invalid_request" && message.contains("is its deletion");
             assert!(before_is_deletion || of_races.contains(&code.as_str()), "{answer:#}");
             if code == "not_found" && message.contains("no skill") {
@@ -108,7 +108,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Brings a skill back that another one deleted; several may try.
+    /// Restores a skill that another writer deleted; several writers may try.
     fn roll_back_deleted(&mut self) {
         let answer = self.sandbox.ask(&["rollback", &self.skill]).json();
         if answer["ok"] == true {

@@ -1,4 +1,4 @@
-//! [`Files`]: what a skill should hold, kept as simply as can be.
+//! [`Files`]: a minimal model of a skill's expected files.
 
 use std::collections::BTreeMap;
 
@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 use crate::support::{Entry, Random, Snapshot, skill_md};
 
-/// A skill's files: bytes, and whether they are executable. Empty where the skill does not exist.
+/// A skill's files with their executable bits. Empty if the skill does not exist.
 pub type Files = BTreeMap<String, (String, bool)>;
 
 const PATHS: [&str; 4] = ["references/notes.md", "references/deep/er/é.md", "assets/table.txt", "scripts/run.sh"];
 const LINES: usize = 6;
 
-/// Something that is done to a skill, as a request says it and as its files show it.
+/// A change of a skill, both as a request and as its resulting files.
 pub struct Edit {
     pub request: Value,
     pub after: Files,
 }
 
-/// The text of a SKILL.md with a number on each of its lines.
+/// Returns a SKILL.md with a number on each of its lines.
 fn text(numbers: [u64; LINES]) -> String {
     let lines: Vec<String> = numbers.iter().enumerate().map(|(at, n)| format!("Line {at} is {n}.")).collect();
     skill_md("demo", "Counts. Use in tests.", &lines.join("\n\n"))
@@ -29,7 +29,7 @@ pub fn on_disk(files: &Files) -> Snapshot {
     files.iter().map(|(path, (text, x))| (path.clone(), Entry::File(*x, text.clone().into_bytes()))).collect()
 }
 
-/// A change of the files by chance that a request can say; one that the skill's state allows.
+/// Returns a random change that a request can express and the skill's state permits.
 pub fn edit(files: &Files, random: &mut Random) -> Edit {
     if files.is_empty() {
         let content = text([random.below(9); LINES]);
@@ -69,7 +69,7 @@ fn write(files: &mut Files, random: &mut Random) -> Value {
     json!({"action": "write_file", "path": path, "content": content, "executable": executable})
 }
 
-/// A file by chance.
+/// Returns a random file.
 pub fn file(random: &mut Random) -> (&'static str, String, bool) {
     let path = PATHS[usize::try_from(random.below(PATHS.len() as u64)).unwrap()];
     (path, "drei ☂\n".repeat(usize::try_from(random.below(4)).unwrap()), random.below(2) == 0)

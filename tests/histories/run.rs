@@ -1,4 +1,4 @@
-//! [`Run`]: a library beside the list of what its one skill should have been.
+//! [`Run`]: a library with the model of its only skill.
 
 use std::{
     fs,
@@ -28,14 +28,14 @@ pub struct Made {
     pub proposals: usize,
 }
 
-/// A change that waits: what it was made on and what it makes.
+/// A held change: its base and its result.
 struct Held {
     id: ProposalId,
     base: Files,
     after: Files,
 }
 
-/// One history in the making.
+/// State of one history.
 pub struct Run {
     seed: u64,
     place: TempDir,
@@ -50,7 +50,7 @@ pub struct Run {
     proposals: usize,
 }
 
-/// A place in memory where there is one: nothing here depends on a disk.
+/// Returns a folder in memory if there is one: nothing here depends on a disk.
 fn place() -> TempDir {
     let memory = Path::new("/dev/shm");
     if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap()
@@ -68,7 +68,7 @@ fn context(preset: Preset) -> Context<'static> {
     Context { actor: "agent:a".parse().unwrap(), time: Timestamp::now(), policy: preset.into(), elsewhere: &[] }
 }
 
-/// Makes a token that the home knows, as a person at a terminal would.
+/// Creates a token, as a person at a terminal would.
 fn appoint(home: &Path) {
     let hash = Digest::of_bytes(TOKEN.as_bytes()).hex();
     let reviewer = format!("id = \"1\"\nname = \"ann\"\nhash = \"{hash}\"\ncreated = \"2026-01-01T00:00:00Z\"\n");
@@ -90,7 +90,7 @@ impl Run {
         self.revisions.last().cloned().unwrap_or_default()
     }
 
-    /// One thing that happens, by chance.
+    /// Performs one random step.
     pub fn step(&mut self) {
         match self.random.below(20) {
             0..=7 => self.edit(),
@@ -142,7 +142,7 @@ impl Run {
         self.note(&report, Files::new());
     }
 
-    /// Brings any revision back that the skill was not deleted in.
+    /// Restores any revision in which the skill was not deleted.
     fn roll_back(&mut self) {
         let to = self.random.below(self.revisions.len().max(1) as u64);
         let to = usize::try_from(to).unwrap();
@@ -177,7 +177,7 @@ impl Run {
         self.folder.insert(path.to_owned(), (text, executable));
     }
 
-    /// A change that a person has to look at.
+    /// Makes a change that is held for a person.
     fn hold(&mut self) {
         if self.held.is_some() || self.folder.is_empty() {
             return;
@@ -196,7 +196,7 @@ impl Run {
         self.proposals += 1;
     }
 
-    /// A person accepts what waits, or turns it down.
+    /// Accepts or rejects the held change as a person.
     fn decide(&mut self) {
         let Some(held) = self.held.take() else { return };
         let home = Home::at(self.place.path().join("home")).unwrap();
@@ -224,7 +224,7 @@ impl Run {
             Err(ManageError::MergeConflict { .. }) => {
                 self.take_over();
                 assert_ne!(self.head(), held.base, "what did not move fits");
-                // One that does not fit any more keeps nobody from the next.
+                // A proposal that no longer applies does not block the next.
                 match self.random.below(2) {
                     0 => self.reject(target, &reviewer),
                     _ => self.hold(),
@@ -262,8 +262,8 @@ impl Run {
         now
     }
 
-    /// An operation after which the process is killed or the machine goes down: what follows from the
-    /// journal is as it was before, all of it or in part.
+    /// Performs an operation and then simulates a kill or a power loss: everything derived from the journal is in its
+    /// old state, entirely or in part.
     fn crash(&mut self) {
         let home = self.place.path().join("home/libraries");
         let Some(own) = fs::read_dir(&home).ok().and_then(|mut entries| entries.next()) else { return };
@@ -294,7 +294,7 @@ impl Run {
         self.library = open(self.place.path());
     }
 
-    /// Holds the library to the list and brings some revisions back.
+    /// Compares the library with the model, and restores some revisions.
     pub fn check(&mut self) -> Made {
         self.library = open(self.place.path());
         self.look_at_history();
@@ -350,7 +350,7 @@ fn put(from: &Path, to: &Path) {
     }
 }
 
-/// Puts a file or folder back as it was kept; one that was not there goes away.
+/// Restores a saved file or folder; one that did not exist is removed.
 fn replace(kept: &Path, now: &Path) {
     let _absent = if now.is_dir() { fs::remove_dir_all(now) } else { fs::remove_file(now) };
     if kept.exists() {

@@ -1,5 +1,5 @@
-//! The check after a step: what the hosts would send, against `read`, and the differences that `list`, `status` and
-//! `doctor` name.
+//! The check after a step: compares the content that hosts would send with `read`, and expects `list`, `status` and
+//! `doctor` to name each difference.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
@@ -10,21 +10,21 @@ use super::{
     world::{NAMES, World},
 };
 
-/// The documents of the commands that name differences.
+/// Documents of the commands that name differences.
 struct Named {
     list: Value,
     status: Value,
     doctor: Value,
 }
 
-/// A skill that a host sends, and what `read` serves.
+/// A skill as sent by a host and as served by `read`.
 struct Case<'a> {
     name: &'a str,
     host: Host,
     sent: BTreeSet<Sent>,
     /// The skill's row of `list`.
     row: Option<&'a Value>,
-    /// `SKILL.md` as `read` gives it; `None` where it refuses.
+    /// `SKILL.md` as served by `read`; `None` if it refuses.
     served: Option<&'a str>,
 }
 
@@ -79,7 +79,7 @@ impl World {
         }
     }
 
-    /// Remembers the skills that are as a revision has them.
+    /// Records the skills whose folders match a revision.
     pub fn note_unedited(&mut self) {
         let list = self.run(&["list"], b"").json();
         let is_unedited = |row: &&Value| row["managed"] == true && row["edited"] == false && row["fault"].is_null();
@@ -87,7 +87,7 @@ impl World {
         self.unedited = rows.map(|row| bare(row["name"].as_str().unwrap()).to_owned()).collect();
     }
 
-    /// Compares what a host sends with what `read` serves. Gives the kind of a difference that is named.
+    /// Compares the content that a host sends with that of `read`. Returns the kind of a named difference.
     fn compare(&self, case: &Case<'_>, named: &Named) -> Option<&'static str> {
         let Case { name, host, sent, row, served } = case;
         let library = self.skill(name);
@@ -119,7 +119,7 @@ impl World {
         None
     }
 
-    /// A skill that `read` refuses: hosts do not send it, or it is named.
+    /// Checks a skill that `read` refuses: hosts do not send it, or the difference is named.
     fn refused(&self, case: &Case<'_>, row: &Value, named: &Named) -> Option<&'static str> {
         let Case { name, host, sent, .. } = case;
         if sent.is_empty() {
@@ -141,7 +141,7 @@ impl World {
         Some("blocked")
     }
 
-    /// A skill without a folder in the library: hosts do not send it, or `list` has it as unmanaged.
+    /// Checks a skill without a folder in the library: hosts do not send it, or `list` shows it as unmanaged.
     fn unmanaged(&self, case: &Case<'_>, named: &Named) -> Option<&'static str> {
         let Case { name, sent, host, .. } = case;
         if sent.is_empty() {
@@ -171,7 +171,7 @@ impl World {
         folders.filter_map(toml::Value::as_str).any(|folder| Path::new(folder) == own)
     }
 
-    /// The settings of a skill.
+    /// Returns the settings of a skill.
     fn set_of(&self, name: &str) -> impl Iterator<Item = toml::Value> {
         let libraries = fs::read_dir(self.layout.sandbox.skillhub_home().join("libraries")).unwrap();
         libraries.filter_map(move |entry| {
@@ -182,7 +182,7 @@ impl World {
 }
 
 impl Named {
-    /// Checks that an agent that reads other content is named everywhere.
+    /// Checks that every command names an agent that reads other content.
     #[track_caller]
     fn names_other(&self, name: &str, host: Host) {
         for (command, list) in [("list", &self.list["differences"]), ("status", &self.status["problems"])] {
@@ -192,7 +192,7 @@ impl Named {
         self.doctor_names(name, host.id);
     }
 
-    /// Checks that an agent that does not find a skill is named everywhere.
+    /// Checks that every command names an agent that does not find a skill.
     #[track_caller]
     fn names_lacking(&self, name: &str, host: Host) {
         for (command, document) in [("list", &self.list), ("status", &self.status)] {
@@ -239,7 +239,7 @@ impl Named {
         assert!(is_named, "`doctor` does not name {name} {agent}: {findings:#?}");
     }
 
-    /// The state of a skill in `status`.
+    /// Returns the state of a skill in `status`.
     fn state(&self, name: &str) -> String {
         let skills = self.status["skills"].as_array().unwrap();
         let skill = skills.iter().find(|skill| skill["name"] == name);
@@ -264,7 +264,7 @@ fn bare(name: &str) -> &str {
     name.rsplit('/').next().unwrap()
 }
 
-/// A path with the links of its parent resolved.
+/// Resolves the links in a path's parent.
 fn real(path: &Path) -> std::path::PathBuf {
     let parent = path.parent().and_then(|parent| parent.canonicalize().ok());
     parent.map_or_else(|| path.to_owned(), |parent| parent.join(path.file_name().unwrap()))

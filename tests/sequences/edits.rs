@@ -1,4 +1,4 @@
-//! The steps that are commands of skillhub.
+//! Steps that are commands of skillhub.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use crate::support::{
     layout::{Source, mark, put, text},
 };
 
-/// Operations of `undo --list` to which a step goes back.
+/// Number of operations in `undo --list` from which a step chooses.
 const LATEST: u64 = 6;
 
 pub fn patch(world: &mut World) -> Option<Answer> {
@@ -19,7 +19,7 @@ pub fn patch(world: &mut World) -> Option<Answer> {
     world.change(&["manage", "patch", name, "--find", &find, "--replace", &replace, "--replace-all"], b"")
 }
 
-/// The version that a text has the mark of.
+/// Returns the version whose mark is in a text.
 fn version_in(text: &str, name: &str) -> Option<u32> {
     let (_, after) = text.split_once(&format!("mark-{name}-v"))?;
     let digits: String = after.chars().take_while(char::is_ascii_digit).collect();
@@ -72,7 +72,7 @@ pub fn roll_back(world: &mut World) -> Option<Answer> {
     world.change(&["rollback", name, &number], b"")
 }
 
-/// The way out of an edit that is not taken over, and back from a branch.
+/// Resolves a blocked edit, or returns from a branch.
 pub fn roll_back_to_head(world: &mut World) -> Option<Answer> {
     let name = world.pick(&NAMES)?;
     world.change(&["rollback", name, "head"], b"")
@@ -132,7 +132,7 @@ pub fn show(world: &mut World) -> Option<Answer> {
     world.change(&[&["enable", name, "--agent", agent], link].concat(), b"")
 }
 
-/// Mostly the one whose host needs a link.
+/// Chooses a host, usually Claude Code, which needs a link.
 fn agent(world: &mut World) -> &'static str {
     let hosts = world.hosts.clone();
     if world.chance(5) { world.pick(&hosts).unwrap().id } else { "claude-code" }

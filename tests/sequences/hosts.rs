@@ -1,4 +1,5 @@
-//! [`Host`]: the folders in which a host looks for skills, as the hosts themselves were observed to, and what it finds.
+//! [`Host`]: the folders in which a host looks for skills, modelled on measurements of the hosts, and the skills it
+//! finds.
 
 use std::{
     collections::BTreeSet,
@@ -8,15 +9,15 @@ use std::{
 
 use crate::support::{Snapshot, snapshot};
 
-/// One host.
+/// Discovery rules of one host.
 #[derive(Debug, Clone, Copy)]
 pub struct Host {
     pub id: &'static str,
-    /// Folders in a project, relative to its root.
+    /// Project folders, relative to the project's root.
     project: &'static [&'static str],
-    /// Folders of the user, relative to the home.
+    /// User folders, relative to the home.
     user: &'static [&'static str],
-    /// Takes the first folder that has the name, the user's before the project's. The others may take any of them.
+    /// True if the first folder with the name wins, the user's before the project's. Otherwise any of them may win.
     takes_first: bool,
 }
 
@@ -49,7 +50,7 @@ const HOSTS: [Host; 3] = [
 pub struct Sent {
     /// The skill's folder with links resolved.
     pub folder: PathBuf,
-    /// Its `SKILL.md`.
+    /// Content of its `SKILL.md`.
     pub text: String,
 }
 
@@ -58,14 +59,14 @@ impl Host {
         *HOSTS.iter().find(|host| host.id == id).unwrap()
     }
 
-    /// The folders in which it looks, by precedence. The current folder is the project's root.
+    /// Returns the folders in which it looks, by precedence. The current folder is the project's root.
     fn folders(&self, project: Option<&Path>, home: &Path) -> Vec<PathBuf> {
         let user = self.user.iter().map(|folder| home.join(folder));
         let project = project.into_iter().flat_map(|root| self.project.iter().map(move |folder| root.join(folder)));
         user.chain(project).collect()
     }
 
-    /// All that it may send of a skill; each folder once, whatever links lead there.
+    /// Returns all candidates for a skill. Each folder occurs once, regardless of the links to it.
     pub fn sends(&self, name: &str, project: Option<&Path>, home: &Path) -> BTreeSet<Sent> {
         let places = self.folders(project, home).into_iter().map(|folder| folder.join(name));
         let found = places.filter_map(|place| {

@@ -1,4 +1,4 @@
-//! [`run_killed`]: a command that is killed at one of the calls that change files.
+//! [`run_killed`]: a command that is killed at a call that changes files.
 
 use std::process::{Command, ExitStatus, Output};
 
@@ -10,7 +10,7 @@ use crate::{
     support::{Answer, Sandbox},
 };
 
-/// Kills at one boundary, and counts them.
+/// Kills at one boundary, and counts the boundaries.
 struct KillAt {
     number: usize,
     order: Order,
@@ -24,8 +24,8 @@ impl Watcher for KillAt {
     }
 }
 
-/// Runs a command with `--json` that is killed at a boundary, or comes to its end before. The number of boundaries
-/// that it came to is with the answer.
+/// Runs a command with `--json` and kills it at a boundary, unless it ends before. Returns the number of boundaries
+/// reached, with the answer.
 pub fn run_killed(
     sandbox: &Sandbox,
     args: &[&str],

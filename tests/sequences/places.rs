@@ -1,4 +1,4 @@
-//! The steps that are taken without skillhub: by hand, and by git. `adopt` follows a folder that a hand put there.
+//! Steps without skillhub: by hand, and by git. After a folder is placed by hand, `adopt` follows.
 
 use std::{fs, os::unix::fs::symlink};
 
@@ -51,7 +51,7 @@ pub fn edit_hostile(world: &mut World) -> Option<Answer> {
     None
 }
 
-/// Takes back what the steps before wrote, in every skill.
+/// Reverts invalid and hostile hand edits of earlier steps, in every skill.
 pub fn mend(world: &mut World) -> Option<Answer> {
     for name in world.present() {
         let folder = world.skill(name);
@@ -85,7 +85,7 @@ pub fn git_switch(world: &mut World) -> Option<Answer> {
     None
 }
 
-/// Puts a folder into an agent's folder, and adopts it.
+/// Creates a folder in an agent's folder, and adopts it.
 pub fn adopt(world: &mut World) -> Option<Answer> {
     let free = world.free();
     let name = world.pick(&free)?;
@@ -100,7 +100,7 @@ pub fn adopt(world: &mut World) -> Option<Answer> {
     if world.chance(2) { world.change(&["adopt", "--link", path], b"") } else { world.change(&["adopt", path], b"") }
 }
 
-/// An entry of an agent's folder that is a link.
+/// Returns an entry of an agent's folder that is a link.
 fn link(world: &mut World) -> Option<std::path::PathBuf> {
     let folder = world.layout.folder(".claude/skills");
     let mut links: Vec<_> = fs::read_dir(folder).ok()?.map(|entry| entry.unwrap().path()).collect();
@@ -116,7 +116,7 @@ pub fn remove_link(world: &mut World) -> Option<Answer> {
     None
 }
 
-/// A plain folder in place of a link, with the same content or with another.
+/// Replaces a link by a plain folder, with the same or other content.
 pub fn replace_link(world: &mut World) -> Option<Answer> {
     let link = link(world)?;
     let name = link.file_name()?.to_str()?.to_owned();
@@ -139,7 +139,7 @@ pub fn remove_folder(world: &mut World) -> Option<Answer> {
     None
 }
 
-/// Makes the whole folder of Claude Code a link to the library, or a folder again.
+/// Turns the whole folder of Claude Code into a link to the library, or back into a folder.
 pub fn link_folder(world: &mut World) -> Option<Answer> {
     let folder = world.layout.folder(".claude/skills");
     let is_link = folder.is_symlink();

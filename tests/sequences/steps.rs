@@ -1,4 +1,4 @@
-//! [`step`]: one step of a sequence, by chance.
+//! [`step`]: one random step of a sequence.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use super::{
 };
 use crate::support::{Answer, Entry};
 
-/// A step; `None` where it ran no command, or the command was killed.
+/// Function of a step; returns `None` if it ran no command, or the command was killed.
 type Step = fn(&mut World) -> Option<Answer>;
 
-/// The steps that one `undo` takes back, with their weights.
+/// Steps that one `undo` reverses, with their weights.
 const UNDOABLE: [(Step, u64); 16] = [
     (edits::patch, 10),
     (edits::edit, 5),
@@ -31,7 +31,7 @@ const UNDOABLE: [(Step, u64); 16] = [
     (places::adopt, 5),
 ];
 
-/// All others.
+/// Steps that `undo` does not reverse in one operation.
 const OTHERS: [(Step, u64); 18] = [
     (edits::undo, 5),
     (edits::undo_to, 2),
@@ -53,13 +53,13 @@ const OTHERS: [(Step, u64); 18] = [
     (places::link_folder, 1),
 ];
 
-/// One in so many steps is taken back at once.
+/// One step in this many is undone at once.
 const UNDONE: u64 = 5;
 
-/// One in so many kills is followed by another step before anything is looked at.
+/// One kill in this many is followed by another step before anything is checked.
 const UNSEEN: u64 = 2;
 
-/// Does something, and checks the agents' views afterwards.
+/// Performs a step, and checks the agents' views afterwards.
 pub fn step(world: &mut World) {
     world.tally.steps += 1;
     let (of_undoable, of_others) = (total(&UNDOABLE), total(&OTHERS));
@@ -101,14 +101,14 @@ fn undone(world: &mut World, step: Step) {
     assert!(left.is_empty(), "`undo` left: {left:#?}");
 }
 
-/// The operation that `undo` would take back.
+/// Returns the operation that `undo` would reverse.
 fn last_operation(world: &mut World) -> Option<String> {
     let list = world.run(&["undo", "--list"], b"").done();
     list["operations"][0]["id"].as_str().map(str::to_owned)
 }
 
-/// The files that changed, but for those that a hand had taken away and a command may bring back (links of ours, and
-/// folders of skills that `list` names), and links that git brought to skills which are kept from agents.
+/// Returns the changed files. Excluded are files that were removed by hand and that a command may restore (our links,
+/// and folders of skills that `list` names), and links restored by git to skills that are withheld from agents.
 fn left_changed(before: &Files, world: &World, listed: &str) -> Vec<String> {
     const LIBRARY: &str = ".agents/skills";
     let now = world.files();
@@ -134,7 +134,7 @@ fn left_changed(before: &Files, world: &World, listed: &str) -> Vec<String> {
     left
 }
 
-/// The skill that a path of a library belongs to.
+/// Returns the skill to which a path of a library belongs.
 fn skill_of(path: &str) -> &str {
     path.split('/').next().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! [`World`]: a layout in the middle of a random sequence.
+//! [`World`]: the state of a random sequence.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,49 +13,49 @@ use crate::{
     support::{Answer, Layout, Random, Snapshot, snapshot},
 };
 
-/// Skills that exist at times.
+/// Skills that may exist.
 pub const NAMES: [&str; 7] = ["tables", "letters", "charts", "invoices", "recipes", "slides", "minutes"];
 
-/// No command takes longer.
+/// Timeout of a command.
 const TIME_LIMIT: Duration = Duration::from_secs(10);
 
-/// One command in so many is killed.
+/// One command in this many is killed.
 const KILLED: u64 = 5;
 
-/// Boundaries of a command that has not run yet.
+/// Assumed number of boundaries of a command that has not run yet.
 const BOUNDARIES: usize = 25;
 
-/// Steps that are shown of a failure.
+/// Number of steps that are printed for a failure.
 const SHOWN: usize = 60;
 
-/// Exit codes of refusals that a sequence may come to: invalid, blocked, refused by policy, conflict, not found. An
-/// exit of 1, 2 or 9 would be a fault of the program or of the test.
+/// Exit codes of refusals that may occur in a sequence: invalid, blocked, refused by policy, conflict, not found. Exit
+/// codes 1, 2 or 9 would be a bug in the program or the test.
 const REFUSALS: [i32; 5] = [3, 4, 5, 6, 7];
 
-/// A layout in the middle of a sequence.
+/// A layout with the state of its sequence.
 pub struct World {
     name: &'static str,
     seed: u64,
     pub layout: Layout,
     pub random: Random,
     pub hosts: Vec<Host>,
-    /// The token of a person, for what an agent may not do.
+    /// A person's token, for actions that an agent may not perform.
     pub token: String,
-    /// The newest version of any skill; each text is written once.
+    /// Newest version of any skill. Each text is written once.
     version: u32,
-    /// The number of boundaries that commands of a kind came to.
+    /// Number of boundaries by kind of command.
     boundaries: BTreeMap<String, usize>,
     pub tally: Tally,
     log: Vec<String>,
-    /// A command was killed, and none has run since.
+    /// True from a kill until the next command.
     pub is_killed: bool,
-    /// Skills that were not edited by hand when a command was killed.
+    /// Skills without hand edits at the time of a kill.
     pub unedited: BTreeSet<String>,
-    /// No command is killed, and the files from which `undo` is compared.
+    /// While set, no command is killed: the files against which `undo` is compared.
     pub steady: Option<Files>,
 }
 
-/// Everything that an operation may change for agents, folder by folder.
+/// Files that an operation may change for agents, by folder.
 pub type Files = BTreeMap<&'static str, Snapshot>;
 
 /// Statistics of a sequence.
@@ -65,9 +65,9 @@ pub struct Tally {
     pub commands: usize,
     pub kills: usize,
     pub undone: usize,
-    /// Differences that were named, by kind.
+    /// Number of named differences, by kind.
     pub named: BTreeMap<String, usize>,
-    /// Exits of each kind of command.
+    /// Exit codes by kind of command.
     pub exits: BTreeMap<String, BTreeMap<String, usize>>,
     /// Number of `doctor`'s findings, by code.
     pub findings: BTreeMap<String, usize>,
@@ -95,45 +95,45 @@ impl World {
         }
     }
 
-    /// Chance of one in `of`.
+    /// Returns true with a chance of one in `of`.
     pub fn chance(&mut self, of: u64) -> bool {
         self.random.below(of) == 0
     }
 
-    /// One of a list.
+    /// Returns a random item of a list.
     pub fn pick<T: Clone>(&mut self, from: &[T]) -> Option<T> {
         let at = self.random.below(from.len().max(1) as u64);
         from.get(usize::try_from(at).unwrap()).cloned()
     }
 
-    /// The number of a version that no skill had.
+    /// Returns an unused version number.
     pub fn next_version(&mut self) -> u32 {
         self.version += 1;
         self.version
     }
 
-    /// The folder of a skill in the library.
+    /// Returns the folder of a skill in the library.
     pub fn skill(&self, name: &str) -> PathBuf {
         self.layout.folder(".agents/skills").join(name)
     }
 
-    /// The `SKILL.md` of a skill in the library.
+    /// Returns the path of a skill's `SKILL.md` in the library.
     pub fn text(&self, name: &str) -> Option<String> {
         fs::read_to_string(self.skill(name).join("SKILL.md")).ok()
     }
 
-    /// Skills with a folder in the library.
+    /// Returns the skills with a folder in the library.
     pub fn present(&self) -> Vec<&'static str> {
         NAMES.into_iter().filter(|name| self.skill(name).is_dir()).collect()
     }
 
-    /// One of them.
+    /// Returns a random skill with a folder.
     pub fn present_one(&mut self) -> Option<&'static str> {
         let present = self.present();
         self.pick(&present)
     }
 
-    /// Skills that are disabled, by `list`.
+    /// Returns the skills that `list` shows as disabled.
     pub fn disabled(&mut self) -> Vec<&'static str> {
         let list = self.run(&["list"], b"").json();
         let is_disabled = |name: &str| {
@@ -143,17 +143,17 @@ impl World {
         NAMES.into_iter().filter(|name| is_disabled(name)).collect()
     }
 
-    /// Notes that a hand is about to change a skill.
+    /// Records that a skill is about to be edited by hand.
     pub fn touch(&mut self, name: &str) {
         self.unedited.remove(name);
     }
 
-    /// Begins the comparison of `undo` anew, as a hand has just changed something.
+    /// Restarts the comparison of `undo` after a hand edit.
     pub fn begin(&mut self) {
         self.steady = self.steady.is_some().then(|| self.files());
     }
 
-    /// Names without a folder in the library or anything in an agent's.
+    /// Returns names without a folder in the library or an entry in an agent's folder.
     pub fn free(&self) -> Vec<&'static str> {
         let is_free = |name: &&str| {
             let places = [".agents/skills", ".claude/skills", ".opencode/skills"];
@@ -162,7 +162,7 @@ impl World {
         NAMES.into_iter().filter(is_free).collect()
     }
 
-    /// The project, for layouts that have one.
+    /// Returns the project, in layouts that have one.
     pub fn project(&self) -> Option<PathBuf> {
         (!self.layout.global).then(|| self.layout.sandbox.cwd())
     }
@@ -189,7 +189,7 @@ impl World {
         self.log.push(format!("{:4} {}", self.tally.steps, line.into()));
     }
 
-    /// Runs a command that changes something, at times killed on the way. `None` where it was killed.
+    /// Runs a command that changes something, sometimes killing it. Returns `None` if it was killed.
     pub fn change(&mut self, args: &[&str], stdin: &[u8]) -> Option<Answer> {
         if self.steady.is_none() && !is_skipped() && self.chance(KILLED) {
             self.kill(args, stdin)
@@ -223,12 +223,12 @@ impl World {
         }
     }
 
-    /// Runs a command to its end.
+    /// Runs a command without killing it.
     pub fn run(&mut self, args: &[&str], stdin: &[u8]) -> Answer {
         self.run_as(None, args, stdin)
     }
 
-    /// Runs a command that a person has to allow.
+    /// Runs a command with a person's token.
     pub fn run_as_person(&mut self, args: &[&str]) -> Answer {
         let token = self.token.clone();
         self.run_as(Some(&token), args, b"")
@@ -248,7 +248,7 @@ impl World {
         self.judge(args, answer)
     }
 
-    /// Notes an answer and checks its exit code and document.
+    /// Records an answer, and checks its exit code and document.
     fn judge(&mut self, args: &[&str], answer: Answer) -> Answer {
         let document = answer.json();
         let is_view = matches!(args[0], "list" | "status" | "doctor" | "read");
@@ -260,7 +260,7 @@ impl World {
         }
         let is_of_view = is_view && [1, 8].contains(&answer.exit);
         let is_doctor = args[0] == "doctor" && answer.exit == 1;
-        // A number by chance may be that of a deletion, which is no revision to go back to.
+        // A random number may be that of a deletion, to which no rollback is possible.
         let is_deletion = args[0] == "rollback" && answer.exit == 2;
         let is_listed = answer.exit == 0 || REFUSALS.contains(&answer.exit) || is_of_view || is_doctor || is_deletion;
         assert!(is_listed, "an exit that no command should have here: {answer}");
@@ -290,13 +290,13 @@ impl World {
     }
 }
 
-/// The words of a command that its number of boundaries depends on.
+/// Returns the words of a command that determine its number of boundaries.
 fn kind(args: &[&str]) -> String {
     let words = if args[0] == "manage" { 2 } else { 1 };
     args[..words.min(args.len())].join(" ")
 }
 
-/// Writes a skill's folder away, whatever it is: a link, a file or a folder.
+/// Removes a skill's folder, whether it is a link, a file or a folder.
 pub fn remove(path: &Path) {
     match path.symlink_metadata() {
         Ok(found) if found.is_dir() => fs::remove_dir_all(path).unwrap(),
