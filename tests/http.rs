@@ -1,4 +1,4 @@
-//! The server from outside: the real program, real clients, and those who mean it ill.
+//! The server from outside: the real program, with real and hostile clients.
 
 mod attacks;
 mod authorisation;
@@ -24,7 +24,7 @@ use serde_json::Value;
 
 use crate::support::{Sandbox, Server};
 
-/// The archive of a harmless skill.
+/// Returns the archive of a harmless skill.
 fn archive(sandbox: &Sandbox, name: &str, what: &str) -> Vec<u8> {
     sandbox.skill(name, &format!("Does {what}. Use in tests."), &[("references/more.md", "# More\n\nRead on.\n")]);
     let file = sandbox.path(&format!("tmp/{name}.skill"));
@@ -32,7 +32,7 @@ fn archive(sandbox: &Sandbox, name: &str, what: &str) -> Vec<u8> {
     std::fs::read(file).unwrap()
 }
 
-/// Publishes it as one who runs the server.
+/// Publishes it with an admin's token.
 #[track_caller]
 fn publish(server: &Server, sandbox: &Sandbox, skill: &str, version: &str, what: &str) -> Value {
     let name = skill.rsplit('/').next().unwrap();

@@ -1,4 +1,4 @@
-//! `skillhub mcp`: hosts' configurations, and the server as clients meet it.
+//! `skillhub mcp`: configurations of hosts, and the server as seen by clients.
 
 mod composing;
 pub mod connection;

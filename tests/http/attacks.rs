@@ -1,4 +1,4 @@
-//! Bombs, tricks in paths, wrong names and slow or endless requests: each a clear refusal.
+//! Zip bombs, path traversal, wrong host names, and slow or endless requests: each is refused with a clear error.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -135,7 +135,7 @@ fn foreign_and_oversized_requests_are_refused() {
     let path = "/v1/skills/acme/notes/1.0.0/reports";
     match server_ask(&server.url, "POST", path, Some(&server.admin), big.as_bytes()) {
         Ok(reply) => assert_eq!(reply.status, 413),
-        // The answer comes before all is sent, and who still sends may see the end of the connection first.
+        // The response precedes the end of the request, so the sender may see the connection close first.
         Err(ureq::Error::Io(error)) => {
             assert!(matches!(error.kind(), ErrorKind::BrokenPipe | ErrorKind::ConnectionReset), "{error}");
         }

@@ -1,4 +1,4 @@
-//! Every operation against every kind of caller, in a namespace of theirs and in a foreign one.
+//! Every operation by every kind of caller, in their own namespace and in a foreign one.
 
 use serde_json::{Value, json};
 
@@ -77,7 +77,7 @@ fn each_operation_admits_only_its_roles() {
     for (method, path, body, least) in OPERATIONS {
         for namespace in ["acme", "other"] {
             for (is, token) in callers {
-                // What somebody is in one namespace is nothing in another.
+                // A role in one namespace grants nothing in another.
                 let is = if namespace == "other" && matches!(is, Publisher | Maintainer) { Account } else { is };
                 let body = if body == "ARCHIVE" { bytes.as_slice() } else { body.as_bytes() };
                 let reply = server.ask(method, &path.replace("NS", namespace), token, body);

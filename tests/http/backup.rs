@@ -17,7 +17,7 @@ use serde_json::json;
 use super::{archive, publish};
 use crate::support::{Sandbox, Server, git, server_ask};
 
-/// Releases that are there when the backup begins, and that are made at least while it goes on.
+/// Releases before the backup begins, and the minimum of releases during it.
 const RELEASES: usize = 6;
 
 /// A backup taken while releases are published; the server continues from it.
@@ -62,7 +62,7 @@ fn backup_restores_every_acknowledged_write() {
     sandbox.done(&["index", "verify", server.index().to_str().unwrap()]);
 }
 
-/// Sets a flag when it goes out of scope, in a panic as well.
+/// Sets a flag on drop, even in a panic.
 struct SetAtEnd<'a>(&'a AtomicBool);
 
 impl Drop for SetAtEnd<'_> {
@@ -71,7 +71,8 @@ impl Drop for SetAtEnd<'_> {
     }
 }
 
-/// Does something while releases are published all the time; gives those that were answered before it began, each with its archive.
+/// Runs a function while releases are published. Returns the releases acknowledged before it began, each with its
+/// archive.
 fn while_published(url: &str, token: &str, archives: &[Vec<u8>], work: impl FnOnce()) -> BTreeMap<String, usize> {
     let (answered, is_over) = (Mutex::new(BTreeMap::new()), AtomicBool::new(false));
     let reached = |count: usize| {

@@ -1,11 +1,11 @@
-//! Downloads are counted whatever client makes them, and nobody makes a skill popular alone.
+//! Downloads by every kind of client are counted, and a single client cannot inflate them.
 
 use std::time::{Duration, Instant};
 
 use super::publish;
 use crate::support::{Sandbox, Server};
 
-/// The downloads of a skill once they are written, which takes a second.
+/// Returns the downloads of a skill once they are written, after a second.
 #[track_caller]
 fn downloads(server: &Server, skill: &str, expected: u64) -> u64 {
     let deadline = Instant::now() + Duration::from_secs(20);

@@ -16,18 +16,18 @@ use serde_json::json;
 use super::archive;
 use crate::support::{Sandbox, Server, server_ask};
 
-/// Releases that each publisher makes; many more by hand.
+/// Default number of releases per publisher. `SKILLHUB_SERVER_RELEASES` sets a higher one.
 const RELEASES: usize = 12;
 const PUBLISHERS: usize = 8;
 const KILLS: usize = 3;
-/// After that something hangs.
+/// Timeout after which the test counts as hung.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 fn releases() -> usize {
     std::env::var("SKILLHUB_SERVER_RELEASES").ok().and_then(|text| text.parse().ok()).unwrap_or(RELEASES)
 }
 
-/// The account of the namespace's name is its only member, and maintains it.
+/// The account with the namespace's name is its only member and maintainer.
 #[track_caller]
 fn assert_own_namespace(server: &Server, owner: &str) {
     let members = server.get(&format!("/v1/owners/{owner}"))["members"].clone();
@@ -106,8 +106,8 @@ fn acknowledged_releases_survive_kills() {
     assert_eq!(server.get("/v1/skills?limit=100")["results"].as_array().unwrap().len(), PUBLISHERS);
 }
 
-/// Publishes the first release of a new account and kills the server before it can write its database again: at once, or
-/// after it has recorded that the account opens its namespace.
+/// Publishes the first release of a new account and kills the server before its next write to the database: either at
+/// once, or after the account's intent to open its namespace is recorded.
 fn publish_and_kill(sandbox: &Sandbox, owner: &str, is_opening_recorded: bool) -> String {
     let bytes = archive(sandbox, "notes", "one");
     let server = Server::start(sandbox, &["--rate", "0"]);

@@ -1,5 +1,5 @@
-//! The data folder: one server at a time changes it, other users cannot read its secrets, older builds' databases are
-//! upgraded.
+//! The data folder: only one server at a time writes to it, its secrets are unreadable to other users, and databases of
+//! older builds are migrated.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use super::{archive, publish};
 use crate::support::{Sandbox, Server};
 
-/// Databases that two builds from before migrations had a history have written, and their tokens.
+/// Databases of two builds older than the history of migrations, with their tokens.
 const OLD_DATABASES: [&str; 2] = ["tests/data/server-1.sqlite", "tests/data/server-2.sqlite"];
 const OLD_ADMIN: &str = "skh_29d86b1df1d73efa3b14429588bd58fbe3f22ce3a36692af5bb9272b6a11fa14";
 const OLD_ANN: &str = "skh_3effe42d8b6d9c189b5d42435998c0cbec8c55a1dd3f172ff46437bf3c8c0820";

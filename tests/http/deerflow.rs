@@ -1,4 +1,4 @@
-//! The gateway as DeerFlow's own hosts use it: their bodies, statuses and histories.
+//! The gateway as used by DeerFlow's own hosts: request bodies, status codes and histories.
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ fn hosted() -> (Sandbox, Gateway) {
     (sandbox, gateway)
 }
 
-/// The archive of a skill, packed by the program.
+/// Packs a skill with the program and returns the archive.
 fn packed(sandbox: &Sandbox, name: &str, body: &str) -> Vec<u8> {
     write_files(&sandbox.path(&format!("src/{name}")), &[("SKILL.md", text(name, body).as_bytes(), false)]);
     let file = sandbox.path(&format!("{name}.skill"));
@@ -191,7 +191,7 @@ fn bad_bodies_get_deerflow_statuses() {
     assert_eq!((deleted.0, &deleted.1["success"]), (200, &json!(true)));
 }
 
-/// A skill with three revisions: created, changed by a person, changed by an agent of a thread.
+/// Creates a skill with three revisions: created, changed by a person, changed by an agent of a thread.
 fn changed_twice() -> (Sandbox, Gateway) {
     let (sandbox, gateway) = hosted();
     sandbox.create("notes", "First.");

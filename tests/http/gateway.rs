@@ -1,4 +1,4 @@
-//! `skillhub serve --gateway`: the library over HTTP shares everything with the command line.
+//! `skillhub serve --gateway`: the library over HTTP has the same state as the command line.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -12,7 +12,7 @@ use crate::support::{Sandbox, write_files};
 
 pub const TOKEN: &str = "a-token-of-the-tests";
 
-/// A gateway, ended when dropped.
+/// A gateway that is stopped on drop.
 pub struct Gateway {
     child: Child,
     pub ready: Value,
@@ -25,7 +25,7 @@ impl Drop for Gateway {
     }
 }
 
-/// An answer: its status and its document.
+/// Response with its status and document.
 type Answer = (u16, Value);
 
 impl Gateway {
@@ -39,7 +39,7 @@ impl Gateway {
         Self { child, ready: serde_json::from_str(&line).unwrap() }
     }
 
-    /// Sends a request with these headers and no others that matter, and gives the head and the body of the answer.
+    /// Sends a request with only these significant headers, and returns head and body of the response.
     pub fn raw(&self, line: &str, headers: &[&str], body: &[u8]) -> (String, String) {
         let url = self.ready["url"].as_str().unwrap();
         let address = url.strip_prefix("http://").unwrap().strip_suffix("/api/skills").unwrap();
@@ -50,7 +50,7 @@ impl Gateway {
         let length = body.len();
         write!(stream, "{line} HTTP/1.1\r\n{host}{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n")
             .unwrap();
-        // A refusal may come before all of a body was sent.
+        // A refusal may be sent before the whole body was received.
         let _cut = stream.write_all(body);
         let mut answer = Vec::new();
         let _reset = stream.read_to_end(&mut answer);
@@ -74,7 +74,7 @@ impl Gateway {
         self.send(line, &[&headers[0], &headers[1]], body.to_string().as_bytes())
     }
 
-    /// The document of a request that is answered well.
+    /// Asserts success and returns the document.
     #[track_caller]
     fn done(&self, line: &str, body: &Value) -> Value {
         let (status, document) = self.ask(line, body);

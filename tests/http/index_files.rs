@@ -1,4 +1,4 @@
-//! The sparse index: the bytes of the git repository, with tags, parts and caching.
+//! The sparse index: the bytes of the git repository, with ETags, ranges and caching.
 
 use super::publish;
 use crate::support::{Sandbox, Server, git_bytes};
@@ -48,7 +48,7 @@ fn archives_support_revalidation_and_ranges() {
     let hex = digest.strip_prefix("sha256:").unwrap();
     let path = format!("/index/bundles/{}/{}/{hex}.skill", &hex[..2], &hex[2..4]);
     let whole = server.ask("GET", &path, None, b"");
-    // The bytes never change, but a quarantine has to reach every cache.
+    // The bytes never change, but caches have to learn of a quarantine.
     let caching = whole.header("cache-control").unwrap();
     assert!(caching.contains("no-cache") && !caching.contains("max-age"), "{caching}");
     let again = server.ask("GET", "/v1/skills/acme/notes/1.0.0/archive", None, b"");

@@ -8,7 +8,7 @@ use crate::support::{Sandbox, Server, ServerReply as Reply, server_ask_by_name a
 const PUBLIC: &str = "skills.example.org";
 const COMPANY: &str = "skills.company.example";
 
-/// A server of two indexes, and the admin's token of the second.
+/// Starts a server with two indexes, and returns the admin token of the second.
 fn two_indexes(sandbox: &Sandbox) -> (Server, String) {
     let file = sandbox.path("serve.toml");
     let text = format!(

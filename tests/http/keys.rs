@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::{ANN, Answer, BOB, Sandbox, Server};
 
-/// A server on which acme's maintainer has signed a release.
+/// A server on which acme's maintainer has published a signed release.
 struct World {
     sandbox: Sandbox,
     server: Server,

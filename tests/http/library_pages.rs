@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::gateway::{Gateway, TOKEN, text};
 use crate::support::{Sandbox, write_files};
 
-/// An answer as a browser gets it.
+/// A response as a browser receives it.
 pub struct Got {
     pub status: u16,
     head: String,
@@ -25,7 +25,7 @@ impl<'a> Browser<'a> {
         Self { gateway, cookies: RefCell::default() }
     }
 
-    /// One that has signed in, as a person with a reviewer's token.
+    /// Creates a browser that has signed in with a reviewer's token.
     pub fn signed_in(gateway: &'a Gateway, reviewer: &str) -> Self {
         let browser = Self::new(gateway);
         let got = browser.sign_in(TOKEN, reviewer);
@@ -63,14 +63,14 @@ impl<'a> Browser<'a> {
         got.text
     }
 
-    /// The proof that forms of this browser's pages bring.
+    /// Returns the proof in the forms of the current page.
     fn proof(&self) -> String {
         let page = self.get("/-/sign-in").text;
         let (_, rest) = page.split_once("name=\"proof\" value=\"").expect("the page has a form");
         rest.split('"').next().unwrap().to_owned()
     }
 
-    /// Sends a form with the proof.
+    /// Sends a form with its proof.
     pub fn send(&self, path: &str, fields: &[(&str, &str)]) -> Got {
         let proof = self.proof();
         self.send_with(path, fields, &proof, &[])
@@ -95,7 +95,7 @@ fn history(sandbox: &Sandbox, name: &str) -> Vec<Value> {
     sandbox.done(&["history", name])["revisions"].as_array().unwrap().clone()
 }
 
-/// An agent's change, applied at once or, where the policy says so, held. Gives the proposal's id.
+/// Makes an agent's change, applied or held according to the policy. Returns the proposal's id.
 fn patch(sandbox: &Sandbox, find: &str, replace: &str) -> String {
     let done =
         sandbox.done(&["manage", "patch", "notes", "--find", find, "--replace", replace, "--reason", "<i>why</i>"]);
@@ -323,7 +323,7 @@ fn pages_restore_deleted_and_missing_skills() {
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
     let ann = Browser::signed_in(&gateway, &sandbox.token());
     std::fs::remove_dir_all(&folder).unwrap();
-    // The list follows within two seconds; what this server does itself it sees at once.
+    // The list follows within two seconds; changes by this server itself are visible at once.
     ann.send("/skills/notes/sight", &[("enabled", "yes")]);
     let page = ann.page("/skills/notes");
     assert!(page.contains("folder missing") && page.contains("/skills/notes/rollback?to=head"), "{page}");

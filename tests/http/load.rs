@@ -1,4 +1,4 @@
-//! Many clients at once, silent ones and ones that leave: the server answers beside them, within its memory.
+//! Many concurrent, silent or disconnecting clients: the server keeps answering, within its memory limit.
 
 use std::{
     io::{Read, Write},
@@ -9,10 +9,10 @@ use std::{
 use super::publish;
 use crate::support::{Random, Sandbox, Server};
 
-/// More than any test needs on a busy machine, and less than the time that a silent client has.
+/// Longer than any test needs on a busy machine, and shorter than the timeout of a silent client.
 const SOON: Duration = Duration::from_secs(30);
 
-/// A server that gives clients a minute for the head of a request.
+/// Starts a server with a timeout of one minute for the head of a request.
 fn patient(sandbox: &Sandbox, more: &str) -> Server {
     let file = sandbox.path("serve.toml");
     std::fs::write(&file, format!("rate = 0\n[limits]\nhead_seconds = 60\n{more}")).unwrap();
@@ -24,7 +24,7 @@ fn silent(server: &Server, count: usize) -> Vec<TcpStream> {
     (0..count).map(|_| TcpStream::connect(address).unwrap()).collect()
 }
 
-/// Publishes a skill of so many files of a megabyte each.
+/// Publishes a skill of this many files of one megabyte.
 fn publish_large(server: &Server, sandbox: &Sandbox, name: &str, files: usize) {
     let mut random = Random::new(name.len() as u64);
     let words = ["read", "the", "table", "then", "write", "each", "row", "with", "its", "heading", name];
@@ -44,14 +44,14 @@ fn publish_large(server: &Server, sandbox: &Sandbox, name: &str, files: usize) {
     server.ask("PUT", &path, Some(&server.admin), &std::fs::read(file).unwrap()).done();
 }
 
-/// A counter of `/metrics`.
+/// Returns a counter of `/metrics`.
 fn counted(server: &Server, name: &str) -> u64 {
     let text = server.ask("GET", "/metrics", None, b"").text();
     let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
     line.unwrap_or_else(|| panic!("{name}: {text}")).parse().unwrap()
 }
 
-/// Sends the same requests at the same time, and gives the statuses.
+/// Sends the same requests concurrently, and returns their status codes.
 fn at_once(server: &Server, paths: &[String]) -> Vec<u16> {
     std::thread::scope(|scope| {
         let all: Vec<_> = paths.iter().map(|path| scope.spawn(|| server.ask("GET", path, None, b"").status)).collect();
@@ -185,7 +185,7 @@ fn abandoned_requests_stop_their_work() {
         let mut stream = TcpStream::connect(address).unwrap();
         write!(stream, "GET /v1/skills/acme/{name}/1.0.0/scan HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
     }
-    // What is in the queue comes before this.
+    // Requests in the queue are answered before this one.
     let last = format!("/v1/skills/acme/{}/1.0.0/scan", names[0]);
     assert_eq!(server.ask("GET", &last, None, b"").status, 200);
     let scanned = counted(&server, "skillhub_scanned_total");

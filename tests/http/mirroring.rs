@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::support::{ANN, BOB, Sandbox, Server};
 
-/// A sandbox with keys, in which other registries are folders.
+/// Creates a sandbox with keys, in which other registries are folders.
 fn sandbox() -> Sandbox {
     let sandbox = Sandbox::new();
     ANN.write(&sandbox.home().join(".ssh"), "id_ed25519");
@@ -19,7 +19,7 @@ fn registry(sandbox: &Sandbox, name: &str) -> String {
     path
 }
 
-/// Publishes a version of `acme/notes` there.
+/// Publishes a version of `acme/notes` in it.
 fn publish(sandbox: &Sandbox, registry: &str, version: &str, flags: &[&str]) {
     sandbox.skill("notes", &format!("Writes notes as of {version}. Use in tests."), &[]);
     let common = ["publish", "notes", "--owner", "acme", "--version", version, "--registry", registry];
@@ -55,7 +55,7 @@ fn mirrored_release_keeps_its_signature() {
     assert_eq!(mirror(&sandbox, "acme/notes@1.1.0", &source).done()["releases"][0]["new"], false);
     mirror(&sandbox, "acme/notes@1.0.0", &source).refused_with_hint(5, "unsigned");
 
-    // Whoever looks within the second in which the server has not yet looked itself looks again.
+    // The server refreshes once a second; a request within that second refreshes at once.
     let shown = || server.get("/v1/skills?q=notes")["results"].as_array().is_some_and(|found| !found.is_empty());
     assert!((0..100).any(|_| shown() || {
         std::thread::sleep(std::time::Duration::from_millis(50));

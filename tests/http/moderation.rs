@@ -63,7 +63,7 @@ fn quarantine_reaches_other_processes_at_once() {
     assert_eq!(mirror.ask("GET", &bundle, None, b"").status, 200);
 }
 
-/// A copy of another owner is neither taken down nor a way round the quarantine: it waits for a decision.
+/// A copy by another owner is neither taken down nor a way to bypass the quarantine: it awaits a decision.
 #[test]
 fn copies_of_quarantined_content_are_held() {
     let sandbox = Sandbox::new();
@@ -159,7 +159,7 @@ fn no_cache_serves_quarantined_release() {
     assert!(!std::path::Path::new(&folder).exists());
 }
 
-/// Somebody who may write to the repository changes a line behind the server's back.
+/// An attacker with write access to the repository changes a line without the server.
 #[test]
 fn server_and_mirror_refuse_changed_line() {
     let sandbox = Sandbox::new();

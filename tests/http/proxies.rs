@@ -1,4 +1,4 @@
-//! Behind a proxy: whose headers are believed, and whose requests share a limit.
+//! Servers behind a proxy: trusted headers, and requests that share a rate limit.
 
 use super::publish;
 use crate::support::{Sandbox, Server};

@@ -1,11 +1,11 @@
-//! Signing in on the market's pages: sessions, failures, and limits.
+//! Sessions on the market's pages: sign-in, failures, and limits.
 
 use crate::support::{Sandbox, Server, ServerReply as Reply};
 
 const PAGE: (&str, &str) = ("Accept", "text/html");
 const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
 
-/// Sends the form for signing in, with the proof of its page; gives the answer and the cookies before it.
+/// Submits the sign-in form with the proof of its page. Returns the response and the cookies of the page.
 fn sign_in(server: &Server, token: &str) -> (Reply, String) {
     let form = server.send("GET", "/-/sign-in", &[PAGE], b"");
     let cookies = form.cookies();

@@ -71,7 +71,7 @@ fn quarantined_and_withdrawn_releases_are_reported() {
     assert_eq!(shown(), "withdrawn", "the server is not asked by list");
 }
 
-/// The commands of the README, with a free port, as a person pastes them.
+/// Runs the commands of the README as pasted by a person, with a free port.
 #[cfg(unix)]
 #[test]
 fn readme_commands_work_when_pasted() {

@@ -1,4 +1,5 @@
-//! Compiled tools through the server: compiled, listed, called, asked about, and gone again. Their steps call the tools of another such server.
+//! Compiled tools through the server: compiled, listed, called, described, and removed. Their steps call the tools of
+//! another such server.
 
 use std::fs;
 
@@ -19,10 +20,10 @@ fn listed(agent: &mut Connection) -> Vec<Value> {
     tools.as_array().unwrap().iter().filter(|tool| tool["_meta"]["skillhub/skill"].is_string()).cloned().collect()
 }
 
-/// The steps of a tool that greets.
+/// Steps of a tool that greets.
 const GREET: &str = "{input: {type: object, properties: {who: {type: string}}, required: [who]}, steps: [{tool: text_template, input: {template: \"Hello ${.}\", values: \"{{input.who}}\"}}]}";
 
-/// Calls a tool whose person answers like this.
+/// Calls a tool and gives this answer to its question.
 pub(super) fn call_asked(agent: &mut Connection, tool: &str, arguments: &Value, action: &str) -> (String, Value) {
     let id = agent.send("tools/call", &json!({"name": tool, "arguments": arguments}));
     let question = loop {

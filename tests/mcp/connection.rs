@@ -1,4 +1,4 @@
-//! [`Connection`]: a client of the server over its standard streams, that speaks the protocol line by line.
+//! [`Connection`]: a line-by-line client of the server over its standard streams.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
-/// A connection of a client that is called `tester`.
+/// A connection of a client named `tester`.
 pub struct Connection {
     child: Child,
     stdin: Option<ChildStdin>,
@@ -25,12 +25,12 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// Starts the server in the sandbox and shakes hands.
+    /// Starts the server in the sandbox and initialises the connection.
     pub fn open(sandbox: &Sandbox, args: &[&str]) -> Self {
         Self::of(sandbox, args, &json!({}))
     }
 
-    /// The same for a client that can do this.
+    /// Like [`Connection::open`], for a client with these capabilities.
     pub fn of(sandbox: &Sandbox, args: &[&str], capabilities: &Value) -> Self {
         let mut connection = Self::start(sandbox, args);
         let hello = json!({
@@ -42,7 +42,7 @@ impl Connection {
         connection
     }
 
-    /// The same in the revision 2026-07-28, without shaking hands.
+    /// Starts the server with protocol revision 2026-07-28, which has no initialisation.
     pub fn newer(sandbox: &Sandbox, args: &[&str]) -> Self {
         let mut connection = Self::start(sandbox, args);
         connection.meta = Some(json!({
@@ -62,20 +62,20 @@ impl Connection {
         Self { child, stdin, stdout, requests: 0, meta: None, notifications, server: Value::Null }
     }
 
-    /// Sends one message.
+    /// Writes one message to the server.
     pub fn write(&mut self, message: &Value) {
         let stdin = self.stdin.as_mut().unwrap();
         writeln!(stdin, "{message}").and_then(|()| stdin.flush()).unwrap();
     }
 
-    /// Reads one message.
+    /// Reads one message of the server.
     pub fn read(&mut self) -> Value {
         let mut line = String::new();
         assert!(self.stdout.read_line(&mut line).unwrap() > 0, "the server has gone");
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    /// Sends a request and gives its number.
+    /// Sends a request and returns its id.
     pub fn send(&mut self, method: &str, params: &Value) -> u64 {
         self.requests += 1;
         let id = self.requests;
@@ -99,7 +99,7 @@ impl Connection {
         }
     }
 
-    /// The result of a request that must end well.
+    /// Returns the result of a successful request.
     #[track_caller]
     pub fn request(&mut self, method: &str, params: &Value) -> Value {
         let answer = self.answer(method, params);
@@ -107,13 +107,13 @@ impl Connection {
         answer["result"].clone()
     }
 
-    /// The result of a tool.
+    /// Returns the result of a tool.
     #[track_caller]
     pub fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         self.request("tools/call", &json!({"name": tool, "arguments": arguments}))
     }
 
-    /// The document of a tool that must end well.
+    /// Returns the document of a successful tool.
     #[track_caller]
     pub fn done(&mut self, tool: &str, arguments: &Value) -> Value {
         let result = self.call(tool, arguments);
@@ -122,7 +122,7 @@ impl Connection {
         result["structuredContent"].clone()
     }
 
-    /// The error of a tool that must fail.
+    /// Returns the error of a failed tool.
     #[track_caller]
     pub fn refused(&mut self, tool: &str, arguments: &Value) -> Value {
         let result = self.call(tool, arguments);
@@ -149,13 +149,13 @@ impl Connection {
         }
     }
 
-    /// Ends the server without a word, as a crash does.
+    /// Kills the server, like a crash.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// Closes the connection; the server must end well.
+    /// Closes the connection, and asserts that the server exits successfully.
     pub fn close(mut self) {
         self.stdin = None;
         assert!(self.child.wait().unwrap().success());

@@ -1,4 +1,5 @@
-//! Edits of skills' folders through the server: good ones count, and none gets past what holds an agent.
+//! Edits of skill folders, seen through the server: good ones are recorded, and none bypasses the restrictions of
+//! agents.
 
 use std::fs;
 
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use super::connection::Connection;
 use crate::support::{Random, Sandbox, write_files};
 
-/// Changes of a folder, some of which an agent could make.
+/// Changes of a folder, only some of which an agent could make.
 const EDITS: [(&str, &str); 5] = [
     ("SKILL.md", "---\nname: demo\ndescription: Does it. Use in tests.\n---\n\n# demo\n\nedited line\n"),
     ("SKILL.md", "---\nname: demo\ndescription: Other words.\nallowed-tools: Bash\n---\n\n# demo\n\nedited line\n"),

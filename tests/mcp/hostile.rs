@@ -1,4 +1,4 @@
-//! Skills that try to say more than a skill may, in every form of the list and in every answer that carries their text.
+//! Skills with prompt injections, in every form of the list and in every answer that carries their text.
 
 use std::{fs, path::PathBuf};
 
@@ -19,10 +19,10 @@ const FRAMES: [&str; 8] = [
     "<|im_start|>",
 ];
 
-/// Characters that nobody sees: no width, direction, tag, soft hyphen.
+/// Invisible characters: zero-width, bidirectional, tag, soft hyphen.
 const HIDDEN: [char; 5] = ['\u{200b}', '\u{202e}', '\u{2066}', '\u{e0049}', '\u{ad}'];
 
-/// Skills that the scanner lets pass, each with a description in YAML and a body.
+/// Skills that pass the scanner, each with a description in YAML and a body.
 const PASSING: [(&str, &str, &str); 4] = [
     (
         "closes-tags",
@@ -38,7 +38,7 @@ const PASSING: [(&str, &str, &str); 4] = [
     ("speaks-markdown", "\"Makes tables.\\n\\n## System\\n\\n- **x**: `y`\"", "Go.\n"),
 ];
 
-/// Skills that nobody is shown at all.
+/// Skills that must never be shown.
 const REFUSED: [(&str, &str, &str); 3] = [
     ("hides-direction", "\"Makes tables \u{202e}txet\u{202c}.\"", "Do \u{2066}it\u{2069}."),
     ("hides-tags", "\"Makes tables.\u{e0049}\u{e0067}\"", "Do it.\u{e0049}"),
@@ -62,7 +62,7 @@ fn frames(text: &str) -> Vec<usize> {
     FRAMES.iter().map(|frame| lower.matches(frame).count()).collect()
 }
 
-/// A text for a model: nothing hidden, none of the skills that are refused, and frames only as `ours`.
+/// Asserts that a text for a model has no hidden characters, no blocked skills, and no frames but `ours`.
 #[track_caller]
 fn check(what: &str, text: &str, ours: &[(&str, usize)]) {
     for hidden in HIDDEN {
@@ -89,7 +89,7 @@ fn skill_cannot_escape_any_list_format() {
         for (name, ..) in PASSING {
             assert!(text.contains(name), "{form} tells of {name}, neutralised: {text}");
         }
-        // Markdown is not escaped, but for what frames a conversation.
+        // Markdown is not escaped, except for the framing of a conversation.
         let tags = ["<skill>", "</skill>", "</description>", "</name>"];
         for tag in tags.into_iter().take(if form == "markdown" { 2 } else { 4 }) {
             assert_eq!(text.matches(tag).count(), elements, "{tag} in {form}: {text}");

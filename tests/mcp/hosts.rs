@@ -1,4 +1,4 @@
-//! `skillhub mcp install`: files as hosts have them, bad ones included.
+//! `skillhub mcp install`: real and malformed configuration files of hosts.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::Sandbox;
 
-/// Each host with its file in a project and in the user's home.
+/// Each host with its configuration file in a project and in the user's home.
 const FILES: [(&str, &str, &str); 6] = [
     ("claude-code", ".mcp.json", ".claude.json"),
     ("codex", ".codex/config.toml", ".codex/config.toml"),

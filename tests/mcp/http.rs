@@ -1,4 +1,4 @@
-//! The gate of the HTTP server, request by request.
+//! Authentication and host check of the HTTP server, request by request.
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -13,7 +13,7 @@ use crate::support::Sandbox;
 
 pub const TOKEN: &str = "a-token-of-the-tests";
 
-/// A server, ended when dropped.
+/// A server that is stopped on drop.
 pub struct Served {
     child: Child,
     /// Document that the server printed when it was ready.
@@ -27,7 +27,7 @@ impl Drop for Served {
     }
 }
 
-/// Serves an address with a token.
+/// Serves at an address, with a token.
 pub fn serve(sandbox: &Sandbox, token: &str, args: &[&str]) -> Served {
     let mut command = sandbox.command(&[&["mcp", "--http", "127.0.0.1:0", "--json"], args].concat());
     command.env("SKILLHUB_MCP_TOKEN", token).stdout(Stdio::piped());
@@ -38,7 +38,7 @@ pub fn serve(sandbox: &Sandbox, token: &str, args: &[&str]) -> Served {
 }
 
 impl Served {
-    /// Sends `initialize` with these headers and gives the status.
+    /// Sends `initialize` with these headers and returns the status.
     fn status(&self, path: &str, headers: &[&str]) -> u16 {
         let url = self.ready["url"].as_str().unwrap();
         let address = url.strip_prefix("http://").unwrap().strip_suffix("/mcp").unwrap();

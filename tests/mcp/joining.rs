@@ -1,4 +1,4 @@
-//! Tools of other servers that join the list once a skill was read that brings them.
+//! Tools of other servers that are added to the list after a skill that declares them was read.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use crate::support::Sandbox;
 
 const LIST_CHANGED: &str = "notifications/tools/list_changed";
 
-/// Starts a server that speaks MCP over HTTP and gives its address. Each of its tools answers with its own name.
+/// Starts an MCP server over HTTP and returns its address. Each of its tools answers with its own name.
 fn serve_tools() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -27,7 +27,7 @@ fn serve_tools() -> String {
     format!("http://127.0.0.1:{port}/mcp")
 }
 
-/// Answers one request of a connection that then ends.
+/// Answers one request, then closes the connection.
 fn answer(mut stream: TcpStream) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut length = 0;
@@ -82,7 +82,7 @@ fn result_of(request: &Value) -> Option<Value> {
     }
 }
 
-/// A sandbox with the server `kit` and these lines of configuration, and a skill for each of some lines of frontmatter.
+/// Creates a sandbox with the server `kit`, more configuration, and a skill for each of the given lines of frontmatter.
 fn sandbox(config: &str, skills: &[(&str, &str)]) -> Sandbox {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.skillhub_home()).unwrap();
@@ -101,7 +101,7 @@ fn names(agent: &mut Connection) -> Vec<String> {
     listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The names besides those that were listed at first.
+/// Returns the names of tools that were not listed at first.
 fn joined(agent: &mut Connection, first: &[String]) -> Vec<String> {
     let now = names(agent);
     assert_eq!(&now[..first.len()], first, "what was offered stays");

@@ -1,4 +1,4 @@
-//! Steps of composed tools that call other servers: here skillhub's own, over the standard streams and over HTTP.
+//! Steps of composed tools that call other servers: here skillhub itself, over the standard streams and over HTTP.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ tool_schema:
 Call the tool.
 ";
 
-/// A sandbox with a skill that asks a server, which is configured like this.
+/// Creates a sandbox with a skill that calls a server with this configuration.
 fn asking(server: &str) -> Sandbox {
     let sandbox = Sandbox::project();
     sandbox.run_with(&["manage", "create", "finder", "--content", "-", "--json"], FINDER.as_bytes()).done();
@@ -32,7 +32,7 @@ fn asking(server: &str) -> Sandbox {
     sandbox
 }
 
-/// The server as a program of the sandbox.
+/// Returns the configuration of the server as a program of the sandbox.
 fn program(sandbox: &Sandbox) -> String {
     let skillhub = json!([env!("CARGO_BIN_EXE_skillhub"), "mcp"]);
     let env = format!("{{ SKILLHUB_HOME = {}, HOME = {} }}", json!(sandbox.skillhub_home()), json!(sandbox.home()));
@@ -58,7 +58,7 @@ fn step_starts_its_server() {
     assert_eq!(tool("mcp__own__search_skills")["approval"], "none");
     assert_ne!(tool("mcp__own__skill_manage")["approval"], "none");
     assert_eq!(sandbox.done(&["tools", "compile", "finder"])["ok"], true);
-    // The tool that was compiled is a reason for the server to look for servers; it finds itself and starts nothing.
+    // Because of the compiled tool, the server looks for other servers. It finds itself and starts nothing.
     let answer = sandbox.done(&["tools", "call", "finder", "--input", "{\"words\": \"zebras\"}"]);
     assert_eq!(found(&answer), "finder", "{answer}");
 }

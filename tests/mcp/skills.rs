@@ -1,4 +1,4 @@
-//! Skills through the server: read, found, hidden, listed with digests, asked about.
+//! Skills through the server: reading, search, hiding, listing with digests, and prompts.
 
 use std::{fs, path::Path, process::Command};
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::connection::Connection;
 use crate::support::Sandbox;
 
-/// A sandbox whose configuration is this.
+/// Creates a sandbox with this configuration.
 fn configured(config: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     fs::create_dir_all(sandbox.skillhub_home()).unwrap();

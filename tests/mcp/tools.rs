@@ -1,4 +1,4 @@
-//! The tools over the standard streams, answer by answer.
+//! The tools over the standard streams.
 
 use jiff::Timestamp;
 use library::{Home, Library, Scope};
@@ -213,7 +213,7 @@ fn every_tool_declares_schemas_and_annotations() {
         assert!(tool["title"].is_string() && tool["description"].is_string(), "{tool:#}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{tool:#}");
         assert_eq!(tool["outputSchema"]["type"], "object", "{tool:#}");
-        // Every property that is told is read: none is refused as unknown.
+        // Every documented property is accepted.
         for (property, schema) in tool["inputSchema"]["properties"].as_object().unwrap() {
             let value = match schema["type"].as_str() {
                 Some("boolean") => json!(true),
@@ -291,7 +291,7 @@ fn concurrent_changes_are_all_kept() {
             let home = Home::at(sandbox.skillhub_home()).unwrap();
             let place = sandbox.home().join(".agents/skills");
             for at in 22..26 {
-                // As any program would that links the library: opened, used and closed.
+                // The library is opened, used and closed, as by any program that links it.
                 let mut library = Library::open(&place, Scope::User, &home, "git").unwrap();
                 let (find, replace) = (format!("line {at} old"), format!("line {at} new"));
                 let request = json!({"action": "patch", "name": "demo", "find": find, "replace": replace});

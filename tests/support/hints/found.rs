@@ -23,7 +23,7 @@ const FIELDS: [&str; 8] = ["hint", "next", "command", "repair", "message", "note
 const OF_OTHERS: [&str; 11] =
     ["read", "show", "prompt", "diff", "blame", "scan", "tour", "completions", "to-prompt", "help", "serve"];
 
-/// Returns the names of all commands, from shell completion.
+/// Names of all commands, from shell completion.
 static VERBS: LazyLock<HashSet<String>> = LazyLock::new(|| {
     let script = Command::new(env!("CARGO_BIN_EXE_skillhub")).args(["completions", "bash"]).output().unwrap();
     let script = String::from_utf8(script.stdout).unwrap();
