@@ -1,4 +1,4 @@
-//! The `skillhub` command as a user meets it: the real binary in a [`Sandbox`](crate::support::Sandbox).
+//! The `skillhub` command as used by people: the real binary in a [`Sandbox`](crate::support::Sandbox).
 
 #[cfg(unix)]
 mod accepting;

@@ -86,7 +86,7 @@ fn system_names_stay_in_their_modules() {
     assert_none(systems::strays(&CHECKOUT));
 }
 
-/// A parent and its child may use each other.
+/// A parent module and its child may import each other.
 #[test]
 fn source_files_form_no_cycles() {
     assert_none(circles::circles(&CHECKOUT));

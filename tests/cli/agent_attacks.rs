@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Sandbox, Snapshot, Terminal, git, set_mode, skill_md, snapshot, write_files};
 
-/// A user's place: a strict policy, a pinned skill, a waiver, a token, and a change that waits.
+/// A user's home: a strict policy, a pinned skill, a waiver, a token, and a held change.
 struct Fortress {
     sandbox: Sandbox,
     token: String,
@@ -16,7 +16,7 @@ struct Fortress {
     token_id: String,
 }
 
-/// Everything that only a person may change.
+/// Snapshots everything that only a person may change.
 #[derive(Debug, PartialEq)]
 struct Decided {
     files: Snapshot,
@@ -66,7 +66,7 @@ impl Fortress {
         }
     }
 
-    /// Does something that must end with this exit code and leave everything as it was.
+    /// Performs an attack that must end with this exit code and change nothing.
     #[track_caller]
     fn withstands(&self, exit: i32, attack: impl FnOnce() -> Answer) -> Answer {
         let before = self.decided();

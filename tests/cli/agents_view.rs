@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, skill_md, write_files};
 
-/// A skill at a place that skillhub did not make.
+/// Creates a skill in a folder that skillhub did not make.
 fn put(folder: &Path, name: &str, description: &str) {
     write_files(&folder.join(name), &[("SKILL.md", skill_md(name, description, "Do it.").as_bytes(), false)]);
 }
 
-/// The skills that are not of the program.
+/// Returns the skills that are not built in.
 fn names(document: &Value) -> Vec<&str> {
     let skills = document["skills"].as_array().unwrap().iter().filter(|skill| skill["scope"] != "builtin");
     skills.map(|skill| skill["name"].as_str().unwrap()).collect()

@@ -23,7 +23,7 @@ impl Place {
         Self { sandbox, registry }
     }
 
-    /// Everything that a refused command must leave as it is.
+    /// Snapshots everything that a refused command must leave unchanged.
     fn state(&self) -> (Snapshot, Snapshot, Vec<String>, Value) {
         let history = self.sandbox.done(&["history", "mine"]);
         let head = bare_log(&self.sandbox, &self.registry, "HEAD");
@@ -39,7 +39,7 @@ impl Place {
         error
     }
 
-    /// Writes a bad skill that no command may take, and gives what `validate` says first.
+    /// Writes a bad skill that every command must refuse, and returns the first problem of `validate`.
     #[track_caller]
     fn no_command_takes(&self, name: &str, code: &str) -> Value {
         let before = self.state();

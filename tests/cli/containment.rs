@@ -1,8 +1,7 @@
-//! Attacks on containment through every door: requests, folders, archives and git sources.
+//! Attacks on containment through every entry point: requests, folders, archives and git sources.
 //!
-//! Each attack is made from within a [`Guarded`] sandbox. A refusal has the right exit and code, nothing
-//! outside is changed or read, and nothing is left half done. The table of classes, doors and tests is in
-//! docs/THREATS.md.
+//! Each attack runs in a [`Guarded`] sandbox. A refusal has the right exit and error code, nothing outside is changed
+//! or read, and nothing is left half done. The table of classes, entry points and tests is in docs/THREATS.md.
 
 mod archives;
 mod folders;
@@ -86,13 +85,13 @@ fn long_paths() -> Vec<(&'static str, String)> {
     vec![("long", format!("assets/{}", "x".repeat(201))), ("long", whole), ("deep", deep)]
 }
 
-/// Every path that is refused, with its class.
+/// Returns every path that is refused, with its class.
 fn bad_paths() -> Vec<(&'static str, String)> {
     let fixed = BAD_PATHS.iter().map(|(class, path)| (*class, (*path).to_owned()));
     fixed.chain(long_paths()).collect()
 }
 
-/// Pairs of names that are one file on some system.
+/// Pairs of names that are one file on some systems.
 const COLLISIONS: &[(&str, &str)] = &[
     ("assets/a", "assets/A"),
     ("assets/ä", "assets/Ä"),
@@ -109,7 +108,7 @@ const COLLISIONS: &[(&str, &str)] = &[
     ("skill.md", "SKILL.md"),
 ];
 
-/// A sandbox with a skill `demo` in the library, and files outside that no command has any business with.
+/// A sandbox with a skill `demo` in the library, and files outside that no command may access.
 struct Guarded {
     sandbox: Sandbox,
     outside: Snapshot,

@@ -1,5 +1,5 @@
-//! People's decisions against agents: a library with skills in each state, and what no agent undoes there. The cells of
-//! the decision table are exercised in `decision_cells`.
+//! People's decisions against agents: a library with skills in each state, and the decisions that no agent can undo.
+//! The cells of the decision table are exercised in `decision_cells`.
 
 use std::{collections::BTreeMap, fs};
 
@@ -21,7 +21,7 @@ const PERMISSIONS: &str = "[[permissions]]\nskill = 'secret'\ndecision = 'deny'\
 const WRITTEN: [&str; 8] = ["plain", "pinned", "off", "secret", "asked", "blocked", "gone", "back"];
 const INSTALLED: [&str; 7] = ["in-plain", "in-pinned", "in-off", "in-secret", "in-asked", "in-blocked", "in-gone"];
 
-/// In the text of every skill that an agent must not get.
+/// Marker in the text of every skill that an agent must not get.
 pub const MARKER: &str = "marker-of-hidden-text";
 
 pub const BUILTIN: &str = "skillhub-writing-skills";

@@ -1,4 +1,4 @@
-//! Outcomes and the gate from outside: a change that makes runs fail is found and taken back by itself.
+//! Outcomes and the gate from outside: a change that makes runs fail is detected and rolled back automatically.
 
 use std::fs;
 
@@ -46,7 +46,7 @@ fn statuses(sandbox: &Sandbox) -> Vec<String> {
     log["events"].as_array().unwrap().iter().map(word).collect()
 }
 
-/// A change that waits, and its id.
+/// Makes a held change and returns its id.
 fn held(sandbox: &Sandbox) -> String {
     fs::write(sandbox.skillhub_home().join("config.toml"), "policy = \"strict\"\n").unwrap();
     patch(sandbox, "alpha", "beta")["proposal"].as_str().unwrap().to_owned()

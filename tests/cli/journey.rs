@@ -1,4 +1,4 @@
-//! [`Journey`]: what every skill has to survive, with one registry and one library of its own.
+//! [`Journey`]: the operations that every skill must survive, with a registry and a library of its own.
 
 use std::{fs, path::Path};
 
@@ -17,20 +17,20 @@ pub struct Journey<'a> {
 }
 
 impl<'a> Journey<'a> {
-    /// With an empty registry and a library that is not there yet.
+    /// Creates an empty registry and a library that does not exist yet.
     pub fn new(sandbox: &'a Sandbox) -> Self {
         let registry = sandbox.path("registry").display().to_string();
         sandbox.done(&["index", "init", &registry]);
         Self { sandbox, registry, library: sandbox.path("library").display().to_string() }
     }
 
-    /// Runs a command that must end well.
+    /// Runs a command that must succeed.
     #[track_caller]
     pub fn done(&self, args: &[&str]) -> Value {
         self.sandbox.done(&[args, &["--registry", &self.registry, "--library", &self.library]].concat())
     }
 
-    /// The skill's files in the library.
+    /// Returns the skill's files in the library.
     pub fn installed(&self, name: &str) -> Snapshot {
         snapshot(&Path::new(&self.library).join(name))
     }
@@ -55,7 +55,7 @@ impl<'a> Journey<'a> {
         assert_eq!([&published["status"], &published["name"]], ["published", format!("acme/{name}").as_str()]);
     }
 
-    /// Changes the installed skill, reads the change, and takes it back to the same bytes.
+    /// Changes the installed skill, reads the change, and restores the same bytes.
     pub fn change_and_take_back(&self, name: &str) {
         let before = self.installed(name);
         let text = fs::read_to_string(Path::new(&self.library).join(name).join("SKILL.md")).unwrap();
@@ -73,7 +73,7 @@ impl<'a> Journey<'a> {
         assert_eq!(self.installed(name), before, "{name} is not what it was");
     }
 
-    /// Deletes the skill and brings it back to the same bytes and modes.
+    /// Deletes the skill and restores the same bytes and modes.
     pub fn delete_and_restore(&self, name: &str) {
         let before = self.installed(name);
         self.done(&["manage", "delete", name]);

@@ -1,4 +1,4 @@
-//! `undo`: every kind of operation taken back, with its links and its line in the lock file, and the undo too.
+//! `undo`: every kind of operation reversed, with its links and its line in the lock file, and the undo reversed too.
 
 use std::{fs, path::PathBuf};
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{Sandbox, skill_md, snapshot, tree, write_files};
 
-/// A registry with acme/demo, an agent in use, and the skill installed for it.
+/// Creates a registry with acme/demo, an agent in use, and the skill installed for it.
 fn installed() -> Sandbox {
     let sandbox = published();
     sandbox.done(&["install", "acme/demo@^1.0"]);
@@ -21,7 +21,8 @@ fn published() -> Sandbox {
     sandbox
 }
 
-/// All that an operation may change, but for the history: the library, the lock file and the agent's folder.
+/// Snapshots everything that an operation may change except the history: the library, the lock file and the agent's
+/// folder.
 type Seen = (Vec<String>, Option<String>, bool);
 
 fn state(sandbox: &Sandbox) -> Seen {
@@ -44,7 +45,7 @@ fn link(sandbox: &Sandbox) -> PathBuf {
     sandbox.home().join(".claude/skills/demo")
 }
 
-/// Does something, takes it back, takes that back, and back again.
+/// Performs an operation, undoes it, undoes the undo, and undoes once more.
 fn there_and_back(sandbox: &Sandbox, args: &[&str], action: &str) -> Value {
     let before = state(sandbox);
     sandbox.done(args);

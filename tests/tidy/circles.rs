@@ -1,4 +1,4 @@
-//! Circles: files of a crate that import each other in a loop. A module and its child may know each other.
+//! Import cycles: files of a crate that import each other in a loop. A module and its child may import each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,12 +28,12 @@ const ROOTS: [&str; 15] = [
 
 type Module = Vec<String>;
 
-/// The files of circles, each with what it imports of the circle.
+/// Finds files in import cycles, each with its imports within the cycle.
 pub fn circles(tree: &Tree) -> Vec<Fault> {
     ROOTS.iter().flat_map(|root| circles_of(&modules(tree, root))).collect()
 }
 
-/// The files of a crate by their modules, tests aside.
+/// Returns the files of a crate by module, except for tests.
 fn modules<'t>(tree: &'t Tree, root: &str) -> BTreeMap<Module, &'t Source> {
     let sources = tree.sources().iter().filter(|source| !source.is_test_file());
     let below = sources.filter_map(|source| Some((source.path.strip_prefix(root)?.strip_prefix('/')?, source)));
@@ -62,7 +62,7 @@ fn circles_of(modules: &BTreeMap<Module, &Source>) -> Vec<Fault> {
     faults
 }
 
-/// The modules that can be reached by imports.
+/// Returns the modules reachable by imports.
 fn reached<'m>(imports: &BTreeMap<&'m Module, BTreeSet<&'m Module>>, from: &Module) -> BTreeSet<&'m Module> {
     let mut found = BTreeSet::new();
     let mut next: Vec<&Module> = imports[from].iter().copied().collect();
@@ -74,14 +74,14 @@ fn reached<'m>(imports: &BTreeMap<&'m Module, BTreeSet<&'m Module>>, from: &Modu
     found
 }
 
-/// The modules that a file imports, its parent and its children aside.
+/// Returns the modules that a file imports, except for its parent and children.
 fn imports<'m>(modules: &'m BTreeMap<Module, &Source>, module: &Module, source: &Source) -> BTreeSet<&'m Module> {
     let found = paths(source).into_iter().filter_map(|path| target(modules, module, &path));
     let is_near = |one: &Module, other: &Module| one.len() == other.len() + 1 && one.starts_with(other);
     found.filter(|found| *found != module && !is_near(found, module) && !is_near(module, found)).collect()
 }
 
-/// The module that a path leads to.
+/// Resolves a path to its module.
 fn target<'m>(modules: &'m BTreeMap<Module, &Source>, from: &Module, path: &[String]) -> Option<&'m Module> {
     let up = path.iter().take_while(|part| *part == "super").count();
     let (mut at, rest) = match path.first()?.as_str() {
@@ -101,7 +101,7 @@ fn target<'m>(modules: &'m BTreeMap<Module, &Source>, from: &Module, path: &[Str
     modules.get_key_value(&at).map(|(module, _)| module)
 }
 
-/// The paths outside tests, those of `use` trees one by one.
+/// Returns the paths outside tests, with `use` trees expanded.
 fn paths(source: &Source) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -115,7 +115,7 @@ fn paths(source: &Source) -> Vec<Vec<String>> {
     found
 }
 
-/// Reads a path or a tree of them from a token on, below `prefix`; gives the token behind it.
+/// Parses a path or a tree of paths from a token on, below `prefix`; returns the index of the next token.
 fn read_path(source: &Source, mut at: usize, prefix: &mut Vec<String>, found: &mut Vec<Vec<String>>) -> usize {
     let depth = prefix.len();
     while is_name(source.text_at(at)) {

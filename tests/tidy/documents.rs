@@ -9,14 +9,14 @@ use super::tree::{Fault, Tree};
 const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
 const THREATS: &str = "docs/THREATS.md";
 const MISSION: &str = "docs/MISSION.md";
-/// The rows of the mission: how many each system has.
+/// Systems in the mission, with the number of rows of each.
 const SYSTEMS: [(&str, usize); 5] = [("AS", 9), ("SA", 6), ("OC", 5), ("CC", 7), ("DF", 11)];
 /// Prefix of the list of tests that enforce an invariant.
 const HELD_BY: &str = "Held by:";
-/// The documents that every checkout has.
+/// Documents that every checkout must have.
 const EXPECTED: [&str; 3] = ["README.md", ARCHITECTURE, "docs/GLOSSARY.md"];
 
-/// Documents that are absent, and links between documents to files that are.
+/// Finds missing documents, and broken links between documents and to files.
 pub fn dead_links(tree: &Tree) -> Vec<Fault> {
     let absent = EXPECTED.iter().filter(|path| !tree.has(path));
     let mut faults: Vec<_> = absent.map(|path| Fault::new(path, 1, "this document is expected here")).collect();
@@ -30,13 +30,13 @@ pub fn dead_links(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-/// Markdown at the root, in `docs`, or at the top of the index crate.
+/// Returns the Markdown files at the root, in `docs`, or at the top of the index crate.
 fn is_document(path: &str) -> bool {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     path.ends_with(".md") && (matches!(folder, "" | "registry-index") || folder.split('/').next() == Some("docs"))
 }
 
-/// (line, target) of every link inside the project, outside code.
+/// Returns line and target of every link inside the project, outside code.
 fn links(text: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (line, prose) in prose_lines(text) {
@@ -66,7 +66,7 @@ fn prose_lines(text: &str) -> Vec<(usize, String)> {
     prose
 }
 
-/// The path that `target` names from the document at `from`; `None` when it leaves the project.
+/// Resolves `target` from the document at `from`; `None` if it leaves the project.
 fn resolve(from: &str, target: &str) -> Option<String> {
     let file = target.split('#').next().unwrap_or_default();
     if file.is_empty() {
@@ -83,7 +83,7 @@ fn resolve(from: &str, target: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// One numbered item under the heading of the invariants.
+/// A numbered item under the heading of the invariants.
 struct Invariant {
     line: usize,
     number: usize,
@@ -136,7 +136,7 @@ pub fn unheld_threats(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-/// Rows of the mission that are absent or doubled, or name no test.
+/// Finds rows of the mission that are missing, duplicated, or name no test.
 pub fn unheld_rows(tree: &Tree) -> Vec<Fault> {
     let functions = tree.sources().iter().flat_map(|source| source.functions());
     let tests: BTreeSet<_> = functions.filter(|function| function.is_test).map(|function| function.name).collect();
@@ -208,7 +208,7 @@ fn holds(tree: &Tree, tests: &BTreeSet<String>, name: &str) -> bool {
     name == "type" || tests.contains(bare) || tree.has(name)
 }
 
-/// Copies of clippy's settings that differ: clippy reads the nearest file alone.
+/// Finds copies of clippy's settings that differ: clippy reads only the nearest file.
 pub fn differing_clippy_files(tree: &Tree) -> Vec<Fault> {
     let read = |path: &str| -> Table { tree.text(path).and_then(|text| text.parse().ok()).unwrap_or_default() };
     let (root, crates) = (read("clippy.toml"), read("crates/clippy.toml"));

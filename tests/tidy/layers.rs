@@ -1,14 +1,14 @@
-//! The layer table: which crate of the workspace may use which, and where heavy crates may stand.
+//! The layer table: permitted imports between crates of the workspace, and crates that may use heavy dependencies.
 
 use toml::{Table, Value};
 
 use super::tree::{Fault, Tree};
 
-/// The beginning of each library package's name.
+/// Prefix of each library package's name.
 const PREFIX: &str = "skillhub-";
 
-/// Each package, without the prefix `skillhub-`, and what it may import from the workspace. Imports run downwards, so
-/// the order is one of the layers, lowest first.
+/// Each package, without the prefix `skillhub-`, with its permitted imports from the workspace. Imports go downwards,
+/// so the table is ordered by layer, lowest first.
 const LAYERS: &[(&str, &[&str])] = &[
     (FOR_TESTS, &[]),
     ("process", &[]),
@@ -50,11 +50,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The package of fixtures, which any other may use in tests, and none outside them.
+/// The package of fixtures, which all others may use, but only in tests.
 const FOR_TESTS: &str = "testkit";
 
-/// Crates that decide how a package is built or what it can reach, and the packages that may use
-/// them. A name covers its family: `tokio` means `tokio-util` too.
+/// Crates that determine how a package is built or what it can reach, with the packages that may use them. A name
+/// includes its family: `tokio` also means `tokio-util`.
 const CONFINED: &[(&str, &[&str])] = &[
     ("git2", &["library", "registry-index", "client"]),
     ("cap-std", &["library", "registry-index", "client", "agent", "compose"]),
@@ -74,7 +74,7 @@ const CONFINED: &[(&str, &[&str])] = &[
     ("ssh-key", &["registry-index"]),
 ];
 
-/// The packages that do no I/O.
+/// Packages without I/O.
 const PURE: [&str; 3] = ["skill", "flow", "scan"];
 
 /// Dependencies permitted to pure crates: they compute and use neither disk, clock, environment nor network. Before a
@@ -105,27 +105,26 @@ const PURE_MAY_USE: &[&str] = &[
     "zip",
 ];
 
-/// One line of a manifest's dependencies.
+/// A dependency in a manifest.
 struct Dependency {
-    /// The package's name without the prefix `skillhub-`, whatever the importing code calls it.
+    /// Package name without the prefix `skillhub-`, regardless of any renaming.
     package: String,
-    /// The line in the manifest, from 1.
+    /// Line in the manifest, from 1.
     line: usize,
-    /// Under `dev-dependencies`.
+    /// True under `dev-dependencies`.
     for_tests: bool,
 }
 
-/// One package of the workspace.
+/// A package of the workspace.
 struct Member {
     path: String,
-    /// Without the prefix `skillhub-`.
+    /// Name without the prefix `skillhub-`.
     name: String,
     has_prefix: bool,
     dependencies: Vec<Dependency>,
 }
 
-/// Packages without the prefix, packages that the table does not know, and imports of the workspace that it does not
-/// allow.
+/// Finds packages without the prefix, packages missing in the table, and imports that the table does not permit.
 pub fn upward_imports(tree: &Tree) -> Vec<Fault> {
     let members = members(tree);
     let mut faults = Vec::new();
@@ -149,7 +148,7 @@ pub fn upward_imports(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-/// Confined crates in packages that may not use them, tests aside.
+/// Finds confined crates in packages that may not use them, except in tests.
 pub fn strayed_crates(tree: &Tree) -> Vec<Fault> {
     built_dependencies(tree, |member, package| {
         let (name, allowed) = CONFINED.iter().find(|(name, _)| is_of_family(package, name))?;
@@ -157,7 +156,7 @@ pub fn strayed_crates(tree: &Tree) -> Vec<Fault> {
     })
 }
 
-/// Dependencies of the pure packages that are not known to be pure, tests aside.
+/// Finds dependencies of pure packages that are not known to be pure, except in tests.
 pub fn impure_dependencies(tree: &Tree) -> Vec<Fault> {
     built_dependencies(tree, |member, package| {
         let is_known = PURE_MAY_USE.contains(&package) || LAYERS.iter().any(|(name, _)| *name == package);
@@ -170,7 +169,7 @@ fn is_of_family(package: &str, name: &str) -> bool {
     package.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '_']))
 }
 
-/// Asks `fault` about every (member, package) that is built outside tests.
+/// Calls `fault` for every pair of member and package that is built outside tests.
 fn built_dependencies(tree: &Tree, fault: impl Fn(&str, &str) -> Option<String>) -> Vec<Fault> {
     let mut faults = Vec::new();
     for member in members(tree) {
@@ -248,12 +247,12 @@ fn dependencies(owner: &Table, shared: &Table, text: &str) -> Vec<Dependency> {
     found
 }
 
-/// The `package` of a dependency that goes by another name here.
+/// Returns the `package` of a renamed dependency.
 fn renamed(value: &Value) -> Option<&str> {
     value.get("package")?.as_str()
 }
 
-/// The line of `key` under the heading of `kind`, or of the heading when it is written otherwise.
+/// Returns the line of `key` under the heading of `kind`, or that of the heading if it is written differently.
 fn line_of_key(text: &str, kind: &str, key: &str) -> usize {
     let is_heading = |line: &str| line.starts_with('[') && line.contains(kind);
     let is_key = |line: &str| line.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', ' ', '=']));

@@ -9,7 +9,7 @@ use super::{
     tree::{Fault, Tree},
 };
 
-/// Files that no `mod` line reaches: tests in them would never run.
+/// Finds files without a `mod` line: their tests would never run.
 pub fn forgotten(tree: &Tree) -> Vec<Fault> {
     let sources: BTreeMap<_, _> = tree.sources().iter().map(|source| (source.path.as_str(), source)).collect();
     let mut reached = BTreeSet::new();
@@ -26,7 +26,7 @@ pub fn forgotten(tree: &Tree) -> Vec<Fault> {
     sources.keys().filter(|path| !reached.contains(*path)).map(|path| Fault::new(path, 1, message)).collect()
 }
 
-/// Test files of the root package that cargo would make binaries of their own.
+/// Finds test files of the root package that cargo would compile into separate binaries.
 pub fn stray_test_binaries(tree: &Tree) -> Vec<Fault> {
     let manifest: Table = tree.text("Cargo.toml").and_then(|text| text.parse().ok()).unwrap_or_default();
     let finds_tests = manifest.get("package").and_then(|package| package.get("autotests")?.as_bool()) != Some(false);

@@ -2,18 +2,18 @@
 
 use super::tree::{Fault, Tree};
 
-/// Lines of a file without its tests module. A longer one holds two thoughts.
+/// Maximum lines of a file without its tests module. A longer file has two topics.
 const FILE_LINES: usize = 500;
-/// Lines of a function from `fn` to its closing brace: what fits on a screen.
+/// Maximum lines of a function from `fn` to its closing brace: a screenful.
 const FUNCTION_LINES: usize = 70;
 
-/// Files that do not start with `//!`.
+/// Finds files that do not start with `//!`.
 pub fn missing_docs(tree: &Tree) -> Vec<Fault> {
     let undocumented = tree.sources().iter().filter(|source| !source.text.trim_start().starts_with("//!"));
     undocumented.map(|source| Fault::new(&source.path, 1, "no `//!` documentation at the head of the file")).collect()
 }
 
-/// Files and functions over their limits.
+/// Finds files and functions over their limits.
 pub fn too_long(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for source in tree.sources() {

@@ -5,11 +5,11 @@
 
 use std::ops::RangeInclusive;
 
-/// A Rust file.
+/// A Rust file with its tokens.
 pub struct Source {
     /// Path from the root.
     pub path: String,
-    /// The file as it is.
+    /// Unmodified text of the file.
     pub text: String,
     /// Names and single punctuation marks outside comments and literals.
     pub tokens: Vec<Token>,
@@ -20,20 +20,20 @@ pub struct Source {
 /// A name, a number or one punctuation mark.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
-    /// As written.
+    /// Text of the token.
     pub text: String,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
 }
 
 /// A function with a body.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Function {
-    /// Its bare name.
+    /// Name without its path.
     pub name: String,
-    /// The line of `fn`.
+    /// Line number of `fn`.
     pub line: usize,
-    /// Lines from `fn` to the closing brace.
+    /// Number of lines from `fn` to the closing brace.
     pub lines: usize,
     /// True if a `#[test]` attribute of any harness precedes it.
     pub is_test: bool,
@@ -56,12 +56,12 @@ impl Source {
         self.path.split('/').any(|part| matches!(part, "tests" | "tests.rs" | "benches"))
     }
 
-    /// Lines outside the items under `#[cfg(test)]`.
+    /// Counts the lines outside the items under `#[cfg(test)]`.
     pub fn lines_without_tests(&self) -> usize {
         (1..=self.text.lines().count()).filter(|line| !self.test_lines.iter().any(|lines| lines.contains(line))).count()
     }
 
-    /// Every function that has a body.
+    /// Returns every function with a body.
     pub fn functions(&self) -> Vec<Function> {
         let mut functions = Vec::new();
         let mut is_test = false;
@@ -76,7 +76,7 @@ impl Source {
         functions
     }
 
-    /// The text of the token at `at`, empty behind the end.
+    /// Returns the text of the token at `at`, empty beyond the end.
     pub fn text_at(&self, at: usize) -> &str {
         self.tokens.get(at).map_or("", |token| &token.text)
     }
@@ -104,7 +104,7 @@ fn is_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// The text with every byte of a comment, string or character literal made a space; lines stay.
+/// Replaces every byte of a comment, string or character literal by a space, keeping line breaks.
 pub fn without_comments_and_literals(text: &str) -> String {
     let bytes = text.as_bytes();
     let mut out = String::with_capacity(bytes.len());
@@ -205,7 +205,7 @@ fn tokens(code: &str) -> Vec<Token> {
     tokens
 }
 
-/// The index of the bracket that closes the one at `open`, or the end.
+/// Returns the index of the bracket that closes the one at `open`, or the end.
 pub fn closing(tokens: &[Token], open: usize) -> usize {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate().skip(open) {
@@ -221,7 +221,7 @@ pub fn closing(tokens: &[Token], open: usize) -> usize {
     tokens.len()
 }
 
-/// The `{` or `;` that ends the head of the item at `start`.
+/// Returns the index of the `{` or `;` that ends the head of the item at `start`.
 fn item_end(tokens: &[Token], start: usize) -> Option<usize> {
     let mut at = start;
     while let Some(token) = tokens.get(at) {

@@ -5,13 +5,14 @@ use super::{
     tree::{Fault, Tree},
 };
 
-/// The systems, as their modules are called.
+/// Systems by the names of their modules.
 const SYSTEMS: [&str; 4] = ["spring", "deerflow", "opencode", "crab_claw"];
 
-/// The document that lists the modules.
+/// Document that lists the modules.
 const LIST: &str = "docs/ARCHITECTURE.md";
 
-/// Uses of such a module outside its own files, but for its `mod` line and one entry beside that; modules that are not listed.
+/// Finds uses of such a module outside its own files, except for its `mod` line and one adjacent entry, and unlisted
+/// modules.
 pub fn strays(tree: &Tree) -> Vec<Fault> {
     let code = || tree.sources().iter().filter(|source| !source.path.starts_with("tests/"));
     let list = tree.text(LIST).unwrap_or_default();
@@ -32,7 +33,7 @@ pub fn strays(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-/// The lines that name a module: in `mod` lines and as a part of paths.
+/// Returns the lines that name a module, in `mod` lines and in paths.
 fn uses(source: &Source, module: &str) -> Vec<usize> {
     let is_use = |at: usize| {
         let before = |back: usize| at.checked_sub(back).map_or("", |at| source.text_at(at));

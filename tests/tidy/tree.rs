@@ -1,4 +1,4 @@
-//! [`Tree`]: the files of a checkout in memory, and [`Fault`]: one place that breaks a rule.
+//! [`Tree`]: the files of a checkout in memory, and [`Fault`]: a violation of a rule.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,7 +11,7 @@ use super::source::Source;
 
 /// Folders that do not belong to the project, at any depth.
 const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
-/// Skills that are shipped: their files are content, whatever they end in.
+/// Folder of shipped skills, whose files are content, whatever their extension.
 const SEED: &str = "registry-index/seed/";
 
 /// Files by path from the root, with `/` between segments. Invalid UTF-8 is replaced.
@@ -22,12 +22,12 @@ pub struct Tree {
     tracked: Option<BTreeSet<String>>,
 }
 
-/// One place that breaks a rule.
+/// A violation of a rule at one line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// The file, from the root.
+    /// Path from the root.
     pub path: String,
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
     /// Description of the fault and its remedy.
     pub message: String,
@@ -46,7 +46,7 @@ impl Fault {
 }
 
 impl Tree {
-    /// The checkout that this test was built from.
+    /// Reads the checkout from which this test was built.
     pub fn of_checkout() -> Self {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let mut files = BTreeMap::new();
@@ -54,7 +54,7 @@ impl Tree {
         Self { tracked: tracked_files(root), ..Self::of_files(files) }
     }
 
-    /// A sample: (path, text) of each file.
+    /// Builds a sample tree from paths and texts.
     pub fn of(files: &[(&str, &str)]) -> Self {
         Self::of_files(files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect())
     }
@@ -66,12 +66,12 @@ impl Tree {
         Self { files, sources, tracked: None }
     }
 
-    /// All files in the order of their paths.
+    /// Returns all files, sorted by path.
     pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
         self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// The text of one file.
+    /// Returns the text of a file, if it exists.
     pub fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }
@@ -88,7 +88,7 @@ impl Tree {
         self.tracked.as_ref().is_none_or(|tracked| tracked.contains(path))
     }
 
-    /// The Rust files, shipped skills aside.
+    /// Returns the Rust files, except for shipped skills.
     pub fn sources(&self) -> &[Source] {
         &self.sources
     }
@@ -108,7 +108,7 @@ fn read_folder(folder: &Path, prefix: &str, files: &mut BTreeMap<String, String>
         if kind.is_dir() && !SKIPPED.contains(&name.as_str()) {
             read_folder(&entry.path(), &format!("{path}/"), files);
         } else if kind.is_file() {
-            // Another process may take a temporary file away between listing and reading.
+            // Another process may delete a temporary file between listing and reading.
             let bytes = fs::read(entry.path()).unwrap_or_default();
             files.insert(path, String::from_utf8_lossy(&bytes).into_owned());
         }

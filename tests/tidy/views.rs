@@ -1,11 +1,11 @@
-//! One view: no modules but `agent::{effective, host, sight}` decide what an agent sees of a skill.
+//! A single view: only the modules `agent::{effective, host, sight}` decide whether an agent sees a skill.
 
 use super::tree::{Fault, Tree};
 
-/// The modules that decide it.
+/// Modules that decide it.
 const HOMES: [&str; 3] = ["crates/agent/src/effective", "crates/agent/src/host", "crates/agent/src/sight"];
 
-/// The parts of the decision, as tokens, and the files besides the module that define them.
+/// Parts of the decision, as tokens, with the files besides the module that define them.
 const PARTS: [(&[&str], &str); 4] = [
     (&["permissions", ".", "skill", "("], ""),
     (&[".", "is_on_list", "("], ""),
@@ -13,10 +13,10 @@ const PARTS: [(&[&str], &str); 4] = [
     (&[".", "user_folders", "("], "crates/library/src/agents.rs"),
 ];
 
-/// The crate that places skills. It is below `agent`, and asks the agents' table for folders to place them in.
+/// The crate that links skills. It is below `agent`, and uses the agents' table to find their folders.
 const PLACES: &str = "crates/client/src/";
 
-/// Calls of a part of the decision outside the module that makes it, tests aside.
+/// Finds calls of a part of the decision outside the module that makes it, except in tests.
 pub fn second_views(tree: &Tree) -> Vec<Fault> {
     let mut faults = Vec::new();
     for source in tree.sources().iter().filter(|source| !is_home(&source.path)) {

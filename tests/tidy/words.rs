@@ -5,7 +5,7 @@ use super::{
     tree::{Fault, Tree},
 };
 
-/// The sources of the packages that do no I/O.
+/// Sources of the packages without I/O.
 const PURE: [&str; 2] = ["crates/skill/src/", "crates/scan/src/"];
 /// Modules of `std` that reach outside the process.
 const IMPURE_MODULES: [&str; 5] = ["env", "fs", "net", "os", "process"];
@@ -13,15 +13,15 @@ const IMPURE_MODULES: [&str; 5] = ["env", "fs", "net", "os", "process"];
 const IMPURE_NAMES: [&str; 5] = ["Instant", "SystemTime", "stdin", "stdout", "stderr"];
 /// Macros that write to a stream of the process.
 const IMPURE_MACROS: [&str; 4] = ["print", "println", "eprint", "eprintln"];
-/// The folder and file that may know the YAML crate.
+/// Folder and file that may use the YAML crate.
 const YAML_HOME: &str = "crates/skill/src/frontmatter";
-/// The crate, and the name it goes by here.
+/// The YAML crate, and its name in this workspace.
 const YAML_NAMES: [&str; 2] = ["serde_yaml", "yaml_serde"];
 
-/// The file in which programs are started, without the secrets of this process.
+/// The file that starts programs without the secrets of this process.
 const CHILDREN: &str = "crates/process/src/child.rs";
 
-/// Programs that are started past the one function that keeps secrets from them, tests aside.
+/// Finds programs that are not started by the one function that withholds secrets, except in tests.
 pub fn loose_children(tree: &Tree) -> Vec<Fault> {
     let is_ours = |path: &str| {
         let is_example = path.split('/').any(|part| matches!(part, "examples" | "tests"));
@@ -75,7 +75,7 @@ fn impure_tokens(source: &Source) -> Vec<usize> {
     found
 }
 
-/// The tokens that name modules of `std` from `at` on: one name, or the names of a braced list.
+/// Returns the tokens that name modules of `std` from `at` on: one name, or the names of a braced list.
 fn std_modules(source: &Source, at: usize) -> Vec<usize> {
     if source.text_at(at) != "{" {
         return vec![at];
@@ -94,7 +94,7 @@ fn std_modules(source: &Source, at: usize) -> Vec<usize> {
     found
 }
 
-/// Files other than the frontmatter's that name the YAML crate.
+/// Finds files other than the frontmatter's that use the YAML crate.
 pub fn yaml_outside_frontmatter(tree: &Tree) -> Vec<Fault> {
     let is_home = |path: &str| path.strip_prefix(YAML_HOME).is_some_and(|rest| rest == ".rs" || rest.starts_with('/'));
     let mut faults = Vec::new();
@@ -109,7 +109,7 @@ pub fn yaml_outside_frontmatter(tree: &Tree) -> Vec<Fault> {
 
 /// Finds ignored tests, placeholders, debug prints, and notes about work to be done later.
 pub fn unfinished(tree: &Tree) -> Vec<Fault> {
-    // Written in two parts, so that this file may be checked as well.
+    // Split in two, so that this file passes the check itself.
     let note = concat!("FIX", "ME");
     let mut faults = Vec::new();
     for source in tree.sources() {
@@ -126,8 +126,8 @@ pub fn unfinished(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
-/// `ignore` of `#[ignore]`, `#[ignore = "…"]` or the second half of a `cfg_attr`, but for tests of a collection of
-/// skills that not everybody has.
+/// Finds `ignore` of `#[ignore]`, `#[ignore = "…"]` or the second half of a `cfg_attr`, except for tests of an optional
+/// collection of skills.
 fn is_ignore_attribute(source: &Source, at: usize) -> bool {
     let before = at.checked_sub(2).is_some_and(|start| source.reads(start, &["#", "["]));
     let conditional = at > 0 && source.text_at(at - 1) == ",";
