@@ -1,4 +1,4 @@
-//! A person accepts what blocks a skill, in `adopt`, `install` and `update`; nobody else can.
+//! A person accepts findings that block a skill, in `adopt`, `install` and `update`; nobody else can.
 
 use std::{fs, path::PathBuf};
 

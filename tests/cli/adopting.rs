@@ -1,4 +1,4 @@
-//! `list` for a newcomer with skills elsewhere, and `adopt`, which takes them over.
+//! `list` for a newcomer with unmanaged skills, and `adopt`, which manages them.
 
 use std::fs;
 

@@ -50,7 +50,7 @@ fn status(sandbox: &Sandbox) -> Value {
     sandbox.done(&["status", "demo"])["skills"][0].clone()
 }
 
-/// The ids of the revisions, the first one first.
+/// Returns the ids of the revisions, oldest first.
 fn ids(sandbox: &Sandbox) -> Vec<Value> {
     let revisions = sandbox.done(&["history", "demo"])["revisions"].clone();
     let ids = revisions.as_array().unwrap().iter().rev().map(|revision| revision["revision"].clone());

@@ -1,4 +1,4 @@
-//! Skills that compile to tools: from SKILL.md to a tool that was run, against a server on this machine.
+//! Skills that compile to tools: from SKILL.md to the run of a tool, against a server on this machine.
 
 use std::{
     fs,

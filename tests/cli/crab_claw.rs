@@ -1,4 +1,4 @@
-//! The example of Crab Claw's description, word for word: from `SKILL.md` to the report that it writes.
+//! The example of Crab Claw's description, verbatim: from `SKILL.md` to the report that it writes.
 
 use std::{
     fs,

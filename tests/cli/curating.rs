@@ -1,4 +1,4 @@
-//! `curate`: a plan first, then exactly that plan; everything can be brought back.
+//! `curate`: a plan first, then exactly that plan; everything can be restored.
 
 use std::{fs, path::PathBuf};
 
@@ -12,7 +12,7 @@ fn own(sandbox: &Sandbox) -> PathBuf {
     history.parent().unwrap().to_owned()
 }
 
-/// Makes all that the log says as old as the first of January.
+/// Dates everything in the log to the first of January.
 pub fn age(sandbox: &Sandbox) {
     let log = own(sandbox).join("events.jsonl");
     let lines = fs::read_to_string(&log).unwrap();
@@ -24,7 +24,7 @@ pub fn age(sandbox: &Sandbox) {
     fs::write(&log, aged.collect::<String>()).unwrap();
 }
 
-/// Notes uses of a skill, one in each month of a year until now.
+/// Records uses of a skill, one in each month of a year until now.
 pub fn note_uses(sandbox: &Sandbox, skill: &str, days_ago: &[u64]) {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     let time = |days: u64| jiff::Timestamp::from_second(i64::try_from(now - days * 86_400).unwrap()).unwrap();
@@ -100,7 +100,7 @@ fn archiving_can_be_undone() {
     assert!(listed(&sandbox, "forgotten"));
 }
 
-/// Tells of runs with a skill, so many days ago each.
+/// Reports runs with a skill, this many days ago each.
 fn tell_runs(sandbox: &Sandbox, skill: &str, days_ago: &[i64]) {
     let time = |days: i64| jiff::Timestamp::now() - jiff::SignedDuration::from_hours(24 * days);
     let line = |days: &i64| {

@@ -1,6 +1,6 @@
-//! Folders that the user may not write: refused with a message, and nothing half done.
+//! Folders that the user may not write to: refused with a message, and nothing half done.
 //!
-//! The superuser may write everywhere. Where the tests run as that, the program runs as nobody.
+//! The superuser may write everywhere. If the tests run as root, the program runs as nobody.
 
 use std::{
     fs,
@@ -39,7 +39,7 @@ impl Place {
         place
     }
 
-    /// Gives a folder and all in it to the user who runs the commands.
+    /// Changes the owner of a folder and its content to the user who runs the commands.
     fn give(&self, path: &Path) {
         if self.is_root {
             chown(path, Some(NOBODY), Some(NOBODY)).unwrap();

@@ -17,7 +17,7 @@ fn revisions(sandbox: &Sandbox) -> Vec<Value> {
     sandbox.done(&["history", "demo"])["revisions"].as_array().unwrap().clone()
 }
 
-/// Adds a hostile script to the folder and gives the folder as it was before.
+/// Adds a hostile script to the folder and returns the folder's previous content.
 fn edit_hostile(sandbox: &Sandbox) -> Snapshot {
     let before = snapshot(&sandbox.user_skill("demo"));
     write_files(&sandbox.user_skill("demo"), &[("scripts/report.sh", hostile_script().as_bytes(), true)]);

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{Answer, Sandbox, git, repository};
 
-/// A project in a real repository with acme/demo 1.0.0 installed, and more to install.
+/// A project in a real repository with acme/demo 1.0.0 installed, and further releases to install.
 fn project() -> Sandbox {
     let sandbox = Sandbox::new();
     for (name, versions) in [("demo", &["1.0.0", "1.0.1", "1.1.0"][..]), ("early", &["1.0.0"]), ("late", &["1.0.0"])] {

@@ -1,4 +1,4 @@
-//! Ctrl-C and termination at many moments: nothing or everything is done, no child and no temporary folder is left.
+//! Ctrl-C and SIGTERM at many moments: nothing or everything is done, without leftover processes and temporary folders.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::support::{Answer, Sandbox, git, skill_md, tree, write_files};
 
-/// Skills that are installed at once.
+/// Number of skills installed in one command.
 const SKILLS: usize = 12;
 
 /// Deadline for an interrupted command to exit.
@@ -27,13 +27,13 @@ fn send(child: &Child, signal: Signal) {
     kill(Pid::from_raw(child.id().try_into().unwrap()), signal).unwrap();
 }
 
-/// Waits for a command that got a signal.
+/// Waits for a command that received a signal.
 #[track_caller]
 fn ended(child: Child, args: &[&str]) -> Answer {
     let started = Instant::now();
     let output = child.wait_with_output().unwrap();
     assert!(started.elapsed() < SOON, "{args:?} took {:?}", started.elapsed());
-    // A signal before the program listens ends it as any program.
+    // Before the program has a handler, a signal kills it like any program.
     let unheard = output.status.signal().is_some();
     let answer = Answer::new(args.join(" "), output);
     if unheard { Answer { exit: 130, ..answer } } else { answer }
@@ -73,7 +73,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Folders of fetches that were not cleaned up.
+/// Returns the folders of fetches that were not cleaned up.
 fn fetches(sandbox: &Sandbox) -> Vec<String> {
     names(&sandbox.skillhub_home().join("cache")).into_iter().filter(|name| name.starts_with("fetch")).collect()
 }

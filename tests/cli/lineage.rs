@@ -1,4 +1,4 @@
-//! `lineage` and `blame`: where a skill and each of its lines come from.
+//! `lineage` and `blame`: the origin of a skill and of each of its lines.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Names that may be taken for others are pointed out, and nothing is refused for it.
+//! Names that resemble others cause a warning, not a refusal.
 
 use std::{thread, time::Duration};
 
@@ -24,7 +24,7 @@ fn warnings(document: &Value) -> Vec<String> {
 fn published_lookalike_names_the_original() {
     let sandbox = Sandbox::new();
     assert!(publish(&sandbox, "acme", "pdf-forms").is_empty());
-    // Releases have their time to the second.
+    // Release times have a resolution of a second.
     thread::sleep(Duration::from_millis(1100));
     for (owner, name) in [("zoe", "pdf-form"), ("bob", "pdfforms"), ("acne", "pdf-forms"), ("eve", "dpf-forms")] {
         let told = publish(&sandbox, owner, name);

@@ -1,7 +1,8 @@
-//! 200 made-up pairs of changes through the whole of `update`: edits, renames, deletions, modes, binaries and line ends.
+//! 200 generated pairs of changes through the whole of `update`: edits, renames, deletions, modes, binaries and line
+//! ends.
 //!
-//! What each pair does follows from a seed. Whatever `update` makes of a pair, every line that either side added is in the
-//! skill, or in the skill and the proposal that holds both sides.
+//! The changes of each pair follow from a seed. After `update`, every line that either side added is in the skill, or
+//! in the skill and the proposal that holds both sides.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,10 +17,10 @@ use crate::support::{Entry, Random, Sandbox, snapshot, write_files};
 const PAIRS: usize = 200;
 const SEED: u64 = 20_261_122;
 
-/// A skill's files: bytes, and whether they are executable.
+/// A skill's files with their executable bits.
 type Files = BTreeMap<String, (Vec<u8>, bool)>;
 
-/// Texts that are edited.
+/// Text files that are edited.
 const TEXTS: [&str; 4] = ["SKILL.md", "references/a.md", "references/b.md", "references/crlf.md"];
 const SCRIPT: &str = "scripts/run.sh";
 const BINARY: &str = "assets/data.bin";
@@ -108,7 +109,7 @@ fn turn_line_ends(files: &mut Files, path: &str) {
     *bytes = turned.into_bytes();
 }
 
-/// Makes a folder hold these files and nothing else.
+/// Makes a folder contain exactly these files.
 fn write(folder: &Path, files: &Files) {
     if folder.exists() {
         fs::remove_dir_all(folder).unwrap();
@@ -126,7 +127,7 @@ fn read(folder: &Path) -> Files {
     snapshot(folder).into_iter().filter_map(file).collect()
 }
 
-/// The lines of all texts without their ends.
+/// Returns the lines of all texts without their ends.
 fn lines(files: &Files) -> BTreeSet<String> {
     let texts = files.values().filter_map(|(bytes, _)| std::str::from_utf8(bytes).ok());
     texts.flat_map(str::lines).map(str::to_owned).collect()
@@ -136,7 +137,7 @@ fn added(files: &Files, side: &str) -> Vec<String> {
     lines(files).into_iter().filter(|line| line.starts_with(&format!("{side} added"))).collect()
 }
 
-/// Three states of a skill, and what `update` made of them.
+/// Three states of a skill, and the result of `update`.
 struct Pair {
     base: Files,
     ours: Files,

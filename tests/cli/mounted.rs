@@ -1,8 +1,8 @@
-//! File systems as a container or a full machine has them: an overlay whose lower layer has the skills, a
-//! home on a disk without room, a history that may only be read.
+//! File systems as on a container or a full machine: an overlay whose lower layer has the skills, a home on a full
+//! disk, a read-only history.
 //!
-//! Each is mounted in a mount namespace of its own. Where the system lets nobody make one, these tests say
-//! so and are left out.
+//! Each is mounted in its own mount namespace. If the system does not permit that, these tests print a notice and are
+//! skipped.
 
 use std::{
     fs,
@@ -24,7 +24,7 @@ struct Mounted {
 }
 
 impl Mounted {
-    /// Runs a script that mounts, in the sandbox's folder; `None`, and a loud word, where it cannot.
+    /// Runs a script that mounts in the sandbox's folder. If that is impossible, prints a notice and returns `None`.
     fn new(sandbox: Sandbox, script: &str) -> Option<Self> {
         let is_root = fs::metadata(sandbox.cwd()).unwrap().uid() == 0;
         let user: &[&str] = if is_root { &[] } else { &["--user", "--map-root-user"] };
@@ -192,7 +192,7 @@ fn full_home_loses_nothing() {
     }
 }
 
-/// Says whether it was tested.
+/// Fills a home of this size. Returns false if it cannot be mounted.
 fn fills_a_home_of(kib: u32) -> bool {
     let script = format!("mkdir home/.skillhub\nmount -t tmpfs -o size={kib}k,mode=0700 none home/.skillhub");
     let Some(place) = Mounted::new(Sandbox::new(), &script) else { return false };

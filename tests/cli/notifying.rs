@@ -1,4 +1,4 @@
-//! Evidence for a held change, replaced proposals, and the notification command.
+//! Evidence for a held change, superseded proposals, and the notification command.
 
 use std::{fs, os::unix::fs::PermissionsExt, time::Instant};
 

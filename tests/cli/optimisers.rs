@@ -1,4 +1,4 @@
-//! Programs that improve skills, from outside: good ones propose, hostile ones come to nothing.
+//! Optimisers as external programs: good ones propose changes, hostile ones have no effect.
 
 use std::{
     fs,

@@ -1,4 +1,4 @@
-//! Rules about skills that come or go as a whole, where an agent runs the command and where a person does.
+//! Policy rules about adding and removing whole skills, for agents and for people.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{Sandbox, snapshot};
 
-/// A sandbox with this policy in its `config.toml`.
+/// Creates a sandbox with this policy in its `config.toml`.
 fn with_rules(rules: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.done(&["where"]);

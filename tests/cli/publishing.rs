@@ -1,4 +1,4 @@
-//! The registry: releases as lines of a git repository, found again, and published by many at once.
+//! The registry: releases as lines of a git repository, found by search, and published concurrently.
 
 use std::{fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! Real skills, taken through everything.
+//! Real skills through every operation.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ fn named_skills() -> Vec<(String, PathBuf)> {
     testkit::skills().into_iter().map(|path| (name(&path), path)).collect()
 }
 
-/// Does something with every skill, two at a time.
+/// Calls a function for every skill, two at a time.
 fn each(skills: &[(String, PathBuf)], work: impl Fn(&str, &Path) + Sync) {
     let (left, right) = skills.split_at(skills.len() / 2);
     let work = &work;

@@ -1,4 +1,4 @@
-//! Registries that are damaged, or that went back.
+//! Registries that are damaged, or were rolled back.
 
 use std::fs;
 

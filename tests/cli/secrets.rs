@@ -1,4 +1,4 @@
-//! Tokens: to which servers they go, and that programs which skillhub starts inherit none.
+//! Tokens: the servers that receive them, and programs started by skillhub, which inherit none.
 
 use std::{
     io::{BufRead, BufReader, Write},

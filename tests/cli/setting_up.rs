@@ -1,4 +1,4 @@
-//! `skillhub setup`: skills and agents that are here already become managed, and all of it can be undone.
+//! `skillhub setup`: existing skills and agents become managed, and all of it can be undone.
 
 use std::{collections::BTreeMap, fs, path::Path};
 

@@ -1,4 +1,4 @@
-//! Signatures: who published a release, and what a client does when that is not who it should be.
+//! Signatures: the publisher of a release, and the client's reaction to an unexpected one.
 
 use std::fs;
 

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{Sandbox, SmartHttp, git, repository, skill_md, snapshot, write_files};
 
-/// Publishers who race.
+/// Number of publishers that race.
 const RACERS: usize = 4;
 
 /// A bare repository below `served`, without a commit.

@@ -1,4 +1,4 @@
-//! The whole way of skills that get better under control: made, improved, made worse, taken back, archived, merged.
+//! The whole life of skills under control: made, improved, made worse, rolled back, archived, merged.
 
 use std::{fs, path::PathBuf};
 

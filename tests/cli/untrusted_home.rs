@@ -1,4 +1,4 @@
-//! Homes and libraries that other users own or can write to: no command believes them, and some explain why.
+//! Homes and libraries that other users own or can write to: no command trusts them, and some explain why.
 
 use std::{
     fs,
@@ -57,7 +57,7 @@ fn assert_refused(sandbox: &Sandbox, mark: &Path) -> String {
     hint
 }
 
-/// Runs the command that a hint ends with.
+/// Runs the command at the end of a hint.
 fn run_hint(hint: &str) {
     let command = hint.split_once(": ").unwrap().1;
     assert!(command.starts_with("chmod "), "{hint}");

@@ -9,7 +9,7 @@ use std::{
 
 use super::Guarded;
 
-/// Exchanges two names as fast as it goes while `work` runs; says how often.
+/// Exchanges two names as fast as possible while `work` runs, and returns the number of exchanges.
 fn while_exchanging<T>(one: &Path, other: &Path, work: impl FnOnce() -> T) -> (T, usize) {
     let (stop, count) = (AtomicBool::new(false), AtomicUsize::new(0));
     let exchange = || {
