@@ -61,7 +61,7 @@ const CONDITIONAL: [(&str, SkillState, &str); 33] = [
     ("GET /api/proposals", SkillState::TakenBack, "done"),
 ];
 
-/// The cells that were exercised over one channel, and the answers that differ from the table.
+/// Cells exercised over one channel, and the answers that differ from the table.
 struct Cells {
     channel: Channel,
     called: BTreeSet<(&'static str, &'static str)>,
@@ -73,7 +73,7 @@ impl Cells {
         Self { channel, called: BTreeSet::new(), wrong: Vec::new() }
     }
 
-    /// Holds an answer to its cell. What is allowed may end in any way but a refusal by policy.
+    /// Checks an answer against its cell. A permitted operation may end in any way except a policy refusal.
     #[track_caller]
     fn check(&mut self, row: &str, state: SkillState, document: &Value) {
         let row = Operation::find(self.channel, row).unwrap_or_else(|| panic!("{row} has no row"));
@@ -93,8 +93,8 @@ impl Cells {
         }
     }
 
-    /// Holds an answer about no skill in particular to the cells of the row. Of an operation that changes skills without
-    /// naming them the tests in `decisions` show more; here it may do what it likes, but names no hidden skill.
+    /// Checks an answer about no particular skill against the cells of the row. Operations that change skills without
+    /// naming them are tested further in `decisions`; here only the names of hidden skills are forbidden.
     #[track_caller]
     fn check_whole(&mut self, row: &str, document: &Value) {
         let row = Operation::find(self.channel, row).unwrap_or_else(|| panic!("{row} has no row"));
@@ -109,7 +109,7 @@ impl Cells {
         }
     }
 
-    /// Fails where an answer was wrong, or a row or cell was not exercised.
+    /// Panics if an answer was wrong, or a row or cell was not exercised.
     #[track_caller]
     fn end(self, rows: &[Operation]) {
         for row in rows {
@@ -121,7 +121,7 @@ impl Cells {
     }
 }
 
-/// The code of an error, or `done`.
+/// Returns the error code, or `done`.
 fn code(document: &Value) -> &str {
     let places = ["/error/code", "/skills/0/error/code", "/skills/0/problems/0/code"];
     let found = places.iter().find_map(|place| document.pointer(place)?.as_str());
@@ -148,7 +148,7 @@ fn is_named(document: &Value, name: &str) -> bool {
     [name.to_owned(), format!("in-{name}")].into_iter().flat_map(forms).any(|form| text.contains(&form))
 }
 
-/// The commands about one skill, those last that take it away: `NAME` was written here, `IN` was installed.
+/// Commands about one skill; those that remove it are last. `NAME` was written here, `IN` was installed.
 pub const COMMANDS: [&[&str]; 44] = [
     &["history", "NAME"],
     &["show", "NAME"],
@@ -196,7 +196,7 @@ pub const COMMANDS: [&[&str]; 44] = [
     &["pin", "NAME"],
 ];
 
-/// The commands about no skill in particular.
+/// Commands about no particular skill.
 const OTHERS: [&[&str]; 46] = [
     &["list"],
     &["status"],
@@ -250,14 +250,14 @@ const OTHERS: [&[&str]; 46] = [
 const AS_TEXT: [&[&str]; 5] =
     [&["mcp"], &["completions", "bash"], &["tour"], &["to-prompt", "fresh"], &["read-properties", "fresh"]];
 
-/// The row of a command line.
+/// Returns the row of a command line.
 fn row_of(args: &[&str]) -> &'static Operation {
     let words = [args.iter().take(2).copied().collect::<Vec<_>>().join(" "), args[0].to_owned()];
     words.iter().find_map(|words| Operation::find(Channel::Cli, words)).unwrap()
 }
 
-/// The arguments of a command about the skill of a state. `FOLDER` is one in an agent's folder: other content, or that
-/// which a person deleted.
+/// Returns the arguments of a command about the skill of a state. `FOLDER` is a folder in an agent's folder, with other
+/// content or with content that a person deleted.
 fn given(decided: &Decided, args: &[&str], state: SkillState) -> Vec<String> {
     let name = name_of(state);
     let folder = decided.sandbox.home().join(".claude/skills").join(name);
@@ -276,7 +276,8 @@ fn given(decided: &Decided, args: &[&str], state: SkillState) -> Vec<String> {
     args.iter().map(word).collect()
 }
 
-/// Asks for it as an agent that edited the skill's folder before, where there is one and the command records that.
+/// Runs the command as an agent that edited the skill's folder before, if the folder exists and the command records
+/// edits.
 fn ask(decided: &Decided, args: &[String], state: SkillState) -> Value {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let file = decided.sandbox.user_skill(name_of(state)).join("SKILL.md");
@@ -315,7 +316,7 @@ fn commands_cannot_undo_decisions() {
     assert_eq!(decided.decisions(), before, "undone decisions");
 }
 
-/// The calls of tools about the skill of a state.
+/// Returns the tool calls about the skill of a state.
 fn calls(decided: &Decided, state: SkillState) -> Vec<(&'static str, Value)> {
     let name = name_of(state);
     let spec = if name == BUILTIN { name.to_owned() } else { format!("acme/in-{name}") };
@@ -369,7 +370,7 @@ fn tools_cannot_undo_decisions() {
     assert_eq!(decided.decisions(), before, "undone decisions");
 }
 
-/// The requests of the API about a skill, those last that take it away.
+/// Returns the API requests about a skill; those that remove it are last.
 fn requests(name: &str) -> Vec<(&'static str, Value)> {
     let text = skill_md(name, &format!("Does what {name} says. Use in tests."), "another");
     vec![
@@ -395,7 +396,7 @@ fn requests(name: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// The fields of a form with their values.
+/// Returns the fields of a form with their values.
 type Fields = &'static [(&'static str, &'static str)];
 
 /// The paths of pages about the skill of a state, by their rows, with the fields of forms.
@@ -417,7 +418,7 @@ const PAGES: [(&str, &str, Fields); 15] = [
     ("POST /skills/{name}/rollback", "/skills/NAME/rollback", &[("to", "1")]),
 ];
 
-/// The answer of a page, as a document of the API.
+/// Converts the answer of a page to a document of the API.
 fn document(got: &Got) -> Value {
     let code = match got.status {
         403 => "policy_denied",
@@ -429,7 +430,7 @@ fn document(got: &Got) -> Value {
     json!({"ok": false, "error": {"code": code}, "page": got.text})
 }
 
-/// An archive with other content under the name of the skill of a state, or with that which a person deleted.
+/// Packs an archive under the name of the skill of a state, with other content or with content that a person deleted.
 fn archive(decided: &Decided, state: SkillState) -> Vec<u8> {
     let name = name_of(state);
     let body = if state == SkillState::TakenBack { format!("alpha line of {name}") } else { "other".to_owned() };

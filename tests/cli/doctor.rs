@@ -16,7 +16,7 @@ use crate::support::{Sandbox, Snapshot, set_mode, snapshot, tree};
 
 pub const WRITING: &str = "skillhub-writing-skills";
 
-/// A project with an installed skill, linked for an agent, and one that was made here.
+/// Creates a project with an installed skill, linked for an agent, and one that was written there.
 pub fn project() -> Sandbox {
     let sandbox = Sandbox::project();
     fs::create_dir(sandbox.cwd().join(".claude")).unwrap();
@@ -26,7 +26,7 @@ pub fn project() -> Sandbox {
     sandbox
 }
 
-/// The library's folder in the home.
+/// Returns the library's folder in the home.
 fn own(sandbox: &Sandbox) -> PathBuf {
     PathBuf::from(sandbox.done(&["where"])["history"].as_str().unwrap()).parent().unwrap().to_owned()
 }
@@ -35,7 +35,7 @@ fn skill(sandbox: &Sandbox, name: &str) -> PathBuf {
     sandbox.cwd().join(".agents/skills").join(name)
 }
 
-/// The states of one check, in order, and all messages of it.
+/// Returns the states of one check, in order, and all its messages.
 fn of(document: &Value, check: &str) -> (Vec<String>, String) {
     let entries = document["checks"].as_array().unwrap().iter().filter(|entry| entry["check"] == check);
     let entries: Vec<&Value> = entries.collect();

@@ -1,4 +1,4 @@
-//! Registries that only git reaches: on a real `git daemon` and behind `file://`, with real bare repositories.
+//! Registries that are reached through git: on a real `git daemon` and behind `file://`, with real bare repositories.
 
 use std::{
     collections::BTreeSet,
@@ -14,7 +14,7 @@ use crate::support::{Answer, Daemon, Sandbox, Terminal, git};
 /// Publishers who race for one registry.
 const RACERS: usize = 8;
 
-/// A bare repository below `served`, without a commit, and its path.
+/// Creates a bare repository without commits below `served`, and returns its path.
 fn empty_repository(sandbox: &Sandbox, name: &str) -> PathBuf {
     let path = sandbox.path("served").join(name);
     git(sandbox, &["init", "--quiet", "--bare", "--initial-branch=main", path.to_str().unwrap()]);
@@ -39,7 +39,7 @@ fn registry(sandbox: &Sandbox) -> (PathBuf, String) {
     (path, url)
 }
 
-/// The program as another user of the same machine.
+/// Prepares the program as another user of the same machine.
 fn other_user(sandbox: &Sandbox, home: &str, args: &[&str]) -> Answer {
     let args = [args, &["--json"]].concat();
     let mut command = sandbox.command(&args);
@@ -47,7 +47,7 @@ fn other_user(sandbox: &Sandbox, home: &str, args: &[&str]) -> Answer {
     sandbox.finish(command, &args)
 }
 
-/// Commits a change of one file on top of the registry's branch, as one who may push could.
+/// Commits a change of one file on top of the registry's branch, as an attacker with push access could.
 fn tamper(sandbox: &Sandbox, registry: &Path, file: &str, change: impl Fn(&[u8]) -> Vec<u8>) {
     let clone = sandbox.path("tampered");
     let _none_yet = fs::remove_dir_all(&clone);

@@ -74,7 +74,7 @@ const NAMES: [&str; 16] = [
     "con/pinned",
 ];
 
-/// Fields by which a request would decide about itself.
+/// Fields with which a request tries to decide about itself.
 const FIELDS: [&str; 18] = [
     "actor",
     "person",
@@ -99,17 +99,17 @@ const FIELDS: [&str; 18] = [
 /// Actors that an agent may claim to be.
 const ACTORS: [&str; 4] = ["agent:x", "optimizer:x", "person:ann", "person"];
 
-/// A user's place with all that an agent would like to get at.
+/// A user's home with everything that an agent could want to change.
 struct Place {
     sandbox: Sandbox,
     own: PathBuf,
-    /// A change that waits, amended once.
+    /// A held change, amended once.
     proposal: String,
-    /// One that was rejected.
+    /// A rejected proposal.
     rejected: String,
     /// A revision of `fixed` that the scanner blocks today.
     bad: String,
-    /// The proof that a person has.
+    /// A person's proof.
     token: String,
 }
 
@@ -185,7 +185,7 @@ fn with_bad_past(sandbox: &Sandbox) -> (String, String) {
     (token, bad)
 }
 
-/// One way, by its name.
+/// An attack with its name.
 struct Case {
     name: String,
     args: Vec<String>,
@@ -296,7 +296,7 @@ fn add_actors(cases: &mut Vec<Case>, args: &[&str]) {
     cases.extend(ACTORS.map(|actor| command(&format!("as {actor}"), &[args, &["--actor", actor]].concat())));
 }
 
-/// Decisions that are for people, without a proof, and of proposals that are not as they were looked at.
+/// Decisions reserved for people, without a proof, and about proposals that changed since their review.
 fn of_decisions(place: &Place) -> Vec<Case> {
     let (proposal, rejected) = (place.proposal.as_str(), place.rejected.as_str());
     let at = |revision: &str| format!("{proposal}@{revision}");
@@ -333,7 +333,7 @@ fn of_decisions(place: &Place) -> Vec<Case> {
     cases
 }
 
-/// Ways back to what the scanner blocks today.
+/// Restorations of content that the scanner blocks today.
 fn of_the_past(place: &Place) -> Vec<Case> {
     let bad = place.bad.as_str();
     let specs = [bad, &bad[..12], "2", "head~1"];

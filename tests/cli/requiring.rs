@@ -50,7 +50,7 @@ impl World {
         fs::read_to_string(self.sandbox.done(&["where"])["lock"].as_str().unwrap()).unwrap_or_default()
     }
 
-    /// The names and versions that are installed.
+    /// Returns the names and versions of installed skills.
     fn installed(&self) -> Vec<String> {
         let skills = self.sandbox.done(&["list"])["skills"].clone();
         let one = |skill: &Value| {

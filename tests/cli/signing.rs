@@ -22,7 +22,7 @@ impl World {
         Self { sandbox, registry }
     }
 
-    /// Publishes a version of `acme/notes`, and gives the answer.
+    /// Publishes a version of `acme/notes` and returns the answer.
     fn publish(&self, version: &str, flags: &[&str]) -> crate::support::Answer {
         self.sandbox.skill("notes", &format!("Writes notes as of {version}. Use in tests."), &[]);
         let common = ["publish", "notes", "--owner", "acme", "--version", version, "--registry", &self.registry];
@@ -33,7 +33,7 @@ impl World {
         self.sandbox.ask(&[args, &["--registry", &self.registry]].concat())
     }
 
-    /// Changes a file of the index as somebody could who may push to it.
+    /// Changes a file of the index, as an attacker with push access could.
     fn tamper(&self, path: &str, change: impl Fn(&str) -> String) {
         let copy = self.sandbox.path("copy");
         let _first = fs::remove_dir_all(&copy);
@@ -55,7 +55,7 @@ impl World {
         });
     }
 
-    /// Puts another key in the place of all those of acme.
+    /// Replaces all keys of acme by another key.
     fn exchange_key(&self, key: &SshKey) {
         let key = key.public_line();
         self.tamper("owners/acme.json", |_| {

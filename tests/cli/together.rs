@@ -1,4 +1,4 @@
-//! Several processes on one library at the same time, as agents work.
+//! Concurrent processes on one library, as agents work.
 
 #[cfg(target_os = "linux")]
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::support::{Answer, Sandbox, snapshot};
 
-/// Runs commands at the same time and gives their answers in order.
+/// Runs commands concurrently and returns their answers in order.
 fn at_once(sandbox: &Sandbox, commands: &[Vec<String>]) -> Vec<Answer> {
     let start = |args: &Vec<String>| {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();

@@ -12,7 +12,7 @@ fn first(document: &Value) -> &Value {
     &document["skills"][0]
 }
 
-/// Publishes a version of acme/demo with a body and more files.
+/// Publishes a version of acme/demo with a body and further files.
 fn publish(sandbox: &Sandbox, version: &str, body: &str, files: &[(&str, &str)]) {
     let folder = sandbox.cwd().join("demo");
     let _first_time = fs::remove_dir_all(&folder);
