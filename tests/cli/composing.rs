@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 
 use crate::support::{Sandbox, write_files};
 
-/// A server on this machine. `/search` answers as a search endpoint does, `/flaky` fails twice, `/down` always fails, any other page answers.
+/// A server on this machine. `/search` answers like a search endpoint, `/flaky` fails twice, `/down` always
+/// fails, and any other page answers.
 pub(super) struct Site {
     port: u16,
     flaky: Arc<AtomicUsize>,
@@ -58,7 +59,7 @@ impl Site {
         format!("http://127.0.0.1:{}/{path}", self.port)
     }
 
-    /// A sandbox whose tools may ask this server.
+    /// Creates a sandbox whose tools may access this server.
     pub fn sandbox(&self, more: &str) -> Sandbox {
         let sandbox = Sandbox::new();
         let config = format!(

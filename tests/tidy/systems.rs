@@ -1,4 +1,4 @@
-//! Names of other systems: each of their modules hangs on the rest at one place, so that it can be deleted with two lines.
+//! Integrations of other systems: the code refers to each module at one point, so that two lines delete it.
 
 use super::{
     source::Source,
