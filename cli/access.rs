@@ -271,8 +271,8 @@ mod tests {
 
     /// The commands that can be given, with their words.
     fn leaves(command: &Command, words: &str) -> Vec<(String, Command)> {
-        let below = command.get_subcommands().filter(|below| below.get_name() != "help");
-        let of_below = below.flat_map(|below| leaves(below, format!("{words} {}", below.get_name()).trim()));
+        let of_below =
+            command.get_subcommands().flat_map(|below| leaves(below, format!("{words} {}", below.get_name()).trim()));
         let is_leaf = !words.is_empty() && !command.is_subcommand_required_set();
         is_leaf.then(|| (words.to_owned(), command.clone())).into_iter().chain(of_below).collect()
     }

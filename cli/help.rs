@@ -108,7 +108,7 @@ fn first_screen(root: &Command, width: usize) -> String {
     let usage = format!("{} skillhub [OPTIONS] <COMMAND>", strong("Usage:"));
     let groups = GROUPS.iter().map(|group| listed(root, group, group.first, width)).collect::<Vec<_>>().join("\n");
     let more = [
-        ("skillhub help COMMAND", "examples and options of one command"),
+        ("skillhub help install", "examples and options of a command"),
         ("skillhub help --all", "every command"),
         ("skillhub help options", "options that all commands take"),
     ];

@@ -102,6 +102,8 @@ fn hint(skill: &Verified) -> String {
         VerifyStatus::Withdrawn | VerifyStatus::Quarantined => {
             format!("choose another release: skillhub info {}", skill.name)
         }
+        // No history explains the change, so there may be no revision to return to.
+        VerifyStatus::Tampered => format!("look at it: `skillhub status {name}`"),
         _ => format!("look at it: `skillhub status {name}`; `skillhub rollback {name} head` puts the changes aside"),
     };
     hints::for_user(&hint)

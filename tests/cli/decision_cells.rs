@@ -247,8 +247,8 @@ const OTHERS: [&[&str]; 46] = [
 ];
 
 /// Commands whose answers are not JSON.
-const AS_TEXT: [&[&str]; 5] =
-    [&["mcp"], &["completions", "bash"], &["tour"], &["to-prompt", "fresh"], &["read-properties", "fresh"]];
+const AS_TEXT: [&[&str]; 6] =
+    [&["mcp"], &["completions", "bash"], &["tour"], &["help"], &["to-prompt", "fresh"], &["read-properties", "fresh"]];
 
 /// Returns the row of a command line.
 fn row_of(args: &[&str]) -> &'static Operation {

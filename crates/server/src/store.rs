@@ -319,43 +319,43 @@ pub trait Activity: Send + Sync {
     /// Writes the downloads that were counted since the last call.
     ///
     /// # Errors
-    /// [`DatabaseError`]; the counts are kept for the next call.
+    /// `DatabaseError`; the counts are kept for the next call.
     fn write_downloads(&self) -> Result<(), DatabaseError>;
 
     /// Returns the downloads of a skill by day (UTC) since a day, oldest first.
     ///
     /// # Errors
-    /// [`DatabaseError`]
+    /// `DatabaseError`
     fn by_day(&self, skill: &str, since: &str) -> Result<Vec<(String, u64)>, DatabaseError>;
 
     /// Returns the downloads of each version of a skill.
     ///
     /// # Errors
-    /// [`DatabaseError`]
+    /// `DatabaseError`
     fn by_version(&self, skill: &str) -> Result<BTreeMap<String, u64>, DatabaseError>;
 
     /// Returns the downloads of some content by account and day, newest first.
     ///
     /// # Errors
-    /// [`DatabaseError`]
+    /// `DatabaseError`
     fn downloaders(&self, digest: &Digest) -> Result<Vec<Downloader>, DatabaseError>;
 
     /// Adds or removes an account's star on a skill and returns the number of its stars.
     ///
     /// # Errors
-    /// [`DatabaseError`]
+    /// `DatabaseError`
     fn set_star(&self, skill: &str, account: &Owner, is_starred: bool) -> Result<u64, DatabaseError>;
 
     /// Returns the number of stars of a skill.
     ///
     /// # Errors
-    /// [`DatabaseError`]
+    /// `DatabaseError`
     fn stars(&self, skill: &str) -> Result<u64, DatabaseError>;
 
     /// Records a report about a release.
     ///
     /// # Errors
-    /// [`DatabaseError`]
+    /// `DatabaseError`
     fn report(
         &self,
         release: (&str, &str),
@@ -367,13 +367,13 @@ pub trait Activity: Send + Sync {
     /// Returns open reports, oldest first, or decided ones, newest first; at most 200.
     ///
     /// # Errors
-    /// [`DatabaseError`]
+    /// `DatabaseError`
     fn reports(&self, are_open: bool) -> Result<Vec<ReportOfRelease>, DatabaseError>;
 
     /// Decides an open report; `None` if no open report has this number.
     ///
     /// # Errors
-    /// [`DatabaseError`]
+    /// `DatabaseError`
     fn decide(
         &self,
         id: i64,
@@ -385,19 +385,19 @@ pub trait Activity: Send + Sync {
     /// Records a decision in the audit log.
     ///
     /// # Errors
-    /// [`DatabaseError`]
+    /// `DatabaseError`
     fn note(&self, by: (&Owner, Timestamp), action: &str, subject: &str, reason: &str) -> Result<(), DatabaseError>;
 
     /// Records an action of an unknown client in the audit log.
     ///
     /// # Errors
-    /// [`DatabaseError`]
+    /// `DatabaseError`
     fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), DatabaseError>;
 
     /// Returns the lines of the audit log, newest first and at most 200; with `before`, only older ones.
     ///
     /// # Errors
-    /// [`DatabaseError`]
+    /// `DatabaseError`
     fn audit(&self, before: Option<i64>) -> Result<Vec<AuditLine>, DatabaseError>;
 }
 
@@ -417,7 +417,7 @@ pub trait RateLimiter: Send + Sync {
     /// Counts a request of a client.
     ///
     /// # Errors
-    /// [`TooMany`] if the client has exceeded its rate.
+    /// `TooMany` if the client has exceeded its rate.
     fn admit(&self, kind: Limited, client: IpAddr, now: Instant) -> Result<(), TooMany>;
 }
 
