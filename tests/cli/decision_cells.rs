@@ -1,5 +1,4 @@
-//! Every cell of the decision table over the command line, the Model Context Protocol in both revisions, and HTTP. A row
-//! of the table without a call fails.
+//! Every cell of the decision table over the command line, MCP in both revisions, and HTTP. A row without a call fails.
 
 use std::{collections::BTreeSet, fs};
 

@@ -222,7 +222,7 @@ fn greeting_leads_to_setup() {
     assert!(greeting.stderr.contains("skillhub setup"), "{greeting}");
     assert!(!sandbox.skillhub_home().exists(), "greeting makes nothing");
     sandbox.done(&["setup", "-y"]);
-    assert!(sandbox.run(&[]).exits(2).stderr.contains("Commands:"));
+    assert!(sandbox.run(&[]).exits(2).stderr.contains("Start here:"));
 }
 
 #[test]

@@ -60,7 +60,10 @@ fn owner(listed: &Listed) -> String {
 }
 
 fn decoded(text: &str) -> Option<String> {
-    String::from_utf8(uri::decoded(text.as_bytes()).into_owned()).ok()
+    let begins_with_digits =
+        |part: &str| part.as_bytes().get(..2).is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+    let is_encoded = text.split('%').skip(1).all(begins_with_digits);
+    is_encoded.then(|| String::from_utf8(uri::decoded(text.as_bytes()).into_owned()).ok()).flatten()
 }
 
 /// The error of what is not there, whatever the reason.
