@@ -25,7 +25,7 @@ const REMARK: &str = "      ";
 const NAME: usize = 12;
 
 /// Order of the parts of a command's page: examples come before options.
-const TEMPLATE: &str = "{about-with-newline}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}";
+const TEMPLATE: &str = "{about}{after-help}\n\n{usage-heading} {usage}\n\n{all-args}";
 
 /// Arguments of `help`.
 #[derive(Debug, Args)]
