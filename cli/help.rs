@@ -89,9 +89,13 @@ fn width() -> usize {
 
 /// The page of a command and those of its subcommands: examples first, one line an option.
 fn fit(command: Command, width: usize) -> Command {
-    let examples = command.get_after_help().map(|text| laid_out(&text.to_string(), width)).unwrap_or_default();
+    let examples = command.get_after_help().map(|text| laid_out(&text.to_string(), width));
     let help = Arg::new("help").short('h').long("help").action(ArgAction::HelpShort).help("Show this page");
-    let command = command.help_template(TEMPLATE).after_help(examples).disable_help_flag(true).arg(help);
+    let command = command.help_template(TEMPLATE).disable_help_flag(true).arg(help);
+    let command = match examples {
+        Some(examples) => command.after_help(examples),
+        None => command,
+    };
     let names: Vec<String> = command.get_subcommands().map(|below| below.get_name().to_owned()).collect();
     names.into_iter().fold(command, |command, name| command.mut_subcommand(name, |below| fit(below, width)))
 }
