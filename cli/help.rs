@@ -45,7 +45,7 @@ pub struct HelpArgs {
 /// Prints the first screen, the list of all commands, the options of all commands, or the page of one command.
 ///
 /// # Errors
-/// There is no such command.
+/// The command does not exist.
 pub fn run(args: &HelpArgs) -> Result<Exit, CliError> {
     let root = fitted();
     let text = match args.topic.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {

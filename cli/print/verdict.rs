@@ -41,7 +41,7 @@ pub fn findings_lines<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Ve
     causes(grave).iter().flat_map(cause_lines).chain(low_lines(&low)).collect()
 }
 
-/// Those that need no decision, a line for each severity: which rules found something, and where.
+/// Findings that need no decision: for each severity one line with the rules and their places.
 fn low_lines(findings: &[&Finding]) -> Vec<String> {
     let of = |severity| findings.iter().filter(move |finding| finding.severity == severity);
     let places = |severity| of(severity).map(|one| (one.rule.as_ref(), format!("{}:{}", one.path, one.line)));

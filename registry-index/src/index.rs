@@ -337,7 +337,7 @@ impl Index {
     /// in memory goes with the part, so that memory does not grow with the index.
     ///
     /// # Errors
-    /// That of the visit, or [`ReadError::Store`] when git fails on the index as a whole.
+    /// The error of the visit, or [`ReadError::Store`] when git fails on the index as a whole.
     pub fn visit_skills<E: From<ReadError>>(
         git_dir: &Path,
         commit: &str,

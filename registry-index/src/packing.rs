@@ -11,7 +11,7 @@ use git2::{ObjectType, Odb, Oid, PackBuilder, Repository};
 use crate::{Index, StoreError};
 
 const PACKS: &str = "objects/pack";
-/// Where a pack is written before it takes its place; as git wants it, a folder of objects of its own.
+/// Folder in which a pack is written before it is moved into place. Git needs a separate folder of objects for it.
 const UNFINISHED: &str = "pack.unfinished";
 /// The files beside a pack, of the same name. The index goes first: without it there is no pack.
 const PARTS: [&str; 5] = ["idx", "rev", "bitmap", "mtimes", "pack"];
@@ -24,7 +24,7 @@ const ID_BYTES: usize = 20;
 const INDEX_MAGIC: &[u8; 8] = b"\xfftOc\0\0\0\x02";
 const FANOUT_BYTES: usize = 256 * 4;
 
-/// What may be there before an index is packed.
+/// Limits above which an index is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PackBounds {
     /// Objects with a file of their own; a release leaves ten.
@@ -41,7 +41,7 @@ impl Default for PackBounds {
     }
 }
 
-/// What was packed.
+/// Result of packing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Packed {
     /// Objects that had a file of their own.

@@ -114,7 +114,7 @@ fn nearest(asked: &str, scanner: Scanner) -> Vec<&'static str> {
     near.into_iter().take(NEAREST).map(|(_, id)| id).collect()
 }
 
-/// Whether an example has words in Chinese, which not every reader knows.
+/// Returns true if an example has Chinese words, which the output then points out.
 fn is_chinese(text: &str) -> bool {
     text.chars().any(|c| matches!(c, '\u{4e00}'..='\u{9fff}'))
 }

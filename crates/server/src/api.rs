@@ -82,7 +82,7 @@ pub fn router() -> Router<Shared> {
 /// Runs a function on a thread for blocking work. It is cancelled if the client disconnects before it starts.
 ///
 /// # Errors
-/// Those of the function.
+/// Errors of the function.
 pub async fn run<T: Send + 'static>(
     hub: &Shared,
     work: impl FnOnce(&Hub) -> Result<T, ApiError> + Send + 'static,

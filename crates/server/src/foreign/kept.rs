@@ -39,7 +39,7 @@ impl Kept {
     /// Returns the facts about a release's files, from the cache or computed from its archive.
     ///
     /// # Errors
-    /// Those of [`contents::files`].
+    /// Errors of [`contents::files`].
     pub async fn facts(&self, hub: &Shared, entry: &Entry) -> Result<Arc<Facts>, ApiError> {
         if let Some(facts) = self.facts.lock().unwrap_or_else(PoisonError::into_inner).get(&entry.digest) {
             return Ok(Arc::clone(facts));
