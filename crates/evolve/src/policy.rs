@@ -2,6 +2,7 @@
 
 use library::TrialTerms;
 use serde::Deserialize;
+use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 use toml::Table;
 
@@ -61,6 +62,12 @@ impl Default for GateConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("[gate] cannot be used: {0}")]
 pub struct GateConfigError(pub String);
+
+impl Fails for GateConfigError {
+    fn failure(&self) -> Failure {
+        Failure::new(FailureKind::Usage, "invalid_config").hint("mend config.toml; `skillhub where` says where it is")
+    }
+}
 
 impl GateConfig {
     /// Parses the table.

@@ -4,7 +4,11 @@ use std::io::IsTerminal;
 
 use jiff::Timestamp;
 use library::{Actor, ActorKind, Home, Reviewers, ReviewersError, StoredReviewer};
-use skill::Digest;
+use serde_json::{Value, json};
+use skill::{
+    Digest,
+    failure::{Fails, Failure, FailureKind},
+};
 use thiserror::Error;
 
 /// Prefix of every token, so that people and scanners recognise one.
@@ -63,6 +67,40 @@ pub enum ReviewerError {
     /// The file with the token hashes cannot be read or written.
     #[error(transparent)]
     Store(#[from] ReviewersError),
+}
+
+impl Fails for ReviewerError {
+    fn failure(&self) -> Failure {
+        let refused = |hint: &str| Failure::new(FailureKind::Refused, "policy_denied").hint(hint);
+        match self {
+            Self::UnknownToken | Self::Expired { .. } => refused(
+                "a person makes a new one at a terminal: `env -u SKILLHUB_REVIEWER_TOKEN skillhub reviewer new`",
+            ),
+            Self::NoTerminal | Self::TokenNeedsTerminal => refused("run the command at a terminal"),
+            Self::Store(ReviewersError::Untrusted(_)) => {
+                refused("see who changed the file in the home; remove it, and a person makes new tokens at a terminal")
+            }
+            Self::Store(ReviewersError::Damaged(_) | ReviewersError::Format(_)) => {
+                Failure::new(FailureKind::Integrity, "damaged_state")
+                    .hint("mend the file in the home, or remove it, and a person makes new tokens at a terminal")
+            }
+            Self::Store(ReviewersError::Place(error)) => error.failure(),
+            Self::Store(ReviewersError::Lock(error)) => error.failure(),
+            Self::Name(_) => Failure::new(FailureKind::Usage, "usage").hint("give another with --name"),
+            Self::NoSuchToken(_) => {
+                Failure::new(FailureKind::NotFound, "not_found").hint("`skillhub reviewer list` shows the ids")
+            }
+            Self::Random(_) | Self::Store(ReviewersError::Io(_)) => Failure::io(),
+        }
+    }
+
+    fn details(&self) -> Value {
+        match self {
+            Self::Store(ReviewersError::Place(error)) => error.details(),
+            Self::Store(ReviewersError::Lock(error)) => error.details(),
+            _ => json!({}),
+        }
+    }
 }
 
 /// New token, which is shown only once.
