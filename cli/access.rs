@@ -5,17 +5,17 @@
 //! is not for agents and a hidden skill end before that, and are noted here.
 
 use agent::{
-    AgentError, Sight,
+    AgentError,
     decisions::{Act, Admission, Channel, Operation},
 };
 use clap::ArgMatches;
 use library::{Event, EventStatus, Library, LibraryError, random_process_id};
+use ops::qualified;
 use skill::{QualifiedName, SkillName};
 use skill_manage::{ManageError, review};
 
 use crate::{
     args::Global,
-    catalogue::{has_skill, skill_called},
     context::Context,
     exit::{CliError, Exit, failed},
 };
@@ -169,9 +169,9 @@ fn texts(matches: &ArgMatches, id: &str) -> Vec<String> {
 
 /// The skill that an argument names, also by the name in its `SKILL.md`; `None` for a path or an address.
 fn skill_in(context: &Context, text: &str) -> Option<SkillName> {
-    let called = || skill_called(context, text).ok();
+    let called = || context.skill_called(text).ok();
     match name_in(text) {
-        Some(name) if has_skill(context, &name).unwrap_or(true) => Some(name),
+        Some(name) if context.has_skill(&name).unwrap_or(true) => Some(name),
         other => called().or(other),
     }
 }
@@ -216,41 +216,6 @@ pub fn check_request(context: &Context, command: &str, skill: &SkillName) -> Res
         check_skill(context, operation, skill, None)
             .inspect_err(|error| Asked::on_skill(operation, skill).note(context, error))
     })
-}
-
-fn qualified(library: &Library, skill: &SkillName) -> Option<String> {
-    let origin = library.head(skill).ok().flatten()?.origin?;
-    origin.name.parse::<QualifiedName>().ok().map(|name| name.to_string())
-}
-
-impl Context {
-    /// The configuration's word on a skill of the libraries here for the agent that acts; a person sees all.
-    ///
-    /// # Errors
-    /// A part of the configuration cannot be used.
-    pub fn sights(&self) -> Result<impl Fn(&SkillName) -> Sight + use<>, CliError> {
-        let (settings, agent) = (self.settings()?, self.agent(None));
-        let is_open = self.is_person() || !settings.restricts_skills();
-        let libraries = if is_open { Vec::new() } else { self.visible_libraries()? };
-        Ok(move |skill: &SkillName| {
-            if is_open {
-                return Sight::Seen;
-            }
-            let qualified = libraries.iter().find_map(|library| qualified(library, skill));
-            settings.sight(&agent, skill.as_str(), qualified.as_deref())
-        })
-    }
-
-    /// A test for skills of the libraries here that the agent which acts may know of; a person may know of all.
-    ///
-    /// # Errors
-    /// A part of the configuration cannot be used.
-    pub fn seen(&self) -> Result<impl Fn(&str) -> bool + use<>, CliError> {
-        let sight = self.sights()?;
-        Ok(move |name: &str| {
-            SkillName::parse(name).map_or(true, |skill| !matches!(sight(&skill), Sight::Denied | Sight::NotOnList))
-        })
-    }
 }
 
 /// Tests for a refusal of this command in the log.

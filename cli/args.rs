@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::{commands, help, print::Color};
+use crate::{commands, help};
 
 /// skillhub: publish, find, install and safely evolve Agent Skills.
 #[derive(Debug, Parser)]
@@ -62,6 +62,17 @@ pub struct Global {
     /// Who acts, for the history: agent:ID, person:ID or optimizer:ID; gives no rights
     #[arg(long, global = true, value_name = "KIND:ID")]
     pub actor: Option<String>,
+}
+
+/// When output is coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal without `NO_COLOR`.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
 }
 
 /// What skillhub does.

@@ -1,33 +1,15 @@
 //! [`Composing`]: the composed tools of the skills that are visible from here, and what their steps may call.
 
-use std::{
-    collections::BTreeMap,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::collections::BTreeMap;
 
 use agent::{Catalogue, Settings};
-use compose::{
-    Access, ComposedTool, Entry, Hosts, Native, ServerSettings, ToolHost, ToolSettings, ToolSpec, Workshop,
-    WorkshopError,
-};
-use mcp::{Remote, RemoteServer, STARTED_FOR_TOOLS};
+use compose::{Access, ComposedTool, Entry, Hosts, ToolHost, ToolSpec, Workshop, WorkshopError};
 use skill::SkillName;
 
 use crate::{
-    catalogue::public_skills,
     context::Context,
     exit::{CliError, failed},
 };
-
-/// The tools that steps may call, as long as the configuration says the same.
-static KEPT: Mutex<Option<(ToolSettings, PathBuf, Hosts)>> = Mutex::new(None);
-
-/// Lets the tools of steps go, and with them the servers that were started.
-pub fn stop_tools() {
-    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
-    drop(kept);
-}
 
 /// What `tools` works with.
 pub struct Composing {
@@ -49,7 +31,7 @@ impl Composing {
             context.out.note(&format!("the tools of the MCP server {server} are missing: {why}"));
         }
         Ok(Self {
-            catalogue: Catalogue::collect(&context.places(true), public_skills(context)?).map_err(failed)?,
+            catalogue: Catalogue::collect(&context.places(true), context.public_skills()?).map_err(failed)?,
             settings: context.settings()?,
             agent: context.agent(agent),
             is_bound: agent.is_some() || !context.is_person(),
@@ -113,37 +95,4 @@ impl Composing {
             }
         }
     }
-}
-
-impl Context {
-    /// Where the tools are that steps of composed tools may call, as the configuration says. As long as it says the same, a process has them once:
-    /// servers that were started stay.
-    ///
-    /// # Errors
-    /// The configuration says it in a way that cannot be used.
-    pub fn tool_hosts(&self) -> Result<Hosts, CliError> {
-        let settings = ToolSettings::of(&self.config.tools, &self.config.mcp_servers).map_err(failed)?;
-        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((for_settings, folder, hosts)) = kept.as_ref()
-            && (for_settings, folder) == (&settings, &self.cwd)
-        {
-            return Ok(hosts.clone());
-        }
-        let places = self.places(true);
-        let libraries = places.libraries.into_iter().map(|(library, _)| library);
-        let native =
-            Native::new(settings.native.clone(), &self.cwd).keeping(libraries.chain([places.home.path().to_owned()]));
-        let is_started_for_tools = std::env::var_os(STARTED_FOR_TOOLS).is_some();
-        let servers = settings.servers.iter().filter(|_| !is_started_for_tools);
-        let servers = servers.map(|(name, server)| (name.clone(), remote(server))).collect();
-        let hosts =
-            Hosts::new(vec![Arc::new(native), Arc::new(Remote::new(servers))]).grouped(settings.native.groups.clone());
-        *kept = Some((settings, self.cwd.clone(), hosts.clone()));
-        Ok(hosts)
-    }
-}
-
-fn remote(server: &ServerSettings) -> RemoteServer {
-    let ServerSettings { command, env, url, approval, tools } = server.clone();
-    RemoteServer { command, env, url, approval, tools }
 }

@@ -1,13 +1,13 @@
 //! [`CliError`]: any failure as an exit code, a message and a hint, in one place.
 
-use library::ReviewersError;
+use ops::Refusal;
 use serde_json::{Value, json};
 use skill::{
     Problem,
     archive::ArchiveError,
     failure::{Fails, FailureKind},
 };
-use skill_manage::{ManageError, ReviewerError, WaiveError};
+use skill_manage::WaiveError;
 
 use crate::hints;
 
@@ -52,24 +52,6 @@ impl From<FailureKind> for Exit {
             FailureKind::Integrity => Self::Integrity,
             FailureKind::Unreachable => Self::Unreachable,
             FailureKind::Interrupted => Self::Interrupted,
-        }
-    }
-}
-
-impl Exit {
-    /// The class of failure that it stands for.
-    pub fn kind(self) -> FailureKind {
-        match self {
-            Self::Done | Self::Failed => FailureKind::Failed,
-            Self::Usage => FailureKind::Usage,
-            Self::Invalid => FailureKind::Invalid,
-            Self::Blocked => FailureKind::Blocked,
-            Self::Refused => FailureKind::Refused,
-            Self::Conflict => FailureKind::Conflict,
-            Self::NotFound => FailureKind::NotFound,
-            Self::Integrity => FailureKind::Integrity,
-            Self::Unreachable => FailureKind::Unreachable,
-            Self::Interrupted => FailureKind::Interrupted,
         }
     }
 }
@@ -141,68 +123,30 @@ impl CliError {
     }
 }
 
-impl From<ManageError> for CliError {
-    fn from(error: ManageError) -> Self {
-        failed(error)
-    }
-}
-
-impl From<library::LibraryError> for CliError {
-    fn from(error: library::LibraryError) -> Self {
-        failed(error)
-    }
-}
-
-impl From<library::StorageError> for CliError {
-    fn from(error: library::StorageError) -> Self {
-        failed(error)
-    }
-}
-
-impl From<library::FindError> for CliError {
-    fn from(error: library::FindError) -> Self {
-        failed(error)
-    }
-}
-
-impl From<library::PlaceError> for CliError {
-    fn from(error: library::PlaceError) -> Self {
-        failed(error)
-    }
-}
-
-impl From<library::folder::FolderError> for CliError {
-    fn from(error: library::folder::FolderError) -> Self {
-        failed(error)
-    }
-}
-
-impl From<ReviewerError> for CliError {
-    fn from(error: ReviewerError) -> Self {
-        let message = error.to_string();
-        let refused = |hint: &str| Self::new("policy_denied", Exit::Refused, message.clone()).hint(hint);
-        match error {
-            ReviewerError::UnknownToken | ReviewerError::Expired { .. } => refused(
-                "a person makes a new one at a terminal: `env -u SKILLHUB_REVIEWER_TOKEN skillhub reviewer new`",
-            ),
-            ReviewerError::NoTerminal | ReviewerError::TokenNeedsTerminal => refused("run the command at a terminal"),
-            ReviewerError::Store(ReviewersError::Untrusted(_)) => {
-                refused("see who changed the file in the home; remove it, and a person makes new tokens at a terminal")
-            }
-            ReviewerError::Store(ReviewersError::Damaged(_) | ReviewersError::Format(_)) => {
-                Self::new("damaged_state", Exit::Integrity, message)
-                    .hint("mend the file in the home, or remove it, and a person makes new tokens at a terminal")
-            }
-            ReviewerError::Store(ReviewersError::Place(error)) => error.into(),
-            ReviewerError::Store(ReviewersError::Lock(error)) => library::LibraryError::from(error).into(),
-            ReviewerError::Name(_) => Self::usage(message).hint("give another with --name"),
-            ReviewerError::NoSuchToken(_) => {
-                Self::new("not_found", Exit::NotFound, message).hint("`skillhub reviewer list` shows the ids")
-            }
-            ReviewerError::Random(_) | ReviewerError::Store(ReviewersError::Io(_)) => {
-                Self::new("io", Exit::Failed, message)
+macro_rules! fails {
+    ($($error:ty),+ $(,)?) => { $(
+        impl From<$error> for CliError {
+            fn from(error: $error) -> Self {
+                failed(error)
             }
         }
+    )+ };
+}
+
+fails!(
+    library::FindError,
+    library::LibraryError,
+    library::PlaceError,
+    library::StorageError,
+    library::folder::FolderError,
+    skill_manage::ManageError,
+    skill_manage::ReviewerError,
+);
+
+impl From<Refusal> for CliError {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { message, failure, details, .. } = refusal;
+        Self { code: failure.code, exit: failure.kind.into(), message, hint: failure.hint, details }
     }
 }
 
@@ -234,23 +178,13 @@ impl From<ArchiveError> for CliError {
 
 impl From<std::io::Error> for CliError {
     fn from(error: std::io::Error) -> Self {
-        match error.kind() {
-            std::io::ErrorKind::Interrupted => failed(library::interrupt::Interrupted),
-            _ => Self::new("io", Exit::Failed, error.to_string()),
-        }
+        Refusal::io(error).into()
     }
 }
 
 /// An error that says itself what it means.
 pub fn failed(error: impl Fails) -> CliError {
-    let failure = error.failure();
-    CliError {
-        code: failure.code,
-        exit: failure.kind.into(),
-        message: error.to_string(),
-        hint: failure.hint,
-        details: Box::new(error.details()),
-    }
+    Refusal::from(error).into()
 }
 
 /// Why one skill of a batch failed, as the document of the batch has it.
@@ -267,13 +201,6 @@ pub fn exit_of_one(error: Option<&impl Fails>) -> Exit {
 
 /// An error of the system at a path.
 pub fn io_at(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> CliError {
-    let path = path.to_owned();
-    move |error| {
-        let message = format!("cannot use {}: {error}", path.display());
-        match error.kind() {
-            std::io::ErrorKind::NotFound => CliError::new("not_found", Exit::NotFound, message)
-                .hint("check the path; it starts at the current folder"),
-            _ => CliError::new("io", Exit::Failed, message),
-        }
-    }
+    let refusal = Refusal::io_at(path);
+    |error| refusal(error).into()
 }

@@ -3,8 +3,9 @@
 use std::sync::OnceLock;
 
 use serde_json::Value;
+use skill::shell_word;
 
-use crate::{args::Global, print::shell_word};
+use crate::args::Global;
 
 /// Commands that work on a library.
 const ON_LIBRARY: [&str; 38] = [

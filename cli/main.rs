@@ -11,11 +11,9 @@ mod exit;
 mod help;
 mod hints;
 mod interrupt;
-mod notify;
 mod print;
 mod process;
 mod reading;
-mod sight;
 mod views;
 
 use std::process::ExitCode;
@@ -27,10 +25,10 @@ use clap::{
 
 use crate::{
     access::Asked,
-    args::{Cli, Command, Global},
+    args::{Cli, Color, Command, Global},
     context::Context,
     exit::{CliError, Exit},
-    print::{Color, Output},
+    print::Output,
 };
 
 fn main() -> ExitCode {
@@ -43,10 +41,10 @@ fn main() -> ExitCode {
     if let Some(directory) = &cli.global.directory
         && let Err(error) = std::env::set_current_dir(directory)
     {
-        let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
+        let out = Output::new(&cli.global);
         return out.fail(&exit::io_at(directory)(error)).into();
     }
-    let out = Output { json: cli.global.json, quiet: cli.global.quiet, color: cli.global.color };
+    let out = Output::new(&cli.global);
     hints::note_flags(&cli.global);
     context::transport(&cli.global).choose();
     // Servers and tools that run end in their own way.
@@ -70,7 +68,7 @@ fn main() -> ExitCode {
             }
         },
     };
-    composing::stop_tools();
+    ops::stop_tools();
     if library::interrupt::is_raised() {
         interrupt::finish(out, &result);
     }

@@ -18,20 +18,21 @@ use std::{
 
 use anstream::{AutoStream, ColorChoice, adapter::strip_str};
 use anstyle::{AnsiColor, Style};
-use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 
 pub use capabilities::{capability_lines, delta_lines, write_capabilities};
 pub use diff::coloured as coloured_diff;
+pub use ops::visible;
 pub use skill::shell_word;
 pub use skill_manage::documents::time;
 pub use table::Table;
-pub use terminal::{plain_json, tamed, visible};
+pub use terminal::{plain_json, tamed};
 pub use verdict::{findings_lines, problem_line, severity_style, verdict_style, waiver_words};
 pub use wrap::wrapped;
 
 use crate::{
+    args::{Color, Global},
     exit::{CliError, Exit},
     hints,
 };
@@ -47,24 +48,11 @@ pub const WARN: Style = AnsiColor::Yellow.on_default();
 /// Red.
 pub const BAD: Style = AnsiColor::Red.on_default();
 
-/// When output is coloured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Color {
-    /// On a terminal without `NO_COLOR`.
-    Auto,
-    /// Always.
-    Always,
-    /// Never.
-    Never,
-}
-
-impl Color {
-    fn choice(self) -> ColorChoice {
-        match self {
-            Self::Auto => ColorChoice::Auto,
-            Self::Always => ColorChoice::AlwaysAnsi,
-            Self::Never => ColorChoice::Never,
-        }
+fn choice(color: Color) -> ColorChoice {
+    match color {
+        Color::Auto => ColorChoice::Auto,
+        Color::Always => ColorChoice::AlwaysAnsi,
+        Color::Never => ColorChoice::Never,
     }
 }
 
@@ -162,6 +150,11 @@ pub struct Output {
 }
 
 impl Output {
+    /// As the flags say.
+    pub fn new(global: &Global) -> Self {
+        Self { json: global.json, quiet: global.quiet, color: global.color }
+    }
+
     /// Prints the answer of a command: the document, or what `text` writes.
     ///
     /// # Errors
@@ -206,7 +199,7 @@ impl Output {
 
     /// Whether the answer is coloured.
     fn has_colors(self) -> bool {
-        let choice = match self.color.choice() {
+        let choice = match choice(self.color) {
             ColorChoice::Auto => AutoStream::choice(&io::stdout()),
             choice => choice,
         };
@@ -237,7 +230,7 @@ impl Output {
     /// Prints a message for people on the error stream, unless `--quiet`.
     pub fn note(self, message: &str) {
         if !self.quiet {
-            let mut err = AutoStream::new(io::stderr().lock(), self.color.choice());
+            let mut err = AutoStream::new(io::stderr().lock(), choice(self.color));
             let _closed = writeln!(err, "{}", tamed(&hints::for_user(message)));
         }
     }
@@ -263,7 +256,7 @@ impl Output {
         if self.json {
             let _closed = self.answer(&error.to_json(), |_| Ok(()));
         } else {
-            let mut err = AutoStream::new(io::stderr().lock(), self.color.choice());
+            let mut err = AutoStream::new(io::stderr().lock(), choice(self.color));
             let _closed = writeln!(err, "{BAD}error{BAD:#}: {}", tamed(&error.message));
             for line in verdict::detail_lines(&error.details) {
                 let _closed = writeln!(err, "  {}", tamed(&line));

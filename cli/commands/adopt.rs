@@ -9,6 +9,7 @@ use anstyle::Style;
 use clap::Args;
 use client::{Accept, AdoptRequest, AdoptStatus, Adopted, BlockedSkill, SightOutcome, public_and_custom};
 use library::{Library, Permit, Stamp};
+use ops::FolderSight;
 use scan::{Finding, Report, Severity};
 use serde_json::{Value, json};
 use skill::counted;
@@ -18,7 +19,6 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
     print::{BAD, FAINT, GOOD, Page, STRONG, WARN, findings_lines, problem_line, shell_word, visible},
-    sight::FolderSight,
 };
 
 /// Flags of `adopt`.

@@ -9,7 +9,6 @@ use skill::SkillPath;
 use skill_manage::{ManageError, RequestError};
 
 use crate::{
-    catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, time, visible},
@@ -34,7 +33,7 @@ pub struct BlameArgs {
 /// Shows it.
 pub fn run(context: &Context, args: &BlameArgs) -> Result<Exit, CliError> {
     let (name, spec) = args.spec.split_once('@').unwrap_or((&args.spec, "head"));
-    let name = skill_called(context, name)?;
+    let name = context.skill_called(name)?;
     let path = match &args.path {
         Some(path) => SkillPath::parse(path).map_err(|error| ManageError::from(RequestError::from(error)))?,
         None => SkillPath::skill_md(),

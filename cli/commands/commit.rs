@@ -7,7 +7,6 @@ use skill::SkillName;
 use skill_manage::{CommitEdit, Elsewhere, Notes, Report, Status};
 
 use crate::{
-    catalogue::skill_called,
     commands::manage::print,
     context::Context,
     exit::{CliError, Exit},
@@ -36,10 +35,10 @@ pub struct CommitArgs {
 
 /// Records them.
 pub fn run(context: &Context, args: &CommitArgs) -> Result<Exit, CliError> {
-    let elsewhere = context.elsewhere()?;
+    let elsewhere = context.elsewhere();
     match &args.name {
         Some(name) => {
-            let skill = skill_called(context, name)?;
+            let skill = context.skill_called(name)?;
             let mut library = context.library_with(&skill)?;
             print(context.out, &record(context, &mut library, skill, (args, &elsewhere))?)
         }

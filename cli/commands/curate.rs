@@ -8,16 +8,15 @@ use evolve::curate::{
     self, Applied, Archived, CurateError, Facts, Plan, References, Report, Terms, archived, gather, restore,
 };
 use library::Library;
+use ops::FolderSight;
 use serde_json::json;
 use skill::{SkillName, counted};
 
 use crate::{
     access::check_request,
-    catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, GOOD, Page, STRONG, Table, WARN, stored_time, visible},
-    sight::FolderSight,
 };
 
 /// Lines of each part of a plan that are shown; `--json` has all.
@@ -261,7 +260,7 @@ fn row(one: &Archived) -> [String; 5] {
 fn bring_back(context: &Context, args: &RestoreArgs) -> Result<Exit, CliError> {
     let library = context.library()?;
     for one in archived(&library)?.iter().filter(|one| args.which.contains(&one.id)) {
-        check_request(context, "curate restore", &skill_called(context, &one.name)?).map_err(|error| {
+        check_request(context, "curate restore", &context.skill_called(&one.name)?).map_err(|error| {
             match error.exit {
                 Exit::Refused => error,
                 _ => failed(CurateError::NotArchived(one.id.clone())),

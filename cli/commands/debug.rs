@@ -8,16 +8,15 @@ use std::{
 use agent::{AgentView, Catalogue, Form, Host, Listed, Look, Places, Reads, Settings, Sight, ToolPolicy, Views};
 use clap::Args;
 use library::Scope;
+use ops::{FolderSight, Remedy};
 use serde_json::{Value, json};
 use skill::SkillName;
 
 use crate::{
-    catalogue::{collect, exit_with, problems, public_folder, public_skills},
+    catalogue::{exit_with, problems, public_folder},
     context::Context,
     exit::{CliError, Exit},
     print::{FAINT, STRONG, Table},
-    sight::FolderSight,
-    views::Remedy,
 };
 
 /// Flags of `debug`.
@@ -66,9 +65,9 @@ pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
     let agent = context.agent(args.agent.as_deref());
     let places = context.places_of(&agent);
     // A person is shown what is hidden as well, and why.
-    let public = public_skills(context)?;
+    let public = context.public_skills()?;
     let folder = public_folder(context, &public);
-    let catalogue = collect(context, &places, public, args.agent.as_deref())?;
+    let catalogue = context.catalogue(&places, public, args.agent.as_deref())?;
     let (views, host) = (Views::new(&catalogue, &settings), context.host(&agent));
     let show = |listed| {
         let view = host.as_ref().map(|host| views.effective(host, listed));

@@ -5,7 +5,6 @@ use library::{Origin, Revision};
 use skill_manage::documents::{self, Comparison, Since};
 
 use crate::{
-    catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit},
     print::{FAINT, coloured_diff},
@@ -32,7 +31,7 @@ pub struct DiffArgs {
 
 /// Compares them.
 pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
-    let name = skill_called(context, &args.name)?;
+    let name = context.skill_called(&args.name)?;
     let library = context.library_of(&name)?;
     let since = match args.from.as_deref() {
         _ if args.upstream => Since::Release,

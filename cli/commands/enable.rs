@@ -1,20 +1,16 @@
 //! `skillhub enable` and `skillhub disable`: whether agents see a skill.
 
-use std::path::Path;
-
 use agent::Listed;
 use clap::Args;
 use client::{AgentFolder, SightOutcome};
 use library::{Library, LinkChanges, Stamp};
-use serde_json::{Value, json};
+use serde_json::json;
 use skill::SkillName;
 
 use crate::{
-    catalogue::{collect, public_skills, skill_called},
     context::Context,
     exit::{CliError, Exit, failed},
     print::{STRONG, WARN, shell_word},
-    sight::FolderSight,
 };
 
 /// Flags of `enable` and `disable`.
@@ -35,14 +31,6 @@ pub struct EnableArgs {
     link: bool,
 }
 
-fn link_document(outcome: &SightOutcome) -> Value {
-    match outcome {
-        SightOutcome::Hidden(path) => json!({"path": path, "status": "removed"}),
-        SightOutcome::Shown(path) => json!({"path": path, "status": "placed"}),
-        SightOutcome::Left(path, why) => json!({"path": path, "status": "left", "why": why}),
-    }
-}
-
 fn link_line(outcome: &SightOutcome) -> String {
     match outcome {
         SightOutcome::Hidden(path) => format!("removed the link {}", path.display()),
@@ -51,43 +39,13 @@ fn link_line(outcome: &SightOutcome) -> String {
     }
 }
 
-/// Sets it for all agents, and gives the outcome of its links.
-///
-/// # Errors
-/// There is no such skill, or something cannot be written.
-pub fn set(context: &Context, name: &SkillName, enabled: bool) -> Result<(Value, Vec<SightOutcome>), CliError> {
-    let catalogue = collect(context, &context.places(true), public_skills(context)?, None)?;
-    let listed = catalogue.find(name).map_err(failed)?;
-    let library = catalogue.state_library(listed).ok_or_else(|| CliError::usage("there is no library"))?;
-    let action = if enabled { "enable" } else { "disable" };
-    let stamp = context.stamp();
-    library.set_state(name, &stamp, action, |state| state.set_enabled(enabled, &stamp.actor))?;
-    let sight = FolderSight::new(context)?;
-    let mut links = sight.apply(library, name, &library.state()?.of(name));
-    if enabled && listed.head.is_some() {
-        let folders = context.agent_folders_of(library).chosen(&[], library.path()).map_err(failed)?;
-        let hidden = library.state()?.of(name).hidden_in;
-        let is_shown = |path: &Path| !hidden.contains(&path.to_owned()) && !sight.hides(library, name, path);
-        let folders: Vec<AgentFolder> = folders.into_iter().filter(|folder| is_shown(&folder.path)).collect();
-        let changes = client::show_in(library, name, (&folders, context.is_at_terminal()), &stamp)?;
-        let is_known = |path: &_| links.iter().any(|link| matches!(link, SightOutcome::Shown(shown) if shown == path));
-        let shown: Vec<_> = changes.placed.into_iter().filter(|path| !is_known(path)).collect();
-        links.extend(shown.into_iter().map(SightOutcome::Shown));
-    }
-    let document = json!({
-        "ok": true, "name": name.as_str(), "enabled": enabled, "library": library.path(),
-        "links": links.iter().map(link_document).collect::<Vec<_>>(),
-    });
-    Ok((document, links))
-}
-
 /// Runs it.
 pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, CliError> {
-    let name = skill_called(context, &args.name)?;
+    let name = context.skill_called(&args.name)?;
     if !args.agent.is_empty() {
         return run_for_agents(context, args, &name, enabled);
     }
-    let (document, links) = set(context, &name, enabled)?;
+    let (document, links) = context.set_enabled(&name, enabled)?;
     context.out.answer(&document, |out| {
         if enabled {
             writeln!(out, "{STRONG}{name}{STRONG:#} is in `prompt` and `read` again")?;
@@ -101,7 +59,7 @@ pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, 
 
 /// Links it for some agents, or hides it from them.
 fn run_for_agents(context: &Context, args: &EnableArgs, name: &SkillName, enabled: bool) -> Result<Exit, CliError> {
-    let catalogue = collect(context, &context.places(true), Vec::new(), None)?;
+    let catalogue = context.catalogue(&context.places(true), Vec::new(), None)?;
     let listed = catalogue.find(name).map_err(failed)?;
     let library = catalogue.library_of(listed).filter(|_| listed.head.is_some()).ok_or_else(|| unmanaged(listed))?;
     let folders = context.agent_folders_of(library).chosen(&args.agent, library.path()).map_err(failed)?;

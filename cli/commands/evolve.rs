@@ -6,7 +6,7 @@ mod with;
 
 use clap::Subcommand;
 
-pub use self::gate::{gate_error, gate_look, verdict_word};
+pub use self::gate::verdict_word;
 use crate::{
     context::Context,
     exit::{CliError, Exit},

@@ -8,7 +8,6 @@ use serde_json::Value;
 use skill_manage::{ManageError, documents};
 
 use crate::{
-    catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit},
     print::{FAINT, Output, STRONG, time, verdict_style, visible},
@@ -33,7 +32,7 @@ pub struct HistoryArgs {
 
 /// Lists them, newest first.
 pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
-    let name = skill_called(context, &args.name)?;
+    let name = context.skill_called(&args.name)?;
     let library = context.library_of(&name)?;
     let limit = args.limit.map_or(usize::MAX, NonZeroUsize::get);
     if args.jsonl {

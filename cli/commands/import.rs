@@ -58,7 +58,7 @@ pub fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError> {
     };
     let mut library = context.library()?;
     let rows = installer(context, &mut library, ("importing", &args.accept), |installer| {
-        installer.import(&locks, &request).map_err(failed)
+        Ok(installer.import(&locks, &request)?)
     })?;
     let exit = rows.iter().map(|row| exit_of_one(row.error())).max().unwrap_or(Exit::Done);
     let files = locks.iter().map(|lock| json!({"path": lock.path, "tool": lock.tool.as_str(), "skills": lock.len()}));

@@ -7,7 +7,6 @@ use client::{LockFile, Registries};
 use evolve::lineage::{Lineage, Link, Node, Relation, Release, lineage};
 
 use crate::{
-    catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit},
     print::{FAINT, STRONG, visible},
@@ -29,7 +28,7 @@ pub struct LineageArgs {
 
 /// Shows it.
 pub fn run(context: &Context, args: &LineageArgs) -> Result<Exit, CliError> {
-    let name = skill_called(context, &args.name)?;
+    let name = context.skill_called(&args.name)?;
     let mut found = lineage(&context.library_of(&name)?, &name)?;
     add_forks(&context.registries().offline(), &mut found);
     context.out.answer(&found, |out| match args.dot {

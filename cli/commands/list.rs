@@ -10,16 +10,17 @@ use agent::{Catalogue, Listed};
 use clap::Args;
 use client::{InstalledRelease, LockedWaiver, ReleaseState, Requirers, Unmanaged};
 use library::Scope;
+use ops::{AgentsPicture, Difference, Lacking};
 use serde_json::{Value, json};
 use skill::SkillName;
 
 use crate::{
-    catalogue::{collect, exit_with, problems, public_skills},
+    catalogue::{exit_with, problems},
     commands::verify::accepted_document,
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, Table, shell_word, visible},
-    views::{AgentsPicture, Difference, Lacking},
+    views::write_picture,
 };
 
 /// Unmanaged skills that are named; of more the number is given.
@@ -46,8 +47,8 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     if args.agents {
         return list_agents(context);
     }
-    let builtin = if args.builtin { public_skills(context)? } else { Vec::new() };
-    let catalogue = collect(context, &context.places(false), builtin, None)?;
+    let builtin = if args.builtin { context.public_skills()? } else { Vec::new() };
+    let catalogue = context.catalogue(&context.places(false), builtin, None)?;
     let agents = AgentsPicture::of(context, &catalogue, None)?;
     let unmanaged = unmanaged(context, &catalogue)?;
     let library = context.library()?;
@@ -101,7 +102,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
             table.write(out)?;
         }
         write_notes(&catalogue, &accepted, out)?;
-        agents.write(out)?;
+        write_picture(&agents, out)?;
         if !unmanaged.is_empty() {
             write_unmanaged(context, &unmanaged, out)?;
         } else if catalogue.skills.is_empty() {

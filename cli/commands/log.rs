@@ -8,7 +8,6 @@ use serde_json::json;
 use skill::counted;
 
 use crate::{
-    catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit},
     print::{BAD, FAINT, GOOD, STRONG, WARN, stored_time, visible},
@@ -29,7 +28,7 @@ pub struct LogArgs {
 
 /// Lists the events, newest first.
 pub fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
-    let name = args.name.as_deref().map(|name| skill_called(context, name)).transpose()?;
+    let name = args.name.as_deref().map(|name| context.skill_called(name)).transpose()?;
     let (mut events, unreadable) = context.library()?.events()?;
     let is_seen = context.seen()?;
     events.retain(|event| is_seen(&event.skill));

@@ -4,11 +4,12 @@ use std::io::{self, IsTerminal};
 
 use clap::Args;
 use client::Logins;
+use ops::SERVER_TOKEN_VARIABLE;
 use serde_json::json;
 
 use crate::{
     args::Global,
-    context::{Context, SERVER_TOKEN_VARIABLE},
+    context::Context,
     exit::{CliError, Exit, failed},
     reading::read_line,
 };

@@ -13,7 +13,6 @@ use skill_manage::{ManageError, Notes, Report, Request, RequestError, Ruling, St
 
 use crate::{
     access::check_request,
-    catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit, io_at},
     hints,
@@ -121,7 +120,7 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
     if args.request.is_some() {
         check_request(context, "manage", &request.skill)?;
     }
-    let elsewhere = context.elsewhere()?;
+    let elsewhere = context.elsewhere();
     let mut library = context.library_of(&request.skill)?;
     let report = skill_manage::manage(&mut library, &request, &context.manage(&elsewhere)?)?;
     if report.status == Status::Applied {
@@ -249,7 +248,7 @@ fn of_flags(context: &Context, args: &ManageArgs) -> Result<Request, CliError> {
     let evidence = Evidence::all(&args.evidence).map_err(|error| ManageError::from(RequestError::from(error)))?;
     let name = args.name.as_deref().unwrap_or_default();
     let named =
-        if matches!(edit, Edit::Create { .. }) { name.to_owned() } else { skill_called(context, name)?.to_string() };
+        if matches!(edit, Edit::Create { .. }) { name.to_owned() } else { context.skill_called(name)?.to_string() };
     let request = Request::of_edit(&named, edit).map_err(ManageError::from)?;
     Ok(Request {
         expected_revision: args.expected_revision.clone(),

@@ -2,24 +2,18 @@
 
 pub mod install;
 
-use std::{collections::BTreeSet, net::SocketAddr};
+use std::net::SocketAddr;
 
-use agent::{Builtin, Catalogue, Places, Settings};
 use clap::{Args, Subcommand};
-use compose::Hosts;
-use library::{Actor, Head, Home, Library};
-use mcp::{Gate, Options, Refusal, Servers, Told, Used, Workplace, serve_http, serve_stdio};
-use serde_json::{Value, json};
-use skill::{SkillName, failure::Failure};
-use skill_manage::{Elsewhere, Policy, documents::HostsDocument};
+use library::Actor;
+use mcp::{Gate, Options, Servers, serve_http, serve_stdio};
+use ops::{Refusal, Workplace};
+use serde_json::json;
 
 use crate::{
     args::Global,
-    catalogue::public_skills,
-    commands::{enable, install as install_skill, record, search},
-    context::Context,
+    context::{Context, setup},
     exit::{CliError, Exit, failed},
-    views::AgentsPicture,
 };
 
 /// Flags of `mcp`.
@@ -85,13 +79,13 @@ pub fn run(context: &Context, global: &Global, args: &McpArgs) -> Result<Exit, C
 }
 
 fn serve(context: &Context, global: Global, args: &ServeArgs) -> Result<Exit, CliError> {
-    let open = move |actor: Actor| -> Result<Box<dyn Workplace>, Refusal> {
-        let mut context = Context::new(&global).map_err(refusal)?;
-        (context.actor, context.asks_people) = (actor, true);
-        Ok(Box::new(context))
+    let open = move |actor: Actor| -> Result<Workplace, Refusal> {
+        let mut place = Workplace::open(setup(&global)?)?;
+        (place.actor, place.asks_people) = (actor, true);
+        Ok(place)
     };
     let options = Options { agent: args.agent.clone(), catalogue: !args.no_catalogue, defer_tools: args.defer_tools };
-    let servers = Servers::new(Box::new(open), options).map_err(told)?;
+    let servers = Servers::new(Box::new(open), options)?;
     match &args.http {
         None => serve_stdio(&servers).map_err(failed)?,
         Some(address) => serve_address(context, &servers, args, address)?,
@@ -119,96 +113,4 @@ fn serve_address(context: &Context, servers: &Servers, args: &ServeArgs, address
         let _closed = context.out.answer(&document, |out| writeln!(out, "{text}"));
     };
     serve_http(servers, address, gate, ready).map_err(failed)
-}
-
-/// What the server's start was refused for.
-fn told(refusal: Refusal) -> CliError {
-    let Refusal { message, failure, details, .. } = refusal;
-    CliError { code: failure.code, exit: failure.kind.into(), message, hint: failure.hint, details }
-}
-
-/// An error of the command line as a client is told it.
-fn refusal(error: CliError) -> Refusal {
-    let failure = Failure { kind: error.exit.kind(), code: error.code, hint: error.hint };
-    Refusal { message: error.message, failure, details: error.details, question: None }
-}
-
-impl Workplace for Context {
-    fn library(&self) -> Result<Library, Refusal> {
-        self.library().map_err(refusal)
-    }
-
-    fn library_of(&self, name: &SkillName) -> Result<Library, Refusal> {
-        self.library_of(name).map_err(refusal)
-    }
-
-    fn libraries(&self) -> Result<Vec<Library>, Refusal> {
-        self.libraries().map_err(refusal)
-    }
-
-    fn home(&self) -> &Home {
-        &self.home
-    }
-
-    fn elsewhere(&self) -> Result<Vec<Elsewhere>, Refusal> {
-        self.elsewhere().map_err(refusal)
-    }
-
-    fn policy(&self) -> Result<Policy, Refusal> {
-        self.policy().map_err(refusal)
-    }
-
-    fn note_change(&self, library: &Library, skill: &SkillName) -> Option<String> {
-        self.lock_warning(library, skill)
-    }
-
-    fn skills_of_branch(&self, library: &Library) -> Option<BTreeSet<SkillName>> {
-        self.skills_of_branch(library)
-    }
-
-    fn places(&self) -> Places {
-        self.places(true)
-    }
-
-    fn hosts_read(&self, catalogue: &Catalogue, name: Option<&SkillName>) -> Result<HostsDocument, Refusal> {
-        Ok(AgentsPicture::of(self, catalogue, name).map_err(refusal)?.document())
-    }
-
-    fn builtin(&self) -> Result<Vec<Builtin>, Refusal> {
-        public_skills(self).map_err(refusal)
-    }
-
-    fn settings(&self) -> Result<Settings, Refusal> {
-        self.settings().map_err(refusal)
-    }
-
-    fn tool_hosts(&self) -> Result<Hosts, Refusal> {
-        self.tool_hosts().map_err(refusal)
-    }
-
-    fn note_use(&self, catalogue: &Catalogue, settings: &Settings, used: Used<'_>) {
-        self.note_use(catalogue, settings, Some(used.name), used.kind, used.state, used.agent);
-    }
-
-    fn note_activation(&self, catalogue: &Catalogue, settings: &Settings, read: (&SkillName, &Head), run: &str) {
-        let library = catalogue.find(read.0).ok().and_then(|listed| catalogue.library_of(listed));
-        self.note_activation(library, settings, read, run);
-    }
-
-    fn record(&self, outcome: Told<'_>) -> Result<Value, Refusal> {
-        record::for_agent(self, outcome).map_err(refusal)
-    }
-
-    fn set_enabled(&self, name: &SkillName, enabled: bool) -> Result<Value, Refusal> {
-        enable::set(self, name, enabled).map(|(document, _)| document).map_err(refusal)
-    }
-
-    fn search(&self, query: &str, limit: usize) -> Result<Value, Refusal> {
-        let found = client::search(&self.registries(), query, limit)?;
-        Ok(search::document(&found.results, &found.skipped))
-    }
-
-    fn install(&self, spec: &str) -> Result<Value, Refusal> {
-        install_skill::for_agent(self, spec).map_err(refusal)
-    }
 }

@@ -9,7 +9,7 @@ use crate::{
     accepting::AcceptArgs,
     commands::install::installer,
     context::Context,
-    exit::{CliError, Exit, error_of_one, exit_of_one, failed},
+    exit::{CliError, Exit, error_of_one, exit_of_one},
     hints,
     print::{BAD, FAINT, GOOD, Table, WARN, visible},
 };
@@ -33,7 +33,7 @@ pub struct OutdatedArgs {
 pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let mut skills = installer(context, &mut library, ("asking the sources", &AcceptArgs::default()), |installer| {
-        client::outdated(installer, args.offline).map_err(failed)
+        Ok(client::outdated(installer, args.offline)?)
     })?;
     let is_seen = context.seen()?;
     skills.retain(|skill| is_seen(skill.origin.name.rsplit('/').next().unwrap_or_default()));

@@ -6,7 +6,6 @@ use serde_json::json;
 use skill::SkillName;
 
 use crate::{
-    catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit},
     print::STRONG,
@@ -38,7 +37,7 @@ pub struct UnpinArgs {
 
 /// Keeps agents from it.
 pub fn pin(context: &Context, args: &PinArgs) -> Result<Exit, CliError> {
-    let name = skill_called(context, &args.name)?;
+    let name = context.skill_called(&args.name)?;
     let library = context.library_with(&name)?;
     skill_manage::pin(&library, &name, &context.stamp())?;
     let document = json!({"ok": true, "name": name.as_str(), "pinned": true, "library": library.path()});
@@ -50,7 +49,7 @@ pub fn pin(context: &Context, args: &PinArgs) -> Result<Exit, CliError> {
 
 /// Lets them at it again.
 pub fn unpin(context: &Context, args: &UnpinArgs) -> Result<Exit, CliError> {
-    let name = skill_called(context, &args.name)?;
+    let name = context.skill_called(&args.name)?;
     let reviewer = context.reviewer("unpinning a skill")?;
     let library = pinned_library(context, &name)?;
     skill_manage::unpin(&library, &name, &reviewer, context.now)?;
@@ -69,5 +68,5 @@ fn pinned_library(context: &Context, name: &SkillName) -> Result<Library, CliErr
             return Ok(library);
         }
     }
-    context.library_with(name)
+    Ok(context.library_with(name)?)
 }

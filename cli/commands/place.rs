@@ -1,7 +1,9 @@
 //! `skillhub where`: where everything is.
 
 use clap::Args;
+use ops::Refusal;
 use serde_json::json;
+use skill::failure::FailureKind;
 
 use crate::{
     context::Context,
@@ -21,7 +23,7 @@ pub fn run(context: &Context, _args: &WhereArgs) -> Result<Exit, CliError> {
     let paths = context.library_paths()?;
     let opened = if context.home_fault.is_none() { context.library().err() } else { None };
     let fault = match opened {
-        Some(error) if error.exit != Exit::Refused => return Err(error),
+        Some(error) if error.failure.kind != FailureKind::Refused => return Err(error.into()),
         refused => refused.as_ref().or(context.home_fault.as_ref()).map(Fault::of),
     };
     let registry = context.registries().location();
@@ -55,8 +57,8 @@ struct Fault {
 }
 
 impl Fault {
-    fn of(error: &CliError) -> Self {
-        let hint = error.hint.clone().unwrap_or_default();
-        Self { code: error.code, message: error.message.clone(), hint }
+    fn of(error: &Refusal) -> Self {
+        let hint = error.failure.hint.clone().unwrap_or_default();
+        Self { code: error.failure.code, message: error.message.clone(), hint }
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use skill::Bundle;
 
 use crate::{
-    catalogue::{collect, exit_with, problems, public_folder, public_skills},
+    catalogue::{exit_with, problems, public_folder},
     commands::found::{Found, find},
     context::Context,
     exit::{CliError, Exit},
@@ -64,10 +64,10 @@ fn formats() -> PossibleValuesParser {
 pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
-    let public = public_skills(context)?;
+    let public = context.public_skills()?;
     let folder = public_folder(context, &public);
     let catalogue = match args.path.as_slice() {
-        [] => collect(context, &context.places(true), public, args.agent.as_deref())?,
+        [] => context.catalogue(&context.places(true), public, args.agent.as_deref())?,
         paths => Catalogue::of_folders(read_all(context, paths)?, context.home.scanner()),
     };
     let container_path = args.container_path.as_deref().or(settings.container_path.as_deref());

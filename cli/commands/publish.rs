@@ -12,6 +12,7 @@ use client::{
 };
 use evolve::Stats;
 use library::{Library, StoredWaiver};
+use ops::skill_name;
 use registry_index::{EvalCounts, OutcomeCounts};
 use serde_json::json;
 use skill::{SkillName, counted};
@@ -19,7 +20,7 @@ use skill::{SkillName, counted};
 use crate::{
     accepting::{AcceptArgs, Acceptor, way_on},
     commands::{eval::Store, info::results_lines},
-    context::{Context, skill_name},
+    context::Context,
     exit::{CliError, Exit, failed, io_at},
     print::{FAINT, STRONG, WARN, findings_lines, problem_line, verdict_style, visible},
 };
@@ -118,9 +119,8 @@ fn recorded(
 ) -> Vec<Vec<StoredWaiver>> {
     for (skill, waivers) in skills.iter().zip(&mut decided).filter(|(_, waivers)| !waivers.is_empty()) {
         let library = context.library();
-        let stored = library.and_then(|library| {
-            client::store_waivers(&library, skill.name, waivers, &context.stamp()).map_err(CliError::from)
-        });
+        let stored =
+            library.and_then(|library| Ok(client::store_waivers(&library, skill.name, waivers, &context.stamp())?));
         if let Err(error) = stored {
             context.out.note(&format!("{} stays blocked: {}", skill.name, error.message));
             waivers.clear();
@@ -142,8 +142,8 @@ fn installed_name(context: &Context, library: &Library, given: &Path) -> Result<
     let folder = context.absolute(given).canonicalize().ok();
     let in_library = folder.as_deref().filter(|folder| folder.parent() == Some(library.path()));
     let name = in_library.and_then(Path::file_name).unwrap_or(given.as_os_str());
-    skill_name(&name.to_string_lossy())
-        .map_err(|error| error.hint("name an installed skill, such as pdf-forms, or its folder in the library"))
+    let hint = "name an installed skill, such as pdf-forms, or its folder in the library";
+    skill_name(&name.to_string_lossy()).map_err(|error| error.hint(hint).into())
 }
 
 /// How a fork did, as counts: no run, case or path is told. What cannot be read is left out, and that is said.

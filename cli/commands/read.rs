@@ -3,11 +3,11 @@
 use agent::{Catalogue, Instructions, Which};
 use clap::Args;
 use library::{UseKind, UseState};
+use ops::Used;
 use serde_json::json;
 use skill::SkillName;
 
 use crate::{
-    catalogue::{collect, public_skills, skill_called},
     context::Context,
     exit::{CliError, Exit, failed},
 };
@@ -36,7 +36,7 @@ pub struct ReadArgs {
 
 /// Prints the body wrapped in `<skill_content>`, with the skill's folder and a list of its files; or a file.
 pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
-    let catalogue = collect(context, &context.places(true), public_skills(context)?, args.agent.as_deref())?;
+    let catalogue = context.catalogue(&context.places(true), context.public_skills()?, args.agent.as_deref())?;
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
     let which = which(context, &args.name)?;
@@ -49,11 +49,12 @@ pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
     let kind = if args.path.is_some() { UseKind::ReadFile } else { UseKind::Read };
     let state = if opened.is_ok() { UseState::Done } else { UseState::Refused };
     let name = opened.as_ref().ok().map(|opened| opened.name.clone()).or(which.name);
-    context.note_use(&catalogue, &settings, name.as_ref(), kind, state, &agent);
+    if let Some(name) = &name {
+        context.note_use(&catalogue, &settings, Used { name, kind, state, agent: &agent });
+    }
     let opened = opened?;
     if let (Some(run), Some(head)) = (&args.run, &opened.head) {
-        let library = catalogue.find(&opened.name).ok().and_then(|listed| catalogue.library_of(listed));
-        context.note_activation(library, &settings, (&opened.name, head), run);
+        context.note_activation(&catalogue, &settings, (&opened.name, head), run);
     }
     match &args.path {
         None => print_instructions(context, &opened),
@@ -67,7 +68,7 @@ fn which(context: &Context, text: &str) -> Result<Which, CliError> {
         let path = context.absolute(text.as_ref());
         return Ok(Which { name: None, path: Some(library::resolve(&path).unwrap_or(path)) });
     }
-    Ok(Which { name: Some(skill_called(context, text)?), path: None })
+    Ok(Which { name: Some(context.skill_called(text)?), path: None })
 }
 
 fn print_instructions(context: &Context, opened: &Instructions) -> Result<Exit, CliError> {

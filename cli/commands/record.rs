@@ -7,16 +7,16 @@ use std::{
 };
 
 use clap::Args;
-use evolve::{BYTES, Defaults, Host, RecordError, Request, Told, Transcripts, Verdict};
-use library::{Basis, FindError, Library};
-use serde_json::{Value, json};
+use evolve::{BYTES, Evaluation, Host, Request, Told, Transcripts};
+use library::Basis;
+use ops::skill_name;
+use serde_json::json;
 use skill::{SkillName, counted};
 
 use crate::{
     access::{RECORD, check_request},
-    catalogue::skill_called,
-    commands::evolve::{gate_look, verdict_word},
-    context::{Context, skill_name},
+    commands::evolve::verdict_word,
+    context::Context,
     exit::{CliError, Exit, failed, io_at},
     print::{GOOD, STRONG},
 };
@@ -76,31 +76,32 @@ pub struct RecordArgs {
     import: Option<Vec<String>>,
 }
 
-/// What was recorded, and what the gate made of it.
-#[derive(Default)]
-struct Answer {
-    told: Told,
-    decisions: Vec<Value>,
-    lines: Vec<String>,
-    /// Of transcripts: what was understood, passed over, and is about skills that are not here.
-    import: Option<(usize, usize, usize)>,
+/// Lines and uses of transcripts.
+#[derive(Clone, Copy)]
+struct ImportCounts {
+    /// Understood.
+    read: usize,
+    /// Passed over.
+    skipped: usize,
+    /// About skills that are not here.
+    elsewhere: usize,
 }
 
 /// Records, and has the gate look at the skills that it is about.
 pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
-    let mut answer = Answer::default();
+    let mut counts = None;
     let requests = match (&args.request, &args.import) {
         (Some(path), _) => evolve::requests(&read(context, path)?).map_err(failed)?,
-        (None, Some(words)) => import(context, words, &mut answer)?,
+        (None, Some(words)) => import(context, words, &mut counts)?,
         (None, None) => vec![of_flags(context, args)?],
     };
     let requests = if context.is_person() { requests.into_iter().map(by_person).collect() } else { requests };
     check_asked(context, &requests)?;
-    tell(context, requests, &mut answer)?;
-    let Told { recorded, doubles, unrecorded, skills } = &answer.told;
+    let all = context.record(requests)?;
+    let Told { recorded, doubles, unrecorded, skills } = &all.told;
     let names: Vec<&str> = skills.iter().map(SkillName::as_str).collect();
-    let mut document = answer.document();
-    if let Some((read, skipped, elsewhere)) = answer.import {
+    let mut document = all.document();
+    if let Some(ImportCounts { read, skipped, elsewhere }) = counts {
         document["import"] = json!({"read": read, "skipped": skipped, "not_here": elsewhere});
     }
     context.out.answer(&document, |out| {
@@ -111,7 +112,7 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
             let count = counted(unrecorded, "outcome");
             writeln!(out, "{count} without a revision: the skill's folder has an edit that is not recorded")?;
         }
-        if let Some((read, skipped, elsewhere)) = answer.import {
+        if let Some(ImportCounts { read, skipped, elsewhere }) = counts {
             writeln!(
                 out,
                 "{} understood, {skipped} passed over, {} of skills that are not here",
@@ -119,40 +120,11 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
                 counted(elsewhere, "use")
             )?;
         }
-        answer.lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+        all.decisions.iter().filter(|found| found.acted).try_for_each(|Evaluation { skill, decision, .. }| {
+            writeln!(out, "The gate {} {skill}: {}", verdict_word(decision.verdict), decision.why)
+        })
     })?;
     Ok(Exit::Done)
-}
-
-impl Answer {
-    fn document(&self) -> Value {
-        let Told { recorded, doubles, unrecorded, skills } = &self.told;
-        let names: Vec<&str> = skills.iter().map(SkillName::as_str).collect();
-        json!({
-            "ok": true, "recorded": recorded, "doubles": doubles, "unrecorded": unrecorded, "skills": names,
-            "decisions": self.decisions,
-        })
-    }
-}
-
-/// Records what an agent tells of its own run.
-pub fn for_agent(context: &Context, outcome: mcp::Told<'_>) -> Result<Value, CliError> {
-    let mut answer = Answer::default();
-    let request = Request {
-        skill: outcome.name.to_string(),
-        event: outcome.event.to_owned(),
-        run: Some(outcome.run.to_owned()),
-        task: outcome.task.map(str::to_owned),
-        latency_ms: outcome.latency_ms,
-        tokens_in: outcome.tokens_in,
-        tokens_out: outcome.tokens_out,
-        thread: outcome.thread.map(str::to_owned),
-        by_author: outcome.by_author,
-        place: 1,
-        ..Request::default()
-    };
-    tell(context, vec![request], &mut answer)?;
-    Ok(answer.document())
 }
 
 /// Marks a report of a person: its run counts without a reading by the program. Transcripts stay as they are.
@@ -167,7 +139,7 @@ fn of_flags(context: &Context, args: &RecordArgs) -> Result<Request, CliError> {
     Ok(Request {
         v: None,
         ts: args.ts.clone(),
-        skill: skill_called(context, args.name.as_deref().unwrap_or_default())?.to_string(),
+        skill: context.skill_called(args.name.as_deref().unwrap_or_default())?.to_string(),
         revision: args.revision.clone(),
         event: args.event.clone().unwrap_or_default(),
         run: args.run.clone(),
@@ -193,46 +165,6 @@ fn read(context: &Context, path: &Path) -> Result<Vec<u8>, CliError> {
     Ok(bytes)
 }
 
-/// Records requests, each in the library that has its skill.
-fn tell(context: &Context, requests: Vec<Request>, answer: &mut Answer) -> Result<(), CliError> {
-    let run = format!("cli-{}", library::operation_id(&context.stamp()));
-    let actor = context.actor.to_string();
-    let defaults = Defaults { actor: &actor, run: &run, now: context.now };
-    for (mut library, requests) in by_library(context, requests)? {
-        let told = evolve::record(&library, requests, defaults).map_err(failed)?;
-        for skill in &told.skills {
-            look(context, &mut library, skill, answer);
-        }
-        answer.told.recorded += told.recorded;
-        answer.told.doubles += told.doubles;
-        answer.told.unrecorded += told.unrecorded;
-        answer.told.skills.extend(told.skills);
-    }
-    Ok(())
-}
-
-fn by_library(context: &Context, requests: Vec<Request>) -> Result<Vec<(Library, Vec<Request>)>, CliError> {
-    let mut groups: Vec<(Library, Vec<Request>)> =
-        context.visible_libraries()?.into_iter().map(|library| (library, Vec::new())).collect();
-    let (mut places, is_seen) = (BTreeMap::<String, usize>::new(), context.seen()?);
-    for request in requests {
-        let place = match places.get(&request.skill) {
-            Some(place) => *place,
-            None => {
-                let place = place_of(&groups, &request, &is_seen)?;
-
-                places.insert(request.skill.clone(), place);
-                place
-            }
-        };
-        if let Some((_, of_library)) = groups.get_mut(place) {
-            of_library.push(request);
-        }
-    }
-    groups.retain(|(_, requests)| !requests.is_empty());
-    Ok(groups)
-}
-
 /// Holds the skills of a command's requests to the decision table; a hidden one is answered like one that is not there.
 fn check_asked(context: &Context, requests: &[Request]) -> Result<(), CliError> {
     let is_seen = context.seen()?;
@@ -241,44 +173,8 @@ fn check_asked(context: &Context, requests: &[Request]) -> Result<(), CliError> 
     names.into_iter().try_for_each(|name| check_request(context, RECORD, &name?))
 }
 
-/// The first library with a history of the skill, unless it is hidden.
-fn place_of(
-    groups: &[(Library, Vec<Request>)],
-    request: &Request,
-    is_seen: impl Fn(&str) -> bool,
-) -> Result<usize, CliError> {
-    let name = skill_name(&request.skill)?;
-    let seen = groups.iter().enumerate().filter(|_| is_seen(name.as_str()));
-    for (place, (library, _)) in seen {
-        if library.head(&name)?.is_some() {
-            return Ok(place);
-        }
-    }
-    Err(failed(RecordError::Find { place: request.place, source: FindError::NoSkill(name) }))
-}
-
-/// What the gate makes of it. The outcomes stand, whatever comes of that.
-fn look(context: &Context, library: &mut Library, skill: &SkillName, answer: &mut Answer) {
-    match gate_look(context, library, skill) {
-        Ok(Some(found)) if found.decision.verdict != Verdict::Wait => {
-            answer.decisions.push(json!({
-                "skill": skill.as_str(), "verdict": found.decision.verdict, "why": found.decision.why, "acted": found.acted,
-            }));
-            if found.acted {
-                answer.lines.push(format!(
-                    "The gate {} {skill}: {}",
-                    verdict_word(found.decision.verdict),
-                    found.decision.why
-                ));
-            }
-        }
-        Ok(_) => {}
-        Err(error) => context.out.note(&format!("the gate could not look at {skill}: {}", error.message)),
-    }
-}
-
 /// The outcomes that a host's transcripts show, of skills that are here.
-fn import(context: &Context, words: &[String], answer: &mut Answer) -> Result<Vec<Request>, CliError> {
+fn import(context: &Context, words: &[String], counts: &mut Option<ImportCounts>) -> Result<Vec<Request>, CliError> {
     let [host, paths @ ..] = words else { return Err(CliError::usage("name a host and its transcripts")) };
     let host = Host::from_word(host).ok_or_else(|| {
         CliError::usage(format!("{host:?} is no host of which transcripts are read; name claude-code or opencode"))
@@ -307,7 +203,7 @@ fn import(context: &Context, words: &[String], answer: &mut Answer) -> Result<Ve
         let revision = then.or(history.last()).map(|revision| revision.id.to_string());
         requests.push(Request { revision, place: requests.len() + 1, ..request });
     }
-    answer.import = Some((found.read, found.skipped, total - requests.len()));
+    *counts = Some(ImportCounts { read: found.read, skipped: found.skipped, elsewhere: total - requests.len() });
     Ok(requests)
 }
 

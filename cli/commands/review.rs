@@ -5,6 +5,7 @@ mod queue;
 
 use clap::{Args, Subcommand};
 use library::Stamp;
+use ops::TOKEN_VARIABLE;
 use serde_json::{Value, json};
 use skill::{SkillName, SkillPath, merge::Conflict};
 use skill_manage::{
@@ -13,9 +14,9 @@ use skill_manage::{
 };
 
 use crate::{
-    commands::{eval, evolve::gate_error, manage, show::print_file},
-    context::{Context, TOKEN_VARIABLE},
-    exit::{CliError, Exit},
+    commands::{eval, manage, show::print_file},
+    context::Context,
+    exit::{CliError, Exit, failed},
     hints,
     print::{GOOD, STRONG, WARN, coloured_diff, visible},
 };
@@ -179,10 +180,12 @@ fn conflict_text(conflict: &Conflict) -> String {
 fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
     let AcceptArgs { decide: args, require_evals, canary } = args;
     let targets = targets(args)?;
-    let trial = canary.map(|share| context.gate()?.terms(Some(share)).map_err(gate_error)).transpose()?;
-    let reviewer =
-        context.reviewer("accepting a proposal").inspect_err(|error| note_refused(context, args, &targets, error))?;
-    let elsewhere = context.elsewhere()?;
+    let trial = canary.map(|share| context.gate()?.terms(Some(share)).map_err(failed)).transpose()?;
+    let reviewer = context
+        .reviewer("accepting a proposal")
+        .map_err(CliError::from)
+        .inspect_err(|error| note_refused(context, args, &targets, error))?;
+    let elsewhere = context.elsewhere();
     let manage = context.manage(&elsewhere)?;
     let one = |mut target: ProposalRef| -> Result<Report, CliError> {
         let mut library = context.library_with_proposal(&target.id)?;
@@ -222,12 +225,12 @@ fn note_refused(context: &Context, args: &DecideArgs, targets: &[ProposalRef], e
 fn reject(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
     let targets = targets(args)?;
     let proof = context.reviewer("rejecting the proposal of another");
-    let decider = match &proof {
-        Ok(reviewer) => Decider::Person(reviewer),
+    let decider = match proof {
+        Ok(ref reviewer) => Decider::Person(reviewer),
         Err(_) if std::env::var_os(TOKEN_VARIABLE).is_none_or(|token| token.is_empty()) => {
             Decider::Actor(&context.actor)
         }
-        Err(_) => return proof.map(|_| Exit::Refused),
+        Err(refusal) => return Err(refusal.into()),
     };
     let one = |target: ProposalRef| -> Result<(Value, String), CliError> {
         let mut library = context.library_with_proposal(&target.id)?;

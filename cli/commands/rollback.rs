@@ -6,7 +6,6 @@ use skill::SkillName;
 use skill_manage::{Rollback, Status};
 
 use crate::{
-    catalogue::skill_called,
     commands::manage::{NoteArgs, print},
     context::Context,
     exit::{CliError, Exit},
@@ -35,13 +34,13 @@ pub struct RollbackArgs {
 /// Rolls back.
 pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
     let rollback = Rollback {
-        skill: skill_called(context, &args.name)?,
+        skill: context.skill_called(&args.name)?,
         to: args.revision.clone(),
         expected_revision: args.expected_revision.clone(),
         notes: args.notes.notes(),
         dry_run: args.notes.dry_run,
     };
-    let elsewhere = context.elsewhere()?;
+    let elsewhere = context.elsewhere();
     let mut library = context.library_of(&rollback.skill)?;
     let report = skill_manage::roll_back(&mut library, &rollback, &context.manage(&elsewhere)?)?;
     if report.status == Status::Applied {

@@ -3,12 +3,11 @@
 use std::num::NonZeroUsize;
 
 use clap::Args;
-use client::SearchResult;
-use serde_json::{Value, json};
+use ops::search_document;
 
 use crate::{
     context::Context,
-    exit::{CliError, Exit, failed},
+    exit::{CliError, Exit},
     hints,
     print::{FAINT, STRONG, visible},
 };
@@ -36,14 +35,13 @@ pub struct SearchArgs {
 /// Searches; nothing found is no failure.
 pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
     let query = args.query.join(" ");
-    let found = client::search(&context.registries(), &query, args.limit.get()).map_err(failed)?;
+    let found = context.search(&query, args.limit.get())?;
     for skipped in &found.skipped {
         context.out.note(&format!("left out, {skipped}; all faults: `skillhub index verify`"));
     }
-    let results = found.results;
-    let document = document(&results, &found.skipped);
-    context.out.answer(&document, |out| {
-        for result in &results {
+    let results = &found.results;
+    context.out.answer(&search_document(&found), |out| {
+        for result in results {
             writeln!(out, "{STRONG}{}{STRONG:#} {FAINT}{}{FAINT:#}", result.name, result.version)?;
             writeln!(out, "  {}", visible(&shortened(&result.description)))?;
         }
@@ -55,11 +53,6 @@ pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
         }
     })?;
     Ok(Exit::Done)
-}
-
-/// What was found, as JSON.
-pub fn document(results: &[SearchResult], skipped: &[String]) -> Value {
-    json!({"ok": true, "results": results, "skipped": skipped})
 }
 
 /// A description as one line of at most 160 characters.

@@ -3,7 +3,6 @@
 mod file;
 mod gateway;
 mod mirror;
-mod uploads;
 
 use std::{
     net::SocketAddr,

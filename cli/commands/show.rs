@@ -10,7 +10,6 @@ use skill::{Bundle, File, SkillName, SkillPath};
 use skill_manage::{ManageError, RequestError, documents};
 
 use crate::{
-    catalogue::skill_called,
     commands::history::accepted,
     context::Context,
     exit::{CliError, Exit},
@@ -34,7 +33,7 @@ pub struct ShowArgs {
 /// Shows it.
 pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
     let (name, spec) = args.spec.split_once('@').unwrap_or((&args.spec, "head"));
-    let name = skill_called(context, name)?;
+    let name = context.skill_called(name)?;
     let (revision, bundle) = documents::at(&context.library_of(&name)?, &name, spec)?;
     match &args.path {
         Some(path) => show_file(context, &name, &bundle, path),

@@ -6,7 +6,6 @@ use serde_json::json;
 use skill::counted;
 
 use crate::{
-    catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit},
     print::{BAD, FAINT, GOOD, STRONG, Table},
@@ -33,7 +32,7 @@ pub struct StatsArgs {
 
 /// Shows them.
 pub fn run(context: &Context, args: &StatsArgs) -> Result<Exit, CliError> {
-    let name = skill_called(context, &args.name)?;
+    let name = context.skill_called(&args.name)?;
     let library = context.library_with(&name)?;
     let stats = Stats::of(&library, &name, context.now)?;
     if stats.unreadable > 0 {

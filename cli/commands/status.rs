@@ -5,17 +5,18 @@ use std::path::Path;
 use agent::Catalogue;
 use clap::Args;
 use library::{HandEditFault, Library};
+use ops::AgentsPicture;
 use serde_json::Value;
 use skill::SkillName;
 use skill_manage::documents::{self, Overview, SkillStanding};
 
 use crate::{
-    catalogue::{collect, exit_with, problem, skill_called},
+    catalogue::{exit_with, problem},
     commands::doctor::relocate::command,
     context::Context,
     exit::{CliError, Exit},
     print::{BAD, FAINT, GOOD, STRONG, WARN, findings_lines, problem_line, shell_word, visible},
-    views::AgentsPicture,
+    views::write_picture,
 };
 
 /// Flags of `status`.
@@ -44,10 +45,10 @@ pub struct StatusArgs {
 
 /// Compares them.
 pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
-    let named = args.name.as_deref().map(|name| skill_called(context, name)).transpose()?;
+    let named = args.name.as_deref().map(|name| context.skill_called(name)).transpose()?;
     let named = named.as_ref();
     let library = named.map_or_else(|| context.library(), |name| context.library_of(name))?;
-    let catalogue = collect(context, &context.places(false), Vec::new(), None)?;
+    let catalogue = context.catalogue(&context.places(false), Vec::new(), None)?;
     let mut overview = overview(context, &catalogue, &library, named)?;
     overview.retain(context.seen()?);
     let Overview { skills, waiting, waivers, moved_from } = &overview;
@@ -88,7 +89,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
             let wait = if *count == 1 { "proposal waits" } else { "proposals wait" };
             out.message(format_args!("{WARN}{count} {wait}{WARN:#} for {name}: skillhub review list --skill {name}"))?;
         }
-        agents.write(out)?;
+        write_picture(&agents, out)?;
         if skills.is_empty() {
             writeln!(out, "There are no skills in {}", library.path().display())?;
         }

@@ -6,6 +6,7 @@ use agent::{AgentError, Sight};
 use clap::Args;
 use client::{Operation, UndoStatus, Undone, UndoneSkill};
 use library::Library;
+use ops::FolderSight;
 use serde_json::{Value, json};
 use skill::counted;
 
@@ -15,7 +16,6 @@ use crate::{
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, GOOD, Page, STRONG, Table, WARN, coloured_diff, stored_time, visible},
-    sight::FolderSight,
 };
 
 /// Columns that the skills and the actor of a row in the list of operations get.

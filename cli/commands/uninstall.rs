@@ -7,7 +7,6 @@ use client::Outcome;
 use serde_json::{Value, json};
 
 use crate::{
-    catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit, error_of_one, exit_of_one, failed},
     print::{BAD, Page, STRONG, WARN},
@@ -30,7 +29,7 @@ pub struct UninstallArgs {
 
 /// Uninstalls what can be; the exit code is the gravest of all.
 pub fn run(context: &Context, args: &UninstallArgs) -> Result<Exit, CliError> {
-    let names = args.name.iter().map(|name| skill_called(context, name)).collect::<Result<Vec<_>, _>>()?;
+    let names = args.name.iter().map(|name| context.skill_called(name)).collect::<Result<Vec<_>, _>>()?;
     let mut library = context.library()?;
     let lock_path = context.lock_path(&library);
     let permit = context.permit()?;

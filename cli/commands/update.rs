@@ -1,18 +1,13 @@
 //! `skillhub update`: newer releases of installed skills, merged with what was changed here.
 
-use std::io::{self, Write};
-
 use clap::Args;
-use client::{Choice, InstallStatus, Installed, SkillToUpdate, UpdateRequest};
-use serde_json::Value;
-use skill::SkillName;
+use client::{Choice, SkillToUpdate, UpdateRequest};
 
 use crate::{
     accepting::AcceptArgs,
-    commands::install::{answer, document_of, installer, known_to},
+    commands::install::{answer, while_shown},
     context::Context,
     exit::{CliError, Exit, failed},
-    print::{FAINT, WARN, coloured_diff, visible},
 };
 
 /// Flags of `update`.
@@ -58,28 +53,8 @@ pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
     let skills = args.name.iter().map(|text| skill_to_update(text)).collect::<Result<_, _>>()?;
     let accept_keys = args.accept_key.clone();
     let request = UpdateRequest { skills, choice, offline: args.offline, dry_run: args.dry_run, accept_keys };
-    let mut library = context.library()?;
-    let mut updated = installer(context, &mut library, ("updating", &args.accept), |installer| {
-        installer.update(&request).map_err(failed)
-    })?;
-    updated.retain(known_to(context)?);
+    let updated = while_shown(context, ("updating", &args.accept), |waiting| context.update(&request, waiting))?;
     answer(context, updated, "There is nothing to update: no skill was installed from anywhere")
-}
-
-/// Updates one skill as no flag says, and gives the document.
-///
-/// # Errors
-/// Its source cannot be read, what it holds is blocked, or something is in its way.
-pub fn without_flags(context: &Context, name: &SkillName) -> Result<Value, CliError> {
-    let skills = vec![SkillToUpdate { name: name.to_string(), request: None }];
-    let request = UpdateRequest { skills, ..UpdateRequest::default() };
-    let mut library = context.library()?;
-    let accept = AcceptArgs::default();
-    let mut updated = installer(context, &mut library, ("updating", &accept), |installer| {
-        installer.update(&request).map_err(failed)
-    })?;
-    updated.retain(known_to(context)?);
-    document_of(&mut updated).map(|(document, _)| document)
 }
 
 fn skill_to_update(text: &str) -> Result<SkillToUpdate, CliError> {
@@ -95,33 +70,4 @@ fn skill_to_update(text: &str) -> Result<SkillToUpdate, CliError> {
         }
         false => Ok(SkillToUpdate { name: name.to_owned(), request }),
     }
-}
-
-/// What a merge or a dry run changes.
-pub fn change_text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
-    let is_told = matches!(skill.status, InstallStatus::Merged | InstallStatus::DryRun | InstallStatus::Conflict);
-    if !is_told || skill.previous.is_none() {
-        return Ok(());
-    }
-    if !skill.touched.is_empty() {
-        let touched: Vec<&str> = skill.touched.iter().map(skill::SkillPath::as_str).collect();
-        writeln!(out, "  changed here and in the release: {}", visible(&touched.join(", ")))?;
-    }
-    for conflict in &skill.conflicts {
-        writeln!(out, "  {WARN}both{WARN:#}: {}", visible(&conflict.to_string()))?;
-    }
-    let Some(change) = skill.change.as_ref() else { return Ok(()) };
-    if skill.status == InstallStatus::DryRun {
-        return write!(out, "{}", coloured_diff(&change.text));
-    }
-    for file in &change.files {
-        writeln!(
-            out,
-            "  {FAINT}{:>+5} {:>+5}{FAINT:#} {}",
-            file.added as i64,
-            -(file.removed as i64),
-            visible(file.path.as_str())
-        )?;
-    }
-    Ok(())
 }

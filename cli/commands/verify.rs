@@ -2,17 +2,16 @@
 
 use clap::Args;
 use client::{LockedWaiver, Verified, VerifyStatus};
+use ops::AgentsPicture;
 use serde_json::{Value, json};
 
 use crate::{
     accepting::AcceptArgs,
-    catalogue::collect,
     commands::install::installer,
     context::Context,
-    exit::{CliError, Exit, failed},
+    exit::{CliError, Exit},
     hints,
     print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
-    views::AgentsPicture,
 };
 
 /// Flags of `verify`.
@@ -31,7 +30,7 @@ pub struct VerifyArgs {
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let mut found = installer(context, &mut library, ("verifying", &AcceptArgs::default()), |installer| {
-        client::verify(installer, args.offline).map_err(failed)
+        Ok(client::verify(installer, args.offline)?)
     })?;
     let is_seen = context.seen()?;
     found.retain(|skill| is_seen(skill.name.rsplit('/').next().unwrap_or_default()));
@@ -85,7 +84,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
 
 /// Adds a warning to each skill of which an agent's host reads other content.
 fn warn_of_agents(context: &Context, found: &mut [Verified]) -> Result<(), CliError> {
-    let catalogue = collect(context, &context.places(false), Vec::new(), None)?;
+    let catalogue = context.catalogue(&context.places(false), Vec::new(), None)?;
     for one in AgentsPicture::of(context, &catalogue, None)?.differences {
         let is_meant = |skill: &&mut Verified| skill.name.rsplit('/').next() == Some(one.skill.as_str());
         let warning = format!("{}: {}", one.message, one.command);

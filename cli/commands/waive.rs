@@ -10,7 +10,6 @@ use skill::{File, Limits, SkillName, SkillPath};
 use skill_manage::{ManageError, RequestError, Waive, unwaive, waive};
 
 use crate::{
-    catalogue::skill_called,
     commands::manage::read_input,
     context::Context,
     exit::{CliError, Exit},
@@ -74,7 +73,7 @@ pub fn run(context: &Context, args: &WaiveArgs) -> Result<Exit, CliError> {
 }
 
 fn add(context: &Context, args: &WaiveArgs, name: &str, rule: &str) -> Result<Exit, CliError> {
-    let name = skill_called(context, name)?;
+    let name = context.skill_called(name)?;
     let path = args.path.as_deref().map(SkillPath::parse).transpose();
     let path = path.map_err(|fault| ManageError::from(RequestError::Path(fault)))?;
     let reviewer = context.reviewer("waiving a finding")?;
@@ -121,7 +120,7 @@ fn end(now: Timestamp, args: &WaiveArgs) -> Result<Option<Timestamp>, CliError> 
 }
 
 fn list(context: &Context, name: Option<&str>) -> Result<Exit, CliError> {
-    let name = name.map(|name| skill_called(context, name)).transpose()?;
+    let name = name.map(|name| context.skill_called(name)).transpose()?;
     let mut entries = Vec::new();
     let mut table = Table::new(&["id", "skill", "rule", "file", "executable", "until", "by", "reason"]);
     for library in context.visible_libraries()? {

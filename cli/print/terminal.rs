@@ -1,21 +1,15 @@
-//! [`visible`] and [`tamed`]: what others wrote cannot steer the terminal.
+//! [`tamed`] and [`plain_json`]: what others wrote cannot steer the terminal.
 
 use std::fmt::Write;
+
+use ops::push_shown;
 
 /// The numbers of the escape sequences that the program's own styles are made of.
 const STYLES: [&str; 7] = ["0", "1", "2", "31", "32", "33", "36"];
 
-/// A line of a skill with control and invisible characters shown by their number.
-pub fn visible(line: &str) -> String {
-    let hidden = |c: char| (c.is_control() && c != '\t') || scan::characters::is_invisible(c);
-    let mut shown = String::with_capacity(line.len());
-    line.chars().for_each(|c| push(&mut shown, c, hidden(c)));
-    shown
-}
-
 /// A whole text with every control character shown by its number, but for the program's own styles, line
 /// ends and tabs. The last gate before a terminal: a name, message or body that nobody made
-/// [`visible`] cannot move the cursor, set the title or hide a line.
+/// [`ops::visible`] cannot move the cursor, set the title or hide a line.
 pub fn tamed(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -24,7 +18,7 @@ pub fn tamed(text: &str) -> String {
         if let Some(kept) = kept {
             shown.push_str(kept);
         } else {
-            push(&mut shown, c, c.is_control() && !matches!(c, '\n' | '\t'));
+            push_shown(&mut shown, c, c.is_control() && !matches!(c, '\n' | '\t'));
         }
         rest = rest.get(kept.map_or(c.len_utf8(), str::len)..).unwrap_or_default();
     }
@@ -49,14 +43,6 @@ pub fn plain_json(document: &str) -> String {
 /// Marks, embeddings, overrides and isolates.
 fn turns_direction(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-}
-
-fn push(shown: &mut String, c: char, by_number: bool) {
-    if by_number {
-        let _infallible = write!(shown, "\\u{{{:x}}}", u32::from(c));
-    } else {
-        shown.push(c);
-    }
 }
 
 /// The escape sequence of one of our styles at the start of a text.
@@ -97,10 +83,5 @@ mod tests {
             assert!(!plain.contains(steers), "{plain:?}");
             assert!(plain.contains("技能 👩\u{200d}👧"), "scripts stay as they are");
         }
-    }
-
-    #[test]
-    fn a_line_of_a_skill_shows_what_is_hidden_in_it() {
-        assert_eq!(visible("a\u{202e}b\tc\u{1b}"), "a\\u{202e}b\tc\\u{1b}");
     }
 }

@@ -8,7 +8,8 @@ use super::{
 };
 
 /// Crates that must not have import cycles among their files.
-const ROOTS: [&str; 14] = [
+const ROOTS: [&str; 16] = [
+    "cli",
     "crates/agent/src",
     "crates/client/src",
     "crates/compose/src",
@@ -17,6 +18,7 @@ const ROOTS: [&str; 14] = [
     "crates/gateway/src",
     "crates/library/src",
     "crates/mcp/src",
+    "crates/ops/src",
     "crates/process/src",
     "crates/scan/src",
     "crates/skill/src",

@@ -4,13 +4,13 @@ use std::path::Path;
 
 use agent::Catalogue;
 use library::AgentDir;
+use ops::AgentsPicture;
 use skill::SkillName;
 
 use super::Findings;
 use crate::{
     context::Context,
     exit::{CliError, failed},
-    views::AgentsPicture,
 };
 
 /// Looks at the folders that hosts read. An agent that lacks skills is named, with the command that links them.

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use client::{PlacedSkill, SightOutcome, Standing};
 use library::Library;
+use ops::FolderSight;
 use skill::failure::Fails;
 
 use super::Findings;
-use crate::{context::Context, exit::CliError, sight::FolderSight};
+use crate::{context::Context, exit::CliError};
 
 /// The lock file against the heads.
 pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Findings) {

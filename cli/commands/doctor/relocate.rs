@@ -4,11 +4,12 @@ use std::path::Path;
 
 use client::MovedOutcome;
 use library::{Library, RelocateError, Relocation, Scope};
+use ops::SKILLS_FOLDER;
 use serde_json::json;
 use skill::counted;
 
 use crate::{
-    context::{Context, SKILLS_FOLDER},
+    context::Context,
     exit::{CliError, Exit},
     print::{STRONG, WARN, shell_word},
 };

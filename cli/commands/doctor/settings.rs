@@ -17,7 +17,7 @@ pub fn check(context: &Context, findings: &mut Findings) {
     }
     match &context.config_fault {
         Some(fault) => {
-            let (code, message) = (fault.code, &fault.message);
+            let (code, message) = (fault.failure.code, &fault.message);
             let what = format!("{message}; every other command refuses until it is mended by hand");
             findings.cannot("config", code, path.display(), what);
             findings.cannot("policy", "not_looked_at", path.display(), "not looked at: config.toml comes first");
@@ -40,7 +40,7 @@ fn check_policy(context: &Context, findings: &mut Findings) {
         }
         Err(error) => {
             let what = format!("{}; every change is refused until it is mended by hand", error.message);
-            findings.cannot("policy", error.code, context.home.config().display(), what);
+            findings.cannot("policy", error.failure.code, context.home.config().display(), what);
         }
     }
 }

@@ -3,9 +3,10 @@
 use library::{Checkout, FolderState, HandEditFault, Library, LibraryError, StateError, StateMend, TemporaryKind};
 
 use super::Findings;
+use ops::move_aside;
 use skill::counted;
 
-use crate::{context::Context, exit::CliError, views::move_aside};
+use crate::{context::Context, exit::CliError};
 
 /// Whether every line of the event log can be read.
 pub fn check_events(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {

@@ -9,7 +9,6 @@ use skill::{Bundle, Problem, SkillName};
 use skill_manage::{documents, review};
 
 use crate::{
-    catalogue::skill_called,
     commands::found::Found,
     context::Context,
     exit::{CliError, Exit, io_at},
@@ -40,7 +39,7 @@ impl Side {
             return Self::of_folder(context, written);
         }
         let (name, revision) = written.split_once('@').unwrap_or((written, "head"));
-        let name = skill_called(context, name)?;
+        let name = context.skill_called(name)?;
         Self::of_revision(&context.library_with(&name)?, &name, revision)
     }
 
@@ -58,7 +57,7 @@ impl Side {
             ))
             .hint("name two folders, or a skill of the library and two of its states"));
         }
-        let name = skill_called(context, skill)?;
+        let name = context.skill_called(skill)?;
         let library = context.library_with(&name)?;
         match ProposalId::parse(written.split('@').next().unwrap_or_default()) {
             Ok(id) if library.proposal(&id)?.is_some() => Self::of_proposal(&library, &name, written),

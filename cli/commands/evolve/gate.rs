@@ -1,15 +1,14 @@
 //! [`status`] and its neighbours: what the gate decides about revisions that are tried out.
 
 use clap::{Args, ValueEnum};
-use evolve::{Decision, Evaluation, Evidence, GateConfigError, Verdict};
-use library::{Library, StoredTrial};
+use evolve::{Decision, Evaluation, Evidence, Verdict};
+use library::StoredTrial;
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
 
 use crate::{
-    catalogue::skill_called,
     context::Context,
-    exit::{CliError, Exit},
+    exit::{CliError, Exit, failed},
     print::{BAD, FAINT, GOOD, STRONG, WARN, visible},
 };
 
@@ -60,23 +59,6 @@ pub enum Forced {
     Rollback,
 }
 
-/// A table of the configuration that cannot be used.
-pub fn gate_error(error: GateConfigError) -> CliError {
-    CliError::new("invalid_config", Exit::Usage, error.to_string())
-        .hint("mend config.toml; `skillhub where` says where it is")
-}
-
-/// Has the gate look at a skill, and do what follows.
-pub fn gate_look(context: &Context, library: &mut Library, skill: &SkillName) -> Result<Option<Evaluation>, CliError> {
-    let terms = context.gate()?.terms(None).map_err(gate_error)?;
-    let elsewhere = context.elsewhere()?;
-    let found = evolve::evaluate(library, skill, &terms, &context.manage(&elsewhere)?)?;
-    if found.as_ref().is_some_and(|found| found.acted) {
-        context.refresh_lock(library, skill);
-    }
-    Ok(found)
-}
-
 /// What the gate did, as a word.
 pub fn verdict_word(verdict: Verdict) -> &'static str {
     match verdict {
@@ -90,19 +72,19 @@ pub fn verdict_word(verdict: Verdict) -> &'static str {
 
 /// Shows what the gate knows and awaits, and has it decide what can be decided.
 pub fn status(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
-    let named = args.name.as_deref().map(|name| skill_called(context, name)).transpose()?;
+    let named = args.name.as_deref().map(|name| context.skill_called(name)).transpose()?;
     let mut found = Vec::new();
     let libraries = match &named {
         Some(name) => vec![context.library_with(name)?],
         None => context.visible_libraries()?,
     };
-    let terms = context.gate()?.terms(None).map_err(gate_error)?;
+    let terms = context.gate()?.terms(None).map_err(failed)?;
     for mut library in libraries {
         let names = library.skills()?.into_iter().map(|(name, _)| name);
         for name in names.filter(|name| named.as_ref().is_none_or(|named| named == name)).collect::<Vec<_>>() {
             found.extend(match args.dry_run {
                 true => evolve::look(&library, &name, &terms, context.now)?.map(|(found, _)| found),
-                false => gate_look(context, &mut library, &name)?,
+                false => context.gate_look(&mut library, &name)?,
             });
         }
     }
@@ -178,8 +160,8 @@ fn evidence_lines(decision: &Decision) -> String {
 
 /// Puts a revision on trial.
 pub fn try_out(context: &Context, args: &TryArgs) -> Result<Exit, CliError> {
-    let name = skill_called(context, &args.name)?;
-    let terms = context.gate()?.terms(args.share).map_err(gate_error)?;
+    let name = context.skill_called(&args.name)?;
+    let terms = context.gate()?.terms(args.share).map_err(failed)?;
     let reviewer = context.reviewer("putting a revision on trial")?;
     let library = context.library_with(&name)?;
     let (revision, trial) = skill_manage::try_out(&library, &name, &args.revision, terms, &reviewer, context.now)?;
@@ -194,7 +176,7 @@ pub fn try_out(context: &Context, args: &TryArgs) -> Result<Exit, CliError> {
 
 /// Stops a trial for now, or goes on with it.
 pub fn pause(context: &Context, args: &NameArgs, pauses: bool) -> Result<Exit, CliError> {
-    let name = skill_called(context, &args.name)?;
+    let name = context.skill_called(&args.name)?;
     let what = if pauses { "pausing a trial" } else { "going on with a trial" };
     let reviewer = context.reviewer(what)?;
     let library = context.library_with(&name)?;
@@ -224,10 +206,10 @@ fn nothing_on_trial(name: &SkillName) -> CliError {
 
 /// Does what a person wants.
 pub fn force(context: &Context, args: &ForceArgs) -> Result<Exit, CliError> {
-    let name = skill_called(context, &args.name)?;
+    let name = context.skill_called(&args.name)?;
     let reviewer = context.reviewer("forcing a decision")?;
-    let terms = context.gate()?.terms(None).map_err(gate_error)?;
-    let elsewhere = context.elsewhere()?;
+    let terms = context.gate()?.terms(None).map_err(failed)?;
+    let elsewhere = context.elsewhere();
     let mut library = context.library_with(&name)?;
     let verdict = match args.verdict {
         Forced::Promote => Verdict::Promote,
@@ -245,7 +227,7 @@ pub fn force(context: &Context, args: &ForceArgs) -> Result<Exit, CliError> {
 
 /// Makes every decision again.
 pub fn check(context: &Context, args: &NameArgs) -> Result<Exit, CliError> {
-    let name = skill_called(context, &args.name)?;
+    let name = context.skill_called(&args.name)?;
     let library = context.library_with(&name)?;
     let (events, unreadable_events) = library.events()?;
     let log = library.outcomes(&name)?;

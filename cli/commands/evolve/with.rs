@@ -18,9 +18,8 @@ use serde_json::{Value, json};
 use skill::SkillName;
 use skill_manage::{Layer, Policy, Preset, documents, manage};
 
-use super::{gate_look, verdict_word};
+use super::verdict_word;
 use crate::{
-    catalogue::skill_called,
     commands::{eval::Store, manage as shown},
     context::Context,
     exit::{CliError, Exit, failed},
@@ -120,7 +119,7 @@ fn answer_of(done: Done, limits: &OptimiserLimits) -> Result<Vec<u8>, CliError> 
 
 /// Runs it.
 pub(super) fn run(context: &Context, args: &WithArgs) -> Result<Exit, CliError> {
-    let name = skill_called(context, &args.name)?;
+    let name = context.skill_called(&args.name)?;
     let mut library = context.library()?;
     let actor = actor(context, &args.optimiser.with);
     let stamp = Stamp::new(actor.clone(), context.now);
@@ -171,7 +170,7 @@ fn improve(
         return nothing(context, name, &improvement.rationale);
     };
     request.dry_run = args.dry_run;
-    let elsewhere = context.elsewhere()?;
+    let elsewhere = context.elsewhere();
     let policy = holding(&context.policy()?);
     let acting = skill_manage::Context { actor: actor.clone(), policy, ..context.manage(&elsewhere)? };
     let report = manage(library, &request, &acting)?;
@@ -183,7 +182,7 @@ fn improve(
 
 /// Has the gate decide first, so that nobody works on a revision that is about to be taken back.
 fn look_first(context: &Context, library: &mut Library, name: &SkillName) -> Result<(), CliError> {
-    if let Some(found) = gate_look(context, library, name)?.filter(|found| found.acted) {
+    if let Some(found) = context.gate_look(library, name)?.filter(|found| found.acted) {
         let word = verdict_word(found.decision.verdict);
         context.out.note(&format!(
             "The gate {word} revision {}: {}",

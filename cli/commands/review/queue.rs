@@ -10,7 +10,6 @@ use skill_manage::{
 };
 
 use crate::{
-    catalogue::skill_called,
     context::Context,
     exit::{CliError, Exit},
     hints,
@@ -36,7 +35,7 @@ pub struct ListArgs {
 
 /// Lists proposals, the oldest first.
 pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
-    let skill = args.skill.as_deref().map(|name| skill_called(context, name)).transpose()?;
+    let skill = args.skill.as_deref().map(|name| context.skill_called(name)).transpose()?;
     let libraries = context.libraries()?;
     let mut entries = review::list(&libraries, args.all, skill.as_ref())?;
     let is_seen = context.seen()?;

@@ -125,7 +125,7 @@ pub(super) struct Known {
 pub(super) fn known(context: &Context, targets: &[Target], with_heads: bool) -> Vec<Known> {
     let is_in =
         |library: &Path, target: &Target| target.folder().is_some_and(|folder| folder.parent() == Some(library));
-    let places = [context.library_path().to_owned(), context.user_home.join(crate::context::SKILLS_FOLDER)];
+    let places = [context.library_path().to_owned(), context.user_home.join(ops::SKILLS_FOLDER)];
     let places = places.map(|place| place.canonicalize().unwrap_or(place));
     let libraries = match targets.iter().any(|target| places.iter().any(|place| is_in(place, target))) {
         true => context.visible_libraries().unwrap_or_else(|error| {

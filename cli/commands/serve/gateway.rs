@@ -2,23 +2,17 @@
 
 use std::net::SocketAddr;
 
-use agent::{Builtin, Catalogue, Places};
-use gateway::{Gate, Gateway, Readers, Upload, Workplace};
-use library::{Actor, Library};
+use gateway::{Gate, Gateway};
+use library::Actor;
+use ops::{Refusal, Workplace};
 use serde_json::{Value, json};
 use server::Settings;
-use skill::{SkillName, failure::Failure};
-use skill_manage::{Elsewhere, Policy, Reviewer};
 use web::ApiError;
 
-use super::uploads;
 use crate::{
     args::Global,
-    catalogue::public_skills,
-    commands::enable,
-    context::Context,
+    context::{Context, setup},
     exit::{CliError, Exit, failed},
-    views::AgentsPicture,
 };
 
 /// The variable that holds the token of clients.
@@ -36,10 +30,10 @@ pub fn run(context: &Context, global: &Global, settings: Settings) -> Result<Exi
     let gate = Gate::new(token.map(|token| token.to_string_lossy().into_owned()), hosts).map_err(failed)?;
     let shown = made.then(|| gate.token().to_owned());
     let for_requests = global.clone();
-    let open = move |actor: Actor| -> Result<Box<dyn Workplace>, ApiError> {
-        let mut context = Context::new(&for_requests).map_err(told)?;
-        context.actor = actor;
-        Ok(Box::new(context))
+    let open = move |actor: Actor| -> Result<Workplace, Refusal> {
+        let mut place = Workplace::open(setup(&for_requests)?)?;
+        place.actor = actor;
+        Ok(place)
     };
     let gateway = Gateway::new(Box::new(open), gate, trusted_proxies, |line| eprintln!("{line}"));
     let gateway = gateway.map_err(start_refused)?;
@@ -64,12 +58,6 @@ pub fn run(context: &Context, global: &Global, settings: Settings) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// An error of the command line as a client is told it.
-fn told(error: CliError) -> ApiError {
-    let failure = Failure { kind: error.exit.kind(), code: error.code, hint: error.hint };
-    ApiError::told(failure, error.message, *error.details)
-}
-
 /// Why the gateway did not start.
 fn start_refused(error: ApiError) -> CliError {
     let message = match error.details.get("log").and_then(Value::as_str) {
@@ -77,69 +65,4 @@ fn start_refused(error: ApiError) -> CliError {
         None => error.message,
     };
     CliError { hint: error.hint, ..CliError::new(error.code, Exit::Failed, message) }
-}
-
-impl Workplace for Context {
-    fn library(&self) -> Result<Library, ApiError> {
-        self.library().map_err(told)
-    }
-
-    fn library_of(&self, name: &SkillName) -> Result<Library, ApiError> {
-        self.library_of(name).map_err(told)
-    }
-
-    fn libraries(&self) -> Result<Vec<Library>, ApiError> {
-        self.libraries().map_err(told)
-    }
-
-    fn reviewer(&self, token: &str) -> Result<Reviewer, ApiError> {
-        Reviewer::with_token(&self.home, token, self.now).map_err(|error| told(error.into()))
-    }
-
-    fn elsewhere(&self) -> Result<Vec<Elsewhere>, ApiError> {
-        self.elsewhere().map_err(told)
-    }
-
-    fn settings(&self) -> Result<agent::Settings, ApiError> {
-        self.settings().map_err(told)
-    }
-
-    fn policy(&self) -> Result<Policy, ApiError> {
-        self.policy().map_err(told)
-    }
-
-    fn note_change(&self, library: &Library, skill: &SkillName) -> Option<String> {
-        self.lock_warning(library, skill)
-    }
-
-    fn tool_hosts(&self) -> Result<compose::Hosts, ApiError> {
-        self.tool_hosts().map_err(told)
-    }
-
-    fn places(&self) -> Places {
-        self.places(true)
-    }
-
-    fn readers(&self, catalogue: &Catalogue, name: &SkillName) -> Result<Readers, ApiError> {
-        let picture = AgentsPicture::of(self, catalogue, Some(name)).map_err(told)?;
-        let agents = picture.readers.into_iter().flatten().collect();
-        let differences = picture.differences.into_iter().map(|one| format!("{}: {}", one.message, one.command));
-        Ok(Readers { agents, differences: differences.collect() })
-    }
-
-    fn builtin(&self) -> Result<Vec<Builtin>, ApiError> {
-        public_skills(self).map_err(told)
-    }
-
-    fn set_enabled(&self, name: &SkillName, enabled: bool) -> Result<Value, ApiError> {
-        enable::set(self, name, enabled).map(|(document, _)| document).map_err(told)
-    }
-
-    fn install(&self, archive: &[u8], upload: &Upload) -> Result<Value, ApiError> {
-        uploads::install(self, archive, upload).map_err(told)
-    }
-
-    fn upload(&self, path: &str) -> Result<Vec<u8>, ApiError> {
-        uploads::read(self, path).map_err(told)
-    }
 }

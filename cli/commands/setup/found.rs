@@ -62,7 +62,7 @@ pub fn places(context: &Context, global: &Global, follows_links: bool) -> Result
 pub fn context_of(context: &Context, global: &Global, project: bool) -> Result<Context, CliError> {
     let flags = Global { project, global: !project, library: None, ..global.clone() };
     let mut of_library = Context::new(&flags)?;
-    of_library.now = context.now;
+    of_library.place.now = context.now;
     Ok(of_library)
 }
 

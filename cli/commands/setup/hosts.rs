@@ -49,7 +49,7 @@ pub fn in_use(context: &Context, places: &[Place]) -> Vec<InUse> {
 
 /// The agents with a folder among these: one in which skills are placed for them, or one that no other agent reads.
 fn with_folder(folders: &AgentFolders) -> Vec<&'static str> {
-    let is_shared = |folder: &AgentFolder| folder.path.ends_with(crate::context::SKILLS_FOLDER);
+    let is_shared = |folder: &AgentFolder| folder.path.ends_with(ops::SKILLS_FOLDER);
     let placed = folders.all().iter().filter(|folder| folder.in_use && !is_shared(folder));
     let mut ids: Vec<&'static str> = placed.filter_map(|folder| folder.ids.first().copied()).collect();
     for folder in folders.all_read().iter().skip(folders.all().len()).filter(|folder| folder.path.is_dir()) {

@@ -69,7 +69,7 @@ impl LibraryBefore {
     pub fn of(context: &Context) -> Result<Self, CliError> {
         let last = client::operations(&context.library()?).map_err(failed)?.into_iter().next();
         Ok(Self {
-            project: context.library_project().map(Path::to_owned),
+            project: context.project().map(Path::to_owned),
             operation: last.map_or_else(|| client::UNDO_START.to_owned(), |last| last.id),
         })
     }

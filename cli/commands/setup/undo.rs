@@ -5,6 +5,7 @@ use std::{fs, io::ErrorKind, path::PathBuf};
 use client::Operation;
 use library::Action;
 use mcp::hosts::Host;
+use ops::FolderSight;
 use serde_json::json;
 use skill::counted;
 
@@ -20,7 +21,6 @@ use crate::{
     exit::{CliError, Exit, failed, io_at},
     print::{GOOD, WARN, visible},
     reading::text_at,
-    sight::FolderSight,
 };
 
 /// Tests the last operation of the context's library for that of the last setup, so that `undo` means all of it.
@@ -31,7 +31,7 @@ pub fn is_last_operation(context: &Context) -> Result<bool, CliError> {
     let Some((record, _)) = SetupRecord::last(context)?.filter(|_| !context.library_is_named()) else {
         return Ok(false);
     };
-    let before = record.libraries.iter().find(|before| before.project.as_deref() == context.library_project());
+    let before = record.libraries.iter().find(|before| before.project.as_deref() == context.project());
     Ok(before
         .map(|before| since(context, before))
         .transpose()?

@@ -6,7 +6,6 @@ use serde_json::json;
 use skill::SkillName;
 
 use crate::{
-    catalogue::{has_skill, skill_called},
     composing::Composing,
     context::Context,
     exit::{CliError, Exit, failed},
@@ -93,10 +92,10 @@ pub fn remove(context: &Context, args: &RemoveArgs) -> Result<Exit, CliError> {
 }
 
 fn names(context: &Context, names: &[String]) -> Result<Vec<SkillName>, CliError> {
-    let called = |name: &String| {
-        let skill = skill_called(context, name)?;
+    let called = |name: &String| -> Result<SkillName, CliError> {
+        let skill = context.skill_called(name)?;
         match name.strip_prefix("skill_") {
-            Some(of_tool) if !has_skill(context, &skill)? => skill_called(context, of_tool),
+            Some(of_tool) if !context.has_skill(&skill)? => Ok(context.skill_called(of_tool)?),
             _ => Ok(skill),
         }
     };

@@ -6,7 +6,6 @@ use serde_json::json;
 use skill::SkillName;
 
 use crate::{
-    catalogue::{collect, public_skills, skill_called},
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, Table},
@@ -38,8 +37,8 @@ pub struct PolicyArgs {
 pub fn run(context: &Context, args: &PolicyArgs) -> Result<Exit, CliError> {
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
-    let catalogue = collect(context, &context.places(true), public_skills(context)?, args.agent.as_deref())?;
-    let names: Vec<SkillName> = args.active.iter().map(|name| skill_called(context, name)).collect::<Result<_, _>>()?;
+    let catalogue = context.catalogue(&context.places(true), context.public_skills()?, args.agent.as_deref())?;
+    let names: Vec<SkillName> = args.active.iter().map(|name| context.skill_called(name)).collect::<Result<_, _>>()?;
     let active: Vec<Declared> = match names.is_empty() {
         true => catalogue.seen(&settings, &agent).into_iter().map(|listed| listed.declared()).collect(),
         false => {

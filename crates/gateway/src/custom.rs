@@ -120,7 +120,7 @@ fn with_next_step(work: &Work<'_>, name: &SkillName, error: ApiError) -> ApiErro
     let is_public = || found(work, name).ok().filter(|skill| skill["category"] == "public");
     let is_missing = matches!(error.code, "not_found" | "policy_denied");
     let Some(skill) = is_missing.then(is_public).flatten() else { return error };
-    let others = work.place.elsewhere().unwrap_or_default();
+    let others = work.place.elsewhere();
     let hint = match others.iter().find(|other| other.name == *name && other.scope != Scope::Builtin) {
         Some(other) => format!("change it {}: `skillhub manage edit {name} --global`", other.place),
         None => format!(
@@ -207,14 +207,14 @@ pub(crate) fn change(
     mut library: Library,
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
 ) -> Result<Value, ApiError> {
-    let elsewhere = work.place.elsewhere()?;
+    let elsewhere = work.place.elsewhere();
     let policy = work.place.policy()?.with_evolution(work.place.settings()?.tells_of_evolution(&work.actor.id));
     let context = Context { actor: work.actor.clone(), time: work.now, policy, elsewhere: &elsewhere };
     let report = run(&mut library, &context).map_err(told)?;
     let mut document = json!(report);
     if report.status == Status::Applied
         && let Ok(skill) = SkillName::parse(&report.name)
-        && let Some(warning) = work.place.note_change(&library, &skill)
+        && let Some(warning) = work.place.lock_warning(&library, &skill)
     {
         let said = if report.message.is_empty() { warning } else { format!("{}; {warning}", report.message) };
         document["message"] = Value::String(said);

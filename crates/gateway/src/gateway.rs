@@ -11,6 +11,7 @@ use axum::{
 };
 use jiff::Timestamp;
 use library::{Actor, ActorKind};
+use ops::{Open, Workplace};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use skill::{Limits, SkillName, failure::Fails};
@@ -18,11 +19,7 @@ use skill_manage::{ManageError, RequestError, Reviewer};
 use tokio::sync::Semaphore;
 use web::{ApiError, ServerLimits, TrustedProxies, on_thread};
 
-use crate::{
-    gate::Gate,
-    sessions::Sessions,
-    workplace::{Open, Workplace},
-};
+use crate::{gate::Gate, sessions::Sessions};
 
 /// Time limit of a request. An install scans every file.
 const REQUEST_TIME: Duration = Duration::from_secs(120);
@@ -49,7 +46,7 @@ pub(crate) type Shared = Arc<Gateway>;
 
 /// The context of a request: the workplace as it is now, and the caller.
 pub(crate) struct Work<'a> {
-    pub place: Box<dyn Workplace>,
+    pub place: Workplace,
     pub live: &'a Live,
     pub actor: Actor,
     pub reviewer: Option<Reviewer>,
@@ -120,9 +117,9 @@ impl Gateway {
     /// [`ApiError`] when the workplace cannot be opened.
     pub fn new(open: Box<Open>, gate: Gate, proxies: TrustedProxies, log: fn(&str)) -> Result<Self, ApiError> {
         let place = open(Surface::Api.actor())?;
-        let places = place.places();
+        let places = place.places(true);
         let scanner = places.home.scanner();
-        let live = Live::new(places, place.builtin()?);
+        let live = Live::new(places, place.public_skills()?);
         let limits = ServerLimits { request_time: REQUEST_TIME, ..ServerLimits::default() };
         let reading = Arc::new(Semaphore::new(thread::available_parallelism().map_or(1, usize::from)));
         Ok(Self { open, live, scanner, gate, sessions: Sessions::default(), proxies, limits, reading, log })
@@ -134,8 +131,8 @@ impl Gateway {
         let reviewer = match &asker.reviewer_token {
             None => None,
             // For a request that only reads, an expired token means that the caller is not a person.
-            Some(token) if asker.reads => place.reviewer(token).ok(),
-            Some(token) => Some(place.reviewer(token)?),
+            Some(token) if asker.reads => Reviewer::with_token(&place.home, token, now).ok(),
+            Some(token) => Some(Reviewer::with_token(&place.home, token, now).map_err(told)?),
         };
         if let Some(person) = &reviewer {
             actor = person.actor().clone();

@@ -16,8 +16,8 @@
 //! | `GET /api/skills.codegen.status` | the compiled tools |
 //! | all others | the library's pages, for people (`pages.rs`) |
 //!
-//! The gateway itself changes nothing. Each request opens the [`Workplace`] and goes through `skill_manage`, like the
-//! command line and the MCP server. So all three share their lock, history, policy and events.
+//! The gateway itself changes nothing. Each request opens the [`ops::Workplace`] and goes through `skill_manage`, like
+//! the command line and the MCP server. So all three share their lock, history, policy and events.
 //!
 //! The connection determines the actor: a caller with the gateway's token is the agent `gateway`, or `pages` in a
 //! browser. Only a reviewer's token in addition proves a person.
@@ -34,9 +34,7 @@ mod serve;
 mod sessions;
 mod skills;
 mod systems;
-mod workplace;
 
 pub use gate::Gate;
 pub use gateway::Gateway;
 pub use serve::serve;
-pub use workplace::{Open, Readers, Upload, Workplace};

@@ -4,15 +4,13 @@ use std::path::Path as FilePath;
 
 use agent::{Catalogue, Form, Listed, Look};
 use axum::{Extension, Json, body::Bytes, extract::Path, http::StatusCode};
+use ops::Upload;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Bundle, Limits, SkillName, frontmatter};
 use web::{ApiError, Parameters};
 
-use crate::{
-    gateway::{Answer, Caller, Work, read, told, work_for},
-    workplace::Upload,
-};
+use crate::gateway::{Answer, Caller, Work, read, told, work_for};
 
 /// Lists all skills of the catalogue.
 pub async fn list(caller: Caller) -> Answer {
@@ -95,7 +93,7 @@ struct Setting {
 pub async fn set_enabled(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answer {
     work_for(caller, move |work| {
         let (name, setting) = (work.skill_called(&name)?, read::<Setting>(&body)?);
-        let links = work.place.set_enabled(&name, setting.enabled)?;
+        let (links, _) = work.place.set_enabled(&name, setting.enabled)?;
         work.live.reload();
         let mut skill = found(work, &name)?;
         skill["links"] = links.get("links").cloned().unwrap_or_default();
@@ -112,7 +110,7 @@ pub async fn install(caller: Caller, upload: Option<Extension<Upload>>, archive:
             return Err(ApiError::bad_request("the body is no .skill archive")
                 .hint("send the bytes that `skillhub pack DIR` writes"));
         }
-        let mut document = work.place.install(&archive, &upload)?;
+        let mut document = work.place.install_upload(&archive, &upload)?;
         work.live.reload();
         let name = document.pointer("/skills/0/name").and_then(Value::as_str).unwrap_or_default().to_owned();
         document["success"] = json!(true);
@@ -127,7 +125,7 @@ pub async fn install(caller: Caller, upload: Option<Extension<Upload>>, archive:
 /// other programs within two seconds.
 pub async fn reload(caller: Caller) -> Answer {
     work_for(caller, |work| {
-        work.live.reload_with(work.place.builtin()?);
+        work.live.reload_with(work.place.public_skills()?);
         listed(work, false)
     })
     .await

@@ -4,6 +4,7 @@ use agent::{AllowedTool, Catalogue, Listed, Session, Settings, Sight, matches};
 use compose::{
     Access, Approval, ComposedTool, Entry, Executor, Hosts, RunLimits, ToolHost, Workshop, class_of, known_code,
 };
+use ops::{Question, Refusal};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use skill::{
@@ -12,7 +13,6 @@ use skill::{
 };
 
 use crate::{
-    refusal::{Question, Refusal},
     shared::Options,
     tool::{Answer, Call, object},
 };

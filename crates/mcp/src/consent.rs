@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ops::Question;
 use rmcp::{
     RoleServer,
     model::{
@@ -10,8 +11,6 @@ use rmcp::{
     },
     service::RequestContext,
 };
-
-use crate::refusal::Question;
 
 /// What came of asking.
 pub(crate) enum Consent {

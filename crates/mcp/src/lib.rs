@@ -1,7 +1,7 @@
 //! [`Servers`]: skillhub for hosts that speak the Model Context Protocol.
 //!
 //! A [`Server`] answers one connection, over the standard streams ([`serve_stdio`]) or HTTP ([`serve_http`]). Each request opens the
-//! [`Workplace`] anew, and who acts is the client as its connection names it, never what a request says.
+//! [`ops::Workplace`] anew, and who acts is the client as its connection names it, never what a request says.
 //! [`hosts`] knows how programs that run agents are told to start us.
 //!
 //! The other way round, [`Remote`] is a client: the steps of composed tools call tools of other servers through it.
@@ -16,7 +16,6 @@ mod lookout;
 mod offer;
 mod plain;
 mod prompts;
-mod refusal;
 mod remote;
 mod resources;
 mod server;
@@ -26,13 +25,10 @@ mod systems;
 mod tool;
 mod tools;
 mod watchers;
-mod workplace;
 
 pub use http::{Gate, serve_http};
 pub use interrupt::interrupt;
-pub use refusal::Refusal;
 pub use remote::{Remote, RemoteServer, STARTED_FOR_TOOLS};
 pub use server::{Server, Servers};
 pub use shared::Options;
 pub use stdio::{ServeError, serve_stdio};
-pub use workplace::{Open, Told, Used, Workplace};

@@ -9,7 +9,8 @@ use agent::{Catalogue, Live, Settings};
 use compose::Store;
 use library::{Actor, ActorKind};
 
-use crate::{refusal::Refusal, shared::Shared, watchers::List};
+use crate::{shared::Shared, watchers::List};
+use ops::Refusal;
 
 /// Looks from time to time, and at once when told to, as long as there are clients that want to know.
 pub(crate) async fn watch(shared: Arc<Shared>) {

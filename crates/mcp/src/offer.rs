@@ -1,12 +1,12 @@
 //! [`tools`]: which tools a connection is offered, and what their descriptions tell of skills.
 
 use agent::{Decision, Fit, Form, Listed, Look, Session, prompt};
+use ops::Refusal;
 use rmcp::model::ListToolsResult;
 use serde_json::json;
 
 use crate::{
     composed,
-    refusal::Refusal,
     shared::Options,
     systems::SYSTEMS,
     tool::{Call, Spec},

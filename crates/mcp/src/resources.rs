@@ -6,6 +6,7 @@
 use agent::{Catalogue, Form, Listed, Look, Sight};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::Scope;
+use ops::Refusal;
 use rmcp::{
     ErrorData,
     model::{
@@ -15,7 +16,7 @@ use rmcp::{
 };
 use skill::{Bundle, Limits, SkillName, SkillPath, frontmatter, uri};
 
-use crate::{refusal::Refusal, tool::Call};
+use crate::tool::Call;
 
 /// Skills on one page.
 const PAGE: usize = 50;

@@ -8,6 +8,7 @@ use std::sync::{
 use agent::{Form, Live, Session};
 use jiff::Timestamp;
 use library::{Actor, ActorKind};
+use ops::{Open, Refusal};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
@@ -30,14 +31,11 @@ use crate::{
     log::{Log, Weight},
     lookout, offer,
     plain::plain,
-    prompts,
-    refusal::Refusal,
-    resources,
+    prompts, resources,
     shared::{Options, Shared},
     systems::{self, Brought},
     tool::{Answer, Authored, Call, Spec},
     watchers::{List, Watcher, Watchers},
-    workplace::Open,
 };
 
 /// Questions that one call may raise: what was agreed to may have changed meanwhile, and is asked again.
@@ -65,7 +63,7 @@ impl Servers {
     /// It cannot be opened now.
     pub fn new(open: Box<Open>, options: Options) -> Result<Self, Refusal> {
         let place = open(Actor::new(ActorKind::Agent, "mcp"))?;
-        let live = Live::new(place.places(), place.builtin()?);
+        let live = Live::new(place.places(true), place.public_skills()?);
         let tells = place.settings()?.tells_of_evolution(options.agent.as_deref().unwrap_or_default());
         let instructions =
             if tells { format!("{INSTRUCTIONS}\n{}", agent::evolution_advice()) } else { INSTRUCTIONS.to_owned() };
@@ -161,7 +159,7 @@ impl Server {
             }
             let place = (shared.open)(actor.clone())?;
             let agent = shared.options.agent.clone().unwrap_or_else(|| actor.id.clone());
-            let (place, live) = (place.as_ref(), &shared.live);
+            let (place, live) = (&place, &shared.live);
             let cancelled = stopped.as_ref();
             let (run, agreed, authored, session) = (run.as_deref(), agreed.as_slice(), authored.as_ref(), &session);
             let (now, agent) = (Timestamp::now(), agent.as_str());

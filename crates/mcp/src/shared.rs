@@ -3,9 +3,10 @@
 use std::sync::atomic::AtomicBool;
 
 use agent::Live;
+use ops::Open;
 use tokio::sync::Notify;
 
-use crate::{watchers::Watchers, workplace::Open};
+use crate::watchers::Watchers;
 
 /// How the server presents itself.
 #[derive(Debug, Clone, Default)]

@@ -7,13 +7,11 @@ mod spring;
 
 use std::sync::Arc;
 
+use ops::Refusal;
 use rmcp::model::{JsonObject, Tool};
 use skill::SkillName;
 
-use crate::{
-    refusal::Refusal,
-    tool::{Answer, Call, Spec},
-};
+use crate::tool::{Answer, Call, Spec};
 
 /// The systems.
 pub(crate) const SYSTEMS: &[System] = &[crab_claw::CRAB_CLAW, opencode::OPENCODE, spring::SPRING];

@@ -8,15 +8,11 @@ use std::{
 use agent::{Declared, Listed, Live, Session, Settings, Sight};
 use jiff::Timestamp;
 use library::Actor;
+use ops::{Question, Refusal, Workplace};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use skill::{QualifiedName, SkillName};
 use skill_manage::{Report, Status};
-
-use crate::{
-    refusal::{Question, Refusal},
-    workplace::Workplace,
-};
 
 /// A tool.
 pub(crate) struct Spec {
@@ -58,7 +54,7 @@ impl Effect {
 /// One call.
 pub(crate) struct Call<'a> {
     /// Where the server works.
-    pub place: &'a dyn Workplace,
+    pub place: &'a Workplace,
     /// The client, as the connection names it.
     pub actor: Actor,
     pub now: Timestamp,

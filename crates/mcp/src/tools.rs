@@ -14,6 +14,7 @@ use agent::{
     decisions::{Act, Admission, Channel, Operation},
 };
 use library::ProposalEntry;
+use ops::{Question, Refusal};
 use rmcp::model::JsonObject;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -24,7 +25,6 @@ use skill_manage::{
 };
 
 use crate::{
-    refusal::{Question, Refusal},
     systems::SYSTEMS,
     tool::{Answer, Call, Effect, Spec},
 };

@@ -138,6 +138,12 @@ impl IntoResponse for ApiError {
 #[derive(Debug, Clone)]
 pub struct Why(pub String);
 
+impl From<ops::Refusal> for ApiError {
+    fn from(refusal: ops::Refusal) -> Self {
+        Self::told(refusal.failure, refusal.message, *refusal.details)
+    }
+}
+
 impl From<registry_index::OpenError> for ApiError {
     fn from(error: registry_index::OpenError) -> Self {
         Self::broken(&error)

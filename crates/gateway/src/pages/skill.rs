@@ -11,6 +11,7 @@ use axum::{
 };
 use library::{FolderState, Library, Revision};
 use maud::{Markup, html};
+use ops::AgentsPicture;
 use serde::Deserialize;
 use skill::{
     Bundle, SkillName,
@@ -29,10 +30,7 @@ use super::{
     pieces::{Asked, done, heading, line},
     runs::runs,
 };
-use crate::{
-    gateway::{Shared, Work, told},
-    workplace::Readers,
-};
+use crate::gateway::{Shared, Work, told};
 
 /// Number of files that are listed of a hand edit.
 const NAMED: usize = 12;
@@ -46,7 +44,7 @@ struct View<'a> {
     folder: Option<String>,
     head: Option<Revision>,
     /// Agents whose hosts read the skill, or other content under its name.
-    readers: Readers,
+    hosts: AgentsPicture,
     /// Files that were edited by hand since the last revision.
     by_hand: Vec<(String, Change)>,
     /// Files that agents see, or the error that hides them.
@@ -97,9 +95,9 @@ impl<'a> View<'a> {
             let listed = catalogue.find(name)?;
             let folder = listed.path.as_ref().map(|path| path.display().to_string());
             let standing = Standing::of(catalogue, listed, (&library, &state), waits);
-            Ok((listed.description.clone(), folder, standing, work.place.readers(catalogue, name)))
+            Ok((listed.description.clone(), folder, standing, AgentsPicture::of(&work.place, catalogue, Some(name))))
         });
-        let (description, folder, standing, readers) = found.map_err(told)?.map_err(|error: AgentError| told(error))?;
+        let (description, folder, standing, hosts) = found.map_err(told)?.map_err(|error: AgentError| told(error))?;
         let head = match standing.is_own {
             true => library.head(name).map_err(told)?,
             false => None,
@@ -109,7 +107,7 @@ impl<'a> View<'a> {
             None => Vec::new(),
         };
         let files = files(work, name, NOW);
-        Ok(Self { guest, name, description, standing, folder, head, readers: readers?, by_hand, files })
+        Ok(Self { guest, name, description, standing, folder, head, hosts: hosts?, by_hand, files })
     }
 
     fn page(&self, work: &Work<'_>, asked: &Asked, judgements: &Judgements) -> Result<Markup, ApiError> {
@@ -192,11 +190,12 @@ impl<'a> View<'a> {
 
     fn side(&self) -> Markup {
         let (texts, words) = (self.guest.texts, &self.guest.texts.library);
+        let readers = self.hosts.readers.concat().join(", ");
         html! {
             aside {
                 h2.unseen-title { (texts.facts) }
                 (self.sight())
-                @for difference in &self.readers.differences { p.note { (visible(difference)) } }
+                @for one in &self.hosts.differences { p.note { (visible(&format!("{}: {}", one.message, one.command))) } }
                 dl.facts-list {
                     @if let Some(head) = &self.head {
                         dt { (words.last_change) }
@@ -207,7 +206,7 @@ impl<'a> View<'a> {
                         dt { (words.came_from) }
                         dd { @match &head.origin { Some(origin) => { (visible(&origin.release())) " · " (visible(&origin.source)) }, None => (words.written_here) } }
                     }
-                    @if !self.readers.agents.is_empty() { dt { (words.read_by) } dd { (self.readers.agents.join(", ")) } }
+                    @if !readers.is_empty() { dt { (words.read_by) } dd { (readers) } }
                     @if let Some(folder) = &self.folder { dt { (words.folder) } dd { code.digest { (visible(folder)) } } }
                     @if let Ok(bundle) = &self.files {
                         dt { (texts.size) }

@@ -1,10 +1,11 @@
 //! The tool `skill` of OpenCode: `read_skill` under another name, with the list of skills as its description.
 
 use agent::{Form, Look};
+use ops::Refusal;
 use rmcp::model::Tool;
 
 use super::System;
-use crate::{offer::listed_text, refusal::Refusal, tool::Call, tools::skills::READ_SKILL};
+use crate::{offer::listed_text, tool::Call, tools::skills::READ_SKILL};
 
 /// The agent that has it unless the configuration says otherwise, and the form of its description.
 const ID: &str = "opencode";

@@ -4,12 +4,13 @@ mod joined;
 
 use std::sync::Arc;
 
+use ops::Refusal;
 use rmcp::model::JsonObject;
 use skill::SkillName;
 
 use self::joined::{Joined, joined};
 use super::{Brought, System};
-use crate::{refusal::Refusal, tool::Call};
+use crate::tool::Call;
 
 /// Its names of arguments, and ours.
 const ARGUMENTS: [(&str, &str); 2] = [("skill_name", "name"), ("skill_path", "path")];

@@ -1,6 +1,7 @@
 //! [`SKILL_MANAGE`] and [`SKILL_ROLLBACK`]: the tools that change skills.
 
 use library::{Library, Stamp};
+use ops::Refusal;
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -8,7 +9,6 @@ use skill::{Limits, SkillName};
 use skill_manage::{Context, Elsewhere, ManageError, Notes, Report, Request, RequestError, Rollback, Status};
 
 use super::{Answer, Call, Effect, Spec, arguments, read, text};
-use crate::refusal::Refusal;
 
 pub(crate) const SKILL_MANAGE: Spec = Spec {
     name: "skill_manage",
@@ -153,7 +153,7 @@ fn change(
     name: &SkillName,
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
 ) -> Result<Answer, Refusal> {
-    let elsewhere: Vec<Elsewhere> = call.place.elsewhere()?;
+    let elsewhere: Vec<Elsewhere> = call.place.elsewhere();
     let mut library = call.place.library_of(name)?;
     let policy = call.place.policy()?.with_evolution(call.place.settings()?.tells_of_evolution(call.agent));
     let context = Context { actor: call.actor.clone(), time: call.now, policy, elsewhere: &elsewhere };
@@ -163,7 +163,7 @@ fn change(
     let applied = report.status == Status::Applied;
     if applied
         && let Ok(skill) = SkillName::parse(&report.name)
-        && let Some(warning) = call.place.note_change(&library, &skill)
+        && let Some(warning) = call.place.lock_warning(&library, &skill)
     {
         let said = if report.message.is_empty() { warning } else { format!("{}; {warning}", report.message) };
         document["message"] = Value::String(said);

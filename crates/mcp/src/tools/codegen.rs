@@ -1,13 +1,14 @@
 //! [`SKILLS_CODEGEN`] and its like: skills that declare `tool_schema` become tools, and stop to be.
 
 use compose::Access;
+use ops::Refusal;
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::SkillName;
 
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read};
-use crate::{composed, refusal::Refusal};
+use crate::composed;
 
 pub(crate) const SKILLS_CODEGEN: Spec = Spec {
     name: "skills_codegen",

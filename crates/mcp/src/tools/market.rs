@@ -1,11 +1,12 @@
 //! [`SEARCH_MARKETPLACE`] and [`INSTALL_SKILL`]: skills that are not here yet.
 
+use client::InstallRequest;
+use ops::{Refusal, search_document};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{Answer, Call, Effect, Spec, arguments, read, text};
-use crate::refusal::Refusal;
 
 /// Skills that a search gives unless more are asked for, and at most.
 const RESULTS: usize = 10;
@@ -49,7 +50,7 @@ struct SearchArguments {
 
 fn search(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let SearchArguments { query, limit } = read(arguments)?;
-    Ok(call.place.search(&query, limit.unwrap_or(RESULTS).clamp(1, MOST_RESULTS))?.into())
+    Ok(search_document(&call.place.search(&query, limit.unwrap_or(RESULTS).clamp(1, MOST_RESULTS))?).into())
 }
 
 #[derive(Deserialize)]
@@ -61,7 +62,8 @@ struct InstallArguments {
 fn install(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     question(&arguments)?;
     let InstallArguments { spec } = read(arguments)?;
-    let document = call.place.install(&spec)?;
+    let specs = vec![spec.parse::<client::Spec>()?];
+    let document = call.place.install_for_client(&InstallRequest { specs, ..InstallRequest::default() })?;
     Ok(Answer { changes_lists: true, ..document.into() })
 }
 

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use agent::{Listed, Settings, decisions::Operation};
+use ops::Refusal;
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
 use super::{Call, Spec};
-use crate::{refusal::Refusal, systems::SYSTEMS};
+use crate::systems::SYSTEMS;
 
 /// The tools that take a skill by its name, by its path, or by both.
 const EITHER_WAY: [&str; 3] = ["read_skill", "disable_skill", "enable_skill"];

@@ -1,11 +1,11 @@
 //! [`RECORD_OUTCOME`]: the tool by which an agent tells how its run with a skill went.
 
+use ops::Refusal;
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
-use crate::{refusal::Refusal, workplace::Told};
 
 pub(crate) const RECORD_OUTCOME: Spec = Spec {
     name: "record_outcome",
@@ -66,19 +66,20 @@ fn record(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
         Refusal::request("say which run: name it in `run`")
             .hint("any id that your run has from its beginning to its end")
     })?;
-    let outcome = Told {
-        name: &name,
-        event: &event,
-        run,
-        thread: thread.as_deref(),
+    let request = evolve::Request {
+        skill: name.to_string(),
+        event,
+        run: Some(run.to_owned()),
+        thread,
         by_author: call.authored.has(&name),
-        task: task.as_deref(),
+        task,
         latency_ms,
         tokens_in,
         tokens_out,
+        place: 1,
+        ..evolve::Request::default()
     };
-    let document = call.place.record(outcome)?;
+    let recorded = call.place.record(vec![request])?;
     // A decision of the gate may have changed what clients list.
-    let changes_lists = document["decisions"].as_array().is_some_and(|decisions| !decisions.is_empty());
-    Ok(Answer { changes_lists, ..document.into() })
+    Ok(Answer { changes_lists: !recorded.decisions.is_empty(), ..recorded.document().into() })
 }

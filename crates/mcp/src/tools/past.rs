@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use agent::Places;
 use library::{Library, Scope};
+use ops::{AgentsPicture, Refusal};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
@@ -11,7 +12,6 @@ use skill::SkillName;
 use skill_manage::documents::{self, Overview, Since};
 
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
-use crate::refusal::Refusal;
 
 /// Revisions that are told unless more are asked for.
 const REVISIONS: usize = 20;
@@ -119,19 +119,19 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let settings = call.place.settings()?;
     let is_seen = |name: &str| SkillName::parse(name).is_ok_and(|name| call.sees(&settings, &name));
     overview.retain(is_seen);
-    let mut hosts = call.live.with(|catalogue| call.place.hosts_read(catalogue, name.as_ref()))??;
+    let mut hosts = call.live.with(|catalogue| AgentsPicture::of(call.place, catalogue, name.as_ref()))??.document();
     hosts.retain(is_seen);
     Ok(overview.document_with(hosts).into())
 }
 
 /// How one skill stands, or all of the libraries that the agent sees.
 fn overview(call: &Call<'_>, name: Option<&SkillName>) -> Result<Overview, Refusal> {
-    let (home, of_branch) = (call.place.home(), |library: &Library| call.place.skills_of_branch(library));
+    let (home, of_branch) = (&call.place.home, |library: &Library| call.place.skills_of_branch(library));
     if let Some(name) = name {
         let library = call.place.library_of(name)?;
         return Ok(documents::overview(&library, home, Some(name), of_branch(&library).as_ref(), call.now)?);
     }
-    let Places { libraries: own, storage, .. } = call.place.places();
+    let Places { libraries: own, storage, .. } = call.place.places(true);
     let own: Vec<PathBuf> = own.iter().filter_map(|(path, _)| library::resolve(path).ok()).collect();
     let is_own = |library: &&Library| own.iter().any(|own| library.path().starts_with(own));
     // They are opened anew, so that others do not wait until all their folders were read.

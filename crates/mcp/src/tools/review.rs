@@ -1,5 +1,6 @@
 //! [`SKILL_REVIEW_LIST`] and [`SKILL_REVIEW_SHOW`]: held changes. Deciding about them is for people.
 
+use ops::Refusal;
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
@@ -9,7 +10,6 @@ use skill_manage::{
 };
 
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
-use crate::refusal::Refusal;
 
 pub(crate) const SKILL_REVIEW_LIST: Spec = Spec {
     name: "skill_review_list",

@@ -6,18 +6,14 @@ use agent::{
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use library::{UseKind, UseState};
+use ops::{Question, Refusal, Used};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Digest, SkillName, SkillPath, failure::FailureKind};
 
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
-use crate::{
-    composed,
-    refusal::{Question, Refusal},
-    systems::SYSTEMS,
-    workplace::Used,
-};
+use crate::{composed, systems::SYSTEMS};
 
 /// Skills that a search gives unless more are asked for, and at most.
 const RESULTS: usize = 10;
@@ -308,7 +304,7 @@ struct NameArguments {
 fn set_enabled(call: &Call<'_>, arguments: JsonObject, enabled: bool) -> Result<Answer, Refusal> {
     let NameArguments { name } = read(arguments)?;
     let name = bare_name(&name)?;
-    let document = call.place.set_enabled(&name, enabled)?;
+    let (document, _) = call.place.set_enabled(&name, enabled)?;
     Ok(Answer { changes_lists: true, ..document.into() })
 }
 

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use agent::{Decision, Settings, matches};
 use compose::{Approval, Bounds, RunLimits, ToolHost, ToolSpec, class_of, known_code};
+use ops::{Question, Refusal};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 use skill::{
@@ -13,7 +14,6 @@ use skill::{
 
 use crate::{
     composed,
-    refusal::{Question, Refusal},
     tool::{Answer, Call, Spec, object},
 };
 

@@ -7,7 +7,7 @@ use std::{
 
 use agent::{Catalogue, Host, Listed};
 
-use crate::{context::Context, print::visible, sight::FolderSight};
+use crate::{sight::FolderSight, visible::visible, workplace::Workplace};
 
 /// The command that brings links to the state.
 const FIX: &str = "skillhub doctor --fix";
@@ -34,18 +34,18 @@ pub enum Remedy {
 impl Remedy {
     /// The remedy for a skill that hosts find at a place.
     pub fn of(
-        (context, sight, catalogue): (&Context, &FolderSight, &Catalogue),
+        (around, sight, catalogue): (&Workplace, &FolderSight, &Catalogue),
         hosts: &[&Host],
         listed: &Listed,
         place: &Path,
     ) -> Self {
         let name = &listed.name;
         let leads_to_own = library::resolve(place).ok() == listed.path;
-        let is_link = leads_to_own && place.is_symlink();
+        let is_link = leads_to_own && is_link(place);
         if listed.path.as_deref() == Some(place) || leads_to_own && !is_link {
             let is_installed = listed.head.as_ref().is_some_and(|head| head.origin.is_some());
             let verb = if is_installed { "uninstall" } else { "manage delete" };
-            let command = format!("skillhub {verb} {name}{}", global(context, listed));
+            let command = format!("skillhub {verb} {name}{}", global(around, listed));
             return Self::OwnFolder { settings: settings(hosts, name.as_str()), command };
         }
         let foreign = || Self::Foreign(super::move_aside(place, name));
@@ -85,6 +85,11 @@ impl fmt::Display for Remedy {
     }
 }
 
+#[expect(clippy::disallowed_methods, reason = "says how a skill is placed for an agent; nothing is read or written")]
+fn is_link(path: &Path) -> bool {
+    path.is_symlink()
+}
+
 /// The settings with which hosts hide a skill, by their own documentation.
 fn settings(hosts: &[&Host], name: &str) -> String {
     let mut others = Vec::new();
@@ -107,7 +112,7 @@ fn settings(hosts: &[&Host], name: &str) -> String {
 }
 
 /// The flag with which a command reaches the user's skill from inside a project.
-fn global(context: &Context, listed: &Listed) -> &'static str {
-    let is_global = listed.scope == library::Scope::User && context.project().is_some();
+fn global(place: &Workplace, listed: &Listed) -> &'static str {
+    let is_global = listed.scope == library::Scope::User && place.project().is_some();
     if is_global { " --global" } else { "" }
 }

@@ -15,7 +15,7 @@ use client::NotifyConfig;
 use library::{Event, Watcher, child};
 use serde_json::json;
 
-use crate::print::Output;
+use crate::setup::Setup;
 
 /// Set for the command, so that what it does itself tells nobody.
 const WITHIN: &str = "SKILLHUB_NOTIFYING";
@@ -25,15 +25,15 @@ const LOOK: Duration = Duration::from_millis(10);
 const MOST_SECONDS: u64 = 60;
 
 /// The one that runs the command; none where the configuration names none.
-pub fn watcher(config: &NotifyConfig, out: Output) -> Option<Watcher> {
-    if config.command.is_empty() || std::env::var_os(WITHIN).is_some() {
+pub(crate) fn watcher(config: &NotifyConfig, setup: &Setup) -> Option<Watcher> {
+    if config.command.is_empty() || (setup.variables)(WITHIN).is_some() {
         return None;
     }
-    let config = config.clone();
+    let (config, note) = (config.clone(), setup.note.clone());
     Some(Watcher::new(move |library, events| {
         for event in events.iter().filter(|event| is_wanted(&config, event)) {
             if let Err(why) = tell(&config, library, event) {
-                out.note(&format!("the change stands, but the command of [notify] was not told of it: {why}"));
+                note(&format!("the change stands, but the command of [notify] was not told of it: {why}"));
             }
         }
     }))

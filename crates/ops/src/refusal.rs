@@ -1,4 +1,6 @@
-//! [`Refusal`]: why a request came to nothing, as a client is told.
+//! [`Refusal`]: why an operation came to nothing, as people and clients are told.
+
+use std::{io, path::Path};
 
 use serde_json::{Value, json};
 use skill::{
@@ -6,7 +8,8 @@ use skill::{
     failure::{Fails, Failure, FailureKind},
 };
 
-/// Why a request came to nothing. It is told in the words of the command line's errors.
+/// Why an operation came to nothing, the same for the command line, a client of the Model Context Protocol and one of the
+/// gateway.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
     /// What happened and where.
@@ -54,6 +57,34 @@ impl Refusal {
     #[must_use]
     pub fn request(message: impl Into<String>) -> Self {
         Self::new(FailureKind::Usage, "invalid_request", message)
+    }
+
+    /// A usage of the program that is none.
+    #[must_use]
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Usage, "usage", message)
+    }
+
+    /// An error of the system.
+    #[must_use]
+    pub fn io(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::Interrupted => library::interrupt::Interrupted.into(),
+            _ => Self::new(FailureKind::Failed, "io", error.to_string()),
+        }
+    }
+
+    /// An error of the system at a path.
+    pub fn io_at(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
+        let path = path.to_owned();
+        move |error| {
+            let message = format!("cannot use {}: {error}", path.display());
+            match error.kind() {
+                io::ErrorKind::NotFound => Self::new(FailureKind::NotFound, "not_found", message)
+                    .hint("check the path; it starts at the current folder"),
+                _ => Self::new(FailureKind::Failed, "io", message),
+            }
+        }
     }
 
     /// The same with the way on.

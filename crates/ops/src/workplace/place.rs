@@ -3,15 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use library::{FindError, Library, ProposalId, Scope};
-use skill::SkillName;
+use skill::{SkillName, failure::FailureKind};
 use skill_manage::{Elsewhere, review};
 
-use crate::{
-    args::Global,
-    exit::{CliError, Exit, io_at},
-};
-
-use super::Context;
+use super::Workplace;
+use crate::{refusal::Refusal, setup::Setup};
 
 /// Where skills stand below a project's root and a user's home.
 pub const SKILLS_FOLDER: &str = ".agents/skills";
@@ -34,18 +30,12 @@ pub struct LibraryPlace {
 }
 
 impl LibraryPlace {
-    /// The place that flags and environment mean, then the configuration.
-    pub fn resolve(
-        global: &Global,
-        cwd: &Path,
-        user_home: &Path,
-        configured: Option<PathBuf>,
-    ) -> Result<Self, CliError> {
-        let user = user_home.join(SKILLS_FOLDER);
-        let variable = || std::env::var_os("SKILLHUB_LIBRARY").filter(|path| !path.is_empty()).map(PathBuf::from);
-        let by_flag = global.project || global.global;
-        if let Some(path) = global.library.clone().or_else(|| variable().filter(|_| !by_flag)) {
-            let path = cwd.join(path);
+    /// The place that the setup means, then the configuration.
+    pub fn resolve(setup: &Setup, configured: Option<PathBuf>) -> Result<Self, Refusal> {
+        let user = setup.user_home.join(SKILLS_FOLDER);
+        let by_flag = setup.scope.is_some();
+        if let Some(path) = &setup.library {
+            let path = setup.cwd.join(path);
             let scope = if path == user { Scope::User } else { Scope::Project };
             return Ok(Self { path, scope, project: None, named: true, chosen: true, is_configured: false });
         }
@@ -61,14 +51,14 @@ impl LibraryPlace {
         }
         let (scope, is_configured) = (Scope::User, false);
         let of_user = Self { path: user, scope, project: None, named: false, chosen: by_flag, is_configured };
-        match repository_root(cwd).filter(|root| root != user_home) {
-            _ if global.global => Ok(of_user),
+        match repository_root(&setup.cwd).filter(|root| *root != setup.user_home) {
+            _ if setup.scope == Some(Scope::User) => Ok(of_user),
             Some(root) => {
                 let path = root.join(SKILLS_FOLDER);
                 let (scope, project) = (Scope::Project, Some(root));
                 Ok(Self { path, scope, project, named: false, chosen: by_flag, is_configured })
             }
-            None if global.project => Err(CliError::usage("there is no project here: no folder above holds a .git")
+            None if by_flag => Err(Refusal::usage("there is no project here: no folder above holds a .git")
                 .hint("run `git init`, or name a folder with --library DIR")),
             None => Ok(of_user),
         }
@@ -76,13 +66,13 @@ impl LibraryPlace {
 
     /// Refuses a project's library that stands elsewhere: the link may have come with a clone, and what
     /// is done to a project must not change the skills of a user.
-    pub fn check_inside(&self, resolved: &Path) -> Result<(), CliError> {
-        let Some(root) = self.project.as_ref().and_then(|root| root.canonicalize().ok()) else { return Ok(()) };
+    pub fn check_inside(&self, resolved: &Path) -> Result<(), Refusal> {
+        let Some(root) = self.project.as_ref().and_then(|root| library::resolve(root).ok()) else { return Ok(()) };
         if resolved.starts_with(root) {
             return Ok(());
         }
         let message = format!("{} leads out of the project, to {}", self.path.display(), resolved.display());
-        Err(CliError::new("policy_denied", Exit::Refused, message)
+        Err(Refusal::new(FailureKind::Refused, "policy_denied", message)
             .hint(format!("remove the link, or mean that folder: --library {}", resolved.display())))
     }
 }
@@ -100,13 +90,13 @@ pub struct LibraryPaths {
     pub lock: PathBuf,
 }
 
-impl Context {
+impl Workplace {
     /// The library that a skill is changed in: the chosen one, or the folder of a group below it where the skill
     /// stands there.
     ///
     /// # Errors
-    /// As [`Context::library`].
-    pub fn library_of(&self, skill: &SkillName) -> Result<Library, CliError> {
+    /// As [`Workplace::library`].
+    pub fn library_of(&self, skill: &SkillName) -> Result<Library, Refusal> {
         self.within(self.library()?, skill)
     }
 
@@ -115,7 +105,7 @@ impl Context {
     ///
     /// # Errors
     /// One of them cannot be read.
-    pub fn within(&self, library: Library, skill: &SkillName) -> Result<Library, CliError> {
+    pub fn within(&self, library: Library, skill: &SkillName) -> Result<Library, Refusal> {
         if library.head(skill)?.is_some() || library.folders()?.iter().any(|name| name == skill.as_str()) {
             return Ok(library);
         }
@@ -131,7 +121,7 @@ impl Context {
         Ok(library)
     }
 
-    fn open_group(&self, library: &Library, group: &Path) -> Result<Library, CliError> {
+    fn open_group(&self, library: &Library, group: &Path) -> Result<Library, Refusal> {
         Ok(Library::open(group, library.scope(), &self.home, &self.config.library.storage)?)
     }
 
@@ -139,7 +129,7 @@ impl Context {
     ///
     /// # Errors
     /// One of them cannot be read.
-    pub fn libraries(&self) -> Result<Vec<Library>, CliError> {
+    pub fn libraries(&self) -> Result<Vec<Library>, Refusal> {
         let library = self.library()?;
         let groups = library.groups_with_history(&self.home)?;
         let mut groups = groups.iter().map(|group| self.open_group(&library, group)).collect::<Result<Vec<_>, _>>()?;
@@ -151,7 +141,7 @@ impl Context {
     ///
     /// # Errors
     /// None has it, or one cannot be read.
-    pub fn library_with_proposal(&self, id: &ProposalId) -> Result<Library, CliError> {
+    pub fn library_with_proposal(&self, id: &ProposalId) -> Result<Library, Refusal> {
         Ok(review::library_with(self.libraries()?, id)?)
     }
 
@@ -159,7 +149,7 @@ impl Context {
     ///
     /// # Errors
     /// None has it, or one cannot be read.
-    pub fn library_with(&self, skill: &SkillName) -> Result<Library, CliError> {
+    pub fn library_with(&self, skill: &SkillName) -> Result<Library, Refusal> {
         for library in self.visible_libraries()? {
             let library = self.within(library, skill)?;
             let here = library.head(skill)?.is_some_and(|head| !head.tombstone)
@@ -175,8 +165,8 @@ impl Context {
     ///
     /// # Errors
     /// The system refused to resolve the folder's path.
-    pub fn library_paths(&self) -> Result<LibraryPaths, CliError> {
-        let library = library::resolve(&self.place.path).map_err(io_at(&self.place.path))?;
+    pub fn library_paths(&self) -> Result<LibraryPaths, Refusal> {
+        let library = library::resolve(&self.place.path).map_err(Refusal::io_at(&self.place.path))?;
         let own = self.home.library(&library);
         let lock = self.place.project.as_ref().unwrap_or(&own).join(client::LOCK_FILE);
         Ok(LibraryPaths { library, scope: self.place.scope, history: own.join("history.git"), lock })
@@ -184,25 +174,23 @@ impl Context {
 }
 
 /// The nearest folder from `from` upwards that holds a `.git`.
-pub fn repository_root(from: &Path) -> Option<PathBuf> {
+#[expect(clippy::disallowed_methods, reason = "a project begins where git says; nothing is read or written")]
+pub(super) fn repository_root(from: &Path) -> Option<PathBuf> {
     from.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
 }
 
-impl Context {
+impl Workplace {
     /// Skills that readers of the library see besides its own.
     ///
     /// A user's library that is damaged counts with the names of its folders.
-    ///
-    /// # Errors
-    /// Never; the servers' workplaces may fail here.
-    pub fn elsewhere(&self) -> Result<Vec<Elsewhere>, CliError> {
+    pub fn elsewhere(&self) -> Vec<Elsewhere> {
         let mut skills = Vec::new();
         let heads = self.library_behind().and_then(|behind| match behind {
             Some(library) => Ok(library.heads()?.into_iter().map(|(name, _)| name).collect()),
             None => Ok(Vec::new()),
         });
         let names = heads.unwrap_or_else(|error| {
-            self.out.note(&format!("the history of the user's library cannot be read: {}", error.message));
+            self.note(&format!("the history of the user's library cannot be read: {}", error.message));
             self.folders_of_user_library()
         });
         let place = format!("in {}", self.user_home.join(SKILLS_FOLDER).display());
@@ -210,10 +198,11 @@ impl Context {
         let place = "built into skillhub".to_owned();
         let builtin = registry_index::builtin_names();
         skills.extend(builtin.map(|name| Elsewhere { name, scope: Scope::Builtin, place: place.clone() }));
-        Ok(skills)
+        skills
     }
 
     /// The names of the folders in the user's library.
+    #[expect(clippy::disallowed_methods, reason = "the library itself does not open; names alone are read")]
     fn folders_of_user_library(&self) -> Vec<SkillName> {
         let entries = std::fs::read_dir(self.user_home.join(SKILLS_FOLDER)).into_iter().flatten();
         entries.filter_map(|entry| SkillName::parse(entry.ok()?.file_name().to_str()?).ok()).collect()

@@ -1,28 +1,26 @@
 //! [`edit_policy`]: the policy as libraries ask it about edits of skills' folders.
 
-use std::path::PathBuf;
-
 use client::Config;
 use library::{EditPolicy, EditRules, HandEdit, Home};
 use skill_manage::Policy;
 
 use super::acting::read_policy;
-use crate::exit::{CliError, failed};
+use crate::{refusal::Refusal, setup::Setup};
 
 /// The policy in the files, which are read for every question: a server runs for long.
 struct PolicyFiles {
     home: Home,
-    cwd: PathBuf,
+    setup: Setup,
 }
 
 /// The rules for hand edits in libraries of a home.
-pub fn edit_policy(home: Home, cwd: PathBuf) -> EditPolicy {
-    EditPolicy::new(PolicyFiles { home, cwd })
+pub(super) fn edit_policy(home: Home, setup: &Setup) -> EditPolicy {
+    EditPolicy::new(PolicyFiles { home, setup: setup.clone() })
 }
 
 impl PolicyFiles {
-    fn policy(&self) -> Result<Policy, CliError> {
-        read_policy(&Config::read(&self.home).map_err(failed)?, &self.home, &self.cwd)
+    fn policy(&self) -> Result<Policy, Refusal> {
+        read_policy(&Config::read(&self.home)?, &self.home, &self.setup)
     }
 }
 

@@ -7,35 +7,35 @@ use jiff::Timestamp;
 use library::Home;
 use scan::{JudgeSettings, Scanner, Settings};
 
-use super::{Context, acting::SYSTEM_POLICY};
-use crate::{
-    exit::{CliError, failed},
-    print::Output,
-};
+use super::{Workplace, acting::SYSTEM_POLICY};
+use crate::{refusal::Refusal, setup::Setup};
 
-impl Context {
+impl Workplace {
     /// The scanner with a further folder of rules.
     ///
     /// # Errors
     /// Rules that cannot be used.
-    pub fn scanner_with(&self, folder: &Path) -> Result<Scanner, CliError> {
+    pub fn scanner_with(&self, folder: &Path) -> Result<Scanner, Refusal> {
         let rules = vec![self.absolute(folder).display().to_string()];
         let settings = settings(&self.config, &self.home, &self.user_home, self.now)?;
-        client::scanner(&Settings { rules, ..Settings::default() }.and(settings)).map_err(failed)
+        Ok(client::scanner(&Settings { rules, ..Settings::default() }.and(settings))?)
     }
 }
 
 /// The home with its scanner and judge. Where settings or rules cannot be read or understood, that is a fault, beside an earlier
 /// one.
-pub fn with_scanner(
+pub(super) fn with_scanner(
     home: Home,
-    fault: Option<CliError>,
+    fault: Option<Refusal>,
     config: &client::Config,
-    (user_home, now, out): (&Path, Timestamp, Output),
-) -> (Home, Option<CliError>) {
-    let judged = |scanner, judge: &JudgeSettings| library::judged(scanner, judge, &home, move |why| out.note(why));
-    let scanner = settings(config, &home, user_home, now).and_then(|all| {
-        let scanner = client::scanner(&all).map_err(failed)?;
+    (setup, now): (&Setup, Timestamp),
+) -> (Home, Option<Refusal>) {
+    let judged = |scanner, judge: &JudgeSettings| {
+        let note = setup.note.clone();
+        library::judged(scanner, judge, &home, move |why| note(why))
+    };
+    let scanner = settings(config, &home, &setup.user_home, now).and_then(|all| {
+        let scanner = client::scanner(&all)?;
         Ok(all.judge.as_ref().map_or(scanner, |judge| judged(scanner, judge)))
     });
     match scanner {
@@ -44,12 +44,10 @@ pub fn with_scanner(
     }
 }
 
-fn settings(config: &client::Config, home: &Home, user_home: &Path, now: Timestamp) -> Result<Settings, CliError> {
-    let of_file = |settings: &Settings, file: &Path| {
-        client::scan_settings(settings.clone(), file, user_home, now).map_err(failed)
-    };
+fn settings(config: &client::Config, home: &Home, user_home: &Path, now: Timestamp) -> Result<Settings, Refusal> {
+    let of_file = |settings: &Settings, file: &Path| client::scan_settings(settings.clone(), file, user_home, now);
     let own = of_file(&config.scan, &home.config())?;
-    match PolicyFile::read(Path::new(SYSTEM_POLICY)).map_err(failed)? {
+    match PolicyFile::read(Path::new(SYSTEM_POLICY))? {
         Some(system) => Ok(own.and(of_file(&system.scan, &system.path)?)),
         None => Ok(own),
     }

@@ -10,10 +10,11 @@ use client::{AgentFolder, AgentFolders, Config};
 use library::Linker;
 
 use super::place::{LibraryPlace, SKILLS_FOLDER};
+use crate::setup::Setup;
 
 /// Finds the folders of the agents in use, of the project and of the user. A library that the flags name gets none.
-pub(super) fn linker(place: &LibraryPlace, user_home: &Path, config: &Config) -> Linker {
-    let (project, user_home) = (place.project.clone(), user_home.to_owned());
+pub(super) fn linker(place: &LibraryPlace, setup: &Setup, config: &Config) -> Linker {
+    let (project, setup) = (place.project.clone(), setup.clone());
     let named = place.named.then(|| place.path.clone());
     let in_use = config.agents.in_use.clone();
     // A part of the configuration that cannot be used is an error of the command itself; until then nothing is hidden.
@@ -27,7 +28,7 @@ pub(super) fn linker(place: &LibraryPlace, user_home: &Path, config: &Config) ->
     let folders = OnceLock::new();
     Linker::new(move |library, skill| {
         let by_library: &Vec<(PathBuf, Vec<AgentFolder>)> =
-            folders.get_or_init(|| folders_by_library(project.as_deref(), &user_home, &in_use));
+            folders.get_or_init(|| folders_by_library(project.as_deref(), &setup, &in_use));
         let is_named = named.as_ref().is_some_and(|named| library::resolve(named).is_ok_and(|named| named == library));
         let found = by_library.iter().filter(|(path, _)| path == library && !is_named);
         let found = found.flat_map(|(_, folders)| folders);
@@ -37,14 +38,13 @@ pub(super) fn linker(place: &LibraryPlace, user_home: &Path, config: &Config) ->
 }
 
 /// The folders of a user's agents.
-pub(super) fn user_folders(user_home: &Path) -> AgentFolders {
-    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    AgentFolders::of_user(user_home, variable)
+pub(super) fn user_folders(setup: &Setup) -> AgentFolders {
+    AgentFolders::of_user(&setup.user_home, |name| (setup.variables)(name).map(PathBuf::from))
 }
 
-fn folders_by_library(project: Option<&Path>, user_home: &Path, in_use: &[String]) -> Vec<(PathBuf, Vec<AgentFolder>)> {
+fn folders_by_library(project: Option<&Path>, setup: &Setup, in_use: &[String]) -> Vec<(PathBuf, Vec<AgentFolder>)> {
     let of_project = project.map(|root| (root.join(SKILLS_FOLDER), AgentFolders::of_project(root)));
-    let of_user = (user_home.join(SKILLS_FOLDER), user_folders(user_home));
+    let of_user = (setup.user_home.join(SKILLS_FOLDER), user_folders(setup));
     let all = of_project.into_iter().chain([of_user]);
     let resolved = all.filter_map(|(path, folders)| {
         let path = library::resolve(&path).ok()?;

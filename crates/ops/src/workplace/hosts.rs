@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use agent::{Host, Places, Surroundings};
 use library::{Scope, find_agent};
 
-use super::Context;
+use super::Workplace;
 
 /// The hosts whose view of the skills matters here.
 pub struct Hosts {
@@ -27,7 +27,7 @@ impl Hosts {
     }
 }
 
-impl Context {
+impl Workplace {
     /// The ids of the agents in use: those with a folder of their own in the project; outside of projects, those
     /// with one in the home; and those that the configuration names. Where the flags named the library's folder there are none.
     pub fn agents_in_use(&self) -> Vec<&'static str> {
@@ -65,7 +65,7 @@ impl Context {
         Some(self.with_surroundings(|around| Host::of(agent, around)))
     }
 
-    /// Where skills are found here, as [`Context::places`], with the folders that one agent's host reads. An id
+    /// Where skills are found here, as [`Workplace::places`], with the folders that one agent's host reads. An id
     /// that the agents' table does not have gets the common folders.
     pub fn places_of(&self, agent: &str) -> Places {
         Places { folders: self.folders_of(agent), ..self.places(false) }
@@ -80,7 +80,7 @@ impl Context {
     }
 
     fn with_surroundings<T>(&self, look: impl FnOnce(&Surroundings<'_>) -> T) -> T {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let variable = |name: &str| (self.setup.variables)(name).map(PathBuf::from);
         look(&Surroundings {
             project: self.place.project.as_deref(),
             cwd: &self.cwd,

@@ -1,0 +1,237 @@
+//! Installs and updates in a [`Workplace`], for every host.
+
+use client::{
+    Ahead, InstallError, InstallRequest, InstallStatus, Installed, Installer, Progress, SightOutcome, SkillToUpdate,
+    UpdateRequest,
+};
+use evolve::Stats;
+use jiff::Timestamp;
+use library::{Action, Denied, Library, LibraryError, RevisionId, State};
+use serde_json::{Value, json};
+use skill::{
+    SkillName,
+    failure::{Fails, FailureKind},
+};
+
+use crate::{refusal::Refusal, sight::FolderSight, workplace::Workplace};
+
+/// The one who waits for an install, and is asked and told meanwhile.
+pub struct Waiting<'a> {
+    /// The waivers with which blocked skills pass.
+    pub accept: &'a client::Accept<'a>,
+    /// Takes how far the work is.
+    pub progress: &'a dyn Fn(Progress),
+}
+
+impl Waiting<'_> {
+    /// A client of a server: a person accepts findings elsewhere.
+    pub const CLIENT: Waiting<'static> = Waiting { accept: &client::accept_nothing, progress: &|_| {} };
+}
+
+impl Workplace {
+    /// Installs, and takes back the links for agents that may not see a skill.
+    ///
+    /// # Errors
+    /// A library, the configuration or the policy cannot be read, or the request fails as a whole.
+    pub fn install(&self, request: &InstallRequest, waiting: &Waiting<'_>) -> Result<Vec<Installed>, Refusal> {
+        let mut library = self.library()?;
+        let sight = FolderSight::new(self)?;
+        let mut installed = self.with_installer(&mut library, waiting, |installer| Ok(installer.install(request)?))?;
+        let is_known = self.known()?;
+        installed.retain(|skill| is_known(skill) || !(request.specs.is_empty() || skill.is_dependency));
+        for skill in installed.iter_mut().filter(|skill| !is_known(skill)) {
+            if let Some(denied) = denied(skill) {
+                *skill = Installed::failed(skill.name.clone(), None, InstallError::Denied(denied));
+            }
+        }
+        let state = library.state();
+        for skill in installed.iter_mut().filter(|skill| skill.error.is_none() && !skill.links.is_empty()) {
+            keep_from_agents(&sight, &library, &state, skill);
+        }
+        Ok(installed)
+    }
+
+    /// Updates.
+    ///
+    /// # Errors
+    /// As [`Workplace::install`].
+    pub fn update(&self, request: &UpdateRequest, waiting: &Waiting<'_>) -> Result<Vec<Installed>, Refusal> {
+        let mut library = self.library()?;
+        let mut updated = self.with_installer(&mut library, waiting, |installer| Ok(installer.update(request)?))?;
+        updated.retain(self.known()?);
+        Ok(updated)
+    }
+
+    /// Installs as a client asks for it, and gives the document.
+    ///
+    /// # Errors
+    /// It is not there, it is blocked, or something is in its way.
+    pub fn install_for_client(&self, request: &InstallRequest) -> Result<Value, Refusal> {
+        document_of(&mut self.install(request, &Waiting::CLIENT)?).map(|(document, _)| document)
+    }
+
+    /// Updates a skill as a client asks for it, and gives the document.
+    ///
+    /// # Errors
+    /// Its source cannot be read, what it holds is blocked, or something is in its way.
+    pub fn update_for_client(&self, name: &SkillName) -> Result<Value, Refusal> {
+        let skills = vec![SkillToUpdate { name: name.to_string(), request: None }];
+        let request = UpdateRequest { skills, ..UpdateRequest::default() };
+        document_of(&mut self.update(&request, &Waiting::CLIENT)?).map(|(document, _)| document)
+    }
+
+    /// Does something with an installer for a library.
+    ///
+    /// # Errors
+    /// Those of `work`, and a policy that cannot be read.
+    pub fn with_installer<T>(
+        &self,
+        library: &mut Library,
+        waiting: &Waiting<'_>,
+        work: impl FnOnce(&mut Installer<'_>) -> Result<T, Refusal>,
+    ) -> Result<T, Refusal> {
+        let lock_path = self.lock_path(library);
+        let registries = self.registries_of(library)?.requiring_signatures(self.required_signers()?);
+        let mut installer = Installer {
+            library,
+            home: &self.home,
+            registries: &registries,
+            agent_folders: &self.agent_folders(),
+            lock_path: &lock_path,
+            user_home: Some(&self.user_home),
+            stamp: &self.stamp(),
+            permit: &self.permit()?,
+            outcomes: &|library, name, revision| how_it_went(library, name, revision, self.now),
+            accept: waiting.accept,
+            progress: waiting.progress,
+            program: self.setup().program.as_deref(),
+            ahead: Ahead::default(),
+        };
+        work(&mut installer)
+    }
+
+    /// A test for results about skills that who acts may know of.
+    ///
+    /// # Errors
+    /// A part of the configuration cannot be used.
+    fn known(&self) -> Result<impl Fn(&Installed) -> bool + use<>, Refusal> {
+        let is_seen = self.seen()?;
+        Ok(move |skill: &Installed| is_seen(skill.name.rsplit('/').next().unwrap_or_default()))
+    }
+}
+
+/// The answer about a skill that is hidden from who acts, whether or not the library has one of the name.
+fn denied(skill: &Installed) -> Option<Denied> {
+    let name = SkillName::parse(skill.name.rsplit('/').next()?).ok()?;
+    Some(Denied { skill: name, action: Action::Install, why: "the configuration denies it to this agent".to_owned() })
+}
+
+/// How uses of a revision went, where that is known. What cannot be read is not known.
+fn how_it_went(library: &Library, name: &SkillName, revision: &RevisionId, now: Timestamp) -> Option<String> {
+    let stats = Stats::of(library, name, now).ok()?;
+    let of_revision = stats.revisions.iter().find(|stats| stats.revision.id == *revision)?;
+    Some(of_revision.sentence())
+}
+
+/// Takes back the links for agents that may not see the skill. The install stands, whatever becomes of that.
+fn keep_from_agents(
+    sight: &FolderSight,
+    library: &Library,
+    state: &Result<State, LibraryError>,
+    installed: &mut Installed,
+) {
+    let name = installed.path.as_ref().and_then(|path| path.file_name()?.to_str()).map(SkillName::parse);
+    let Some(Ok(name)) = name else { return };
+    if installed.status == InstallStatus::DryRun {
+        installed.links.retain(|link| link.parent().is_none_or(|folder| !sight.hides(library, &name, folder)));
+        return;
+    }
+    let outcomes = match state {
+        Ok(state) => sight.apply(library, &name, &state.of(&name)),
+        Err(error) => {
+            installed.warnings.push(format!("agents that may not see {name} may do so: {error}"));
+            Vec::new()
+        }
+    };
+    for outcome in outcomes {
+        match outcome {
+            SightOutcome::Hidden(path) => {
+                installed.links.retain(|link| *link != path);
+                let path = path.display();
+                installed.warnings.push(format!("nothing is placed at {path}: agents are not to see the skill there"));
+            }
+            SightOutcome::Left(path, why) => {
+                let path = path.display();
+                installed.warnings.push(format!("agents are not to see the skill at {path}, but it stays: {why}"));
+            }
+            SightOutcome::Shown(_) => {}
+        }
+    }
+}
+
+/// What became of each skill, the gravest failure, and the error that has it.
+#[must_use]
+pub fn whole_document(installed: &[Installed]) -> (Value, Option<FailureKind>) {
+    let kind_of = |skill: &&Installed| skill.error.as_ref().map(|error| error.failure().kind);
+    let kind = installed.iter().filter_map(|skill| kind_of(&skill)).max();
+    let mut document = json!({"ok": kind.is_none(), "skills": installed.iter().map(document).collect::<Vec<_>>()});
+    let gravest = installed.iter().filter(|skill| skill.error.is_some()).max_by_key(kind_of);
+    if let Some(error) = gravest.and_then(|skill| skill.error.as_ref()) {
+        document["error"] = error_of_one(error);
+        document["error"]["details"] = error.details();
+    }
+    (document, kind)
+}
+
+/// Collects the outcome of each skill and the gravest failure; a single failure is that of the whole.
+///
+/// # Errors
+/// The failure of the only skill.
+pub fn document_of(installed: &mut Vec<Installed>) -> Result<(Value, Option<FailureKind>), Refusal> {
+    if let [Installed { error: Some(_), .. }] = installed.as_slice() {
+        let skills: Vec<Value> = installed.iter().map(document).collect();
+        if let Some(error) = installed.pop().and_then(|only| only.error) {
+            let mut failure = Refusal::from(error);
+            failure.details["skills"] = json!(skills);
+            return Err(failure);
+        }
+    }
+    Ok(whole_document(installed))
+}
+
+/// Why one skill of several failed, as the document of all has it.
+fn error_of_one(error: &impl Fails) -> Value {
+    let failure = error.failure();
+    json!({"code": failure.code, "message": error.to_string(), "hint": failure.hint})
+}
+
+fn document(skill: &Installed) -> Value {
+    let mut document = json!({
+        "name": skill.name,
+        "version": skill.version,
+        "path": skill.path,
+        "links": skill.links,
+        "digest": skill.digest.map(|digest| digest.to_string()),
+        "status": skill.status.as_str(),
+        "revision": skill.revision,
+        "previous": skill.previous,
+        "proposal": skill.proposal.as_ref().map(library::ProposalId::as_str),
+        "files": skill.change.as_ref().map(|change| &change.files),
+        "diff": skill.change.as_ref().filter(|_| skill.previous.is_some()).map(|change| &change.text),
+        "touched": skill.touched.iter().map(skill::SkillPath::as_str).collect::<Vec<_>>(),
+        "conflicts": skill.conflicts,
+        "origin": skill.origin,
+        "signer": skill.signer,
+        "dependency": skill.is_dependency,
+        "verdict": skill.report.as_ref().map(scan::Report::verdict),
+        "findings": skill.report.as_ref().map(|report| &report.findings),
+        "capabilities": skill.capabilities,
+        "warnings": skill.warnings,
+        "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
+        "error": skill.error.as_ref().map(error_of_one),
+    });
+    if let (Some(document), Value::Object(delta)) = (document.as_object_mut(), json!(skill.delta)) {
+        document.extend(delta);
+    }
+    document
+}

@@ -1,0 +1,123 @@
+//! [`Recorded`]: how runs with skills went, as somebody tells it, and what the gate makes of it.
+
+use std::collections::BTreeMap;
+
+use evolve::{Defaults, Evaluation, RecordError, Request, Told, Verdict};
+use library::{FindError, Library};
+use serde_json::{Value, json};
+use skill::SkillName;
+
+use crate::{catalogue::skill_name, refusal::Refusal, workplace::Workplace};
+
+/// What was recorded, and what the gate made of it.
+#[derive(Default)]
+pub struct Recorded {
+    /// What was recorded.
+    pub told: Told,
+    /// What the gate decided.
+    pub decisions: Vec<Evaluation>,
+}
+
+impl Recorded {
+    /// As JSON.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        let Told { recorded, doubles, unrecorded, skills } = &self.told;
+        let names: Vec<&str> = skills.iter().map(SkillName::as_str).collect();
+        let decision = |found: &Evaluation| {
+            json!({
+                "skill": found.skill.as_str(), "verdict": found.decision.verdict, "why": found.decision.why,
+                "acted": found.acted,
+            })
+        };
+        json!({
+            "ok": true, "recorded": recorded, "doubles": doubles, "unrecorded": unrecorded, "skills": names,
+            "decisions": self.decisions.iter().map(decision).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Workplace {
+    /// Records requests, each in the library that has its skill, and has the gate look at the skills.
+    ///
+    /// # Errors
+    /// There is no such skill, run or revision, or it cannot be written.
+    pub fn record(&self, requests: Vec<Request>) -> Result<Recorded, Refusal> {
+        let run = format!("cli-{}", library::operation_id(&self.stamp()));
+        let actor = self.actor.to_string();
+        let defaults = Defaults { actor: &actor, run: &run, now: self.now };
+        let mut all = Recorded::default();
+        for (mut library, requests) in by_library(self, requests)? {
+            let told = evolve::record(&library, requests, defaults)?;
+            let decided = told.skills.iter().filter_map(|skill| self.decided(&mut library, skill));
+            all.decisions.extend(decided);
+            all.told.recorded += told.recorded;
+            all.told.doubles += told.doubles;
+            all.told.unrecorded += told.unrecorded;
+            all.told.skills.extend(told.skills);
+        }
+        Ok(all)
+    }
+
+    /// What the gate makes of it. The outcomes stand, whatever comes of that.
+    fn decided(&self, library: &mut Library, skill: &SkillName) -> Option<Evaluation> {
+        match self.gate_look(library, skill) {
+            Ok(found) => found.filter(|found| found.decision.verdict != Verdict::Wait),
+            Err(error) => {
+                self.note(&format!("the gate could not look at {skill}: {}", error.message));
+                None
+            }
+        }
+    }
+
+    /// Has the gate look at a skill, and do what follows.
+    ///
+    /// # Errors
+    /// The configuration cannot be used, or the library cannot be read or written.
+    pub fn gate_look(&self, library: &mut Library, skill: &SkillName) -> Result<Option<Evaluation>, Refusal> {
+        let terms = self.gate()?.terms(None)?;
+        let elsewhere = self.elsewhere();
+        let found = evolve::evaluate(library, skill, &terms, &self.manage(&elsewhere)?)?;
+        if found.as_ref().is_some_and(|found| found.acted) {
+            self.refresh_lock(library, skill);
+        }
+        Ok(found)
+    }
+}
+
+fn by_library(place: &Workplace, requests: Vec<Request>) -> Result<Vec<(Library, Vec<Request>)>, Refusal> {
+    let mut groups: Vec<(Library, Vec<Request>)> =
+        place.visible_libraries()?.into_iter().map(|library| (library, Vec::new())).collect();
+    let (mut places, is_seen) = (BTreeMap::<String, usize>::new(), place.seen()?);
+    for request in requests {
+        let at = match places.get(&request.skill) {
+            Some(at) => *at,
+            None => {
+                let at = place_of(&groups, &request, &is_seen)?;
+                places.insert(request.skill.clone(), at);
+                at
+            }
+        };
+        if let Some((_, of_library)) = groups.get_mut(at) {
+            of_library.push(request);
+        }
+    }
+    groups.retain(|(_, requests)| !requests.is_empty());
+    Ok(groups)
+}
+
+/// The first library with a history of the skill, unless it is hidden.
+fn place_of(
+    groups: &[(Library, Vec<Request>)],
+    request: &Request,
+    is_seen: impl Fn(&str) -> bool,
+) -> Result<usize, Refusal> {
+    let name = skill_name(&request.skill)?;
+    let seen = groups.iter().enumerate().filter(|_| is_seen(name.as_str()));
+    for (place, (library, _)) in seen {
+        if library.head(&name)?.is_some() {
+            return Ok(place);
+        }
+    }
+    Err(RecordError::Find { place: request.place, source: FindError::NoSkill(name) }.into())
+}

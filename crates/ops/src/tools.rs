@@ -1,0 +1,44 @@
+//! The tools that steps of composed tools may call in a [`Workplace`].
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use compose::{Hosts, Native, ToolSettings};
+
+use crate::{refusal::Refusal, workplace::Workplace};
+
+/// The tools that steps may call, as long as the configuration says the same.
+static KEPT: Mutex<Option<(ToolSettings, PathBuf, Hosts)>> = Mutex::new(None);
+
+/// Lets the tools of steps go, and with them the servers that were started.
+pub fn stop_tools() {
+    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
+    drop(kept);
+}
+
+impl Workplace {
+    /// Where the tools are that steps of composed tools may call, as the configuration says. As long as it says the same, a process has them once:
+    /// servers that were started stay.
+    ///
+    /// # Errors
+    /// The configuration says it in a way that cannot be used.
+    pub fn tool_hosts(&self) -> Result<Hosts, Refusal> {
+        let settings = ToolSettings::of(&self.config.tools, &self.config.mcp_servers)?;
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((for_settings, folder, hosts)) = kept.as_ref()
+            && (for_settings, folder) == (&settings, &self.cwd)
+        {
+            return Ok(hosts.clone());
+        }
+        let places = self.places(true);
+        let libraries = places.libraries.into_iter().map(|(library, _)| library);
+        let native =
+            Native::new(settings.native.clone(), &self.cwd).keeping(libraries.chain([places.home.path().to_owned()]));
+        let servers = (self.setup().servers)(settings.servers.clone());
+        let hosts = Hosts::new(vec![Arc::new(native), servers]).grouped(settings.native.groups.clone());
+        *kept = Some((settings, self.cwd.clone(), hosts.clone()));
+        Ok(hosts)
+    }
+}

@@ -1,0 +1,103 @@
+//! [`Upload`]: archives that clients of the gateway send, or leave in a folder.
+
+use std::{
+    io::ErrorKind,
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
+
+use client::{InstallRequest, Spec, read_below, upload_name};
+use library::{ensure_private_dir, read_bounded, write_private};
+use serde_json::Value;
+use skill::{Limits, SkillName, failure::FailureKind};
+
+use crate::{refusal::Refusal, workplace::Workplace};
+
+/// The folder of a library's own files with the archives that were uploaded to it, one for each skill.
+const FOLDER: &str = "uploads";
+
+/// Held from the moment that an archive is kept until it is installed.
+static INSTALLING: Mutex<()> = Mutex::new(());
+
+/// What is known of an archive beside its bytes.
+#[derive(Debug, Clone, Default)]
+pub struct Upload {
+    /// The file's name without its ending, for a skill that does not name itself.
+    pub file: String,
+    /// The conversation that it came from.
+    pub thread: Option<String>,
+    /// Whether a skill of that name must not be there yet.
+    pub is_new: bool,
+}
+
+impl Workplace {
+    /// Installs an archive. It is kept under the skill's name: a later upload is an update from the same place.
+    ///
+    /// # Errors
+    /// It cannot be read, it is blocked, or something is in its way. What was kept before is kept then.
+    pub fn install_upload(&self, archive: &[u8], upload: &Upload) -> Result<Value, Refusal> {
+        let _one_at_a_time = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(thread) = &upload.thread {
+            // A workplace is that of one request.
+            let _set_once = self.thread.set(thread.clone());
+        }
+        let library = self.library()?;
+        let name = upload_name(archive, &upload.file)?;
+        let installed = library.head(&name)?.filter(|head| !head.tombstone);
+        if upload.is_new && installed.is_some() && self.seen()?(name.as_str()) {
+            return Err(exists(&name));
+        }
+        let path = library.own_path().join(FOLDER);
+        let (folder, file) = (ensure_private_dir(&path)?, format!("{name}.skill"));
+        let before = read_bounded(&folder, &file, Limits::default().archive_bytes).map_err(Refusal::io)?;
+        write_private(&folder, &file, archive).map_err(Refusal::io)?;
+        let source = library::resolve(&path.join(&file)).map_err(Refusal::io)?.display().to_string();
+        let is_ours = installed.and_then(|head| head.origin).is_some_and(|origin| origin.source == source);
+        let done = match is_ours {
+            true => self.update_for_client(&name),
+            false => {
+                let specs = vec![Spec::Archive(source)];
+                self.install_for_client(&InstallRequest { specs, ..InstallRequest::default() })
+            }
+        };
+        // A proposal holds the new archive's files, and may be accepted.
+        if done.as_ref().is_err_and(|error| error.failure.code != "merge_conflict") {
+            match before {
+                Some(before) => write_private(&folder, &file, &before),
+                None => folder.remove_file(&file),
+            }
+            .map_err(Refusal::io)?;
+        }
+        done
+    }
+
+    /// Reads an archive below the folder that the configuration names.
+    ///
+    /// # Errors
+    /// No folder is named, the file is not there, or its path leads out of the folder.
+    pub fn upload(&self, path: &str) -> Result<Vec<u8>, Refusal> {
+        let folder = self.config.skills.uploads(&self.user_home).ok_or_else(no_folder)?;
+        read_below(&folder, Path::new(path)).map_err(|error| match error.kind() {
+            ErrorKind::NotFound => Refusal::new(FailureKind::NotFound, "not_found", format!("there is no file {path}")),
+            ErrorKind::PermissionDenied => Refusal::new(
+                FailureKind::Refused,
+                "policy_denied",
+                format!("{path} may not be read, or leads out of its folder"),
+            ),
+            ErrorKind::InvalidInput | ErrorKind::NotADirectory => {
+                Refusal::new(FailureKind::Invalid, "invalid_path", format!("{path} is not a file"))
+            }
+            _ => Refusal::io(error),
+        })
+    }
+}
+
+fn exists(name: &SkillName) -> Refusal {
+    Refusal::new(FailureKind::Conflict, "exists", format!("{name} is installed already"))
+        .hint("send \"update\": true as well to bring it to this archive")
+}
+
+fn no_folder() -> Refusal {
+    Refusal::request("this gateway has no folder of uploads")
+        .hint("name one in config.toml, `[skills] uploads = \"/srv/threads\"`, or send the archive's bytes")
+}

@@ -1,0 +1,307 @@
+//! [`AgentsPicture`]: the agents that read each skill, and those that read something else.
+
+mod hidden;
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
+
+use agent::{AgentView, Catalogue, Host, Listed, Reads, Sight, Views};
+use library::{LibraryError, Scope, State};
+use serde_json::{Value, json};
+use skill::{SkillName, shell_word};
+use skill_manage::documents::HostsDocument;
+
+use crate::{refusal::Refusal, sight::FolderSight, visible::visible, workplace::Workplace};
+
+pub use self::hidden::Remedy;
+
+/// Skills named in a sentence; of more the number is given.
+const NAMED: usize = 3;
+
+/// The views of all agents that are in use or known here.
+#[derive(Default)]
+pub struct AgentsPicture {
+    /// For each skill of the catalogue, the ids of the agents in use whose host reads it as `read` serves it.
+    pub readers: Vec<Vec<&'static str>>,
+    /// The places where hosts read other content under a skill's name, or a skill that is hidden from them.
+    pub differences: Vec<Difference>,
+    /// The agents whose host does not find skills that they may see.
+    pub lacking: Vec<Lacking>,
+}
+
+/// A place where hosts read content other than `read` serves, or a skill that `read` does not serve.
+pub struct Difference {
+    /// A stable name of the kind of difference.
+    pub code: &'static str,
+    /// An error, and not a warning about agents that are only known by a folder in the home.
+    pub is_error: bool,
+    /// The skill.
+    pub skill: SkillName,
+    /// The ids of the agents that read it there.
+    pub agents: Vec<&'static str>,
+    /// Its place below one of their folders.
+    pub path: PathBuf,
+    /// The content, against the skill's revisions.
+    pub reads: Reads,
+    /// The failure, as a sentence without its period.
+    pub message: String,
+    /// The command that repairs it, or a step where no command does.
+    pub command: String,
+    /// The library of the skill, where the place is a link to it that `doctor --fix` removes.
+    pub link_to: Option<PathBuf>,
+}
+
+/// An agent whose host does not find some skills.
+pub struct Lacking {
+    /// Its id.
+    pub agent: &'static str,
+    /// In use, and not only known by a folder in the home.
+    pub in_use: bool,
+    /// The skills that it lacks.
+    pub skills: Vec<SkillName>,
+    /// The command that links them.
+    pub command: String,
+}
+
+impl AgentsPicture {
+    /// The picture of a catalogue's skills, or of one of them.
+    ///
+    /// # Errors
+    /// A part of the configuration cannot be used.
+    pub fn of(place: &Workplace, catalogue: &Catalogue, only: Option<&SkillName>) -> Result<Self, Refusal> {
+        let (hosts, settings) = (place.hosts(), place.settings()?);
+        let (views, sight) = (Views::new(catalogue, &settings), FolderSight::new(place)?);
+        let states = catalogue.libraries().iter().map(|library| Ok((library.path(), library.state()?)));
+        let states: HashMap<&Path, State> = states.collect::<Result<_, LibraryError>>()?;
+        let state_of = |listed: &Listed| states.get(catalogue.library_of(listed)?.path());
+        let mut picture = Self::default();
+        let mut lacks: Vec<(&Host, Vec<&Listed>)> = hosts.all().map(|host| (host, Vec::new())).collect();
+        for listed in &catalogue.skills {
+            let mut readers = Vec::new();
+            let is_managed = listed.path.is_some() && !listed.found_elsewhere;
+            let is_meant = is_managed && only.is_none_or(|name| *name == listed.name);
+            let (mut differing, mut hidden) = (Vec::new(), Vec::new());
+            for (host, lacking) in lacks.iter_mut().filter(|_| is_meant) {
+                let (view, is_in_use) = (views.effective(host, listed), hosts.is_in_use(host.id));
+                if view.reads == Reads::Served && is_in_use {
+                    readers.push(host.id);
+                }
+                if view.is_hidden_but_read() && view.sight != Sight::NotOnList {
+                    hidden.push((*host, view, is_in_use));
+                } else if view.differs() {
+                    differing.push((*host, view, true));
+                } else if view.lacks() && !state_of(listed).is_some_and(|state| is_hidden_from(host, listed, state)) {
+                    lacking.push(listed);
+                }
+            }
+            picture.readers.push(readers);
+            let differing = by_place(differing).into_iter().map(|shared| shared.differing(place, listed));
+            picture.differences.extend(differing);
+            let around = (place, &sight, catalogue);
+            picture.differences.extend(by_place(hidden).into_iter().map(|shared| shared.hidden(around, listed)));
+        }
+        let lacks = lacks.into_iter().filter(|(_, skills)| !skills.is_empty());
+        picture.lacking = lacks.map(|(host, skills)| lacking(place, host, &skills, hosts.is_in_use(host.id))).collect();
+        Ok(picture)
+    }
+}
+
+impl AgentsPicture {
+    /// As JSON.
+    pub fn document(&self) -> HostsDocument {
+        let (errors, warnings): (Vec<_>, Vec<_>) = self.differences.iter().partition(|one| one.is_error);
+        HostsDocument {
+            problems: errors.into_iter().map(Difference::document).collect(),
+            warnings: warnings.into_iter().map(Difference::document).collect(),
+            lacking: self.lacking.iter().map(Lacking::document).collect(),
+        }
+    }
+}
+
+impl Difference {
+    /// As JSON, in the form of a document's problems.
+    pub fn document(&self) -> Value {
+        let revision = match self.reads {
+            Reads::Older { number } => Some(number),
+            _ => None,
+        };
+        json!({
+            "skill": self.skill.as_str(), "code": self.code, "agents": self.agents, "path": self.path,
+            "reads": self.reads.as_str(), "revision": revision, "message": self.message, "hint": self.command,
+        })
+    }
+}
+
+impl Lacking {
+    /// As JSON.
+    pub fn document(&self) -> Value {
+        let skills: Vec<&str> = self.skills.iter().map(SkillName::as_str).collect();
+        json!({"agent": self.agent, "in_use": self.in_use, "skills": skills, "command": self.command})
+    }
+
+    /// The failure, as a sentence without its period.
+    pub fn message(&self) -> String {
+        if self.skills.len() > NAMED {
+            return format!("{} does not read {} of the skills", self.agent, self.skills.len());
+        }
+        let names: Vec<&str> = self.skills.iter().map(SkillName::as_str).collect();
+        format!("{} does not read {}", self.agent, names.join(", "))
+    }
+}
+
+/// Hosts that read one place, in use or not, with the view of the first.
+struct SharedPlace<'a> {
+    path: PathBuf,
+    view: AgentView,
+    hosts: Vec<&'a Host>,
+    in_use: bool,
+}
+
+/// The hosts by the places that they read.
+fn by_place<'a>(views: Vec<(&'a Host, AgentView, bool)>) -> Vec<SharedPlace<'a>> {
+    let mut places: Vec<SharedPlace<'a>> = Vec::new();
+    for (host, view, in_use) in views {
+        let Some(path) = view.path.clone() else { continue };
+        match places.iter_mut().find(|known| known.path == path && known.in_use == in_use) {
+            Some(known) => known.hosts.push(host),
+            None => places.push(SharedPlace { path, view, hosts: vec![host], in_use }),
+        }
+    }
+    places
+}
+
+impl SharedPlace<'_> {
+    fn agents(&self) -> Vec<&'static str> {
+        self.hosts.iter().map(|host| host.id).collect()
+    }
+
+    /// Other content than `read` serves.
+    fn differing(self, place: &Workplace, listed: &Listed) -> Difference {
+        let agents = self.agents();
+        let (who, at) = (agents.join(", "), visible(&place.short(&self.path)));
+        let (reads, name) = (if agents.len() == 1 { "reads" } else { "read" }, &listed.name);
+        let message = match self.view.reads {
+            _ if listed.missing => format!("{who} {reads} {name} at {at}, and its folder in the library is missing"),
+            Reads::Blocked => {
+                let why = visible(listed.fault.as_deref().unwrap_or_default());
+                format!("{who} {reads} {name} at {at}, which skillhub does not serve: {why}")
+            }
+            Reads::Older { number } => format!("{who} {reads} revision {number} of {name} at {at}, not the newest"),
+            _ => format!("{who} {reads} other content than skillhub has of {name}, at {at}"),
+        };
+        let command = repair(place, listed, (&self.view, &self.path, &self.hosts));
+        let (code, skill) = ("agent_reads_other", name.clone());
+        Difference {
+            code,
+            is_error: true,
+            skill,
+            agents,
+            path: self.path,
+            reads: self.view.reads,
+            message,
+            command,
+            link_to: None,
+        }
+    }
+
+    /// A skill that is hidden from the agents and that their hosts read all the same.
+    fn hidden(self, around: (&Workplace, &FolderSight, &Catalogue), listed: &Listed) -> Difference {
+        let remedy = Remedy::of(around, &self.hosts, listed, &self.path);
+        let agents = self.agents();
+        let (who, at) = (agents.join(", "), visible(&around.0.short(&self.path)));
+        let why = if self.view.sight == Sight::Disabled { "which is disabled" } else { "which a permission denies" };
+        let (reads, skill) = (if agents.len() == 1 { "reads" } else { "read" }, listed.name.clone());
+        let still = format!("{who} still {reads} {skill}, {why}, at {at}");
+        let (message, command) = match remedy.command() {
+            Some(command) => (format!("{still}; {remedy}"), command),
+            None => (still, remedy.to_string()),
+        };
+        let (code, is_error) = ("agent_reads_hidden", self.in_use);
+        let link_to = match remedy {
+            Remedy::RemoveLink(library) => Some(library),
+            _ => None,
+        };
+        Difference { code, is_error, skill, agents, path: self.path, reads: self.view.reads, message, command, link_to }
+    }
+}
+
+/// Tests for a folder that is no link.
+#[expect(clippy::disallowed_methods, reason = "says how a folder of an agent is placed; nothing is read or written")]
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// The command that makes the hosts read the skill. It links the skill in an agent's own folder, or manages the
+/// folder in its place.
+fn repair(place: &Workplace, listed: &Listed, (view, path, hosts): (&AgentView, &Path, &[&Host])) -> String {
+    let (name, is_of_user) = (&listed.name, view.scope == Some(Scope::User));
+    let global = if is_of_user && place.project().is_some() { " --global" } else { "" };
+    let is_folder = is_folder(path);
+    // Also where the agent's folder is itself a link to the library.
+    let is_own = listed.path.is_some() && library::resolve(path).ok() == listed.path;
+    if is_own && listed.blocked {
+        return restore(place, listed);
+    }
+    if is_own && listed.held().is_some() {
+        return format!("skillhub commit {name} --reason TEXT{global}");
+    }
+    if listed.missing {
+        return format!("skillhub rollback {name} head{global}");
+    }
+    let is_same_scope = is_of_user == (listed.scope == Scope::User);
+    // Content that skillhub never had of the skill is not replaced: only its owner can move it away.
+    if is_same_scope && matches!(view.reads, Reads::Other) && !is_own {
+        return move_aside(path, name);
+    }
+    let owner = hosts.iter().find(|host| host.owns(path)).map(|host| host.id);
+    match (owner, is_same_scope) {
+        (Some(id), true) => {
+            format!("skillhub enable {name} --agent {id}{}{global}", if is_folder { " --link" } else { "" })
+        }
+        // A link to the user's skill, which takes precedence over the project's.
+        (Some(id), false) if is_of_user && !is_folder => format!("skillhub disable {name} --agent {id}{global}"),
+        _ => format!("skillhub adopt {} --link{global}", shell_word(&path.display().to_string())),
+    }
+}
+
+/// The command that takes content that is not served out of a skill's folder. The newest revision comes back where the
+/// history can keep the content; otherwise the folder is moved away.
+fn restore(place: &Workplace, listed: &Listed) -> String {
+    let Some(path) = &listed.path else { return "skillhub doctor".to_owned() };
+    let is_readable = library::folder::open_at(path)
+        .and_then(|dir| library::folder::read_dir(dir, library::folder::Leftovers::Skip, &skill::Limits::default()));
+    if listed.head.is_none() || is_readable.is_err() {
+        return move_aside(path, &listed.name);
+    }
+    let global = if listed.scope == Scope::User && place.project().is_some() { " --global" } else { "" };
+    format!("skillhub rollback {} head{global}", listed.name)
+}
+
+/// The command that moves a folder or link out of the folder that hosts read.
+pub fn move_aside(path: &Path, name: &SkillName) -> String {
+    let aside = path.parent().and_then(Path::parent).unwrap_or(path).join(format!("{name}.aside"));
+    let word = |path: &Path| shell_word(&path.display().to_string());
+    format!("mv {} {}", word(path), word(&aside))
+}
+
+/// Tests for a skill that a person hid from an agent: its folder is among those in which it is not linked.
+fn is_hidden_from(host: &Host, listed: &Listed, state: &State) -> bool {
+    let hidden_in = state.of(&listed.name).hidden_in;
+    hidden_in.iter().any(|folder| host.owns(&folder.join(listed.name.as_str())))
+}
+
+fn lacking(place: &Workplace, host: &Host, skills: &[&Listed], in_use: bool) -> Lacking {
+    let command = match skills {
+        [Listed { head: None, path: Some(path), .. }] => {
+            format!("skillhub adopt {}", shell_word(&path.display().to_string()))
+        }
+        [only] => {
+            let is_global = only.scope == Scope::User && place.project().is_some();
+            format!("skillhub enable {} --agent {}{}", only.name, host.id, if is_global { " --global" } else { "" })
+        }
+        _ => "skillhub setup".to_owned(),
+    };
+    Lacking { agent: host.id, in_use, skills: skills.iter().map(|listed| listed.name.clone()).collect(), command }
+}

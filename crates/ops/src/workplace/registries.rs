@@ -1,0 +1,49 @@
+//! The registries of a [`Workplace`], and which token the environment has for which of them.
+
+use std::collections::BTreeMap;
+
+use client::Registries;
+use library::Library;
+
+use super::Workplace;
+use crate::refusal::Refusal;
+
+/// The variable that holds the token for the only registry on a server.
+pub const SERVER_TOKEN_VARIABLE: &str = "SKILLHUB_TOKEN";
+
+impl Workplace {
+    /// The registries that the flags and the configuration name.
+    pub fn registries(&self) -> Registries {
+        self.registries_at(self.registry.as_deref())
+    }
+
+    /// The same with another registry in place of the one that the flags name.
+    pub fn registries_at(&self, given: Option<&str>) -> Registries {
+        let registries = Registries::new(given, &self.config, &self.home, self.now);
+        let registries = registries.accepting_rewrites(self.accepts_rewrite);
+        registries.with_token(self.variable(SERVER_TOKEN_VARIABLE)).with_named_tokens(self.named_tokens())
+    }
+
+    /// The same for the skills of a library, which remember the registries that they came from.
+    ///
+    /// # Errors
+    /// The library's history cannot be read.
+    pub fn registries_of(&self, library: &Library) -> Result<client::Registries, Refusal> {
+        Ok(self.registries().for_library(client::installed_sources(library)?))
+    }
+
+    /// The tokens of registries by their names. Where two names have one variable, it is for neither.
+    fn named_tokens(&self) -> BTreeMap<String, String> {
+        let names = || self.config.registries.keys();
+        let is_shared = |variable: &str| names().filter(|name| client::token_variable(name) == variable).count() > 1;
+        let of_name = |name: &String| {
+            let token = Some(client::token_variable(name)).filter(|name| !is_shared(name))?;
+            Some((name.clone(), self.variable(&token)?))
+        };
+        names().filter_map(of_name).collect()
+    }
+
+    fn variable(&self, name: &str) -> Option<String> {
+        (self.setup.variables)(name)?.into_string().ok()
+    }
+}
