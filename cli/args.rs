@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::{commands, help};
+use crate::commands;
 
 /// skillhub: publish, find, install and safely evolve Agent Skills.
 #[derive(Debug, Parser)]
@@ -213,5 +213,5 @@ pub enum Command {
     /// Show the main workflow in a temporary folder
     Tour(commands::tour::TourArgs),
     /// Show the commands, the options or the page of a command
-    Help(help::HelpArgs),
+    Help(commands::help::HelpArgs),
 }

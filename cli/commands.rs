@@ -13,6 +13,7 @@ pub mod eval;
 pub mod evolve;
 mod found;
 pub mod gc;
+pub mod help;
 pub mod history;
 pub mod import;
 pub mod index;

@@ -8,7 +8,6 @@ mod commands;
 mod composing;
 mod context;
 mod exit;
-mod help;
 mod hints;
 mod interrupt;
 mod print;
@@ -53,7 +52,7 @@ fn main() -> ExitCode {
     }
     let result = match &cli.command {
         Command::Completions(args) => commands::completions::run(args),
-        Command::Help(args) => help::run(args),
+        Command::Help(args) => commands::help::run(args),
         Command::Doctor(args) => {
             Context::to_inspect(&cli.global).and_then(|context| commands::doctor::run(&context, args))
         }
@@ -142,7 +141,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
         Command::Gc(args) => commands::gc::run(context, args),
         Command::Doctor(args) => commands::doctor::run(context, args),
         Command::Completions(args) => commands::completions::run(args),
-        Command::Help(args) => help::run(args),
+        Command::Help(args) => commands::help::run(args),
         Command::Mcp(args) => commands::mcp::run(context, global, args),
         Command::Login(args) => commands::login::login(context, global, args),
         Command::Logout(args) => commands::login::logout(context, global, args),
@@ -167,7 +166,7 @@ fn greet(error: &clap::Error) -> Option<ExitCode> {
 fn help_fitted(error: clap::Error) -> clap::Error {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            help::fitted().try_get_matches().err().unwrap_or(error)
+            commands::help::fitted().try_get_matches().err().unwrap_or(error)
         }
         _ => error,
     }
@@ -177,10 +176,10 @@ fn help_fitted(error: clap::Error) -> clap::Error {
 fn usage(error: &clap::Error) -> ExitCode {
     let wants_json = std::env::args_os().any(|arg| arg == "--json");
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
-        && let Some(command) = help::meant(word)
+        && let Some(command) = commands::help::meant(word)
     {
         let out = Output { json: wants_json, quiet: false, color: Color::Auto };
-        return out.fail(&help::unknown(word, Some(command))).into();
+        return out.fail(&commands::help::unknown(word, Some(command))).into();
     }
     if wants_json && error.use_stderr() {
         let text = error.render().to_string();
