@@ -1,4 +1,4 @@
-//! Composed tools beside our own: offered in the same list, called in the same way.
+//! Composed tools, which are listed beside the server's own tools and called the same way.
 
 use agent::{AllowedTool, Catalogue, Listed, Session, Settings, Sight, matches};
 use compose::{
@@ -17,13 +17,13 @@ use crate::{
     tool::{Answer, Call, object},
 };
 
-/// Runs something with the workshop of the skills as they are now.
+/// Runs `work` with a [`Workshop`] over the current catalogue and the tools of all configured hosts.
 pub(crate) fn workshop<T>(call: &Call<'_>, work: impl FnOnce(&Workshop<'_>) -> T) -> Result<T, Refusal> {
     let tools = call.place.tool_hosts()?.tools();
     Ok(call.live.with(|catalogue| work(&Workshop { catalogue, tools: &tools }))?)
 }
 
-/// The composed tools that the agent may call, all that there are, and what it may do.
+/// Returns the composed tools that the agent may call, all composed tools, and the agent's [`Access`].
 fn offered<'s>(
     call: &Call<'s>,
     settings: &'s Settings,
@@ -36,13 +36,15 @@ fn offered<'s>(
     })?
 }
 
-/// Tests for a library in which nothing was ever compiled: most have no tools, and nothing is looked at for them.
+/// Returns whether nothing was ever compiled in the library. Most users have no composed tools, so this check comes
+/// first and spares starting any tool host.
 fn has_none(call: &Call<'_>) -> Result<bool, Refusal> {
     let is_empty = |library: &library::Library| compose::Store::of(library).mark().is_none();
     Ok(call.live.with(|catalogue| catalogue.libraries().first().is_none_or(is_empty))?)
 }
 
-/// As clients list them, in a conversation as it is by now.
+/// Lists the composed tools as MCP tools. With `defer_tools`, only tools of skills that this session has read are
+/// listed.
 pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Result<Vec<Tool>, Refusal> {
     if has_none(call)? {
         return Ok(Vec::new());
@@ -56,7 +58,8 @@ pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Re
     Ok(offered.iter().map(listed).collect())
 }
 
-/// Those that skills bring: their own, and those that their `allowed-tools` or groups name.
+/// Returns the offered tools that the given skills bring: their own compiled tools, and tools named by their
+/// `allowed-tools` or tool groups.
 fn brought(call: &Call<'_>, settings: &Settings, skills: &[SkillName]) -> Result<Vec<ComposedTool>, Refusal> {
     let hosts = call.place.tool_hosts()?;
     let names = named_by_skills(call, settings, &hosts, Some(skills))?;
@@ -67,8 +70,8 @@ fn brought(call: &Call<'_>, settings: &Settings, skills: &[SkillName]) -> Result
     Ok(offered)
 }
 
-/// The names of tools that skills bring: those of their `allowed-tools`, and those that the configuration groups under them. Skills that the agent
-/// does not see any more bring none.
+/// Collects the tool names that skills bring, from their `allowed-tools` and from the groups in the configuration.
+/// Skills that the agent no longer sees bring none.
 pub(crate) fn named_by_skills(
     call: &Call<'_>,
     settings: &Settings,
@@ -97,7 +100,7 @@ pub(crate) fn named_by_skills(
     Ok(call.live.with(collect)?)
 }
 
-/// The names of those that skills bring, as clients call them.
+/// Returns the aliases, the names that clients call, of the composed tools that the given skills bring.
 pub(crate) fn names(call: &Call<'_>, skills: &[SkillName]) -> Result<Vec<String>, Refusal> {
     if has_none(call)? {
         return Ok(Vec::new());
@@ -128,12 +131,12 @@ fn listed(composed: &ComposedTool) -> Tool {
     tool
 }
 
-/// Whether a name that is none of ours may be that of a composed tool.
+/// Returns whether a name that matches none of the server's own tools may belong to a composed tool.
 pub(crate) fn may_be(name: &str) -> bool {
     name.starts_with("skill_")
 }
 
-/// Runs one, if the agent may and a person agreed to its level.
+/// Runs a composed tool if the agent may call it and a person agreed to its approval level.
 pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result<Answer, Refusal> {
     let settings = call.place.settings()?;
     let (offered, composed, access) = offered(call, &settings)?;
@@ -163,7 +166,8 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
     }
     let trace = executor(level).run(tool, input);
     let id = compose::trace_id(call.now);
-    // What was done is told also where no trace of it can be kept: to fail would have it done again.
+    // A trace that cannot be stored is not an error: the steps have run, and a failure would make the agent repeat
+    // them.
     let kept = call.live.with(|catalogue| {
         let library = catalogue.libraries().first()?;
         compose::Store::of(library).keep(&id, &trace.clone().redacted(false)).ok()
@@ -182,10 +186,10 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
     }
 }
 
-/// Letters of a step's input that a person is shown.
+/// Maximum length, in characters, of a step's input in a question to a person.
 const SHOWN: usize = 300;
 
-/// The beginning of an input, for a person.
+/// Returns the beginning of an input, escaped and truncated for display to a person.
 pub(crate) fn shown(input: &Value) -> String {
     let input = input.to_string();
     let mut shown: String = input.chars().take(SHOWN).collect();
@@ -195,7 +199,7 @@ pub(crate) fn shown(input: &Value) -> String {
     agent::told(&shown)
 }
 
-/// What a person is asked: what would be called with what, and all that this reaches.
+/// Builds the confirmation question: each planned call with its input, and every tool that the plan reaches.
 fn question(tool: &ComposedTool, level: Approval, plan: &Value) -> String {
     let steps = plan["steps"].as_array().into_iter().flatten();
     let told: Vec<String> = steps

@@ -1,4 +1,4 @@
-//! [`Consent`]: asking the person at the client.
+//! Confirmation by the person at the client, through MCP elicitation. See [`Consent`].
 
 use std::collections::BTreeMap;
 
@@ -12,28 +12,29 @@ use rmcp::{
     service::RequestContext,
 };
 
-/// What came of asking.
+/// The outcome of a confirmation request.
 pub(crate) enum Consent {
-    /// The person agreed.
+    /// The person accepted.
     Given,
-    /// The person did not, or the client cannot ask.
+    /// The person declined, or the client does not support elicitation.
     Missing,
-    /// The client is to ask, and to send the request again with the answer.
+    /// The client must ask its user, then resend the request with the answer attached.
     Asked(Box<InputRequiredResult>),
 }
 
-/// Whether the client speaks a revision of the protocol in which no request depends on those before it.
+/// Returns whether the client speaks a stateless revision of the protocol, in which no request depends on earlier ones.
 pub(crate) fn is_sessionless(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-/// The keys of the questions that were agreed to earlier in the same call, as the client of the newer protocol carries them.
+/// Parses the keys of questions that were accepted earlier in the same call. Clients of the stateless protocol send
+/// them back as request state.
 pub(crate) fn agreed_before(state: Option<&str>) -> Vec<String> {
     state.into_iter().flat_map(|state| state.split_whitespace()).map(str::to_owned).collect()
 }
 
-/// Asks, in the way of the protocol that the client speaks. In the newer one a question has its key as its name, so that the answer to one is none
-/// to another.
+/// Asks a question, in the form that the client's protocol revision requires. In the stateless protocol the question is
+/// sent under its own key, so that the answer to one question cannot count for another.
 pub(crate) async fn ask(
     question: &Question,
     agreed: &[String],

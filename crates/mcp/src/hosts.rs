@@ -1,6 +1,6 @@
-//! [`Host`]: a program that runs agents, and how its configuration names our server.
+//! Configuration of hosts, the programs that run agents, with the format in which each lists MCP servers.
 //!
-//! Everything here computes: the command line reads the file and writes what comes out.
+//! Nothing here does I/O. The command line reads the configuration file and writes the result.
 
 mod json;
 mod toml;
@@ -11,40 +11,41 @@ use serde_json::{Value, json};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
-/// The name under which a host knows us.
+/// Name of the skillhub server in a host's configuration.
 pub const SERVER: &str = "skillhub";
 
-/// How we are started.
+/// Command with which a host starts the skillhub server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The program.
+    /// Program name or path.
     pub command: String,
-    /// Its arguments.
+    /// Arguments of the program, `mcp` and its flags.
     pub args: Vec<String>,
 }
 
-/// A host.
+/// A program that runs agents and reads MCP servers from a configuration file.
 #[derive(Debug)]
 pub struct Host {
-    /// As `--agent` names it; the same as in the table of agents' folders.
+    /// Id for `--agent`, the same as in the table of agents' skill folders.
     pub id: &'static str,
-    /// Its own name.
+    /// Product name, for display.
     pub title: &'static str,
-    /// Whether it lists the skills of its folders by itself, so that we need not.
+    /// True if the host lists the skills of its own folders, which makes a list from the server redundant.
     pub lists_skills: bool,
-    /// Its file in a project, from the root; the first that exists is taken, else the first.
+    /// Candidate configuration files of a project, relative to its root. The first existing file is used, or the first
+    /// candidate if none exists.
     project: &'static [&'static str],
-    /// The same for the user.
+    /// Candidate configuration files of the user, with the same rule.
     user: &'static [UserFile],
     form: Form,
 }
 
-/// A configuration file of the user.
+/// A configuration file in the user's home.
 #[derive(Debug)]
 struct UserFile {
-    /// The variable that names another folder.
+    /// Environment variable that overrides the folder.
     variable: Option<&'static str>,
-    /// That folder, from the user's home.
+    /// Default folder, relative to the user's home.
     folder: &'static str,
     file: &'static str,
 }
@@ -53,12 +54,12 @@ const fn below(folder: &'static str, file: &'static str) -> UserFile {
     UserFile { variable: None, folder, file }
 }
 
-/// How a file spells a server.
+/// The syntax of a server entry in a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
     /// `{"mcpServers": {"skillhub": {"command", "args"}}}`
     McpServers,
-    /// The same with `"type": "stdio"`.
+    /// Like [`Self::McpServers`], with `"type": "stdio"`.
     McpServersTyped,
     /// `{"servers": {"skillhub": {"type": "stdio", "command", "args"}}}`
     Servers,
@@ -68,7 +69,7 @@ enum Form {
     Codex,
 }
 
-/// The hosts that we know.
+/// All supported hosts.
 const HOSTS: &[Host] = &[
     Host {
         id: "claude-code",
@@ -146,38 +147,38 @@ const HOSTS: &[Host] = &[
     },
 ];
 
-/// Why a host's configuration is not written.
+/// Reasons for which a host's configuration file is not written.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HostError {
-    /// No such host.
+    /// The id does not belong to a supported host.
     #[error("skillhub does not know the configuration of {0:?}")]
     Unknown(String),
-    /// It has no file of this kind.
+    /// The host has no configuration file of the requested kind.
     #[error("{host} has no configuration {place}")]
     NoFile {
-        /// The host.
+        /// Title of the host.
         host: &'static str,
-        /// `in a project` or `of the user`.
+        /// Either `in a project` or `of the user`.
         place: &'static str,
-        /// What to do instead.
+        /// Command or flag to use instead.
         hint: &'static str,
     },
-    /// The entry cannot be removed without a risk for the rest.
+    /// The entry cannot be removed without risk to the rest of the file.
     #[error("{file} was left as it is: {why}")]
     Left {
-        /// The file.
+        /// Path of the configuration file.
         file: String,
-        /// Why not.
+        /// Reason, as a clause.
         why: String,
     },
-    /// What is in the file cannot be kept for sure.
+    /// The file's other contents cannot be preserved with certainty.
     #[error("{file} was left as it is: {why}")]
     Unsafe {
-        /// The file.
+        /// Path of the configuration file.
         file: String,
-        /// Why not.
+        /// Reason, as a clause.
         why: String,
-        /// What a person can paste.
+        /// Entry for the user to paste by hand.
         snippet: String,
     },
 }
@@ -207,13 +208,13 @@ impl Fails for HostError {
 }
 
 impl Host {
-    /// All hosts.
+    /// Returns all supported hosts.
     #[must_use]
     pub fn all() -> &'static [Self] {
         HOSTS
     }
 
-    /// The host of an id; `vscode` is another name of GitHub Copilot's.
+    /// Looks up a host by id. `vscode` is an alias of GitHub Copilot's id.
     ///
     /// # Errors
     /// [`HostError::Unknown`]
@@ -222,10 +223,10 @@ impl Host {
         HOSTS.iter().find(|host| host.id == id).ok_or_else(|| HostError::Unknown(id.to_owned()))
     }
 
-    /// Where its file may be in a project: the first that exists is the one, else the first.
+    /// Returns the candidate configuration files in a project. Use the first that exists, else the first.
     ///
     /// # Errors
-    /// It has none there.
+    /// [`HostError::NoFile`] if the host has no configuration file in projects.
     pub fn project_files(&self, root: &Path) -> Result<Vec<PathBuf>, HostError> {
         let hint = "give --global to write the configuration of the user";
         let files: Vec<PathBuf> = self.project.iter().map(|file| root.join(file)).collect();
@@ -235,14 +236,14 @@ impl Host {
         Ok(files)
     }
 
-    /// Where its file of the user may be; `variable` reads the environment.
+    /// Returns the candidate configuration files of the user. `variable` reads an environment variable.
     #[must_use]
     pub fn user_files(&self, home: &Path, variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<PathBuf> {
         let folder = |file: &UserFile| file.variable.and_then(&variable).unwrap_or_else(|| home.join(file.folder));
         self.user.iter().map(|file| folder(file).join(file.file)).collect()
     }
 
-    /// What to paste into an empty file.
+    /// Renders the entry as a complete configuration file, for a user to paste.
     #[must_use]
     pub fn snippet(&self, entry: &Entry) -> String {
         let made = match self.form {
@@ -252,10 +253,11 @@ impl Host {
         made.unwrap_or_default()
     }
 
-    /// The text of its file with the entry in it, everything else kept; the same text where it is there already.
+    /// Adds the entry to a configuration file's text and preserves everything else. Returns the text unchanged if the
+    /// entry is already there.
     ///
     /// # Errors
-    /// [`HostError::Unsafe`], with what can be pasted.
+    /// [`HostError::Unsafe`], with a snippet to paste by hand.
     pub fn written(&self, file: &Path, text: &str, entry: &Entry) -> Result<String, HostError> {
         let made = match self.form {
             Form::Codex => toml::set(text, SERVER, entry),
@@ -264,7 +266,8 @@ impl Host {
         made.map_err(|why| HostError::Unsafe { file: file.display().to_string(), why, snippet: self.snippet(entry) })
     }
 
-    /// The text of its file without the entry, everything else kept; the same text where there is none.
+    /// Removes the entry from a configuration file's text and preserves everything else. Returns the text unchanged if
+    /// there is no entry.
     ///
     /// # Errors
     /// [`HostError::Left`]
@@ -282,7 +285,7 @@ impl Host {
         json::set(text, &[container, SERVER], &fields)
     }
 
-    /// The object that holds the servers, and the fields of ours.
+    /// Returns the key of the object that holds all servers, and the fields of the skillhub entry.
     fn fields(&self, entry: &Entry) -> (&'static str, Vec<(&'static str, Value)>) {
         let Entry { command, args } = entry;
         let started = vec![("command", json!(command)), ("args", json!(args))];

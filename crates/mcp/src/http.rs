@@ -1,4 +1,4 @@
-//! [`serve_http`]: connections over streamable HTTP, each behind the same [`Gate`].
+//! MCP over streamable HTTP, with every connection behind one [`Gate`].
 
 use std::{
     collections::BTreeMap,
@@ -35,16 +35,17 @@ use crate::{
     stdio::ServeError,
 };
 
-/// The path at which clients connect.
+/// The endpoint's URL path.
 const PATH: &str = "/mcp";
 
 /// Connections at the same time. At this ceiling the oldest that has not shown the token is closed for a new one.
 const CONNECTIONS: usize = 256;
 
-/// How long a client may take to say what it wants.
+/// Timeout for a client to send its request header.
 const HEADER_TIME: Duration = Duration::from_secs(30);
 
-/// Who is let in: who knows the token, and calls us by one of our names, and comes from no page that was not named.
+/// Access control for HTTP: the client must present the token, address the server by an allowed host name, and come
+/// from no origin outside the allow list.
 #[derive(Clone)]
 pub struct Gate {
     token: Token,
@@ -53,7 +54,8 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate with a given token, else with one that is made. This machine's own names are hosts already.
+    /// Creates a gate with the given token, or with a generated one. The loopback names of this machine are always
+    /// allowed hosts.
     ///
     /// # Errors
     /// [`TokenError`]
@@ -62,7 +64,7 @@ impl Gate {
         Ok(Self { token: Token::new(token)?, hosts: [own.to_vec(), hosts].concat(), origins })
     }
 
-    /// The token.
+    /// Returns the bearer token, given or generated.
     #[must_use]
     pub fn token(&self) -> &str {
         self.token.text()
@@ -74,7 +76,7 @@ impl Gate {
             .with_allowed_hosts(self.hosts.clone())
             .with_allowed_origins(self.origins.clone())
             .enforce_origin_validation()
-            // What is around a request of the tool, such as its name and quotes.
+            // Doubled, to leave room for the JSON-RPC envelope around the tool's request.
             .with_max_request_body_bytes(body.saturating_mul(2))
     }
 }
@@ -82,7 +84,7 @@ impl Gate {
 type Service = StreamableHttpService<Server, LocalSessionManager>;
 type Body = http_body_util::combinators::BoxBody<Bytes, Infallible>;
 
-/// Serves an address until the process is asked to end; `ready` is told the address as it is then.
+/// Serves an address until the process receives a request to stop. Calls `ready` with the bound address.
 ///
 /// # Errors
 /// [`ServeError`]
@@ -111,7 +113,7 @@ async fn accept(listener: TcpListener, service: Service, gate: Arc<Gate>) {
     let (places, strangers) = (Arc::new(Semaphore::new(CONNECTIONS)), Arc::<Strangers>::default());
     loop {
         let Ok((stream, _)) = listener.accept().await else {
-            // Out of descriptors, mostly: others have to go first.
+            // Usually the process is out of file descriptors, so close an unauthenticated connection first.
             strangers.close_oldest();
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
@@ -139,7 +141,7 @@ async fn accept(listener: TcpListener, service: Service, gate: Arc<Gate>) {
     }
 }
 
-/// Connections that have not shown the token, by their numbers: the lowest is the oldest.
+/// Connections that have not presented the token, by sequence number. The lowest is the oldest.
 #[derive(Default)]
 struct Strangers {
     next: AtomicU64,
@@ -151,13 +153,13 @@ impl Strangers {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Closes the oldest, where there is one.
+    /// Closes the oldest connection. Returns whether there was one.
     fn close_oldest(&self) -> bool {
         self.open().pop_first().map(|(_, close)| close.notify_one()).is_some()
     }
 }
 
-/// A connection among the strangers, until it leaves them.
+/// An unauthenticated connection, registered in [`Strangers`] until it authenticates or closes.
 #[derive(Clone)]
 struct Guest {
     number: u64,

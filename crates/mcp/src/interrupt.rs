@@ -1,4 +1,4 @@
-//! [`interrupt`]: Ctrl-C as a request to end well.
+//! Ctrl-C as a request for a clean shutdown.
 
 use std::{
     process,
@@ -11,10 +11,11 @@ use std::{
 
 use tokio::{runtime, signal};
 
-/// The exit code of a program that Ctrl-C ended, as shells write it: 128 and the number of the signal.
+/// Exit code of a program interrupted by Ctrl-C, by the shells' convention: 128 plus the signal number.
 const INTERRUPTED: i32 = 130;
 
-/// What becomes true at the first Ctrl-C; the second ends the process. Where signals cannot be waited for, the first does.
+/// Returns a flag that the first Ctrl-C sets. The second Ctrl-C ends the process, or the first where signals cannot be
+/// handled.
 pub fn interrupt() -> Arc<AtomicBool> {
     let asked = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&asked);

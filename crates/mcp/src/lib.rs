@@ -1,10 +1,10 @@
-//! [`Servers`]: skillhub for hosts that speak the Model Context Protocol.
+//! An MCP (Model Context Protocol) server and client for skillhub.
 //!
-//! A [`Server`] answers one connection, over the standard streams ([`serve_stdio`]) or HTTP ([`serve_http`]). Each request opens the
-//! [`ops::Workplace`] anew, and who acts is the client as its connection names it, never what a request says.
-//! [`hosts`] knows how programs that run agents are told to start us.
+//! [`Servers`] creates a [`Server`] for each connection, over the standard streams ([`serve_stdio`]) or HTTP
+//! ([`serve_http`]). Each request opens the [`ops::Workplace`] anew. The acting client is identified by its connection,
+//! never by the contents of a request. [`hosts`] edits the configuration of programs that start the server.
 //!
-//! The other way round, [`Remote`] is a client: the steps of composed tools call tools of other servers through it.
+//! [`Remote`] is the client: the steps of composed tools call other servers' tools through it.
 
 mod composed;
 mod consent;

@@ -1,4 +1,4 @@
-//! [`Log`]: messages for the person at the client, from the level on that the client asked for.
+//! Log messages to the client, filtered by the level that the client requested.
 
 #![expect(deprecated, reason = "logging has gone from the newer protocol, and clients of the older show it")]
 
@@ -10,13 +10,13 @@ use rmcp::{
 };
 use serde_json::{Value, json};
 
-/// The level of one connection. Nothing is sent until the client sets one.
+/// Log level of one connection. Nothing is sent until the client sets a level.
 #[derive(Default)]
 pub(crate) struct Log {
     level: Mutex<Option<LoggingLevel>>,
 }
 
-/// How much a message weighs.
+/// Severity of a log message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Weight {
     Info,
@@ -28,7 +28,7 @@ impl Log {
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level);
     }
 
-    /// Sends what a document says in one line. A client that does not listen is no failure.
+    /// Sends a one-line summary of a result document. A client that does not listen is not an error.
     pub async fn write(&self, peer: &Peer<RoleServer>, weight: Weight, document: &Value) {
         let level = match weight {
             Weight::Info => LoggingLevel::Info,

@@ -1,4 +1,4 @@
-//! [`watch`]: clients are told when another program changed what they list.
+//! Notification of clients when another program changes the skills or tools that they have listed.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -12,7 +12,7 @@ use library::{Actor, ActorKind};
 use crate::{shared::Shared, watchers::List};
 use ops::Refusal;
 
-/// Looks from time to time, and at once when told to, as long as there are clients that want to know.
+/// Polls for changes while there are subscribed clients, and immediately after [`Shared::changed`] is notified.
 pub(crate) async fn watch(shared: Arc<Shared>) {
     let mut pause = Live::pause_after(Duration::ZERO);
     let settling = Arc::clone(&shared);
@@ -26,7 +26,7 @@ pub(crate) async fn watch(shared: Arc<Shared>) {
         let began = Instant::now();
         let looking = Arc::clone(&shared);
         let Ok(Ok((changed, settings, tools))) = tokio::task::spawn_blocking(move || look(&looking)).await else {
-            // Whoever asks for a list is told what is wrong.
+            // The error reaches the client with its next list request.
             continue;
         };
         let resettled = known.replace(settings.clone()).is_some_and(|known| known != settings);
@@ -45,7 +45,7 @@ pub(crate) async fn watch(shared: Arc<Shared>) {
     }
 }
 
-/// Whether skills changed, what agents may see of them, and a mark of the composed tools that are kept.
+/// Returns whether skills changed, the current settings, and the version mark of the stored composed tools.
 fn look(shared: &Shared) -> Result<(bool, Settings, Option<u64>), Refusal> {
     let settings = settings(shared)?;
     let changed = shared.live.refresh()?;

@@ -1,4 +1,4 @@
-//! [`tools`]: which tools a connection is offered, and what their descriptions tell of skills.
+//! Selection of the tools that a connection is offered, and the list of skills in their descriptions.
 
 use agent::{Decision, Fit, Form, Listed, Look, Session, prompt};
 use ops::Refusal;
@@ -13,25 +13,26 @@ use crate::{
     tools::{TOOLS, skills::READ_SKILL},
 };
 
-/// Tokens that the list of skills may have in a tool's description.
+/// Token budget for the list of skills in a tool's description.
 const BUDGET: usize = 4000;
 
-/// The tools that are offered in any case, where the others are deferred.
+/// Tools that are offered from the start when the others are deferred.
 const CORE: [&str; 4] = ["read_skill", "read_skill_file", "search_skills", "skill_manage"];
 
-/// The tools that are not offered while self-evolution is off.
+/// Tools that are withheld while self-evolution is disabled.
 const CHANGERS: [&str; 2] = ["skill_manage", "skill_rollback"];
 
-/// Skills of our own that bring tools once they were read.
+/// Built-in skills that bring deferred tools once they have been read.
 const GROUPS: [(&str, &[&str]); 2] = [
     ("skillhub-evolving-skills", &["skill_history", "skill_diff", "skill_status", "skill_rollback"]),
     ("skillhub-reviewing-skills", &["skill_review_list", "skill_review_show", "skill_history", "skill_diff"]),
 ];
 
-/// Where hosts find, in the list of tools and in what `read_skill` gives, which tools of their own the skills that were read leave.
+/// Metadata key, in tool lists and `read_skill` results, for the policy on the host's own tools under the skills read
+/// so far.
 pub(crate) const POLICY: &str = "skillhub/tool-policy";
 
-/// The tools that the agent may use, in this conversation as it is by now.
+/// Lists the tools that the agent may use at this point of the session.
 pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Result<ListToolsResult, Refusal> {
     let settings = call.place.settings()?;
     let changes = settings.tells_of_evolution(call.agent);
@@ -62,7 +63,7 @@ pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Re
     Ok(result)
 }
 
-/// The core, and what the skills that were read bring.
+/// Returns the core tools and the tools brought by skills that the session has read.
 fn offered(session: &Session) -> Vec<&'static str> {
     let group = |tool: &str| {
         let read = |skill: &str| session.skills().any(|name| name.as_str() == skill);
@@ -72,7 +73,7 @@ fn offered(session: &Session) -> Vec<&'static str> {
     session.offered(&CORE, &others)
 }
 
-/// The skills that there are, as far as there is room.
+/// Renders the visible skills within the token budget, with a count of those left out.
 pub(crate) fn listed_text(seen: &[&Listed], look: Look<'_>) -> String {
     let fit = Fit { budget: Some(BUDGET), ..Fit::default() };
     let fitted = fit.choose(seen.to_vec(), |skills| prompt(skills, &[], look).len());

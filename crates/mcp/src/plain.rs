@@ -1,11 +1,11 @@
-//! [`plain`]: a document as text that hides nothing from who reads it, and frames nothing.
+//! JSON text for a model, with invisible and misleading characters escaped.
 
 use std::fmt::Write;
 
 use serde_json::Value;
 
-/// JSON in which characters that do not show, or turn the direction of text, stand by their numbers, and so does
-/// the `<` of what would begin an element that only a host writes, such as the result of a tool.
+/// Serialises a document as JSON. Invisible characters and characters that reverse the text direction are escaped, and
+/// so is the `<` of any element that only a host may write, such as a tool result.
 pub(crate) fn plain(document: &Value) -> String {
     let text = document.to_string();
     let hides = |c: char| c.is_control() || scan::characters::is_invisible(c);

@@ -1,4 +1,4 @@
-//! [`prompts`] and [`prompt`]: skills as prompts, which hosts show to people as slash commands.
+//! Skills as MCP prompts, which hosts present as slash commands.
 
 use agent::{OUTPUT_BYTES, Sight, Which};
 use rmcp::{
@@ -12,10 +12,10 @@ use crate::{
     tools::skills::{bare_name, instructions},
 };
 
-/// The one argument of each: what the person says besides.
+/// Name of the single argument of each prompt: free text from the user.
 const ARGUMENTS: &str = "arguments";
 
-/// One page of the skills.
+/// Lists one page of the skills that the agent sees.
 pub(crate) fn prompts(call: &Call<'_>, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
     let settings = call.place.settings().map_err(|refusal| failed(&refusal))?;
     let listed = call.live.with(|catalogue| {
@@ -34,7 +34,7 @@ pub(crate) fn prompts(call: &Call<'_>, cursor: Option<&str>) -> Result<ListPromp
     Ok(result)
 }
 
-/// A skill's instructions, and after them what the person said.
+/// Returns a skill's instructions, followed by the user's text.
 pub(crate) fn prompt(call: &Call<'_>, name: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
     if let Some(other) = arguments.keys().find(|key| *key != ARGUMENTS) {
         return Err(ErrorData::invalid_params(format!("there is no argument {other:?}; there is `{ARGUMENTS}`"), None));

@@ -1,8 +1,8 @@
-//! [`Remote`]: tools of other servers that speak the Model Context Protocol, for the steps of composed tools.
+//! MCP client through which steps of composed tools call other servers' tools.
 //!
-//! A server is started when somebody asks for its tools, kept, and stopped when the [`Remote`] goes. Whatever it does
-//! (hang, end, flood, change its tools, talk nonsense) is a [`ToolFault`] of the call at hand and holds nobody up
-//! longer than the call's [`Bounds`].
+//! A server is started on the first request for its tools, kept running, and stopped when the [`Remote`] is dropped.
+//! Any misbehaviour (hanging, exiting, flooding, changing its tools, invalid messages) is a [`ToolFault`] of the
+//! current call and never delays a caller beyond the call's [`Bounds`].
 
 mod answer;
 mod connection;
@@ -25,41 +25,41 @@ use serde_json::Value;
 
 use self::{engine::Engine, place::Place};
 
-/// The variable that a program is given which was started for its tools. A skillhub among them starts no servers of its own, for they
-/// could be itself again.
+/// Environment variable set for programs that are started for their tools. A skillhub that finds it set starts no
+/// servers itself, which prevents endless recursion.
 pub const STARTED_FOR_TOOLS: &str = "SKILLHUB_STARTED_FOR_TOOLS";
 
-/// How a server is reached, and what its tools need of a person. It has a command or an address.
+/// Connection settings and approval levels of one server. Exactly one of `command` and `url` must be set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RemoteServer {
-    /// The program and its arguments; it speaks over its standard streams.
+    /// Program and arguments of a server that speaks over its standard streams.
     pub command: Vec<String>,
-    /// Variables for the program, beside those that every program needs (`PATH`, `HOME` and the like). A server at an
-    /// address is sent `AUTHORIZATION` as the header of this name, and nothing else of these.
+    /// Variables for the program, in addition to the basic ones (`PATH`, `HOME` and the like). A server with a `url`
+    /// receives only `AUTHORIZATION`, as the header of that name.
     pub env: BTreeMap<String, String>,
-    /// The address of a server that speaks streamable HTTP.
+    /// Address of a server that speaks streamable HTTP.
     pub url: Option<String>,
-    /// What all its tools need, whatever it says of them.
+    /// Approval level of all its tools, which overrides the server's own annotations.
     pub approval: Option<Approval>,
-    /// What single tools need, by the server's own names.
+    /// Approval levels of single tools, by the server's own tool names.
     pub tools: BTreeMap<String, Approval>,
 }
 
-/// The servers of a configuration, each behind its name. Its tools are called `mcp__SERVER__TOOL`.
+/// All configured servers, by name. Their tools are called `mcp__SERVER__TOOL`.
 pub struct Remote {
     engine: Engine,
     places: BTreeMap<String, Place>,
 }
 
 impl Remote {
-    /// Knows servers and starts none.
+    /// Creates a client for these servers without starting any of them.
     #[must_use]
     pub fn new(servers: BTreeMap<String, RemoteServer>) -> Self {
         let place = |(name, server): (String, RemoteServer)| (name.clone(), Place::new(name, server));
         Self { engine: Engine::default(), places: servers.into_iter().map(place).collect() }
     }
 
-    /// The servers whose tools are missing now, each with why.
+    /// Returns the servers whose tools are currently unavailable, each with its error message.
     #[must_use]
     pub fn faults(&self) -> Vec<(String, String)> {
         let why = |(name, place): (&String, &Place)| place.fault().map(|fault| (name.clone(), fault.message));
@@ -68,7 +68,8 @@ impl Remote {
 }
 
 impl Remote {
-    /// The server of a tool, and its own name of it. A server's name has no `__`, so there is one way only to read this.
+    /// Splits a tool's name into its server and the server's own tool name. Server names contain no `__`, so the split
+    /// is unambiguous.
     fn place<'t>(&self, tool: &'t str) -> Option<(&Place, &'t str)> {
         let (server, own) = tool.strip_prefix("mcp__")?.split_once("__")?;
         Some((self.places.get(server)?, own))
@@ -108,7 +109,8 @@ impl ToolHost for Remote {
 }
 
 impl Drop for Remote {
-    /// All servers are told at the same time that it is over, and killed if they do not go.
+    /// Closes all connections first and then waits for each, so that the servers shut down in parallel. Those that do
+    /// not exit are killed.
     fn drop(&mut self) {
         let open: Vec<Arc<connection::Connection>> = self.places.values().filter_map(Place::leave).collect();
         open.iter().for_each(|connection| connection.hang_up());

@@ -1,7 +1,8 @@
-//! [`SkillUri`]: skills as resources, and the extension that lists them with digests.
+//! Skills as MCP resources, and the protocol extension that lists skills with file digests.
 //!
-//! `skill://OWNER/NAME/PATH`: the owner is that of the registry, `local` for a skill that was written here and
-//! `skillhub` for a built-in one. A skill that a person has to be asked about is no resource: it is read by the tool.
+//! URIs have the form `skill://OWNER/NAME/PATH`. The owner is the registry's owner, `local` for a skill written here,
+//! or `skillhub` for a built-in one. Skills that require confirmation are not resources. They are read through the
+//! tool.
 
 use agent::{Catalogue, Form, Listed, Look, Sight};
 use base64::{Engine, engine::general_purpose::STANDARD};
@@ -18,20 +19,20 @@ use skill::{Bundle, Limits, SkillName, SkillPath, frontmatter, uri};
 
 use crate::tool::Call;
 
-/// Skills on one page.
+/// Number of skills on one page.
 const PAGE: usize = 50;
 
-/// A place in a skill.
+/// A position in a skill: the skill's folder, a subfolder or a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SkillUri {
     owner: String,
     name: SkillName,
-    /// Below the skill's folder, without slashes at the ends; empty for the folder.
+    /// Path relative to the skill's folder, without slashes at the ends. Empty for the folder itself.
     below: String,
 }
 
 impl SkillUri {
-    /// Reads one. Anything that is not spelled as we spell it is none.
+    /// Parses a URI. Any spelling but the canonical one is rejected.
     pub fn parse(uri: &str) -> Option<Self> {
         let mut parts = uri.strip_prefix("skill://")?.splitn(3, '/');
         let (owner, name) = (decoded(parts.next()?)?, SkillName::parse(&decoded(parts.next()?)?).ok()?);
@@ -50,7 +51,7 @@ impl SkillUri {
     }
 }
 
-/// Whose a skill is.
+/// Returns the URI's owner part for a skill.
 fn owner(listed: &Listed) -> String {
     let qualified = listed.qualified();
     match qualified.as_deref().and_then(|name| name.split_once('/')) {
@@ -67,12 +68,12 @@ fn decoded(text: &str) -> Option<String> {
     is_encoded.then(|| String::from_utf8(uri::decoded(text.as_bytes()).into_owned()).ok()).flatten()
 }
 
-/// The error of what is not there, whatever the reason.
+/// Returns the error for a missing resource. Hidden and nonexistent resources get the same error.
 fn unknown(uri: &str) -> ErrorData {
     ErrorData::invalid_params(format!("there is no {uri:?} here"), None)
 }
 
-/// An error of our own as one of the protocol, for requests that know no other.
+/// Converts a refusal into a protocol error, for requests that have no tool result.
 pub(crate) fn failed(refusal: &Refusal) -> ErrorData {
     let document = Some(refusal.document());
     match refusal.failure.kind {
@@ -81,7 +82,7 @@ pub(crate) fn failed(refusal: &Refusal) -> ErrorData {
     }
 }
 
-/// Answers from the skills that are resources for the agent that calls.
+/// Runs `answer` with the skills that are resources for the calling agent.
 fn with_seen<T>(
     call: &Call<'_>,
     answer: impl FnOnce(&Catalogue, &[&Listed]) -> Result<T, ErrorData>,
@@ -95,7 +96,7 @@ fn with_seen<T>(
     answered.unwrap_or_else(|error| Err(failed(&error.into())))
 }
 
-/// The part of a list that a cursor means, and the next cursor.
+/// Returns the page that a cursor refers to, and the next cursor.
 pub(crate) fn page<'a, T>(all: &'a [T], cursor: Option<&str>) -> Result<(&'a [T], Option<String>), ErrorData> {
     let none = || ErrorData::invalid_params("the cursor is none of ours; begin again without one", None);
     let from: usize = cursor.map_or(Ok(0), str::parse).map_err(|_| none())?;
@@ -105,16 +106,16 @@ pub(crate) fn page<'a, T>(all: &'a [T], cursor: Option<&str>) -> Result<(&'a [T]
     Ok((shown, (next < all.len()).then(|| next.to_string())))
 }
 
-/// One page of the skills, each with its files and their digests.
+/// Lists one page of skills, each with its files and their digests.
 pub(crate) fn skills(call: &Call<'_>, cursor: Option<&str>) -> Result<(Vec<Skill>, Option<String>), ErrorData> {
     with_seen(call, |catalogue, seen| {
         let (shown, next) = page(seen, cursor)?;
-        // One that cannot be read any more at this moment is no reason to tell nothing of the others.
+        // A skill that became unreadable is skipped, so that the others can still be listed.
         Ok((shown.iter().filter_map(|listed| manifest(catalogue, listed)).collect(), next))
     })
 }
 
-/// One skill, by the URI of its `SKILL.md`.
+/// Returns the manifest of one skill, by the URI of its `SKILL.md`.
 pub(crate) fn skill(call: &Call<'_>, uri: &str) -> Result<Skill, ErrorData> {
     with_seen(call, |catalogue, seen| {
         let wanted = SkillUri::parse(uri).filter(|wanted| wanted.below == SkillPath::SKILL_MD);
@@ -127,9 +128,11 @@ fn find<'a>(seen: &[&'a Listed], wanted: &SkillUri) -> Option<&'a Listed> {
     seen.iter().find(|listed| listed.name == wanted.name && owner(listed) == wanted.owner).copied()
 }
 
-/// A skill as the extension lists it; `None` where it cannot be read, or calls itself by another name than its
-/// folder, which the extension does not allow, or where its frontmatter, which has to be told as it is, says to a
-/// model something else than to people.
+/// Builds the manifest of a skill, as the extension lists it.
+///
+/// Returns `None` if the skill cannot be read, if its frontmatter names it differently from its folder (which the
+/// extension forbids), or if its frontmatter contains misleading text. The extension requires the frontmatter verbatim,
+/// so it cannot be escaped.
 fn manifest(catalogue: &Catalogue, listed: &Listed) -> Option<Skill> {
     let bundle = catalogue.files(listed).ok()?;
     let uri = |path: &SkillPath| SkillUri::of(listed, path.as_str()).text();
@@ -149,7 +152,7 @@ fn manifest(catalogue: &Catalogue, listed: &Listed) -> Option<Skill> {
     Some(Skill::new(uri(&SkillPath::skill_md()), front, SkillResources::Files(files)))
 }
 
-/// One page of the `SKILL.md` files.
+/// Lists one page of `SKILL.md` resources.
 pub(crate) fn resources(call: &Call<'_>, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     with_seen(call, |_, seen| {
         let (shown, next) = page(seen, cursor)?;
@@ -164,10 +167,10 @@ pub(crate) fn resources(call: &Call<'_>, cursor: Option<&str>) -> Result<ListRes
     })
 }
 
-/// The URI of the list of skills for a prompt, before the name of its form.
+/// URI prefix of the list of skills for a prompt. The name of its form follows.
 pub(crate) const PROMPT: &str = "skillhub://prompt/";
 
-/// The list of skills for a prompt.
+/// Renders the list of skills for a prompt, in the given form.
 fn prompt(call: &Call<'_>, form: Form, uri: &str) -> Result<ResourceContents, ErrorData> {
     let settings = call.place.settings().map_err(|refusal| failed(&refusal))?;
     let look = Look::for_agent(form, &settings, call.agent);
@@ -175,7 +178,7 @@ fn prompt(call: &Call<'_>, form: Form, uri: &str) -> Result<ResourceContents, Er
     Ok(ResourceContents::text(&*text, uri).with_mime_type("text/markdown"))
 }
 
-/// One file, or the list of skills for a prompt.
+/// Reads one file of a skill, or the list of skills for a prompt.
 pub(crate) fn file(call: &Call<'_>, uri: &str) -> Result<ResourceContents, ErrorData> {
     if let Some(form) = uri.strip_prefix(PROMPT) {
         return prompt(call, Form::named(form).ok_or_else(|| unknown(uri))?, uri);
@@ -192,7 +195,7 @@ pub(crate) fn file(call: &Call<'_>, uri: &str) -> Result<ResourceContents, Error
     })
 }
 
-/// The direct children of a folder.
+/// Lists the direct children of a folder.
 pub(crate) fn directory(call: &Call<'_>, uri: &str, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     with_seen(call, |catalogue, seen| {
         let (wanted, bundle) = bundle(catalogue, seen, uri.strip_suffix('/').unwrap_or(uri))?;
@@ -223,7 +226,7 @@ pub(crate) fn directory(call: &Call<'_>, uri: &str, cursor: Option<&str>) -> Res
     })
 }
 
-/// The files of the skill in which a URI is.
+/// Parses a URI and loads the files of its skill.
 fn bundle(catalogue: &Catalogue, seen: &[&Listed], uri: &str) -> Result<(SkillUri, Bundle), ErrorData> {
     let wanted = SkillUri::parse(uri).ok_or_else(|| unknown(uri))?;
     let listed = find(seen, &wanted).ok_or_else(|| unknown(uri))?;

@@ -1,4 +1,4 @@
-//! [`Shared`]: what the connections of one server share.
+//! State and options shared by all connections of a server.
 
 use std::sync::atomic::AtomicBool;
 
@@ -8,26 +8,26 @@ use tokio::sync::Notify;
 
 use crate::watchers::Watchers;
 
-/// How the server presents itself.
+/// Options of the server.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The agent, as permissions name it; the name of its client otherwise.
+    /// Agent whose permissions apply. Defaults to the name of the client.
     pub agent: Option<String>,
-    /// Whether the agent is told which skills there are.
+    /// True if the tool descriptions list the available skills.
     pub catalogue: bool,
-    /// Whether tools that few need are offered only after a skill was read that brings them.
+    /// True if rarely used tools are offered only once a skill that brings them has been read.
     pub defer_tools: bool,
 }
 
-/// What all connections share.
+/// State shared by all connections.
 pub(crate) struct Shared {
     pub open: Box<Open>,
     pub options: Options,
     pub live: Live,
     pub instructions: String,
     pub watchers: Watchers,
-    /// Tools of servers have joined the list of some connection, and leave it with their skills.
+    /// Set once tools of other servers have joined the tool list of some connection. They leave it with their skills.
     pub has_joined: AtomicBool,
-    /// Called when a tool changed something, so that clients are told at once.
+    /// Notified when a tool changed something, so that clients hear of it without a delay.
     pub changed: Notify,
 }

@@ -1,4 +1,4 @@
-//! [`serve_stdio`]: one connection over the standard streams, until the client closes it.
+//! MCP server over the standard streams, for one connection, until the client closes it.
 
 use rmcp::{ServiceExt, service::ServerInitializeError};
 use skill::failure::{Fails, Failure, FailureKind};
@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use crate::server::Servers;
 
-/// Why the server ended.
+/// Errors that end the server.
 #[derive(Debug, Error)]
 pub enum ServeError {
     /// The runtime could not be started, or an address not be used.

@@ -1,5 +1,5 @@
-//! [`SYSTEMS`]: what other systems call our tools, and what their hosts expect beside them. Each is a module that hangs on the rest by its line
-//! in the table alone.
+//! Compatibility with other agent systems, their tool names and the extra tools that their hosts expect. A system's
+//! module is connected to the rest only by its line in [`SYSTEMS`].
 
 mod crab_claw;
 mod opencode;
@@ -13,36 +13,36 @@ use skill::SkillName;
 
 use crate::tool::{Answer, Call, Spec};
 
-/// The systems.
+/// All supported systems.
 pub(crate) const SYSTEMS: &[System] = &[crab_claw::CRAB_CLAW, opencode::OPENCODE, spring::SPRING];
 
-/// A system.
+/// Adapter for one agent system. Each hook may leave its input unchanged.
 pub(crate) struct System {
-    /// Our name of a tool that it calls otherwise.
+    /// Maps the system's name of a tool to the name here.
     pub own_name: fn(&str) -> Option<String>,
-    /// Gives the arguments of a tool their names here.
+    /// Renames the system's tool arguments to the names here.
     pub arguments: fn(&Spec, &mut JsonObject) -> Result<(), Refusal>,
-    /// Makes the list of tools what its hosts expect.
+    /// Adjusts the list of tools to the expectations of the system's hosts.
     pub offer: fn(&Call<'_>, &mut Vec<Tool>) -> Result<(), Refusal>,
-    /// The names of the tools that come with a skill.
+    /// Returns the names of the tools that come with a skill.
     pub names: fn(&Call<'_>, &SkillName) -> Vec<String>,
-    /// The tool of a name that came with a skill.
+    /// Finds a tool that came with a skill, by name.
     pub find: fn(&Call<'_>, &str) -> Result<Option<Brought>, Refusal>,
 }
 
 /// A tool that came with a skill.
 #[derive(Clone)]
 pub(crate) struct Brought {
-    /// What people are told of it.
+    /// Display name in progress messages.
     pub title: String,
-    /// Calls it.
+    /// Function that executes a call.
     pub run: Arc<Run>,
 }
 
 type Run = dyn Fn(&Call<'_>, JsonObject) -> Result<Answer, Refusal> + Send + Sync;
 
 impl System {
-    /// One with our names and no tools.
+    /// An adapter that changes nothing and adds no tools.
     const PLAIN: Self = Self {
         own_name: |_| None,
         arguments: |_, _| Ok(()),
@@ -52,7 +52,7 @@ impl System {
     };
 }
 
-/// The tool of a name that came with a skill, in whichever system.
+/// Finds a tool that came with a skill, in any of the systems.
 pub(crate) fn find(call: &Call<'_>, name: &str) -> Result<Option<Brought>, Refusal> {
     SYSTEMS.iter().find_map(|system| (system.find)(call, name).transpose()).transpose()
 }

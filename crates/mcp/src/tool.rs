@@ -1,4 +1,4 @@
-//! [`Spec`]: a tool with its schemas, its hints and what it does; [`Call`] and [`Answer`] of it.
+//! Definition of a tool ([`Spec`]), with the context ([`Call`]) and the result ([`Answer`]) of its calls.
 
 use std::{
     collections::BTreeSet,
@@ -14,29 +14,29 @@ use serde_json::{Value, json};
 use skill::{QualifiedName, SkillName};
 use skill_manage::{Report, Status};
 
-/// A tool.
+/// Definition of one tool.
 pub(crate) struct Spec {
     pub name: &'static str,
     pub title: &'static str,
     pub description: &'static str,
-    /// The schema of its arguments.
+    /// Schema of its arguments.
     pub input: fn() -> Value,
-    /// The properties of its answer besides `ok`.
+    /// Properties of its answer, in addition to `ok`.
     pub output: fn() -> Value,
     pub effect: Effect,
     pub run: fn(&Call<'_>, JsonObject) -> Result<Answer, Refusal>,
 }
 
-/// What a tool does to the world.
+/// Side effects of a tool, which determine its annotations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Nothing.
+    /// No side effects.
     Reads,
-    /// Nothing, and it asks registries.
+    /// No changes, but requests to registries.
     Fetches,
-    /// It changes skills; the history keeps what was.
+    /// Changes of skills. The history keeps the previous state.
     Changes,
-    /// It brings skills from registries.
+    /// Installation of skills from registries.
     Installs,
 }
 
@@ -45,37 +45,38 @@ impl Effect {
         matches!(self, Self::Reads | Self::Fetches)
     }
 
-    /// Whether it asks registries, which may take a while.
+    /// Returns whether the tool contacts registries, which may be slow.
     pub fn goes_out(self) -> bool {
         matches!(self, Self::Fetches | Self::Installs)
     }
 }
 
-/// One call.
+/// Context of one tool call.
 pub(crate) struct Call<'a> {
-    /// Where the server works.
+    /// The opened project and user libraries.
     pub place: &'a Workplace,
-    /// The client, as the connection names it.
+    /// The client, by the name that its connection gave.
     pub actor: Actor,
     pub now: Timestamp,
-    /// The agent, as permissions name it.
+    /// Agent id for permission checks.
     pub agent: &'a str,
-    /// The skills that there are.
+    /// Catalogue of available skills, kept up to date.
     pub live: &'a Live,
-    /// The keys of the questions to which a person agreed for this call.
+    /// Keys of the questions that a person accepted for this call.
     pub agreed: &'a [String],
-    /// Set when nobody waits for the answer any more.
+    /// Set once the client no longer waits for the answer.
     pub cancelled: &'a AtomicBool,
-    /// The run that the connection is; none where requests do not belong together.
+    /// Run id of the connection, `None` in the stateless protocol.
     pub run: Option<&'a str>,
-    /// What the connection read so far; nothing where requests do not belong together.
+    /// Skills read over this connection, empty in the stateless protocol.
     pub session: &'a Session,
-    /// The skills that the connection changed; none where requests do not belong together.
+    /// Skills changed over this connection, empty in the stateless protocol.
     pub authored: &'a Authored,
 }
 
 impl Call<'_> {
-    /// Goes on where a person agreed to just this; `hint` says how a person does it without the agent.
+    /// Returns `Ok` if a person has accepted exactly this question, else the refusal that asks it. `hint` names the way
+    /// to do it without the agent.
     pub fn ask(&self, what: &str, question: Question, hint: impl Into<String>) -> Result<(), Refusal> {
         match self.agreed.contains(&question.key) {
             true => Ok(()),
@@ -84,15 +85,15 @@ impl Call<'_> {
     }
 }
 
-/// What a tool answers.
+/// Result of a tool call.
 pub(crate) struct Answer {
-    /// The structured content.
+    /// Structured content.
     pub document: Value,
-    /// The text for the model, where it is not the document.
+    /// Text for the model, if it differs from the document.
     pub text: Option<String>,
-    /// Whether what clients list may be another now.
+    /// True if the lists that clients fetch may have changed.
     pub changes_lists: bool,
-    /// What the skill that was read says of tools.
+    /// Tool declarations of the skill that was read.
     pub declared: Option<Declared>,
 }
 
@@ -103,7 +104,7 @@ impl From<Value> for Answer {
 }
 
 impl Spec {
-    /// As clients list it.
+    /// Describes the tool for a client's tool list.
     pub fn tool(&self) -> Tool {
         let reads = self.effect.reads();
         let hints =
@@ -121,7 +122,7 @@ impl Spec {
 }
 
 impl Call<'_> {
-    /// What the configuration lets the agent see of a skill.
+    /// Determines the visibility of a skill to the agent, under the configuration.
     pub fn sight(&self, settings: &Settings, name: &SkillName) -> Result<Sight, Refusal> {
         let listed = self.live.with(|catalogue| catalogue.find(name).ok().and_then(Listed::qualified))?;
         let of_history = || -> Result<Option<String>, Refusal> {
@@ -132,14 +133,14 @@ impl Call<'_> {
         Ok(settings.sight(self.agent, name.as_str(), qualified.as_deref()))
     }
 
-    /// Tests for skills that the agent may know of.
+    /// Returns whether the agent may know that the skill exists.
     pub fn sees(&self, settings: &Settings, name: &SkillName) -> bool {
         let sight = self.sight(settings, name);
         !settings.restricts_skills() || sight.is_ok_and(|sight| !matches!(sight, Sight::Denied | Sight::NotOnList))
     }
 }
 
-/// The skills that a connection changed, or proposed to change. What it reports of their runs does not count.
+/// Skills that a connection changed or proposed to change. Its own outcome reports on them are not counted.
 #[derive(Debug, Default)]
 pub(crate) struct Authored(Mutex<BTreeSet<String>>);
 

@@ -1,4 +1,4 @@
-//! [`TOOLS`]: the tools that are offered, and what a call of one has to pass.
+//! The server's own tools, and the checks that each call passes.
 
 pub(crate) mod change;
 mod codegen;
@@ -29,7 +29,7 @@ use crate::{
     tool::{Answer, Call, Effect, Spec},
 };
 
-/// All tools.
+/// All tools of the server, in the order of the list.
 pub(crate) const TOOLS: &[Spec] = &[
     skills::READ_SKILL,
     skills::READ_SKILL_FILE,
@@ -52,7 +52,7 @@ pub(crate) const TOOLS: &[Spec] = &[
 ];
 
 impl Spec {
-    /// The tool of a name, which may be that of another system.
+    /// Finds a tool by its name, or by its name in another system.
     pub fn find(name: &str) -> Option<&'static Self> {
         let own = SYSTEMS.iter().find_map(|system| (system.own_name)(name));
         let name = own.as_deref().unwrap_or(name);
@@ -61,7 +61,7 @@ impl Spec {
 }
 
 impl Spec {
-    /// Does what a call asks for, if the agent may use the tool.
+    /// Executes a call if the agent may use the tool.
     pub fn call(&self, call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
         let settings = call.place.settings()?;
         let decision = settings.permissions.tool(call.agent, self.name);
@@ -89,13 +89,13 @@ impl Spec {
 }
 
 impl Spec {
-    /// Its row in the decision table. A tool without one does not run.
+    /// Returns the tool's row in the decision table. A tool without a row does not run.
     fn operation(&self) -> Result<&'static Operation, Refusal> {
         let internal = || Refusal::new(FailureKind::Failed, "internal", "the decision table has no row for this tool");
         Operation::find(Channel::Mcp, self.name).ok_or_else(internal)
     }
 
-    /// Holds a call to the decision table.
+    /// Checks a call against the decision table.
     fn admit(
         &self,
         call: &Call<'_>,
@@ -103,7 +103,7 @@ impl Spec {
         operation: &Operation,
         arguments: &JsonObject,
     ) -> Result<(), Refusal> {
-        // Readers answer with the names that are like it, hidden or not there.
+        // Tools that only read answer a hidden name and a missing one alike, with similar names.
         if operation.act == Act::Reads || !settings.restricts_skills() {
             return Ok(());
         }
@@ -114,7 +114,7 @@ impl Spec {
             self.ask(call, admission, &name, arguments)?;
         }
         for target in texts(operation.proposals).filter_map(|text| text.parse::<ProposalRef>().ok()) {
-            // Of one that is not there, the tool tells that.
+            // The tool itself reports a proposal that does not exist.
             let Ok(library) = library_with(call.place.libraries()?, &target.id) else { continue };
             let entry = library.proposal(&target.id)?;
             let Some(skill) = entry.as_ref().and_then(ProposalEntry::skill) else { continue };
@@ -125,7 +125,7 @@ impl Spec {
         Ok(())
     }
 
-    /// Has the client ask its person about a skill, where that is the way on.
+    /// Requests confirmation for a skill if the decision table requires it.
     fn ask(
         &self,
         call: &Call<'_>,
@@ -142,7 +142,7 @@ impl Spec {
     }
 }
 
-/// The texts of a field that holds one or several.
+/// Returns the strings of a field that holds one string or a list.
 fn texts_in(value: Option<&Value>) -> Vec<&str> {
     match value {
         Some(Value::Array(values)) => values.iter().filter_map(Value::as_str).collect(),
@@ -150,17 +150,17 @@ fn texts_in(value: Option<&Value>) -> Vec<&str> {
     }
 }
 
-/// The schema of arguments of which those named are required and no others are known.
+/// Builds the schema of an argument object. Arguments other than `properties` are not allowed.
 pub(crate) fn arguments(properties: Value, required: &[&str]) -> Value {
     json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false})
 }
 
-/// The schema of a text.
+/// Builds the schema of a string.
 pub(crate) fn text(description: &str) -> Value {
     json!({"type": "string", "description": description})
 }
 
-/// Reads arguments; one that is not known is refused.
+/// Parses arguments. Unknown ones are an error.
 pub(crate) fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, Refusal> {
     serde_json::from_value(Value::Object(arguments))
         .map_err(|error| Refusal::request(format!("the arguments cannot be read: {error}")))

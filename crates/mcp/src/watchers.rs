@@ -1,10 +1,10 @@
-//! [`Watchers`]: the clients that want to know when what they list has changed.
+//! Clients that subscribed to list changes.
 
 use std::sync::{Mutex, PoisonError};
 
 use rmcp::service::{Peer, RoleServer, SubscriptionSink};
 
-/// Who is told of changes: sessions of the older protocol, and subscriptions of the newer.
+/// Subscribed clients: sessions of the older protocol, and subscriptions of the newer.
 #[derive(Default)]
 pub(crate) struct Watchers {
     known: Mutex<Vec<Watcher>>,
@@ -16,12 +16,12 @@ pub(crate) enum Watcher {
     Subscription(SubscriptionSink),
 }
 
-/// What may be another now.
+/// A kind of list that may have changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum List {
-    /// Which skills there are, and so prompts, resources and the tools that read them.
+    /// The skills, which affect prompts, resources and the tools that read them.
     Skills,
-    /// Which tools there are.
+    /// The tools.
     Tools,
 }
 
@@ -34,7 +34,7 @@ impl Watchers {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 
-    /// Tells all of them; who is gone is forgotten.
+    /// Notifies all subscribers, and drops those that are gone.
     pub async fn tell(&self, list: List) {
         let known = std::mem::take(&mut *self.known.lock().unwrap_or_else(PoisonError::into_inner));
         let mut alive = Vec::with_capacity(known.len());
@@ -48,7 +48,7 @@ impl Watchers {
 }
 
 impl Watcher {
-    /// Tells one client; whether it is still there.
+    /// Notifies one client. Returns whether it is still connected.
     pub async fn tell(&self, list: List) -> bool {
         match self {
             Self::Session(peer) => {

@@ -1,7 +1,7 @@
-//! [`set`]: members in a JSON file, with comments, order, numbers and layout kept.
+//! Edits of single members in a JSON file that preserve its comments, order, number formats and layout.
 //!
-//! The text is not rendered anew: a member is put between what is there. What comes out is read
-//! again and compared with what was meant, so that a file this cannot read right is refused whole.
+//! The document is not re-serialised: each member is spliced into the existing text. The result is parsed and compared
+//! with the intended document, so a file that this module misreads is refused instead of damaged.
 
 mod outline;
 
@@ -11,11 +11,11 @@ use serde_json::{Map, Value};
 
 use outline::{Keys, Outline};
 
-/// The text with these members in the object at `path`; missing objects on the way are made. An empty
-/// text is an empty object.
+/// Sets these members in the object at `path`, and creates missing objects on the way. An empty text counts as an empty
+/// object.
 ///
 /// # Errors
-/// Why that cannot be done.
+/// The reason, as a clause: the text is not JSON, or its layout is not understood.
 pub fn set(text: &str, path: &[&str], members: &[(&str, Value)]) -> Result<String, String> {
     let text = if text.trim().is_empty() { "{}\n" } else { text };
     let (keys, names) = (Keys::default(), members.iter().map(|(name, _)| *name).collect::<Vec<_>>());
@@ -34,10 +34,10 @@ pub fn set(text: &str, path: &[&str], members: &[(&str, Value)]) -> Result<Strin
     checked(written, (path, &names), &keys, &before.with(meant))
 }
 
-/// The text without the member `name` of the object at `path`; the same text where there is none.
+/// Removes the member `name` of the object at `path`. Returns the text unchanged if there is no such member.
 ///
 /// # Errors
-/// Why that cannot be done.
+/// The reason, as a clause: the text is not JSON, or its layout is not understood.
 pub fn remove(text: &str, path: &[&str], name: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         return Ok(text.to_owned());
@@ -51,7 +51,7 @@ pub fn remove(text: &str, path: &[&str], name: &str) -> Result<String, String> {
     checked(written, (path, &[name]), &keys, &before.with(vec![None]))
 }
 
-/// The text that was made, unless it does not hold what was meant; one that was not changed does.
+/// Verifies that an edited text has the intended outline. A borrowed text was not edited and passes.
 fn checked(written: Cow<'_, str>, members: (&[&str], &[&str]), keys: &Keys, meant: &Outline) -> Result<String, String> {
     let is_right = match &written {
         Cow::Borrowed(_) => true,
@@ -60,7 +60,7 @@ fn checked(written: Cow<'_, str>, members: (&[&str], &[&str]), keys: &Keys, mean
     is_right.then(|| written.into_owned()).ok_or_else(|| "its layout is not understood".to_owned())
 }
 
-/// Reads JSON, with comments and commas at the end as hosts take them.
+/// Parses JSON and tolerates comments and trailing commas, as hosts do.
 fn outline(text: &str, members: (&[&str], &[&str]), keys: &Keys) -> Result<Outline, String> {
     let read = match Outline::of(text, members, keys) {
         Err(error) if !error.is_data() => {
@@ -75,7 +75,7 @@ fn outline(text: &str, members: (&[&str], &[&str]), keys: &Keys) -> Result<Outli
     })
 }
 
-/// Follows the path and leaves its last member out, with the comma that belongs to it.
+/// Follows the path and removes its last member, together with the comma that belongs to it.
 fn cut_out(text: &str, path: &[&str]) -> Option<String> {
     let (last, above) = path.split_last()?;
     let mut start = blank_end(text, 0)?;
@@ -99,7 +99,7 @@ fn cut_out(text: &str, path: &[&str]) -> Option<String> {
     }
 }
 
-/// The same text with blanks in place of comments and of commas before a closing bracket.
+/// Returns the text, at the same length, with blanks in place of comments and trailing commas.
 fn without_comments(text: &str) -> Option<String> {
     let mut bytes = text.as_bytes().to_vec();
     let mut comma = None;
@@ -126,7 +126,7 @@ fn without_comments(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// A value inside the objects of a path.
+/// Wraps a value in the objects of a path.
 fn nested(path: &[&str], value: &Value) -> Value {
     path.iter().rev().fold(value.clone(), |inner, key| Value::Object(Map::from_iter([((*key).to_owned(), inner)])))
 }
@@ -141,23 +141,23 @@ fn pretty(value: &Value, unit: &str) -> String {
     }
 }
 
-/// An object as it stands in the text, seen from a member that it may have.
+/// Byte positions in an object, relative to one member that it may contain.
 #[derive(Default)]
 struct Object {
     member: Option<Member>,
-    /// The one before that member.
+    /// The member before [`Self::member`].
     previous: Option<Member>,
-    /// The one behind it.
+    /// The member after [`Self::member`].
     next: Option<Member>,
-    /// The last of all.
+    /// The last member of the object.
     last: Option<Member>,
-    /// Where the closing bracket is.
+    /// Offset of the closing bracket.
     close: usize,
-    /// Whether a comma stands after the last member.
+    /// True if a comma follows the last member.
     has_comma: bool,
 }
 
-/// Where the key of a member begins, and where its value begins and ends.
+/// Byte offsets of a member: start of its key, start and end of its value.
 #[derive(Clone, Copy)]
 struct Member {
     start: usize,
@@ -165,7 +165,7 @@ struct Member {
     end: usize,
 }
 
-/// Follows the path as far as it goes and puts the rest there.
+/// Follows the path as far as it exists and inserts the remainder there.
 fn splice(text: &str, path: &[&str], value: &Value) -> Option<String> {
     let mut start = blank_end(text, 0)?;
     for (depth, key) in path.iter().enumerate() {
@@ -183,7 +183,7 @@ fn splice(text: &str, path: &[&str], value: &Value) -> Option<String> {
     None
 }
 
-/// The text with a new last member in an object.
+/// Inserts a new last member into an object, laid out like its neighbours.
 fn insert(text: &str, open: usize, object: &Object, key: &str, value: &Value) -> String {
     let layout = Layout::of(text);
     let outer = layout.indent_at(text, open);
@@ -206,7 +206,7 @@ fn insert(text: &str, open: usize, object: &Object, key: &str, value: &Value) ->
     [&text[..end], comma, rest, &member, layout.line, &outer, &text[object.close..]].concat()
 }
 
-/// How a text is laid out.
+/// Indentation unit and line ending of a text.
 struct Layout {
     unit: String,
     line: &'static str,
@@ -222,19 +222,19 @@ impl Layout {
         Self { unit: unit.unwrap_or_else(|| "  ".to_owned()), line }
     }
 
-    /// The blanks at the beginning of the line in which a place is.
+    /// Returns the indentation of the line that contains offset `at`.
     fn indent_at(&self, text: &str, at: usize) -> String {
         let line = text[..at].rsplit('\n').next().unwrap_or_default();
         line.chars().take_while(|c| matches!(c, ' ' | '\t')).collect()
     }
 
-    /// A value whose lines but the first begin with `indent`.
+    /// Renders a value. All lines after the first begin with `indent`.
     fn render(&self, value: &Value, indent: &str) -> String {
         pretty(value, &self.unit).replace('\n', &format!("{}{indent}", self.line))
     }
 }
 
-/// The object that begins at a place, seen from the member of a name.
+/// Scans the object that begins at `start`, and locates the member `name` in it.
 fn object(text: &str, start: usize, name: &str) -> Option<Object> {
     let bytes = text.as_bytes();
     if bytes.get(start) != Some(&b'{') {
@@ -263,7 +263,7 @@ fn object(text: &str, start: usize, name: &str) -> Option<Object> {
     Some(Object { close: at, ..object })
 }
 
-/// Where the value that begins at a place ends.
+/// Returns the end of the value that begins at `start`.
 fn value_end(text: &str, start: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut depth = 0_usize;
@@ -293,7 +293,7 @@ fn value_end(text: &str, start: usize) -> Option<usize> {
     }
 }
 
-/// Where the text in quotes that begins at a place ends.
+/// Returns the end of the string literal that begins at `start`.
 fn string_end(text: &str, start: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     if bytes.get(start) != Some(&b'"') {
@@ -309,7 +309,7 @@ fn string_end(text: &str, start: usize) -> Option<usize> {
     }
 }
 
-/// Where blanks and comments end.
+/// Skips blanks and comments, and returns the offset of the next token.
 fn blank_end(text: &str, start: usize) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut at = start;

@@ -1,4 +1,4 @@
-//! Files as hosts have them, and what becomes of them.
+//! Edits of configuration files in the forms that hosts write.
 
 use std::path::Path;
 
@@ -156,7 +156,7 @@ fn host_files_have_expected_locations() {
     assert_eq!(Host::find("nobody").unwrap_err().failure().code, "unknown_agent");
 }
 
-/// What was written is removed again, and nothing else.
+/// Removal takes out the written entry and nothing else.
 #[test]
 fn removed_entry_leaves_the_rest() {
     let removed = |host: &str, text: &str| Host::find(host).unwrap().removed(Path::new("file"), text).unwrap();

@@ -1,4 +1,4 @@
-//! [`set`]: a server in a TOML file, with comments, order and all else kept.
+//! Edits of a server entry in a TOML file that preserve comments, order and other keys.
 
 use library::refuse_toml_flood;
 use skill::Limits;
@@ -6,13 +6,13 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike, value};
 
 use crate::hosts::Entry;
 
-/// The table that holds the servers.
+/// Name of the table that holds all servers.
 const SERVERS: &str = "mcp_servers";
 
-/// The text with the server of this name started by `entry`.
+/// Sets the command and arguments of the server `name`.
 ///
 /// # Errors
-/// Why that cannot be done.
+/// The reason, as a clause: the text is too large, is not TOML, or has another type in the table's position.
 pub fn set(text: &str, name: &str, entry: &Entry) -> Result<String, String> {
     let mut document = parse(text)?;
     let servers = table(document.as_table_mut(), SERVERS, true)?;
@@ -23,10 +23,10 @@ pub fn set(text: &str, name: &str, entry: &Entry) -> Result<String, String> {
     Ok(document.to_string())
 }
 
-/// The text without the server of this name; the same text where there is none.
+/// Removes the server `name`. Returns the text unchanged if there is no such server.
 ///
 /// # Errors
-/// Why that cannot be done.
+/// The reason, as a clause.
 pub fn remove(text: &str, name: &str) -> Result<String, String> {
     let mut document = parse(text)?;
     let servers = document.get_mut(SERVERS).and_then(Item::as_table_like_mut);
@@ -45,7 +45,7 @@ fn parse(text: &str) -> Result<DocumentMut, String> {
     text.parse().map_err(|error| format!("it is no TOML: {error}"))
 }
 
-/// The table of a key, made where there is none.
+/// Returns the table under a key, created if it is missing.
 fn table<'a>(parent: &'a mut dyn TableLike, key: &str, implicit: bool) -> Result<&'a mut dyn TableLike, String> {
     let item = parent.entry(key).or_insert_with(|| {
         let mut made = Table::new();
@@ -55,7 +55,7 @@ fn table<'a>(parent: &'a mut dyn TableLike, key: &str, implicit: bool) -> Result
     item.as_table_like_mut().ok_or_else(|| format!("`{key}` in it is not a table"))
 }
 
-/// Sets a key unless it has that value, so that what stands around an unchanged one stays.
+/// Sets a key unless it already has that value, and preserves the comments around an existing value.
 fn put(table: &mut dyn TableLike, key: &str, new: Item) {
     let plain = |item: &Item| item.as_value().map(|value| value.clone().decorated("", "").to_string());
     if table.get(key).and_then(plain) == plain(&new) {

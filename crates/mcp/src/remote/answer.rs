@@ -1,4 +1,4 @@
-//! [`answer`]: what a tool gave, as the JSON that steps work with.
+//! Conversion of a tool result into the JSON value that steps work with.
 
 use compose::ToolFault;
 use rmcp::model::{CallToolResult, ContentBlock, ErrorCode};
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::{http, offered::plain};
 
-/// Characters shown of what a server says of a failure.
+/// Maximum length, in characters, of a server's error message.
 const MESSAGE_CHARS: usize = 500;
 
-/// The structured content where there is some; else the one text as a text, several parts as a list, and nothing as null. A part that
-/// is no text stays the object that the protocol has for it.
+/// Converts a tool result. Structured content is used as is. Otherwise one text becomes a string, several parts a list,
+/// and no content null. Parts other than text keep their protocol object.
 pub(super) fn answer(result: CallToolResult, most: usize) -> Result<Value, ToolFault> {
     if result.is_error == Some(true) {
         let texts: Vec<&str> = result.content.iter().filter_map(text).collect();
@@ -51,7 +51,7 @@ fn text(block: &ContentBlock) -> Option<&str> {
     }
 }
 
-/// Why a request came to nothing.
+/// Converts a failed request into a fault, marked as lasting or passing.
 pub(super) fn fault(error: ServiceError) -> ToolFault {
     match error {
         ServiceError::McpError(error) => {
@@ -72,7 +72,7 @@ pub(super) fn fault(error: ServiceError) -> ToolFault {
     }
 }
 
-/// It answers, and not what was asked.
+/// Fault of a server whose response does not match the request.
 pub(super) fn nonsense() -> ToolFault {
     ToolFault::lasting("bad_answer", "the server answers with something that was not asked")
 }

@@ -1,4 +1,4 @@
-//! [`Connection`]: one server that is up, from the handshake on.
+//! Connection to one running server, from the handshake to the shutdown.
 
 use std::{
     sync::{
@@ -28,21 +28,21 @@ use super::{
     process::Process,
 };
 
-/// How long a server that we leave may take to go by itself.
+/// Time that a server gets to exit before it is killed.
 const GRACE: Duration = Duration::from_millis(1000);
 
-/// Pages of a list of tools.
+/// Maximum number of pages in a tool list.
 const PAGES: usize = 64;
 
-/// How long a program that broke off gets, so that what it says of it arrives.
+/// Delay after a failed handshake, so that the program's last stderr output arrives.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
-/// Characters shown of why the handshake failed.
+/// Maximum length, in characters, of a handshake error message.
 const MESSAGE_CHARS: usize = 300;
 
 type Running = RunningService<RoleClient, Listener>;
 
-/// Ended when it goes.
+/// A connection to a server, closed when dropped.
 pub(super) struct Connection {
     peer: Peer<RoleClient>,
     running: Mutex<Option<Running>>,
@@ -52,7 +52,7 @@ pub(super) struct Connection {
     has_changed: Arc<AtomicBool>,
 }
 
-/// What a server may tell us without being asked: that its tools are others now.
+/// Handler of server notifications. The only one of interest is a changed tool list.
 #[derive(Clone)]
 struct Listener {
     has_changed: Arc<AtomicBool>,
@@ -71,7 +71,7 @@ impl ClientHandler for Listener {
 }
 
 impl Connection {
-    /// Starts a server or reaches it, and shakes hands.
+    /// Starts or contacts a server and completes the handshake.
     pub(super) async fn start(server: RemoteServer, until: Instant) -> Result<Self, ToolFault> {
         let (meter, has_changed) = (Meter::new(), Arc::<AtomicBool>::default());
         let listener = Listener { has_changed: Arc::clone(&has_changed) };
@@ -99,34 +99,34 @@ impl Connection {
         Ok(Self { peer, running, process, session, meter, has_changed })
     }
 
-    /// Whether nothing can be asked any more.
+    /// Returns whether the connection can take no more requests.
     pub(super) fn is_closed(&self) -> bool {
         self.peer.is_transport_closed() || self.session.as_ref().is_some_and(|session| session.has_expired())
     }
 
-    /// Whether the server said that its tools are others, and nobody has asked for them since.
+    /// Returns whether the server announced a change of its tools that has not been fetched yet.
     pub(super) fn has_changed(&self) -> bool {
         self.has_changed.load(Ordering::Relaxed)
     }
 
-    /// The same; from now on nothing has changed.
+    /// Returns the same flag as [`Self::has_changed`] and clears it.
     pub(super) fn take_change(&self) -> bool {
         self.has_changed.swap(false, Ordering::Relaxed)
     }
 
-    /// Whether the server says so when its tools change; else only asking tells.
+    /// Returns whether the server announces changes of its tools. Otherwise the list must be polled.
     pub(super) fn tells_changes(&self) -> bool {
         let info = self.peer.peer_info();
         let tools = info.as_ref().and_then(|info| info.capabilities.tools.as_ref());
         self.session.is_none() && tools.is_some_and(|tools| tools.list_changed == Some(true))
     }
 
-    /// The server's fault where it said more than it may, else the fault that was seen.
+    /// Replaces a fault by the flooding fault if the server exceeded its byte limit.
     pub(super) fn explain(&self, seen: ToolFault) -> ToolFault {
         if self.meter.is_over() { flooded() } else { seen }
     }
 
-    /// All tools, page by page.
+    /// Lists all tools, page by page.
     pub(super) async fn list(self: Arc<Self>, until: Instant) -> Result<Vec<Tool>, ToolFault> {
         self.ask_until(until);
         let (mut tools, mut cursor) = (Vec::new(), None);
@@ -138,7 +138,7 @@ impl Connection {
             let ServerResult::ListToolsResult(page) = answer else { return Err(nonsense()) };
             tools.extend(page.tools);
             cursor = page.next_cursor;
-            // A list without an end: what it has until here is more than is taken.
+            // A list without an end: the tools so far already exceed the limit.
             if cursor.is_none() || tools.len() > TOOLS {
                 break;
             }
@@ -146,7 +146,7 @@ impl Connection {
         Ok(tools)
     }
 
-    /// Calls a tool. When the caller stops waiting, the server is told that nobody does.
+    /// Calls a tool. If the caller stops waiting, the server receives a cancellation.
     pub(super) async fn call(
         self: Arc<Self>,
         tool: String,
@@ -164,12 +164,12 @@ impl Connection {
         }
     }
 
-    /// Closes the streams, which tells the server to go.
+    /// Closes the streams, which signals the server to exit.
     pub(super) fn hang_up(&self) {
         drop(self.running.lock().unwrap_or_else(PoisonError::into_inner).take());
     }
 
-    /// Waits for the server to go; a program is killed after the grace.
+    /// Waits for the server to exit. A program is killed after [`GRACE`].
     pub(super) fn end(&self) {
         self.hang_up();
         if let Some(process) = self.process.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {

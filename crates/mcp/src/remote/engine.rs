@@ -1,4 +1,4 @@
-//! [`Engine`]: the runtime behind calls that wait.
+//! Async runtime behind the blocking calls of steps.
 
 use std::{
     future::Future,
@@ -12,21 +12,21 @@ use std::{
 use compose::{Bounds, ToolFault};
 use tokio::runtime::{Builder, Runtime};
 
-/// How often a waiting call looks whether it was cancelled.
+/// Interval at which a waiting call checks for cancellation.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// Threads that wait for HTTP servers, at most. A call that gets none waits until its own time is over.
+/// Maximum number of threads that wait for HTTP servers. A call that gets no thread waits until its deadline.
 const WAITING_THREADS: usize = 32;
 
-/// Started at the first use.
+/// A runtime that starts on first use.
 #[derive(Default)]
 pub(super) struct Engine {
     runtime: OnceLock<Result<Runtime, String>>,
 }
 
 impl Engine {
-    /// Does a piece of work and waits for it as long as the bounds let us; then it is dropped. It may be called from any thread, also from
-    /// one of another runtime.
+    /// Runs a future and blocks until it completes or the bounds are exhausted, in which case it is dropped. May be
+    /// called from any thread, including one of another runtime.
     pub(super) fn wait<T: Send + 'static>(
         &self,
         bounds: &Bounds<'_>,
@@ -49,7 +49,7 @@ impl Engine {
         }
     }
 
-    /// Ends whatever is still under way, without waiting for it.
+    /// Aborts all running work without waiting for it.
     pub(super) fn stop(&mut self) {
         if let Some(Ok(runtime)) = self.runtime.take() {
             runtime.shutdown_background();

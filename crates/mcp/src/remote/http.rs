@@ -1,7 +1,7 @@
-//! [`HttpTransport`]: messages to a server at an address and back, each a request of its own.
+//! MCP transport over HTTP, with one request per message.
 //!
-//! Answers are read until the one that was asked for is there. The server's own stream of notifications is not opened:
-//! whether its tools have changed is asked.
+//! Each response is read up to the requested answer. The server's notification stream is not opened, so changes of its
+//! tools are found by polling.
 
 use std::{
     collections::BTreeMap,
@@ -28,25 +28,25 @@ use ureq::{
 
 use super::meter::MESSAGE_BYTES;
 
-/// How an [`ErrorData`] says that asking again is of no use.
+/// Error code of an [`ErrorData`] for a failure that a retry cannot fix.
 pub(super) const LASTING: ErrorCode = ErrorCode(-32_071);
 
-/// That it may be of use.
+/// Error code for a failure that a retry may fix.
 pub(super) const PASSING: ErrorCode = ErrorCode(-32_072);
 
 const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 
-/// How long a message that wants no answer may take.
+/// Timeout for a message without a response.
 const NOTICE_TIME: Duration = Duration::from_secs(5);
 
-/// How long saying good-bye may take.
+/// Timeout for the request that ends the session.
 const LEAVE_TIME: Duration = Duration::from_millis(800);
 
-/// Messages that wait to be taken.
+/// Capacity of the queue of incoming messages.
 const WAITING: usize = 64;
 
-/// What the requests of one connection have in common.
+/// State shared by the requests of one connection.
 pub(super) struct Session {
     agent: Agent,
     url: String,
@@ -59,7 +59,7 @@ pub(super) struct Session {
     has_ended: AtomicBool,
 }
 
-/// Why there is no answer.
+/// A failed request: its error code, lasting or passing, and the reason.
 struct Failed {
     code: ErrorCode,
     why: String,
@@ -86,18 +86,18 @@ impl Session {
         }
     }
 
-    /// Somebody waits until then.
+    /// Extends the deadline to `until`. An earlier time has no effect.
     pub(super) fn answer_until(&self, until: Instant) {
         let mut held = self.until.lock().unwrap_or_else(PoisonError::into_inner);
         *held = until.max(*held);
     }
 
-    /// Whether the server knows nothing of us any more.
+    /// Returns whether the server has discarded the session.
     pub(super) fn has_expired(&self) -> bool {
         self.has_expired.load(Ordering::Relaxed)
     }
 
-    /// Waits until good-bye is said, for a while.
+    /// Waits, for at most `most`, until the session's closing request has been sent.
     pub(super) fn wait_for_end(&self, most: Duration) {
         let until = Instant::now() + most;
         while !self.has_ended.load(Ordering::Relaxed) && Instant::now() < until {
@@ -140,7 +140,7 @@ impl Session {
         }
     }
 
-    /// The answer to a message, from a document or a stream of events.
+    /// Reads the answer to a message, from a JSON document or an event stream.
     fn read(&self, message: &Value, answer: Response<Body>) -> Result<Value, Failed> {
         let of = |name: &str| answer.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
         let is_start = message["method"] == "initialize";
@@ -243,7 +243,7 @@ fn is_answer(message: &Value, answer: &Value) -> bool {
     answer["id"] == message["id"] && (answer.get("result").is_some() || answer.get("error").is_some())
 }
 
-/// The two ends for the protocol's own machinery.
+/// Transport for the protocol library: sends requests and queues their answers.
 pub(super) struct HttpTransport {
     session: Arc<Session>,
     sender: mpsc::Sender<ServerJsonRpcMessage>,
@@ -267,7 +267,7 @@ impl Transport<RoleClient> for HttpTransport {
             let id = message.get("id").filter(|_| message.get("method").is_some()).cloned();
             let posted = tokio::task::spawn_blocking(move || session.post(&message));
             let Some(id) = id else {
-                // What follows a notice may build on it.
+                // Later messages may depend on this notification, so wait until it is delivered.
                 let _unheard = posted.await;
                 return Ok(());
             };

@@ -1,4 +1,4 @@
-//! [`Meter`]: how much a server may say.
+//! Byte limits on a server's output.
 
 use std::{
     io,
@@ -12,13 +12,13 @@ use std::{
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Bytes of one message.
+/// Maximum size of one message, in bytes.
 pub(super) const MESSAGE_BYTES: u64 = 8 << 20;
 
-/// Bytes that a server may send from one request of ours to the next.
+/// Bytes that a server may send between two requests.
 const BYTES_A_REQUEST: u64 = 64 << 20;
 
-/// What is left of it. Shared by the reader and by who asks.
+/// Remaining byte budget, shared by the reader and the requesting side.
 #[derive(Debug)]
 pub(super) struct Meter {
     left: AtomicU64,
@@ -26,17 +26,17 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// A full one.
+    /// Creates a meter with a full budget.
     pub(super) fn new() -> Arc<Self> {
         Arc::new(Self { left: AtomicU64::new(BYTES_A_REQUEST), is_over: AtomicBool::new(false) })
     }
 
-    /// Something is asked, so it may answer.
+    /// Restores the full budget. Called before each request.
     pub(super) fn refill(&self) {
         self.left.store(BYTES_A_REQUEST, Ordering::Relaxed);
     }
 
-    /// Whether it said more than it may; nothing more is read then.
+    /// Returns whether the server exceeded its budget. Nothing more is read from it then.
     pub(super) fn is_over(&self) -> bool {
         self.is_over.load(Ordering::Relaxed)
     }
@@ -47,7 +47,7 @@ impl Meter {
     }
 }
 
-/// A stream of lines that ends with an error where the server says too much.
+/// A line-based stream that fails once the server exceeds a limit.
 pub(super) struct Metered<R> {
     stream: R,
     meter: Arc<Meter>,
@@ -55,7 +55,7 @@ pub(super) struct Metered<R> {
 }
 
 impl<R> Metered<R> {
-    /// Reads a stream by a meter.
+    /// Wraps a stream, charging its bytes to the meter.
     pub(super) fn new(stream: R, meter: Arc<Meter>) -> Self {
         Self { stream, meter, line: 0 }
     }

@@ -1,4 +1,4 @@
-//! [`Offered`]: a tool as its server offers it, read with care.
+//! Validation of the tools that a server announces.
 
 use std::collections::BTreeSet;
 
@@ -8,30 +8,30 @@ use serde_json::Value;
 
 use super::RemoteServer;
 
-/// Tools of one server.
+/// Maximum number of tools per server.
 pub(super) const TOOLS: usize = 512;
 
-/// Characters of a tool's name.
+/// Maximum length of a tool's name, in characters.
 pub(super) const NAME_CHARS: usize = 128;
 
-/// Characters of a description.
+/// Maximum length of a description, in characters.
 const DESCRIPTION_CHARS: usize = 1024;
 
-/// Bytes of a schema.
+/// Maximum size of a schema, in bytes.
 const SCHEMA_BYTES: usize = 64 << 10;
 
-/// A tool, and what a repeated call does.
+/// A validated tool of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Offered {
-    /// The server's own name of it.
+    /// Tool name on the server, without the `mcp__SERVER__` prefix.
     pub(super) own: String,
-    /// As steps know it.
+    /// Specification under the name that steps use.
     pub(super) spec: ToolSpec,
-    /// Whether a call whose outcome nobody knows may be made again.
+    /// True if a call with an unknown outcome may be retried.
     pub(super) is_repeatable: bool,
 }
 
-/// What can be used of a server's tools, each name once. The rest is left out.
+/// Filters a server's tools: valid names only, each once, up to [`TOOLS`].
 pub(super) fn offered(name: &str, server: &RemoteServer, tools: Vec<Tool>) -> Vec<Offered> {
     let mut seen = BTreeSet::new();
     tools
@@ -59,8 +59,8 @@ fn one(name: &str, server: &RemoteServer, tool: &Tool) -> Offered {
     }
 }
 
-/// What a tool needs of a person: as the configuration has it for the tool or its server, else as the server says; a
-/// server that says nothing, or two things, is taken at its worst.
+/// Determines a tool's approval level. The configuration of the tool or its server takes precedence over the server's
+/// annotations. Missing or contradictory annotations count as the most dangerous level.
 fn level(server: &RemoteServer, tool: &Tool) -> Approval {
     if let Some(level) = server.tools.get(tool.name.as_ref()).copied().or(server.approval) {
         return level;
@@ -75,21 +75,22 @@ fn level(server: &RemoteServer, tool: &Tool) -> Approval {
     }
 }
 
-/// A schema that can be worked with. One that is too large, that takes too long to follow, or that our validator does not know (look-ahead in
-/// a pattern, references to elsewhere) is left to the server, which judges what it gets.
+/// Returns a schema that can be validated here. `None` means that validation is left to the server: the schema is too
+/// large, too expensive to follow, or uses features that the validator lacks (look-ahead in a pattern, external
+/// references).
 fn schema(schema: &JsonObject) -> Option<Value> {
     let bytes = serde_json::to_vec(schema).ok()?.len();
     let schema = (bytes <= SCHEMA_BYTES).then(|| Value::Object(schema.clone()))?;
     (compose::schema::is_bounded(&schema) && compose::schema::validator(&schema).is_ok()).then_some(schema)
 }
 
-/// Whether a step can name it.
+/// Returns whether a step can refer to a tool by this name.
 fn is_name(name: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     (1..=NAME_CHARS).contains(&name.len()) && name.bytes().all(fits)
 }
 
-/// A stranger's text in one line of at most so many characters, without what nobody sees.
+/// Converts untrusted text to one line of at most `chars` characters, without invisible characters.
 pub(super) fn plain(text: &str, chars: usize) -> String {
     let some: String = text.chars().take(chars.saturating_mul(4)).collect();
     let mut told: Vec<char> = agent::told(&some).chars().collect();

@@ -1,4 +1,4 @@
-//! [`Place`]: a configured server, whether it is up or not.
+//! State of a configured server, running or not.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError, atomic::AtomicBool},
@@ -16,22 +16,23 @@ use super::{
     offered::{NAME_CHARS, Offered, offered, plain},
 };
 
-/// How long a server may take to start and to tell its tools. Some are fetched before they run.
+/// Timeout for a server to start and list its tools. Some servers are downloaded before they run.
 const START_TIME: Duration = Duration::from_secs(30);
 
-/// How long one that could not be started is left alone, at least.
+/// Minimum delay before another attempt to start a server that failed.
 const REST: Duration = Duration::from_secs(5);
 
-/// How many times longer than it took to find that out, so that a server that hangs does not hold up whoever asks for tools again and again.
+/// Factor by which that delay exceeds the duration of the failed attempt. A hanging server thus does not block every
+/// request for tools.
 const REST_FACTOR: u32 = 10;
 
-/// How old the list of a server may be that does not say when it changes.
+/// Maximum age of a tool list from a server that does not announce changes.
 const FRESH: Duration = Duration::from_secs(5);
 
-/// Calls in a row without an answer after which a server is ended; the next call starts it anew.
+/// Number of consecutive unanswered calls after which a server is stopped. The next call restarts it.
 const STRIKES: u32 = 2;
 
-/// How often we look whether another call still starts the server.
+/// Interval at which a caller checks whether another call is still starting the server.
 const LOOK: Duration = Duration::from_millis(2);
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -40,7 +41,7 @@ pub(super) struct Place {
     name: String,
     server: RemoteServer,
     state: Mutex<State>,
-    /// Why its tools are missing, and until when it is left alone.
+    /// The fault that makes its tools unavailable, and the time until which no new attempt is made.
     failed: Mutex<Option<(ToolFault, Instant)>>,
 }
 
@@ -58,12 +59,12 @@ impl Place {
         Self { name, server, state: Mutex::default(), failed: Mutex::new(failed) }
     }
 
-    /// Why its tools are missing.
+    /// Returns the fault that makes its tools unavailable.
     pub(super) fn fault(&self) -> Option<ToolFault> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map(|(fault, _)| fault.clone())
     }
 
-    /// Its tools now; none when it cannot be started.
+    /// Lists its current tools. The list is empty if the server cannot be started.
     pub(super) fn tools(&self, engine: &Engine) -> Vec<ToolSpec> {
         let bounds = Bounds {
             deadline: Instant::now() + START_TIME,
@@ -75,7 +76,7 @@ impl Place {
         state.offered.iter().map(|tool| tool.spec.clone()).collect()
     }
 
-    /// Calls a tool by the server's own name of it.
+    /// Calls a tool, by the server's own name of it.
     pub(super) fn call(
         &self,
         engine: &Engine,
@@ -111,7 +112,7 @@ impl Place {
         })
     }
 
-    /// Gives the connection away, to be ended.
+    /// Takes the connection out, for the caller to close.
     pub(super) fn leave(&self) -> Option<Arc<Connection>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).connection.take()
     }
@@ -131,7 +132,7 @@ impl Place {
         Ok((connection, tool))
     }
 
-    /// Counts calls that nobody answered, and lets a server go that has too many.
+    /// Updates the count of unanswered calls, and disconnects a server that reaches [`STRIKES`].
     fn count(&self, next: impl Fn(u32) -> u32, of: &Arc<Connection>) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.strikes = next(state.strikes);
@@ -142,7 +143,8 @@ impl Place {
         }
     }
 
-    /// The server, up and with its tools known; a list older than `fresh` is asked for again where the server does not tell of changes.
+    /// Starts the server if necessary and loads its tools. A list older than `fresh` is fetched again if the server
+    /// does not announce changes.
     fn ready(
         &self,
         engine: &Engine,
@@ -168,7 +170,7 @@ impl Place {
         });
         if let Some(fault) = &failed {
             (state.connection, state.offered, state.listed) = (None, Vec::new(), None);
-            // A caller without patience says nothing of the server.
+            // A caller's own short deadline or cancellation is no evidence against the server.
             if fault.code == "cancelled"
                 || (fault.code == "timeout" && own.deadline == bounds.deadline && fresh.is_none())
             {
@@ -190,7 +192,7 @@ impl Place {
                 connection
             }
         };
-        // Before it is asked: what changes while it answers is asked for once more.
+        // Cleared before the request, so that a change during the response is fetched again.
         let _told = connection.take_change();
         let listed = engine.wait(bounds, Arc::clone(&connection).list(bounds.deadline))?;
         let tools = listed.map_err(|fault| connection.explain(fault))?;
@@ -199,7 +201,8 @@ impl Place {
         Ok(())
     }
 
-    /// Whether it may be started: a configuration that cannot be meant never, one that failed just now later.
+    /// Returns whether a start may be attempted: never with an invalid configuration, and only after a delay following
+    /// a failure.
     fn rested(&self) -> Result<(), ToolFault> {
         let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         match failed.as_ref() {
@@ -208,7 +211,7 @@ impl Place {
         }
     }
 
-    /// The state, once nobody else starts the server.
+    /// Locks the state, waiting while another call starts the server.
     fn locked(&self, bounds: &Bounds<'_>) -> Result<MutexGuard<'_, State>, ToolFault> {
         loop {
             match self.state.try_lock() {
@@ -234,7 +237,7 @@ fn is_current(state: &State, fresh: Option<Duration>) -> bool {
     is_young && !connection.has_changed()
 }
 
-/// What no server can be configured as.
+/// Checks a server's configuration and returns its first error.
 fn problem(name: &str, server: &RemoteServer) -> Option<ToolFault> {
     let refused = |message: String, hint: &str| Some(ToolFault::lasting("invalid_server", message).hint(hint));
     if !ServerSettings::is_name(name) {

@@ -1,4 +1,4 @@
-//! [`Process`]: a server that is a program of ours, in a process group of its own.
+//! Servers that run as child processes, each in a process group of its own.
 
 use std::{
     process::{Child, Command, Stdio},
@@ -16,8 +16,8 @@ use tokio::{
 
 use super::{RemoteServer, STARTED_FOR_TOOLS, offered::plain};
 
-/// Variables of ours that a program needs to be found and to find its own files. All others are kept from it: they hold
-/// what is for others.
+/// Environment variables passed on to a server: those that a program needs to be found and to find its own files. All
+/// others are withheld, because they may hold secrets for other programs.
 const KEPT: [&str; 19] = [
     "PATH",
     "HOME",
@@ -40,30 +40,30 @@ const KEPT: [&str; 19] = [
     "USERPROFILE",
 ];
 
-/// Bytes kept of what it says on its error stream.
+/// Number of bytes kept from the end of its stderr output.
 const SAID_BYTES: usize = 4096;
 
-/// Characters shown of that.
+/// Maximum length, in characters, of a displayed stderr line.
 const SAID_CHARS: usize = 240;
 
-/// How often we look whether it has gone.
+/// Interval at which the exit of the process is polled.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The program. It and whatever it started in its group are killed when this goes.
+/// A child process. Dropping it kills the process and everything it started in its group.
 pub(super) struct Process {
     child: Child,
     said: Arc<Mutex<Vec<u8>>>,
     is_over: bool,
 }
 
-/// Its streams.
+/// Stdout and stdin of the process.
 pub(super) struct Streams {
     pub(super) output: ChildStdout,
     pub(super) input: ChildStdin,
 }
 
 impl Process {
-    /// Starts it. Only inside the runtime.
+    /// Starts the process. Must be called inside the runtime.
     pub(super) fn start(server: &RemoteServer) -> Result<(Self, Streams), ToolFault> {
         let failed = |error: std::io::Error| {
             let program = server.command.first().map_or("", String::as_str);
@@ -81,7 +81,7 @@ impl Process {
         Ok((process, Streams { output, input }))
     }
 
-    /// The last line of its error stream.
+    /// Returns the last non-blank line of its stderr output.
     pub(super) fn said(&self) -> Option<String> {
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&said);
@@ -89,7 +89,7 @@ impl Process {
         Some(plain(line, SAID_CHARS))
     }
 
-    /// Waits for it to go by itself, and kills it and its group when it does not, or has left others behind.
+    /// Waits for the process to exit. After `grace`, it and the remaining processes of its group are killed.
     pub(super) fn end(&mut self, grace: Duration) {
         if self.is_over {
             return;
@@ -98,7 +98,7 @@ impl Process {
         while !self.has_gone() && Instant::now() < until {
             sleep(LOOK);
         }
-        // As long as nobody has waited for the child, no other group can have its number.
+        // Until the child has been waited for, its process group id cannot be reused.
         #[cfg(unix)]
         let _gone = rustix::process::kill_process_group(
             rustix::process::Pid::from_child(&self.child),
@@ -140,7 +140,7 @@ fn command(server: &RemoteServer) -> Command {
     command
 }
 
-/// Reads all of a stream, so that it never fills, and keeps its end.
+/// Drains a stream, so that the writer never blocks, and keeps its last bytes.
 async fn listen(mut errors: impl AsyncRead + Unpin, said: Arc<Mutex<Vec<u8>>>) {
     let mut buffer = [0; 1024];
     while let Ok(bytes @ 1..) = errors.read(&mut buffer).await {

@@ -1,4 +1,4 @@
-//! What servers that mean no good can do: a call ends in its time with a fault, and the next one works.
+//! Tests with hostile servers. Each call must end within its deadline with a fault, and the next call must work.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -85,7 +85,7 @@ fn failing_server_recovers_on_next_call() {
     remote.tools();
     for (tool, fault) in [("hang", "timeout"), ("hang", "timeout"), ("die", "server_gone"), ("other", "timeout")] {
         let name = format!("mcp__s__{tool}");
-        // One that hangs takes the next call down with it, and is started anew then.
+        // A server that hangs fails the next call too, and is restarted after that.
         let faults: Vec<_> = (0..2).filter_map(|_| call_for(&remote, &name, &json!({}), 800).err()).collect();
         assert!(faults.iter().any(|seen| seen.code == fault), "{tool}: {faults:?}");
         let echo = (0..3).find_map(|_| call_for(&remote, "mcp__s__echo", &json!({"text": "again"}), 3000).ok());
@@ -160,7 +160,7 @@ fn raised_level_stops_earlier_callers() {
     call(&remote, "mcp__s__worsen", &json!({})).unwrap();
     thread::sleep(Duration::from_millis(300));
     assert_eq!(code(&remote, "mcp__s__add"), "unknown_tool");
-    // Whoever else asks for the tools meanwhile does not make it known to this run.
+    // Another caller's request for the list does not update the approval level known to this run.
     let echo = remote.tools().into_iter().find(|tool| tool.name == "mcp__s__echo").unwrap();
     assert_eq!(echo.approval, Approval::ExecEscalation);
     for level in [Approval::None, Approval::PlanConfirm] {
@@ -177,7 +177,7 @@ fn server_gets_only_configured_environment() {
     let told = call(&remote, "mcp__s__variables", &json!({})).unwrap();
     let variables: BTreeMap<String, String> = serde_json::from_str(told.as_str().unwrap()).unwrap();
     assert_eq!(variables["GIVEN"], "yes");
-    // The test's own environment has it, as every program has that cargo starts.
+    // Cargo sets this variable for every program that it starts, so the test itself has it.
     assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some() && !variables.contains_key("CARGO_MANIFEST_DIR"));
     assert!(variables.contains_key("PATH"));
 }
@@ -228,7 +228,7 @@ fn concurrent_callers_get_own_answers() {
     });
 }
 
-/// Serves an address: each request's head and body are handed over with the stream to answer on.
+/// Serves an HTTP endpoint. `answer` gets each request's head and body, and the stream to respond on.
 fn serve(answer: impl Fn(&str, &Value, &mut TcpStream) + Send + Sync + 'static) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -257,7 +257,7 @@ fn send(stream: &mut TcpStream, head: &str, body: &str) {
     let _gone = write!(stream, "HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}");
 }
 
-/// A handshake, a list of one tool, and what the rest is answered with.
+/// Responds to the handshake and to a list request with one tool, and passes tool calls to `rest`.
 fn well(message: &Value, stream: &mut TcpStream, rest: impl FnOnce(&mut TcpStream)) {
     let json = "200 OK\r\nContent-Type: application/json\r\nMcp-Session-Id: one";
     let result = match message["method"].as_str() {

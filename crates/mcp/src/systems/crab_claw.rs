@@ -1,7 +1,7 @@
-//! Names of Crab Claw, which have dots that some hosts do not take: `skills.codegen` is our `skills_codegen`.
+//! Tool names of Crab Claw, which contain dots that some hosts reject: `skills.codegen` maps to `skills_codegen`.
 
 use super::System;
 
-/// Crab Claw.
+/// Adapter for Crab Claw.
 pub(super) const CRAB_CLAW: System =
     System { own_name: |name| name.contains('.').then(|| name.replace('.', "_")), ..System::PLAIN };

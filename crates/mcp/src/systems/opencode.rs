@@ -1,4 +1,4 @@
-//! The tool `skill` of OpenCode: `read_skill` under another name, with the list of skills as its description.
+//! OpenCode's tool `skill`: `read_skill` under another name, with the list of skills as its description.
 
 use agent::{Form, Look};
 use ops::Refusal;
@@ -7,13 +7,13 @@ use rmcp::model::Tool;
 use super::System;
 use crate::{offer::listed_text, tool::Call, tools::skills::READ_SKILL};
 
-/// The agent that has it unless the configuration says otherwise, and the form of its description.
+/// Agent id that gets the tool by default, and the form of its description.
 const ID: &str = "opencode";
 
-/// What it calls [`READ_SKILL`].
+/// OpenCode's name of [`READ_SKILL`].
 const SKILL: &str = "skill";
 
-/// OpenCode.
+/// Adapter for OpenCode.
 pub(super) const OPENCODE: System = System {
     own_name: |name| (name == SKILL).then(|| READ_SKILL.name.to_owned()),
     offer: |call, tools| rename(call, tools),

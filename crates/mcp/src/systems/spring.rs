@@ -1,4 +1,4 @@
-//! What Spring AI Alibaba expects of tools: its names of their arguments, and tools that join with a skill ([`joined`]).
+//! Adapter for Spring AI Alibaba: its argument names, and tools that join with a skill ([`joined`]).
 
 mod joined;
 
@@ -12,13 +12,13 @@ use self::joined::{Joined, joined};
 use super::{Brought, System};
 use crate::tool::Call;
 
-/// Its names of arguments, and ours.
+/// Argument names of Spring AI Alibaba, with the names here.
 const ARGUMENTS: [(&str, &str); 2] = [("skill_name", "name"), ("skill_path", "path")];
 
-/// The tools that have them.
+/// Tools that accept these argument names.
 const TOOLS: [&str; 3] = ["read_skill", "disable_skill", "enable_skill"];
 
-/// Spring AI Alibaba.
+/// Adapter for Spring AI Alibaba.
 pub(super) const SPRING: System = System {
     arguments: |spec, arguments| match TOOLS.contains(&spec.name) {
         true => ARGUMENTS.iter().try_for_each(|(alias, name)| rename(arguments, alias, name)),
@@ -26,7 +26,7 @@ pub(super) const SPRING: System = System {
     },
     offer: |call, tools| {
         let skills: Vec<SkillName> = call.session.skills().cloned().collect();
-        // Our own tools are offered whatever is wrong with those of servers; a call of one says what it is.
+        // Faults of other servers do not affect this list. A call of such a tool reports the fault.
         tools.extend(joined(call, Some(&skills)).unwrap_or_default().iter().map(Joined::tool));
         Ok(())
     },
@@ -38,7 +38,7 @@ pub(super) const SPRING: System = System {
     ..System::PLAIN
 };
 
-/// Puts the value of an alias under the name that it stands for.
+/// Moves the value of an alias to the argument's real name. Both may be given if they agree.
 fn rename(arguments: &mut JsonObject, alias: &str, name: &str) -> Result<(), Refusal> {
     let Some(value) = arguments.remove(alias) else { return Ok(()) };
     match arguments.get(name) {
@@ -50,7 +50,7 @@ fn rename(arguments: &mut JsonObject, alias: &str, name: &str) -> Result<(), Ref
     }
 }
 
-/// A tool that a skill which was read brings. Without a session any skill that the agent sees counts as read.
+/// Finds a tool that a skill in this session brings. Without a session, every skill that the agent sees counts as read.
 fn find(call: &Call<'_>, name: &str) -> Result<Option<Brought>, Refusal> {
     let read: Option<Vec<SkillName>> = call.run.map(|_| call.session.skills().cloned().collect());
     let mut joined = joined(call, read.as_deref())?.into_iter();

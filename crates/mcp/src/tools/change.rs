@@ -1,4 +1,4 @@
-//! [`SKILL_MANAGE`] and [`SKILL_ROLLBACK`]: the tools that change skills.
+//! Tools that change skills, [`SKILL_MANAGE`] and [`SKILL_ROLLBACK`].
 
 use library::{Library, Stamp};
 use ops::Refusal;
@@ -34,7 +34,7 @@ pub(crate) const SKILL_ROLLBACK: Spec = Spec {
     run: roll_back,
 };
 
-/// The fields of one edit.
+/// Schema fields of one edit.
 fn edit_fields() -> Value {
     let actions = ["create", "edit", "patch", "delete", "write_file", "remove_file"];
     json!({
@@ -50,7 +50,7 @@ fn edit_fields() -> Value {
     })
 }
 
-/// What a caller may say about any change.
+/// Schema fields that apply to every change.
 fn note_fields() -> Value {
     json!({
         "name": text("The skill"),
@@ -147,7 +147,7 @@ fn roll_back(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> 
     change(call, &rollback.skill, |library, context| skill_manage::roll_back(library, &rollback, context))
 }
 
-/// Does a change and tells what follows from it.
+/// Executes a change and reports its consequences.
 fn change(
     call: &Call<'_>,
     name: &SkillName,
@@ -171,7 +171,7 @@ fn change(
     Ok(Answer { changes_lists: applied, ..document.into() })
 }
 
-/// A skill's name out of a request.
+/// Parses a skill's name from a request.
 pub(super) fn skill_name(text: &str) -> Result<SkillName, Refusal> {
     SkillName::parse(text)
         .map_err(|fault| ManageError::from(RequestError::Name { name: text.to_owned(), fault }).into())

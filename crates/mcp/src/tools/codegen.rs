@@ -1,4 +1,4 @@
-//! [`SKILLS_CODEGEN`] and its like: skills that declare `tool_schema` become tools, and stop to be.
+//! Tools that compile skills with a declared `tool_schema` into tools, and withdraw them.
 
 use compose::Access;
 use ops::Refusal;
@@ -75,7 +75,7 @@ fn compile(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     Ok(Answer { changes_lists: true, ..compiled.document().into() })
 }
 
-/// A skill that the agent does not see is not there for it.
+/// Rejects skills that are hidden from the agent, with the same error as for missing skills.
 fn none_hidden(access: &Access<'_>, names: &[SkillName]) -> Result<(), Refusal> {
     match names.iter().find(|name| access.hides(name.as_str())) {
         Some(hidden) => Err(agent::AgentError::NoSkill { name: hidden.to_string(), similar: Vec::new() }.into()),

@@ -1,4 +1,4 @@
-//! [`SEARCH_MARKETPLACE`] and [`INSTALL_SKILL`]: skills that are not here yet.
+//! Tools that find and install skills from registries, [`SEARCH_MARKETPLACE`] and [`INSTALL_SKILL`].
 
 use client::InstallRequest;
 use ops::{Refusal, search_document};
@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::{Answer, Call, Effect, Spec, arguments, read, text};
 
-/// Skills that a search gives unless more are asked for, and at most.
+/// Default number of search results. [`MOST_RESULTS`] is the maximum.
 const RESULTS: usize = 10;
 const MOST_RESULTS: usize = 50;
 
@@ -67,8 +67,8 @@ fn install(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     Ok(Answer { changes_lists: true, ..document.into() })
 }
 
-/// The owner, name and version of a registry's skill, so that a person can be asked about it: no folder, no
-/// URL, and nothing that could pass for a part of the question.
+/// Returns the question for an installation from a registry. Only an owner, a name and a version are accepted: no
+/// folder, no URL, and no text that could pass for part of the question.
 pub(super) fn question(arguments: &JsonObject) -> Result<String, Refusal> {
     let InstallArguments { spec } = read(arguments.clone())?;
     let (name, version) = spec.split_once('@').unwrap_or((&spec, ""));

@@ -1,4 +1,4 @@
-//! [`by_folder`]: arguments that name skills in other ways than by their folders.
+//! Normalisation of arguments that refer to skills otherwise than by folder name.
 
 use std::path::Path;
 
@@ -10,17 +10,16 @@ use serde_json::{Value, json};
 use super::{Call, Spec};
 use crate::systems::SYSTEMS;
 
-/// The tools that take a skill by its name, by its path, or by both.
+/// Tools that accept a skill's name, its path, or both.
 const EITHER_WAY: [&str; 3] = ["read_skill", "disable_skill", "enable_skill"];
 
-/// Arguments that name a revision, by its id or its number.
+/// Arguments that hold a revision id or number.
 const REVISIONS: [&str; 4] = ["revision", "expected_revision", "from", "to"];
 
-/// The arguments of a call with each skill by its folder's name. A skill that the agent may not know of stays as it
-/// was asked for.
+/// Replaces each reference to a skill by its folder name. Skills that the agent may not know of are left as given.
 ///
 /// # Errors
-/// Two arguments disagree, several skills give a name, or no skill is at a path.
+/// Two arguments disagree, a name is ambiguous, or there is no skill at a path.
 pub(super) fn by_folder(
     call: &Call<'_>,
     settings: &Settings,
@@ -59,7 +58,7 @@ pub(super) fn by_folder(
     Ok(arguments)
 }
 
-/// Replaces the path of a skill by its name.
+/// Replaces a skill's path by its name.
 fn take_path(call: &Call<'_>, seen: impl Fn(&Listed) -> bool, arguments: &mut JsonObject) -> Result<(), Refusal> {
     let Some(value) = arguments.remove("path") else { return Ok(()) };
     let path = value.as_str().ok_or_else(|| Refusal::request("`path` must be a text"))?;

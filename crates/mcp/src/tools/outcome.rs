@@ -1,4 +1,4 @@
-//! [`RECORD_OUTCOME`]: the tool by which an agent tells how its run with a skill went.
+//! The tool [`RECORD_OUTCOME`], with which an agent reports the outcome of a run.
 
 use ops::Refusal;
 use rmcp::model::JsonObject;
@@ -80,6 +80,6 @@ fn record(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
         ..evolve::Request::default()
     };
     let recorded = call.place.record(vec![request])?;
-    // A decision of the gate may have changed what clients list.
+    // A gate decision may have changed the lists that clients fetch.
     Ok(Answer { changes_lists: !recorded.decisions.is_empty(), ..recorded.document().into() })
 }

@@ -1,4 +1,4 @@
-//! [`SKILL_HISTORY`], [`SKILL_DIFF`] and [`SKILL_STATUS`]: what became of skills.
+//! Tools that report the past and present state of skills.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use skill_manage::documents::{self, Overview, Since};
 
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
 
-/// Revisions that are told unless more are asked for.
+/// Default number of revisions in a history.
 const REVISIONS: usize = 20;
 
 pub(crate) const SKILL_HISTORY: Spec = Spec {
@@ -124,7 +124,7 @@ fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     Ok(overview.document_with(hosts).into())
 }
 
-/// How one skill stands, or all of the libraries that the agent sees.
+/// Returns the state of one skill, or of all libraries that the agent sees.
 fn overview(call: &Call<'_>, name: Option<&SkillName>) -> Result<Overview, Refusal> {
     let (home, of_branch) = (&call.place.home, |library: &Library| call.place.skills_of_branch(library));
     if let Some(name) = name {
@@ -134,7 +134,7 @@ fn overview(call: &Call<'_>, name: Option<&SkillName>) -> Result<Overview, Refus
     let Places { libraries: own, storage, .. } = call.place.places(true);
     let own: Vec<PathBuf> = own.iter().filter_map(|(path, _)| library::resolve(path).ok()).collect();
     let is_own = |library: &&Library| own.iter().any(|own| library.path().starts_with(own));
-    // They are opened anew, so that others do not wait until all their folders were read.
+    // Opened separately from the shared catalogue, whose lock would otherwise be held while all folders are read.
     let (places, paths) = call.live.with(|catalogue| {
         let places = catalogue.libraries().iter().filter(is_own);
         let places = places.map(|library| (library.path().to_owned(), library.scope()));

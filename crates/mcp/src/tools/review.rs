@@ -1,4 +1,4 @@
-//! [`SKILL_REVIEW_LIST`] and [`SKILL_REVIEW_SHOW`]: held changes. Deciding about them is for people.
+//! Read access to proposals for agents. Decisions about them are reserved for people.
 
 use ops::Refusal;
 use rmcp::model::JsonObject;
@@ -80,7 +80,7 @@ fn show(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     })?;
     let library = review::library_with(call.place.libraries()?, &target.id)?;
     let mut document = documents::proposal(&library, &target)?.document(call.now);
-    // Of one that was decided, or is damaged, there may be nothing left to compare.
+    // A decided or damaged proposal may have nothing left to compare.
     let difference = review::difference(&library, &target, onto_head).ok();
     if let Some(difference) = &difference {
         document["proposal"]["reviewed"] = json!(difference.reviewed.to_string());

@@ -1,4 +1,4 @@
-//! [`READ_SKILL`] and its neighbours: the tools that read and find skills, and show or hide them.
+//! Tools that read, find, enable and disable skills.
 
 use agent::{
     Catalogue, Declared, FileText, Instructions, OUTPUT_BYTES, Settings, ToolPolicy, Which, declared, open_in_run,
@@ -15,7 +15,7 @@ use skill::{Digest, SkillName, SkillPath, failure::FailureKind};
 use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, text};
 use crate::{composed, systems::SYSTEMS};
 
-/// Skills that a search gives unless more are asked for, and at most.
+/// Default number of search results. [`MOST_RESULTS`] is the maximum.
 const RESULTS: usize = 10;
 const MOST_RESULTS: usize = 50;
 
@@ -146,14 +146,15 @@ fn read_skill(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal>
     Ok(Answer { text: Some(text), declared: Some(opened.declared), ..document.into() })
 }
 
-/// The names of all tools that a skill brings, as the agent may use them now. It can be read whatever is wrong with them.
+/// Returns the names of all tools that a skill brings and the agent may use. Faults of these tools do not keep the
+/// skill from being read.
 fn brought(call: &Call<'_>, skill: &SkillName) -> Vec<String> {
     let mut names = composed::names(call, std::slice::from_ref(skill)).unwrap_or_default();
     names.extend(SYSTEMS.iter().flat_map(|system| (system.names)(call, skill)));
     names
 }
 
-/// What the skills that the agent follows, this one included, leave of the tools of its host.
+/// Computes the policy on the host's own tools under all skills that the agent follows, including this one.
 fn policy(call: &Call<'_>, active: Option<&[String]>, opened: &Declared) -> Result<ToolPolicy, Refusal> {
     let settings = call.place.settings()?;
     let named = active.map(|names| names.iter().map(|name| bare_name(name)).collect::<Result<Vec<_>, _>>());
@@ -163,14 +164,14 @@ fn policy(call: &Call<'_>, active: Option<&[String]>, opened: &Declared) -> Resu
         let is_other = |name: &&SkillName| **name != opened.skill;
         match &named {
             Some(names) => names.iter().filter(is_other).map(seen).collect::<Result<Vec<_>, _>>(),
-            // What was read and is gone since, or switched off, leaves the others as they are.
+            // Skills of the session that were removed or disabled since are skipped.
             None => Ok(call.session.skills().filter(is_other).filter_map(|name| seen(name).ok()).collect()),
         }
     })??;
     Ok(ToolPolicy::of(&[declared.as_slice(), std::slice::from_ref(opened)].concat(), &settings.always_on))
 }
 
-/// Opens a skill for the agent that calls, and keeps that it did.
+/// Opens a skill for the calling agent and records the use.
 pub(crate) fn instructions(call: &Call<'_>, which: &Which) -> Result<Instructions, Refusal> {
     instructions_in_run(call, which, call.run)
 }
@@ -194,7 +195,7 @@ fn instructions_in_run(call: &Call<'_>, which: &Which, run: Option<&str>) -> Res
     })?
 }
 
-/// Asks for the use of a skill; the answer holds for what it says now.
+/// Requests confirmation for the use of a skill. The answer is valid for its current contents only.
 fn ask(call: &Call<'_>, name: &SkillName, about: &Value) -> Result<(), Refusal> {
     let question = Question::new(format!("May the agent read and use the skill {name}?"), about);
     call.ask(&format!("reading {name}"), question, agent::ask_hint(name))
@@ -248,7 +249,7 @@ fn read_skill_file(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Ref
     Ok(document.into())
 }
 
-/// A file of a skill for the agent that calls.
+/// Reads a file of a skill for the calling agent.
 pub(crate) fn file(call: &Call<'_>, name: &SkillName, path: &str) -> Result<FileText, Refusal> {
     let settings = call.place.settings()?;
     call.live.with(|catalogue| {
@@ -280,7 +281,7 @@ fn search_skills(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refus
         let seen = catalogue.seen(&settings, call.agent);
         let hits = search(&seen, &query, limit);
         hits.iter().for_each(|hit| note(call, catalogue, &settings, Some(&hit.listed.name), UseKind::Found, true));
-        // The tool that a skill compiled to is told with it.
+        // Skills that compiled to a tool are listed with its alias.
         let entries = catalogue.libraries().first().and_then(|library| compose::Store::of(library).read().ok());
         let tool = |name: &str| Some(entries.as_ref()?.get(name)?.tool()?.alias.clone());
         let results = hits.iter().map(|hit| {
@@ -308,7 +309,7 @@ fn set_enabled(call: &Call<'_>, arguments: JsonObject, enabled: bool) -> Result<
     Ok(Answer { changes_lists: true, ..document.into() })
 }
 
-/// A name as it is, or after its owner's.
+/// Parses a skill's name, with or without an owner.
 pub(crate) fn bare_name(text: &str) -> Result<SkillName, Refusal> {
     match text.parse::<skill::QualifiedName>() {
         Ok(qualified) => Ok(qualified.name),

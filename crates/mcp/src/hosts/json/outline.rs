@@ -1,4 +1,4 @@
-//! [`Outline`]: what a JSON document holds, as far as an edit of some members has to know.
+//! Hashes of a JSON document, to check that an edit changed only the intended members.
 
 use std::{
     fmt,
@@ -9,23 +9,24 @@ use std::{
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
-/// A document as sums: the files of some hosts have tens of megabytes, of which nothing is kept.
+/// A document reduced to hashes. Some hosts have configuration files of tens of megabytes, so values are not kept in
+/// memory.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Outline {
-    /// The sum of everything but the members and the objects that hold them.
+    /// Hash of everything except the members and the objects that hold them.
     rest: u64,
-    /// Tells whether the object that holds the members is there.
+    /// True if the object that holds the members exists.
     pub has_holder: bool,
-    /// The sums of the members' values; `None` of one that is not there.
+    /// Hashes of the members' values, `None` for a missing member.
     pub members: Vec<Option<u64>>,
 }
 
-/// Makes the sums that are compared with each other.
+/// Hash keys. Only hashes made with the same keys are comparable.
 #[derive(Debug, Default)]
 pub struct Keys(RandomState);
 
 impl Keys {
-    /// The sum of a value.
+    /// Hashes a value.
     pub fn sum_of(&self, value: &Value) -> Option<u64> {
         let mut sum = self.0.build_hasher();
         Sum(&mut sum).deserialize(value).ok()?;
@@ -34,10 +35,10 @@ impl Keys {
 }
 
 impl Outline {
-    /// Reads a document, with the members `names` of the object at `path` apart.
+    /// Reads a document and hashes the members `names` of the object at `path` separately from the rest.
     ///
     /// # Errors
-    /// It is no JSON; what should be an object on the path is none, or a name on it stands there twice.
+    /// The text is not JSON, a value on the path is not an object, or a name on it is a duplicate key.
     pub fn of(json: &str, (path, names): (&[&str], &[&str]), keys: &Keys) -> serde_json::Result<Self> {
         let (mut rest, mut has_holder, mut members) = (keys.0.build_hasher(), false, vec![None; names.len()]);
         let mut document = serde_json::Deserializer::from_str(json);
@@ -47,13 +48,13 @@ impl Outline {
         Ok(Self { rest: rest.finish(), has_holder, members })
     }
 
-    /// The same with the members' values having these sums, in an object that is there.
+    /// Replaces the members' hashes, and marks their object as existing.
     pub fn with(self, members: Vec<Option<u64>>) -> Self {
         Self { has_holder: true, members, ..self }
     }
 }
 
-/// Goes down a path, and sums up what stands beside it.
+/// Deserialiser that descends along a path and hashes everything beside it.
 struct Descent<'a> {
     path: &'a [&'a str],
     names: &'a [&'a str],
@@ -110,7 +111,7 @@ impl<'de> Visitor<'de> for Descent<'_> {
     }
 }
 
-/// Sums up a value.
+/// Deserialiser that hashes a whole value.
 struct Sum<'a>(&'a mut DefaultHasher);
 
 impl<'de> DeserializeSeed<'de> for Sum<'_> {
@@ -122,7 +123,7 @@ impl<'de> DeserializeSeed<'de> for Sum<'_> {
 }
 
 impl Sum<'_> {
-    /// Adds a part, with a letter for its kind.
+    /// Hashes a part, tagged with a letter for its kind.
     fn add<E>(self, kind: char, part: impl Hash) -> Result<(), E> {
         (kind, part).hash(self.0);
         Ok(())

@@ -1,4 +1,4 @@
-//! [`Joined`]: tools of configured servers that join the list of a conversation once a skill was read that brings them.
+//! Tools of configured servers that join a session's tool list once a skill that brings them has been read.
 
 use std::time::{Duration, Instant};
 
@@ -17,19 +17,19 @@ use crate::{
     tool::{Answer, Call, Spec, object},
 };
 
-/// A tool of a server, and why it is offered.
+/// A server's tool, with the skill that brings it.
 #[derive(Debug, Clone)]
 pub(crate) struct Joined {
-    /// The name under which it is offered: the server's own where the skill uses that one, else `mcp__SERVER__TOOL`.
+    /// Name under which it is offered: the server's own name if the skill uses that, else `mcp__SERVER__TOOL`.
     pub name: String,
-    /// The tool.
+    /// Specification, under the name `mcp__SERVER__TOOL`.
     pub spec: ToolSpec,
-    /// The first skill that brings it.
+    /// The first skill that brings the tool.
     pub skill: SkillName,
 }
 
-/// The tools of servers that skills bring, in the order of the skills, each once. Without `skills`, those of all that the agent may read
-/// unasked.
+/// Collects the servers' tools that skills bring, each once, in the order of the skills. Without `skills`, all skills
+/// that the agent may read without confirmation count.
 pub(crate) fn joined(call: &Call<'_>, skills: Option<&[SkillName]>) -> Result<Vec<Joined>, Refusal> {
     let (settings, hosts) = (call.place.settings()?, call.place.tool_hosts()?);
     let brought = composed::named_by_skills(call, &settings, &hosts, skills)?;
@@ -50,18 +50,20 @@ pub(crate) fn joined(call: &Call<'_>, skills: Option<&[SkillName]>) -> Result<Ve
     Ok(joined)
 }
 
-/// Tests for a tool that a skill means by a name. A pattern has to name the server: `*` alone restricts nothing and brings nothing.
+/// Returns whether a skill's tool name refers to this tool. A pattern must name the server: a bare `*` restricts
+/// nothing and brings nothing.
 fn means(name: &str, spec: &ToolSpec) -> bool {
     own_name(spec) == name || (name.starts_with("mcp__") && matches(name, &spec.name))
 }
 
-/// The server's own name of its tool.
+/// Returns the server's own name of its tool.
 fn own_name(spec: &ToolSpec) -> &str {
     let of_server = spec.name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
     of_server.map_or(spec.name.as_str(), |(_, own)| own)
 }
 
-/// The name that the skill uses, where only one tool has it and none of ours may be meant.
+/// Chooses the offered name: the one in the skill if it matches exactly one tool and cannot be confused with a tool of
+/// this server, else the full name.
 fn offered_as<'t>(name: &'t str, spec: &'t ToolSpec, specs: &[ToolSpec]) -> &'t str {
     let is_single = specs.iter().filter(|other| own_name(other) == name).count() == 1;
     let is_ours = Spec::find(name).is_some() || composed::may_be(name) || name.starts_with("mcp__");
@@ -76,7 +78,7 @@ fn decision(call: &Call<'_>, settings: &Settings, spec: &ToolSpec) -> Decision {
 }
 
 impl Joined {
-    /// As clients list it.
+    /// Describes the tool for a client's tool list.
     pub fn tool(&self) -> Tool {
         let reads = self.spec.approval == Approval::None;
         let hints = ToolAnnotations::from_raw(None, Some(reads), Some(!reads), None, Some(true));
@@ -97,7 +99,7 @@ impl Joined {
         tool
     }
 
-    /// Calls it, if the agent may and a person agreed to its level.
+    /// Calls the tool if the agent may use it and a person agreed to its approval level.
     pub fn call(&self, call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
         let settings = call.place.settings()?;
         let name = &self.spec.name;
