@@ -1,7 +1,7 @@
-//! [`AcceptArgs`]: a person accepts what blocks a skill, in the command that brings it.
+//! Acceptance of blocking findings by a person, in the command that installs the skill.
 //!
-//! At a terminal they are asked once for all skills; elsewhere flags name the rules and a token shows that a person
-//! acts. Either way the decision is a waiver for each rule and file.
+//! At a terminal, the person is asked once for all skills. Elsewhere, flags name the rules and a reviewer's token
+//! proves that a person acts. In both cases the decision is stored as one waiver per rule and file.
 
 use std::{
     collections::BTreeMap,
@@ -37,34 +37,35 @@ pub struct AcceptArgs {
     reason: Option<String>,
 }
 
-/// The decision about blocked skills, from a person or from flags.
+/// Makes the decision about blocked skills, from flags or by asking a person.
 pub struct Acceptor<'a> {
     context: &'a Context,
     by: Option<(Reviewer, Way)>,
 }
 
-/// The way in which a person decides.
+/// Source of a person's decision.
 enum Way {
-    /// By flags.
+    /// The flags of the command.
     Rules(AcceptArgs),
-    /// They are asked at the terminal.
+    /// A question at the terminal.
     Asked,
-    /// They were asked before, and accept everything that can be accepted and is not critical, for this reason.
+    /// Earlier consent to all acceptable findings that are not critical, with its reason.
     Agreed(String),
 }
 
-/// A person's answer about all skills that are blocked.
+/// A person's decision about all blocked skills.
 struct Decision {
     reason: String,
-    /// It covers critical findings too.
+    /// True if it covers critical findings.
     takes_critical: bool,
 }
 
 impl<'a> Acceptor<'a> {
-    /// Reads the flags, and looks whether a person is there.
+    /// Reads the flags and determines whether a person can be asked.
     ///
     /// # Errors
-    /// Flags without a person's proof, an unknown rule, a rule whose findings cannot be accepted, an empty reason.
+    /// The flags come without proof that a person acts, name an unknown rule or one whose findings cannot be accepted,
+    /// or give an empty reason.
     pub fn new(context: &'a Context, args: &AcceptArgs) -> Result<Self, CliError> {
         let Some(reason) = args.reason.as_ref().filter(|_| !args.accept.is_empty()) else {
             let can_ask = !context.out.json && !context.out.quiet && is_terminal();
@@ -86,16 +87,17 @@ impl<'a> Acceptor<'a> {
         Ok(Self { context, by: Some((reviewer, Way::Rules(args.clone()))) })
     }
 
-    /// A person who has agreed to everything that can be accepted and is not critical.
+    /// Creates an acceptor for a person who has consented to all acceptable findings that are not critical.
     ///
     /// # Errors
-    /// Nothing proves that a person acts.
+    /// There is no proof that a person acts.
     pub fn agreed(context: &'a Context, reason: &str) -> Result<Self, CliError> {
         let reviewer = context.reviewer("accepting a finding")?;
         Ok(Self { context, by: Some((reviewer, Way::Agreed(reason.to_owned()))) })
     }
 
-    /// The waivers under which each of the skills passes; none for those that stay blocked.
+    /// Returns the waivers under which each skill passes, in the order of `skills`. The list is empty for a skill that
+    /// stays blocked.
     pub fn decide(&self, skills: &[BlockedSkill<'_>]) -> Vec<Vec<StoredWaiver>> {
         let none = || skills.iter().map(|_| Vec::new()).collect();
         let Some((reviewer, way)) = &self.by else { return none() };
@@ -136,7 +138,8 @@ impl<'a> Acceptor<'a> {
         })
     }
 
-    /// Shows what blocks, and asks for the reason to accept it, then for what is critical again. No reason means no.
+    /// Shows the blocking findings and asks for a reason to accept them, then asks again about critical ones. An empty
+    /// answer declines.
     fn ask(&self, skills: &[BlockedSkill<'_>]) -> Option<Decision> {
         let askable: Vec<&BlockedSkill<'_>> =
             skills.iter().filter(|skill| is_acceptable(skill.blocked.report())).collect();
@@ -160,7 +163,7 @@ impl<'a> Acceptor<'a> {
         Some(Decision { reason, takes_critical: self.ask_about_critical(&askable) })
     }
 
-    /// Asks a second time about what is harmful in any reading.
+    /// Asks for a second confirmation of critical findings.
     fn ask_about_critical(&self, skills: &[&BlockedSkill<'_>]) -> bool {
         let lines: Vec<String> =
             skills.iter().flat_map(|skill| place_lines(critical(skill.blocked.report()))).collect();
@@ -176,25 +179,26 @@ impl<'a> Acceptor<'a> {
     }
 }
 
-/// The flag that critical findings need besides.
+/// The extra flag that accepting critical findings requires.
 const CRITICAL_FLAG: &str = "--accept-critical";
 
-/// The findings that block and are harmful in any reading.
+/// Returns the blocking findings of critical severity.
 fn critical(report: &Report) -> impl Iterator<Item = &Finding> {
     report.blocking().filter(|finding| finding.severity == Severity::Critical)
 }
 
-/// Tests for a report that a person may accept without being asked twice.
+/// Returns whether a single confirmation suffices to accept the report: all blocking findings are acceptable and none
+/// is critical.
 pub fn is_acceptable_at_once(report: &Report) -> bool {
     is_acceptable(report) && critical(report).next().is_none()
 }
 
-/// Tests whether a person may accept every finding that blocks.
+/// Returns whether a person may accept every blocking finding.
 pub fn is_acceptable(report: &Report) -> bool {
     report.blocking().all(|finding| scan::can_be_waived(&finding.rule))
 }
 
-/// A line for each rule and file that blocks, with the first of the findings.
+/// Formats one line per rule and file that blocks, with its first finding.
 fn place_lines<'r>(findings: impl Iterator<Item = &'r Finding>) -> Vec<String> {
     let mut places: BTreeMap<(&str, &str), Vec<&Finding>> = BTreeMap::new();
     for finding in findings {
@@ -219,7 +223,7 @@ fn read_answer(question: &str) -> Option<String> {
     Some(read_line().ok()?.trim().to_owned())
 }
 
-/// How a person goes on when skills are blocked: this very command, with flags that accept what was found. Nothing where
+/// Returns the current command with flags that accept the findings, as the hint for blocked skills. Returns `None` if
 /// one of the findings cannot be accepted.
 pub fn way_on<'r>(reports: impl IntoIterator<Item = &'r Report>) -> Option<String> {
     let (mut rules, mut flag) = (Vec::<&str>::new(), String::new());
@@ -244,7 +248,7 @@ pub fn way_on<'r>(reports: impl IntoIterator<Item = &'r Report>) -> Option<Strin
     })
 }
 
-/// A command as it was typed, without the flags that accept findings and without `--json`.
+/// Returns the command as typed, without the flags that accept findings and without `--json`.
 fn command_without_accepting(args: impl Iterator<Item = String>) -> String {
     let (mut words, mut skips) = (vec!["skillhub".to_owned()], Skips::Nothing);
     for arg in args {
@@ -263,13 +267,13 @@ fn command_without_accepting(args: impl Iterator<Item = String>) -> String {
     words.join(" ")
 }
 
-/// What is left out next.
+/// The words to drop next while a command line is filtered.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Skips {
     Nothing,
     /// One value of a flag.
     Value,
-    /// All values of a flag.
+    /// All values of a flag, up to the next flag.
     Values,
 }
 

@@ -1,8 +1,7 @@
-//! [`Asked`]: the operation of a command line, held to the decision table before it begins, and noted in the event log
-//! where it was refused.
+//! Access check of a command line against the decision table, and the log entry of a refusal.
 //!
-//! The library's crates note what they refuse. A request that cannot be read, a person without proof, a decision that
-//! is not for agents and a hidden skill end before that, and are noted here.
+//! The library's crates log their own refusals. Requests that end before that are logged here: an unreadable request, a
+//! person without proof, a decision reserved for people, and a hidden skill.
 
 use agent::{
     AgentError,
@@ -20,16 +19,16 @@ use crate::{
     exit::{CliError, Exit, failed},
 };
 
-/// Events at the end of the log among which those of this command are looked for.
+/// Number of events at the end of the log that are searched for this command's own.
 const LAST: usize = 64;
 
-/// Characters that are noted of a message: it may quote what was asked for.
+/// Maximum length, in characters, of a logged message, which may quote the request.
 const NOTED_CHARS: usize = 500;
 
-/// The command whose requests name skills, on standard input as well.
+/// Name of the command whose requests name skills on standard input as well.
 pub const RECORD: &str = "record";
 
-/// Actions of the log that have another name than the command.
+/// Log actions that differ from the command's name, as pairs of command and action.
 const ACTIONS: [(&str, &str); 10] = [
     ("commit", "external"),
     ("reviewer new", "reviewer"),
@@ -43,27 +42,28 @@ const ACTIONS: [(&str, &str); 10] = [
     ("evolve run", "optimise"),
 ];
 
-/// The operation that a command line asks for, and the skills and proposals that it names.
+/// The operation that a command line requests, with the skills and proposals that it names.
 pub struct Asked {
     operation: &'static Operation,
     skills: Vec<String>,
     proposals: Vec<String>,
-    /// The agent for which it is done, where one is named.
+    /// Agent on whose behalf it acts, if one is named.
     agent: Option<String>,
-    /// Set where it accepts a key that an owner did not have before.
+    /// True if the command accepts a new key of an owner.
     accepts_key: bool,
-    /// Set where it changes nothing, or notes its refusals itself because its request comes as JSON.
+    /// True if refusals are not logged here: the command changes nothing, or logs its own because its request comes as
+    /// JSON.
     is_unnoted: bool,
 }
 
 impl Asked {
-    /// An operation on one skill whose request does not stand on the command line.
+    /// Creates the operation on one skill for a request that is not on the command line.
     fn on_skill(operation: &'static Operation, skill: &SkillName) -> Self {
         let (skills, proposals) = (vec![skill.to_string()], Vec::new());
         Self { operation, skills, proposals, agent: None, accepts_key: false, is_unnoted: false }
     }
 
-    /// The operation of a parsed command line; `None` for one without a row in the table.
+    /// Determines the operation of a parsed command line. Returns `None` for a command without a row in the table.
     pub fn of(matches: &ArgMatches) -> Option<Self> {
         let (mut words, mut at) = (Vec::new(), matches);
         while let Some((word, below)) = at.subcommand() {
@@ -84,10 +84,10 @@ impl Asked {
         })
     }
 
-    /// Holds it to the table.
+    /// Checks the operation against the decision table.
     ///
     /// # Errors
-    /// The answer to an agent, where that is not to begin it.
+    /// The response to an agent that may not begin the operation.
     pub fn check(&self, context: &Context) -> Result<(), CliError> {
         if context.accepts_rewrite {
             context.reviewer("accepting a registry whose history was replaced")?;
@@ -95,7 +95,8 @@ impl Asked {
         if self.accepts_key {
             context.reviewer("accepting a new key of an owner")?;
         }
-        // Readers answer with the names that are like it, hidden or not there, and outcomes with the line that names it.
+        // Commands that only read answer a hidden name and a missing one alike, with similar names. Outcome requests
+        // are checked one by one, so that the error names the line.
         if context.is_person() || self.operation.act == Act::Reads || self.operation.name == RECORD {
             return Ok(());
         }
@@ -120,7 +121,7 @@ impl Asked {
         Ok(())
     }
 
-    /// Notes that it was refused, unless that was noted already.
+    /// Logs a refusal of the operation, unless it has been logged already.
     pub fn note(&self, context: &Context, error: &CliError) {
         let is_refusal = match self.operation.act {
             Act::Edits | Act::Restores | Act::Decides => {
@@ -133,7 +134,7 @@ impl Asked {
         }
     }
 
-    /// Notes that somebody claimed to be a person without proof.
+    /// Logs that somebody claimed to be a person without proof.
     pub fn note_unproven(&self, global: &Global, error: &CliError) {
         let as_nobody = Global { actor: None, ..global.clone() };
         let claims = global.actor.as_deref().unwrap_or_default();
@@ -156,18 +157,18 @@ impl Asked {
         let skill = self.skills.first().and_then(|text| name_in(text)).map(|name| name.to_string()).unwrap_or_default();
         let message: String = error.message.chars().take(NOTED_CHARS).collect();
         let event = Event::refused(&context.stamp(), &skill, &action, error.code, &message);
-        // The refusal itself is the answer; a log that cannot be written must not hide it.
+        // The refusal itself is the result. A log that cannot be written must not hide it.
         let _unlogged = library.record(&event);
     }
 }
 
-/// The values of an argument, as they were written.
+/// Returns the raw values of an argument.
 fn texts(matches: &ArgMatches, id: &str) -> Vec<String> {
     let raw = matches.try_get_raw(id).ok().flatten();
     raw.into_iter().flatten().filter_map(|text| text.to_str().map(str::to_owned)).collect()
 }
 
-/// The skill that an argument names, also by the name in its `SKILL.md`; `None` for a path or an address.
+/// Resolves an argument to a skill, also by the name in its `SKILL.md`. Returns `None` for a path or a URL.
 fn skill_in(context: &Context, text: &str) -> Option<SkillName> {
     let called = || context.skill_called(text).ok();
     match name_in(text) {
@@ -176,17 +177,17 @@ fn skill_in(context: &Context, text: &str) -> Option<SkillName> {
     }
 }
 
-/// The skill that an argument names, bare, after its owner's, or with a version or revision; `None` for a path or an
-/// address.
+/// Parses the skill's name from an argument: bare, qualified by an owner, or with a version or revision. Returns `None`
+/// for a path or a URL.
 fn name_in(text: &str) -> Option<SkillName> {
     let name = text.split_once('@').map_or(text, |(name, _)| name);
     name.parse::<QualifiedName>().map(|qualified| qualified.name).or_else(|_| SkillName::parse(name)).ok()
 }
 
-/// Holds an operation on a skill to the table.
+/// Checks an operation on a skill against the decision table.
 ///
 /// # Errors
-/// The answer of the operation for a skill that does not exist; a person has to be asked, which a command cannot.
+/// The operation's error for a missing skill, or a refusal because a person must be asked, which a command cannot do.
 fn check_skill(
     context: &Context,
     operation: &Operation,
@@ -207,10 +208,10 @@ fn check_skill(
     }
 }
 
-/// As [`check_skill`], for the request of a command that comes on standard input.
+/// Runs [`check_skill`] for a request that comes on standard input.
 ///
 /// # Errors
-/// As [`check_skill`].
+/// The same as [`check_skill`].
 pub fn check_request(context: &Context, command: &str, skill: &SkillName) -> Result<(), CliError> {
     Operation::find(Channel::Cli, command).map_or(Ok(()), |operation| {
         check_skill(context, operation, skill, None)
@@ -218,7 +219,7 @@ pub fn check_request(context: &Context, command: &str, skill: &SkillName) -> Res
     })
 }
 
-/// Tests for a refusal of this command in the log.
+/// Returns whether the log already has a refusal of this command.
 fn is_noted(context: &Context, library: &Library) -> Result<bool, LibraryError> {
     let ours = format!("{:x}-{:x}-", context.now.as_nanosecond(), random_process_id());
     let (events, _) = library.events()?;
@@ -234,7 +235,7 @@ mod tests {
     use super::*;
     use crate::args::Cli;
 
-    /// The commands that can be given, with their words.
+    /// Collects all commands that can be run, with their words.
     fn leaves(command: &Command, words: &str) -> Vec<(String, Command)> {
         let of_below =
             command.get_subcommands().flat_map(|below| leaves(below, format!("{words} {}", below.get_name()).trim()));

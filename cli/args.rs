@@ -1,4 +1,4 @@
-//! The command line's flags and commands.
+//! Flags and subcommands of the command line.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! One module a command: its flags, and how its answer is shown.
+//! Subcommands of the program, one module each, with its flags and output.
 
 pub mod adopt;
 pub mod blame;

@@ -1,4 +1,4 @@
-//! [`CliError`]: any failure as an exit code, a message and a hint, in one place.
+//! Exit codes, and the error type of all commands.
 
 use ops::Refusal;
 use serde_json::{Value, json};
@@ -11,29 +11,29 @@ use skill_manage::WaiveError;
 
 use crate::hints;
 
-/// The exit codes of the command line; their meanings are part of its contract.
+/// Exit codes of the command line. Their meanings are stable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Exit {
-    /// Done, or a change that waits for a decision.
+    /// Success, including a change held for a decision.
     Done = 0,
-    /// Failed for a reason that is no other of these.
+    /// A failure that no other code describes.
     Failed = 1,
-    /// A usage that is none, or a request that cannot be read.
+    /// Invalid usage, or a request that cannot be read.
     Usage = 2,
     /// An invalid skill, path, archive, version or size.
     Invalid = 3,
-    /// Blocked by the scan.
+    /// Blocked by the scanner.
     Blocked = 4,
     /// Refused by policy or permission.
     Refused = 5,
-    /// In conflict with what is there.
+    /// A conflict with the current state.
     Conflict = 6,
     /// Not found, or not a registry.
     NotFound = 7,
-    /// Other content than was recorded.
+    /// Content that differs from its recorded digest.
     Integrity = 8,
-    /// A registry or network that cannot be reached.
+    /// An unreachable registry or network.
     Unreachable = 9,
     /// Stopped by a signal.
     Interrupted = 130,
@@ -62,38 +62,38 @@ impl From<Exit> for std::process::ExitCode {
     }
 }
 
-/// Why a command failed, ready to be shown.
+/// A failed command, ready for display.
 #[derive(Debug)]
 pub struct CliError {
-    /// A stable name, in `snake_case`.
+    /// Stable name of the error, in `snake_case`.
     pub code: &'static str,
-    /// The process's exit code.
+    /// Exit code of the process.
     pub exit: Exit,
-    /// What happened and where.
+    /// Cause and location of the failure.
     pub message: String,
-    /// What to do next.
+    /// Suggested next step.
     pub hint: Option<String>,
-    /// What a program needs to go on.
+    /// Structured data for programs.
     pub details: Box<Value>,
 }
 
 impl CliError {
-    /// An error without hint and details.
+    /// Creates an error without hint and details.
     pub fn new(code: &'static str, exit: Exit, message: impl Into<String>) -> Self {
         Self { code, exit, message: message.into(), hint: None, details: Box::new(json!({})) }
     }
 
-    /// A usage error.
+    /// Creates a usage error.
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new("usage", Exit::Usage, message)
     }
 
-    /// The same with the way on.
+    /// Sets the hint.
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 
-    /// The same with a better way on, where the scan is the reason and there is one.
+    /// Replaces the hint if the scan blocked the command and `way_on` is given.
     pub fn with_way_on(self, way_on: Option<String>) -> Self {
         match way_on.filter(|_| self.exit == Exit::Blocked) {
             Some(hint) => self.hint(hint),
@@ -101,12 +101,12 @@ impl CliError {
         }
     }
 
-    /// The same with details.
+    /// Sets the details.
     pub fn details(self, details: Value) -> Self {
         Self { details: Box::new(details), ..self }
     }
 
-    /// A skill that breaks the standard.
+    /// Creates the error for a skill that violates the standard.
     pub fn invalid_skill(name: &str, problems: &[Problem]) -> Self {
         let errors: Vec<&str> = problems.iter().filter(|p| p.is_error()).map(|p| p.message.as_str()).collect();
         Self::new("invalid_skill", Exit::Invalid, format!("{name} is not a valid skill: {}", errors.join("; ")))
@@ -114,7 +114,7 @@ impl CliError {
             .details(json!({ "problems": problems }))
     }
 
-    /// As the document that `--json` prints.
+    /// Formats the error for `--json`.
     pub fn to_json(&self) -> Value {
         let hint = self.hint.as_deref().map(hints::for_user);
         json!({"ok": false, "error": {
@@ -182,24 +182,24 @@ impl From<std::io::Error> for CliError {
     }
 }
 
-/// An error that says itself what it means.
+/// Converts any error that classifies itself.
 pub fn failed(error: impl Fails) -> CliError {
     Refusal::from(error).into()
 }
 
-/// Why one skill of a batch failed, as the document of the batch has it.
+/// Formats the error of one skill in a batch document.
 pub fn error_of_one(error: &impl Fails) -> Value {
     let failure = error.failure();
     let hint = failure.hint.as_deref().map(hints::for_user);
     json!({"code": failure.code, "message": error.to_string(), "hint": hint})
 }
 
-/// The exit code that one skill of a batch asks for.
+/// Returns the exit code of one skill in a batch.
 pub fn exit_of_one(error: Option<&impl Fails>) -> Exit {
     error.map_or(Exit::Done, |error| error.failure().kind.into())
 }
 
-/// An error of the system at a path.
+/// Returns a function that converts an I/O error at a path.
 pub fn io_at(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> CliError {
     let refusal = Refusal::io_at(path);
     |error| refusal(error).into()

@@ -1,4 +1,4 @@
-//! [`for_user`]: a text with the flags that the commands in it need, so that they work as printed.
+//! Completion of the commands in hints with the flags that they need to work as printed.
 
 use std::sync::OnceLock;
 
@@ -7,7 +7,7 @@ use skill::shell_word;
 
 use crate::args::Global;
 
-/// Commands that work on a library.
+/// Commands that operate on a library.
 const ON_LIBRARY: [&str; 38] = [
     "adopt",
     "blame",
@@ -49,13 +49,13 @@ const ON_LIBRARY: [&str; 38] = [
     "waive",
 ];
 
-/// Commands that ask a registry.
+/// Commands that contact a registry.
 const ON_REGISTRY: [&str; 9] = ["info", "install", "key", "outdated", "publish", "search", "update", "verify", "yank"];
 
-/// Fields of documents with sentences of the program, which may hold commands.
+/// JSON fields that hold sentences of the program, which may contain commands.
 const SENTENCES: [&str; 6] = ["command", "hint", "message", "note", "notes", "warnings"];
 
-/// The flags by which a command was given that a further command needs as well.
+/// Flags of the current command that later commands need as well.
 #[derive(Debug, Default)]
 struct Flags {
     library: String,
@@ -65,7 +65,8 @@ struct Flags {
 
 static FLAGS: OnceLock<Flags> = OnceLock::new();
 
-/// Notes the flags of this command. What a variable of the environment says holds for further commands anyway.
+/// Stores the flags of the current command. Settings from environment variables apply to later commands anyway and are
+/// left out.
 pub fn note_flags(global: &Global) {
     let library = match (&global.library, global.project, global.global) {
         (Some(folder), ..) => format!("--library {} ", shell_word(&folder.display().to_string())),
@@ -84,18 +85,18 @@ pub fn note_flags(global: &Global) {
     let _set_once = FLAGS.set(Flags { library, registry, transport });
 }
 
-/// A text whose commands have the flags of this command.
+/// Adds the flags of the current command to the commands in a text.
 pub fn for_user(text: &str) -> String {
     FLAGS.get().map_or_else(|| text.to_owned(), |flags| with_flags(text, flags))
 }
 
-/// Tests for flags that further commands need, and for sentences in the text of a document that may have commands.
+/// Returns whether flags have to be added, and the JSON text has fields that may contain commands.
 pub fn are_needed(json: &str) -> bool {
     let has_flags = FLAGS.get().is_some_and(|flags| !flags.library.is_empty() || !flags.registry.is_empty());
     has_flags && SENTENCES.iter().any(|name| json.contains(&format!("\"{name}\":")))
 }
 
-/// Adds the flags of this command to the commands in a document's sentences.
+/// Adds the flags of the current command to all sentences of a document.
 pub fn complete(document: &mut Value) {
     complete_below(document, false);
 }
@@ -128,7 +129,7 @@ fn with_flags(text: &str, flags: &Flags) -> String {
     out
 }
 
-/// The flags for the command with which a text begins, without those that it has.
+/// Returns the flags to add to the command at the start of a text, without those that it already has.
 fn flags_for(command: &str, flags: &Flags) -> String {
     let verb = command.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
     let command = command.split(['`', '\n']).next().unwrap_or_default();

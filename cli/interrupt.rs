@@ -1,4 +1,5 @@
-//! [`watch`]: Ctrl-C and termination. A command stops at its next check, leaves nothing or everything, and exits 130.
+//! Handling of Ctrl-C and termination. A command stops at its next check, leaves a complete operation or none, and
+//! exits with 130.
 
 use std::time::Duration;
 
@@ -9,22 +10,22 @@ use crate::{
     print::Output,
 };
 
-/// How long a command may take to stop by itself; then it is ended where it is, but for what is done whole.
+/// Time that a command gets to stop by itself. After that the process is ended, once no atomic section is open.
 #[cfg(unix)]
 const GRACE: Duration = Duration::from_millis(400);
 
-/// How often a temporary folder is tried to be removed, and the time between two tries.
+/// Number of attempts to remove a temporary folder. [`PAUSE`] is the time between two of them.
 const REMOVALS: usize = 20;
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// Starts to listen for signals. Servers listen themselves.
+/// Starts to listen for signals. Servers have their own handlers.
 #[cfg(unix)]
 pub fn watch(out: Output) {
     use signal_hook::{
         consts::{SIGINT, SIGTERM},
         iterator::Signals,
     };
-    // Without a handler the system ends the process, as before.
+    // Without a handler, a signal ends the process as usual.
     let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
     std::thread::spawn(move || {
         if signals.forever().next().is_some() {
@@ -40,11 +41,11 @@ pub fn watch(out: Output) {
     });
 }
 
-/// Other systems end the process.
+/// Does nothing on other systems, where a signal ends the process.
 #[cfg(not(unix))]
 pub fn watch(_: Output) {}
 
-/// Ends the process after a command that was interrupted, which may have been done by then.
+/// Ends the process after an interrupted command, which may have completed by then.
 pub fn finish(out: Output, result: &Result<Exit, CliError>) {
     interrupt::end(|| {
         match result {
@@ -56,7 +57,7 @@ pub fn finish(out: Output, result: &Result<Exit, CliError>) {
     });
 }
 
-/// What an interrupted command says.
+/// Returns the error of an interrupted command.
 fn error() -> CliError {
     let message = match interrupt::is_anything_done() {
         true => "interrupted; what was recorded by then is kept",
@@ -70,10 +71,10 @@ fn report(out: Output, error: &CliError) -> Exit {
     out.fail(error)
 }
 
-/// Removes what the code that made it did not come to remove.
+/// Removes temporary folders whose owners did not get to remove them.
 fn remove_temporary() {
     for folder in interrupt::temporary() {
-        // A child that was ended may write its last file meanwhile.
+        // A killed child may still be writing its last file.
         let mut tries = 0..REMOVALS;
         while folder.exists() && tries.next().is_some() {
             if std::fs::remove_dir_all(&folder).is_err() {

@@ -1,4 +1,4 @@
-//! The `skillhub` command: reads the arguments, runs one command, turns its result into an exit code.
+//! The `skillhub` command, which parses the arguments, runs one command and returns its exit code.
 
 mod accepting;
 mod access;
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     let out = Output::new(&cli.global);
     hints::note_flags(&cli.global);
     context::transport(&cli.global).choose();
-    // Servers and tools that run end in their own way.
+    // Servers and running tools handle signals themselves.
     if !matches!(cli.command, Command::Serve(_) | Command::Mcp(_) | Command::Tools(_)) {
         interrupt::watch(out);
     }
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a command that the decision table lets begin, and notes what is refused. A command without a row does not run.
+/// Runs a command that the decision table allows, and logs a refusal. A command without a row does not run.
 fn run_asked(context: &Context, global: &Global, command: &Command, asked: Option<&Asked>) -> Result<Exit, CliError> {
     let missing = || CliError::new("internal", Exit::Failed, "the decision table has no row for this command");
     let asked = asked.ok_or_else(missing)?;
@@ -150,8 +150,8 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
     }
 }
 
-/// Four lines in place of the help, where no command is given and nothing was set up yet. The exit code is that of the
-/// help without a command.
+/// Prints a short greeting instead of the help when there is no command and nothing was set up yet. The exit code is
+/// that of the help.
 fn greet(error: &clap::Error) -> Option<ExitCode> {
     if std::env::args_os().len() > 1 || error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return None;
@@ -162,7 +162,7 @@ fn greet(error: &clap::Error) -> Option<ExitCode> {
     Some(Exit::Usage.into())
 }
 
-/// A help laid out for the terminal; any other error as it is.
+/// Returns a help text laid out for the terminal, and any other error unchanged.
 fn help_fitted(error: clap::Error) -> clap::Error {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
@@ -172,7 +172,7 @@ fn help_fitted(error: clap::Error) -> clap::Error {
     }
 }
 
-/// Shows help or a usage error, as JSON where that was asked for.
+/// Prints the help or a usage error, as JSON if requested.
 fn usage(error: &clap::Error) -> ExitCode {
     let wants_json = std::env::args_os().any(|arg| arg == "--json");
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)

@@ -1,7 +1,7 @@
-//! [`Output`]: everything that the program prints.
+//! Output of the program.
 //!
-//! One JSON document with `--json`; else text, coloured for a terminal and plain in a pipe. Messages
-//! and progress go to the error stream.
+//! With `--json`, a command prints one JSON document. Otherwise it prints text, coloured on a terminal and plain in a
+//! pipe. Messages and progress go to stderr.
 
 mod capabilities;
 mod diff;
@@ -39,13 +39,13 @@ use crate::{
 
 /// Bold, for names.
 pub const STRONG: Style = Style::new().bold();
-/// Dimmed, for what matters less.
+/// Dimmed, for secondary text.
 pub const FAINT: Style = Style::new().dimmed();
-/// Green.
+/// Green, for success.
 pub const GOOD: Style = AnsiColor::Green.on_default();
-/// Yellow.
+/// Yellow, for warnings.
 pub const WARN: Style = AnsiColor::Yellow.on_default();
-/// Red.
+/// Red, for errors.
 pub const BAD: Style = AnsiColor::Red.on_default();
 
 fn choice(color: Color) -> ColorChoice {
@@ -56,17 +56,17 @@ fn choice(color: Color) -> ColorChoice {
     }
 }
 
-/// How often the sign of work moves; the first one comes after as long, so that short work shows none.
+/// Interval of the spinner. The first frame appears after one interval, so short work shows none.
 const TICK: Duration = Duration::from_millis(120);
 
-/// What is shown of work of which it is known how much there is.
+/// Template of the progress bar for work of known length.
 const BAR: &str = "{spinner} {msg} {bar:30} {pos} of {len}";
 
-/// A sign on the terminal that work goes on; gone when dropped.
+/// A progress indicator on the terminal, cleared on drop.
 pub struct Working(ProgressBar);
 
 impl Working {
-    /// Says how far the work is, with a bar.
+    /// Shows the current stage and the progress bar.
     pub fn at(&self, stage: &'static str, done: usize, of: usize) {
         if self.0.length() != Some(of as u64) {
             self.0.set_length(of as u64);
@@ -76,12 +76,12 @@ impl Working {
         self.0.set_position(done as u64);
     }
 
-    /// Does something else on the terminal meanwhile, such as asking.
+    /// Runs `work` with the indicator hidden, for example to ask a question.
     pub fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
         self.0.suspend(work)
     }
 
-    /// Says how far the work is.
+    /// Shows a message beside the spinner.
     pub fn say(&self, message: String) {
         self.0.set_message(message);
     }
@@ -93,17 +93,17 @@ impl Drop for Working {
     }
 }
 
-/// The text of an answer as it is written. [`Page::message`] adds lines that `--quiet` leaves out.
+/// Buffer for the text of an answer. [`Page::message`] adds lines that `--quiet` omits.
 pub struct Page {
     text: Vec<u8>,
     quiet: bool,
 }
 
 impl Page {
-    /// Writes a part of the answer; `write!` and `writeln!` call it.
+    /// Writes a part of the answer. The `write!` and `writeln!` macros call it.
     ///
     /// # Errors
-    /// None, as for [`Page::message`].
+    /// Never fails, like [`Page::message`].
     pub fn write_fmt(&mut self, part: fmt::Arguments<'_>) -> io::Result<()> {
         Write::write_fmt(self, part)
     }
@@ -111,15 +111,16 @@ impl Page {
     /// Writes bytes of the answer.
     ///
     /// # Errors
-    /// None, as for [`Page::message`].
+    /// Never fails, like [`Page::message`].
     pub fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         Write::write_all(self, bytes)
     }
 
-    /// Writes a line that is not part of the answer: a note, or the next step. Its commands get the flags of this one.
+    /// Writes a line that is not part of the answer: a note, or the next step. Its commands get the flags of the
+    /// current one.
     ///
     /// # Errors
-    /// None; the result fits where answers are written.
+    /// Never fails. The result type matches the other writers.
     pub fn message(&mut self, line: fmt::Arguments<'_>) -> io::Result<()> {
         if self.quiet { Ok(()) } else { writeln!(self, "{}", hints::for_user(&line.to_string())) }
     }
@@ -135,27 +136,27 @@ impl Write for Page {
     }
 }
 
-/// Bytes that are looked at together.
+/// Number of bytes that are tested at once.
 const PIECE: usize = 256;
 
-/// Where and how answers are printed.
+/// Output settings of a command.
 #[derive(Debug, Clone, Copy)]
 pub struct Output {
-    /// One JSON document instead of text.
+    /// Prints one JSON document instead of text.
     pub json: bool,
-    /// Only answers and errors: no notes, next steps or signs of work.
+    /// Prints only answers and errors: no notes, next steps or progress.
     pub quiet: bool,
-    /// When to colour.
+    /// Colour setting.
     pub color: Color,
 }
 
 impl Output {
-    /// As the flags say.
+    /// Reads the settings from the flags.
     pub fn new(global: &Global) -> Self {
         Self { json: global.json, quiet: global.quiet, color: global.color }
     }
 
-    /// Prints the answer of a command: the document, or what `text` writes.
+    /// Prints the answer of a command: the document, or the text that `text` writes.
     ///
     /// # Errors
     /// The stream cannot be written.
@@ -186,8 +187,8 @@ impl Output {
         quiet_on_closed_pipe(out.write_all(&rendered).and_then(|()| out.flush()))
     }
 
-    /// A text without styles where they are not wanted, and tamed where a terminal may show it. A
-    /// pipe gets all else as it is.
+    /// Strips styles if colours are disabled, and escapes control sequences if a terminal may show the text. A pipe
+    /// gets everything else unchanged.
     fn fit_for_reader(self, text: String) -> String {
         match (self.has_colors(), io::stdout().is_terminal()) {
             _ if is_plain(&text) => text,
@@ -197,7 +198,7 @@ impl Output {
         }
     }
 
-    /// Whether the answer is coloured.
+    /// Returns whether the answer is coloured.
     fn has_colors(self) -> bool {
         let choice = match choice(self.color) {
             ColorChoice::Auto => AutoStream::choice(&io::stdout()),
@@ -206,7 +207,7 @@ impl Output {
         choice != ColorChoice::Never
     }
 
-    /// As [`Output::answer`], through the user's pager when the text is longer than the terminal.
+    /// Prints like [`Output::answer`], through the user's pager if the text is longer than the terminal.
     ///
     /// # Errors
     /// The stream cannot be written.
@@ -227,7 +228,7 @@ impl Output {
         })
     }
 
-    /// Prints a message for people on the error stream, unless `--quiet`.
+    /// Prints a message on stderr, unless `--quiet` is set.
     pub fn note(self, message: &str) {
         if !self.quiet {
             let mut err = AutoStream::new(io::stderr().lock(), choice(self.color));
@@ -235,14 +236,14 @@ impl Output {
         }
     }
 
-    /// Clears the line in which a terminal may show that something is going on.
+    /// Clears the line of the progress indicator.
     pub fn clear_line(self) {
         if !self.quiet && !self.json && io::stderr().is_terminal() {
             let _closed = write!(io::stderr(), "\r\x1b[2K");
         }
     }
 
-    /// Shows on a terminal that something is going on, until the answer is dropped.
+    /// Shows a progress indicator on a terminal, until the returned value is dropped.
     pub fn working(self, message: &str) -> Working {
         let visible = !self.quiet && !self.json && io::stderr().is_terminal();
         let bar = if visible { ProgressBar::new_spinner() } else { ProgressBar::hidden() };
@@ -251,7 +252,7 @@ impl Output {
         Working(bar)
     }
 
-    /// Prints why a command failed and gives its exit code.
+    /// Prints the error of a command and returns its exit code.
     pub fn fail(self, error: &CliError) -> Exit {
         if self.json {
             let _closed = self.answer(&error.to_json(), |_| Ok(()));
@@ -269,7 +270,7 @@ impl Output {
     }
 }
 
-/// Writes a document, laid out for people at a terminal and in one line for programs.
+/// Writes a JSON document, indented at a terminal and in one line otherwise.
 fn write_json(to: &mut Vec<u8>, document: &impl Serialize) -> io::Result<()> {
     let written = if io::stdout().is_terminal() {
         serde_json::to_writer_pretty(to, document)
@@ -283,14 +284,14 @@ fn text_of(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// Whether a text has no byte that could be part of a style.
+/// Returns whether a text has no byte that could be part of an escape sequence.
 fn is_plain(text: &str) -> bool {
     let is_good = |byte: u8| matches!(byte, b' '..=b'~' | b'\n' | b'\t');
-    // Whole pieces without a way out early, which the compiler makes wide steps of.
+    // Whole chunks without an early exit, so that the compiler can vectorise the loop.
     text.as_bytes().chunks(PIECE).all(|piece| piece.iter().fold(true, |good, byte| good & is_good(*byte)))
 }
 
-/// A reader that has seen enough (`| head`) is no failure.
+/// Treats a closed pipe (`| head`) as success.
 fn quiet_on_closed_pipe(result: io::Result<()>) -> Result<(), CliError> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -298,7 +299,7 @@ fn quiet_on_closed_pipe(result: io::Result<()>) -> Result<(), CliError> {
     }
 }
 
-/// How wide the terminal is, where there is one.
+/// Returns the width of the terminal, if there is one.
 pub fn terminal_columns() -> Option<usize> {
     terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| usize::from(width.0))
 }
@@ -307,12 +308,12 @@ fn terminal_lines() -> usize {
     terminal_size::terminal_size_of(io::stdout()).map_or(40, |(_, height)| usize::from(height.0))
 }
 
-/// The same of a stored time.
+/// Formats a stored time for display. Text that is not a time is escaped.
 pub fn stored_time(text: &str) -> String {
     text.parse().map_or_else(|_| visible(text), time)
 }
 
-/// Shows a text in `$PAGER`, else `less`; false when neither runs.
+/// Shows a text in `$PAGER`, or in `less` by default. Returns false if the pager cannot be started.
 fn page(text: &str) -> bool {
     let pager = std::env::var("PAGER").unwrap_or_else(|_| "less -FRX".to_owned());
     let mut words = pager.split_whitespace();

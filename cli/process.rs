@@ -1,4 +1,4 @@
-//! [`Order`]: a command of the user's, run by the system's shell within the bounds of [`::process::run`].
+//! Commands of the user, run by the system's shell within the limits of [`::process::run`].
 
 use std::{ffi::OsString, io, path::Path, process::Command, time::Duration};
 
@@ -9,35 +9,35 @@ use library::interrupt;
 
 use crate::print::shell_word;
 
-/// What a scrubbed environment keeps, beside what the order names.
+/// Variables that a scrubbed environment keeps, in addition to those in the order.
 const KEPT: [&str; 4] = ["PATH", "LANG", "LC_ALL", "SYSTEMROOT"];
 
-/// A command and its bounds.
+/// A command with its limits.
 #[derive(Debug)]
 pub struct Order<'a> {
-    /// What is run, by the system's shell.
+    /// Command line for the system's shell.
     pub command: &'a str,
-    /// Where.
+    /// Working folder of the command.
     pub folder: &'a Path,
-    /// Variables that it gets.
+    /// Additional environment variables.
     pub variables: Vec<(&'static str, OsString)>,
-    /// Whether it gets, beside those, only the search path and the language; else all that skillhub has but what
-    /// proves who acts.
+    /// True if the environment is reduced to those variables, the search path and the language. Otherwise it is
+    /// inherited, except for the variables that prove who acts.
     pub scrubbed: bool,
     /// Variables that a scrubbed environment keeps as well.
     pub passed: &'a [String],
-    /// What it reads on standard input.
+    /// Bytes written to its standard input.
     pub input: Vec<u8>,
-    /// How long it may take.
+    /// Maximum running time.
     pub time: Duration,
-    /// How many bytes it may print, as output and as errors each.
+    /// Maximum number of bytes, each for stdout and stderr.
     pub output_bytes: usize,
-    /// How much memory each of its processes may fill, where the system can hold it to that.
+    /// Memory limit for each of its processes, in MiB, on systems that can enforce one.
     pub memory_mib: Option<u64>,
 }
 
-/// A command with the files that it names from here (`./run.sh`) named in full, since it is run elsewhere. Only words
-/// that begin with `./` or `../` and lead to a file are changed.
+/// Expands the files that a command names relative to here (`./run.sh`), since it runs elsewhere. Only words that begin
+/// with `./` or `../` and lead to a file are changed.
 pub fn from_here(command: &str, here: &Path) -> String {
     let full = |word: &str| {
         let path = here.join(word);
@@ -47,10 +47,10 @@ pub fn from_here(command: &str, here: &Path) -> String {
     command.split(' ').map(|word| full(word).unwrap_or_else(|| word.to_owned())).collect::<Vec<_>>().join(" ")
 }
 
-/// Runs it to its end, or to a bound.
+/// Runs the command until it exits or reaches a limit.
 ///
 /// # Errors
-/// It cannot be started, or the process was asked to stop.
+/// The command cannot be started, or the process received a request to stop.
 pub fn run(order: &Order<'_>) -> io::Result<Done> {
     let mut command = ::process::shell(order.command, order.memory_mib, order.time);
     command.current_dir(order.folder);
@@ -63,7 +63,8 @@ pub fn run(order: &Order<'_>) -> io::Result<Done> {
     Ok(done)
 }
 
-/// The end of a command as evals record it. One that was stopped is none: [`run`] fails then.
+/// Converts the end of a command to the form in evals. A stopped command does not occur here, because [`run`] fails
+/// then.
 pub fn ended(end: ::process::Ended) -> Ended {
     match end {
         ::process::Ended::Exited | ::process::Ended::Stopped => Ended::Exited,

@@ -1,4 +1,4 @@
-//! [`text_at`] and [`read_line`]: what comes from outside, up to a bound.
+//! Bounded reads of external input.
 
 use std::{
     fs::File,
@@ -6,13 +6,13 @@ use std::{
     path::Path,
 };
 
-/// Bytes of a line that is typed or piped in: an answer, or a token.
+/// Maximum length, in bytes, of a line that is typed or piped in: an answer, or a token.
 const LINE_BYTES: u64 = 64 << 10;
 
 /// Reads a text file of at most `limit` bytes.
 ///
 /// # Errors
-/// It cannot be read, is no text, or is larger.
+/// The file cannot be read, is larger, or is not UTF-8.
 pub fn text_at(path: &Path, limit: u64) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
@@ -22,10 +22,10 @@ pub fn text_at(path: &Path, limit: u64) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
-/// Reads a line of the standard input; an empty text at its end.
+/// Reads a line of standard input. Returns an empty string at its end.
 ///
 /// # Errors
-/// It cannot be read, or is no text.
+/// The line cannot be read or is not UTF-8.
 pub fn read_line() -> io::Result<String> {
     let mut line = String::new();
     io::stdin().lock().take(LINE_BYTES).read_line(&mut line)?;

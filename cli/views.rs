@@ -1,4 +1,4 @@
-//! [`write_picture`]: the agents that read something else than the skills here, for people.
+//! Output of the differences between the skills here and those that agents read.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::{
     print::{BAD, GOOD, WARN},
 };
 
-/// Writes the differences and the agents that lack skills, each with its command.
+/// Writes the differences, and the agents that lack skills, each with its command.
 ///
 /// # Errors
 /// The stream cannot be written.

@@ -1,4 +1,4 @@
-//! `skillhub adopt`: manage skill folders as they are.
+//! `skillhub adopt` takes over existing skill folders as they are.
 
 use std::{
     io,
@@ -47,7 +47,7 @@ pub struct AdoptArgs {
     accept: AcceptArgs,
 }
 
-/// Adopts; the exit code is the gravest of all.
+/// Adopts the given folders. The exit code is the most severe of all results.
 pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
     let paths: Vec<PathBuf> = args.path.iter().map(|path| own_skills(context, context.absolute(path))).collect();
     let (of_user, others): (Vec<_>, Vec<_>) = paths.into_iter().partition(|path| context.belongs_to_user(path));
@@ -62,7 +62,7 @@ pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
     answer(context, adopted)
 }
 
-/// The folder itself; of one with public skills beside the person's own, the latter.
+/// Returns the folder itself, or its `custom` part if it holds public skills beside the user's own.
 fn own_skills(context: &Context, folder: PathBuf) -> PathBuf {
     let Some((public, custom)) = public_and_custom(&folder) else { return folder };
     context.out.note(&format!(
@@ -74,7 +74,7 @@ fn own_skills(context: &Context, folder: PathBuf) -> PathBuf {
     custom
 }
 
-/// Prints a line for each folder, and how a person goes on where something is blocked.
+/// Prints one line per folder, and the hint for blocked skills.
 fn answer(context: &Context, mut adopted: Vec<Adopted>) -> Result<Exit, CliError> {
     let way_on = way_on(adopted.iter().filter_map(|skill| skill.error.as_ref()?.report()));
     if let [Adopted { error: Some(_), .. }] = adopted.as_slice()
@@ -111,7 +111,8 @@ fn adopt(
     request(context, library, (paths, &followed), (is_asked_for, args.dry_run), by)
 }
 
-/// Tests for a folder of the user's own agents outside of every project, whose links nobody else made.
+/// Returns whether a folder belongs to the user's own agents, outside of any project, where nobody else can have made
+/// its links.
 fn is_users_own(context: &Context, path: &Path) -> bool {
     let Ok(real) = path.canonicalize() else { return false };
     let is_of_agents = context.user_agent_folders().all().iter().any(|folder| real.starts_with(&folder.path));
@@ -119,14 +120,14 @@ fn is_users_own(context: &Context, path: &Path) -> bool {
     is_of_agents && !real.ancestors().take_while(|above| *above != home).any(|above| above.join(".git").exists())
 }
 
-/// The link of a skill that was passed over, and the command that manages it.
+/// Describes a link that was skipped, with the command that adopts it.
 fn passed_over(context: &Context, skill: &Adopted) -> String {
     let leads_to = skill.source.canonicalize().unwrap_or_else(|_| skill.source.clone());
     let place = shell_word(&skill.source.display().to_string());
     format!("a link to {}; manage it: skillhub adopt --link {place}", context.short(&leads_to))
 }
 
-/// One folder, with all that there is to say.
+/// Prints everything about one folder.
 fn text(context: &Context, skill: &Adopted, out: &mut Page) -> io::Result<()> {
     let (style, word) = word(skill.status);
     writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}", context.short(&skill.source))?;
@@ -156,7 +157,7 @@ fn text(context: &Context, skill: &Adopted, out: &mut Page) -> io::Result<()> {
     Ok(())
 }
 
-/// Several folders: a line for each, then how many ended how.
+/// Prints one line per folder, and then the counts by result.
 fn lines(context: &Context, all: &[Adopted], out: &mut Page) -> io::Result<()> {
     for skill in all {
         let (style, word) = word(skill.status);
@@ -192,7 +193,7 @@ fn word(status: AdoptStatus) -> (Style, &'static str) {
     }
 }
 
-/// The place of the skill with the number of its warnings, or the reason why it was not adopted.
+/// Returns the skill's location with the number of warnings, or the reason that it was not adopted.
 fn reason(context: &Context, skill: &Adopted) -> String {
     if skill.status == AdoptStatus::PassedOver {
         return passed_over(context, skill);
@@ -209,7 +210,7 @@ fn reason(context: &Context, skill: &Adopted) -> String {
     if parts.is_empty() { place } else { format!("{place} ({})", parts.join(", ")) }
 }
 
-/// The gravest of the findings that block, and how many there are besides.
+/// Formats the most severe blocking finding, with the number of further ones.
 fn blocked_by(report: &Report) -> Option<String> {
     let Finding { path, line, message, rule, .. } = report.worst_new()?;
     let more = report.blocking().count().saturating_sub(1);
@@ -237,16 +238,16 @@ fn document(skill: &Adopted) -> Value {
     })
 }
 
-/// The way in which `setup` adopts.
+/// Options with which `setup` adopts skills.
 #[derive(Debug, Clone, Copy)]
 pub struct SetupOptions {
-    /// Whether folders that git tracks are replaced with links.
+    /// True if folders tracked by git are replaced with links.
     pub replaces_tracked: bool,
-    /// Whether a person accepts what blocks the skills.
+    /// True if a person accepts the findings that block skills.
     pub accepts_all: bool,
 }
 
-/// What adopting these folders would do.
+/// Returns the results that adopting these folders would have, without changing anything.
 ///
 /// # Errors
 /// The library cannot be read.
@@ -256,10 +257,10 @@ pub fn foresee(context: &Context, paths: &[PathBuf]) -> Result<Vec<Adopted>, Cli
     request(context, &mut library, (paths, &[]), (false, true), by)
 }
 
-/// Adopts folders for `setup`.
+/// Adopts folders on behalf of `setup`.
 ///
 /// # Errors
-/// The commit failed; nothing was adopted.
+/// The commit failed and nothing was adopted.
 pub fn carry_out(context: &Context, paths: &[PathBuf], options: SetupOptions) -> Result<Vec<Adopted>, CliError> {
     let mut library = context.library()?;
     let acceptor = if options.accepts_all { Some(Acceptor::agreed(context, "accepted in setup")?) } else { None };
@@ -288,7 +289,7 @@ fn request(
     Ok(adopted)
 }
 
-/// Takes back the links for agents that may not see a skill.
+/// Removes the new links for agents that may not see a skill.
 fn keep_hidden(context: &Context, library: &Library, adopted: &mut [Adopted]) -> Result<(), CliError> {
     let (sight, state) = (FolderSight::new(context)?, library.state()?);
     for skill in adopted.iter_mut().filter(|skill| !skill.links.is_empty()) {
@@ -304,12 +305,12 @@ fn keep_hidden(context: &Context, library: &Library, adopted: &mut [Adopted]) ->
     Ok(())
 }
 
-/// Tests for a skill that the scanner blocks by findings that a person may accept, none of them critical.
+/// Returns whether a blocked skill has only findings that a person may accept, none of them critical.
 pub fn can_be_accepted(skill: &Adopted) -> bool {
     skill.status == AdoptStatus::Blocked && skill.report.as_ref().is_some_and(is_acceptable_at_once)
 }
 
-/// Notes about a skill, one sentence each.
+/// Returns the warnings about a skill, one sentence each.
 pub fn warnings(skill: &Adopted) -> Vec<String> {
     let pending = skill.checkout_pending.iter();
     let pending = pending.map(|why| format!("the folder of {} does not show it yet: {why}", skill.source.display()));

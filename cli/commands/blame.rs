@@ -1,4 +1,4 @@
-//! `skillhub blame`: who wrote each line of a file.
+//! `skillhub blame` shows the author of each line of a file.
 
 use clap::Args;
 use evolve::blame::{Blame, LineSource, blame};
@@ -30,7 +30,7 @@ pub struct BlameArgs {
     path: Option<String>,
 }
 
-/// Shows it.
+/// Prints each line with its revision, time and author.
 pub fn run(context: &Context, args: &BlameArgs) -> Result<Exit, CliError> {
     let (name, spec) = args.spec.split_once('@').unwrap_or((&args.spec, "head"));
     let name = context.skill_called(name)?;
@@ -43,7 +43,8 @@ pub fn run(context: &Context, args: &BlameArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The document. Its lines are written one by one: as values a million of them would take a gigabyte.
+/// The JSON document. Its lines are serialised one by one, because a million of them as JSON values would take a
+/// gigabyte of memory.
 #[derive(Serialize)]
 struct Document<'a> {
     ok: bool,
@@ -114,7 +115,7 @@ fn text(found: &Blame) -> String {
     text
 }
 
-/// The number of a revision, and who it was, when and what.
+/// Formats a line's revision number, and its author, time and action.
 fn told(found: &Blame, source: &LineSource) -> (String, String) {
     let who = found.revisions.get(&source.revision).map(|revision| who(revision, source)).unwrap_or_default();
     (source.revision.to_string(), who)

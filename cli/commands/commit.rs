@@ -1,4 +1,4 @@
-//! `skillhub commit`: hand edits become revisions.
+//! `skillhub commit` records hand edits as revisions.
 
 use clap::Args;
 use library::{Closeness, Library, Standing};
@@ -33,7 +33,7 @@ pub struct CommitArgs {
     dry_run: bool,
 }
 
-/// Records them.
+/// Records the edits of the named skill or of all skills.
 pub fn run(context: &Context, args: &CommitArgs) -> Result<Exit, CliError> {
     let elsewhere = context.elsewhere();
     match &args.name {
@@ -63,8 +63,8 @@ fn record(
     Ok(report)
 }
 
-/// Records every edit of the library. One that is refused does not keep the others; the exit code is the first
-/// refusal's.
+/// Records every edit of the library. A refused edit does not stop the others. The exit code is that of the first
+/// refusal.
 fn all(context: &Context, args: &CommitArgs, elsewhere: &[Elsewhere]) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let glances = library.glances(Closeness::Contents)?;

@@ -1,4 +1,4 @@
-//! `skillhub completions`: completions for a shell.
+//! `skillhub completions` prints a completion script for a shell.
 
 use std::io;
 
@@ -21,7 +21,7 @@ pub struct CompletionsArgs {
     shell: Shell,
 }
 
-/// Prints them.
+/// Prints the completion script.
 #[expect(clippy::unnecessary_wraps, reason = "every command has the same form")]
 pub fn run(args: &CompletionsArgs) -> Result<Exit, CliError> {
     let mut script = Vec::new();

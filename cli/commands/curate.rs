@@ -1,4 +1,4 @@
-//! `skillhub curate`: what upkeep the skills need, and archiving those that nobody uses.
+//! `skillhub curate` plans the upkeep of skills and archives unused ones.
 
 use std::io::{self, Write};
 
@@ -19,7 +19,7 @@ use crate::{
     print::{FAINT, GOOD, Page, STRONG, Table, WARN, stored_time, visible},
 };
 
-/// Lines of each part of a plan that are shown; `--json` has all.
+/// Number of lines printed for each part of a plan. `--json` is complete.
 const SHOWN: usize = 10;
 
 /// What `curate` does.
@@ -84,7 +84,7 @@ pub struct RestoreArgs {
     which: Vec<String>,
 }
 
-/// Does it.
+/// Runs the subcommand.
 pub fn run(context: &Context, command: &CurateCommand) -> Result<Exit, CliError> {
     match command {
         CurateCommand::Plan(args) => plan(context, args),
@@ -94,7 +94,7 @@ pub fn run(context: &Context, command: &CurateCommand) -> Result<Exit, CliError>
     }
 }
 
-/// All that there is to know of the library.
+/// Collects the facts about the library's skills that a plan is based on.
 fn facts(context: &Context, library: &Library) -> Result<Facts, CliError> {
     let requirers = client::requirers(&context.lock_path(library)).map_err(failed)?;
     let needed: References = requirers.into_iter().map(|(name, requirers)| (name, requirers.by)).collect();
@@ -187,7 +187,7 @@ fn apply(context: &Context, args: &ApplyArgs) -> Result<Exit, CliError> {
         Some(id) => curate::stored(&library, id)?.ok_or_else(|| failed(CurateError::NoPlan(id.clone())))?,
         None => curate::latest(&library)?.ok_or_else(|| failed(CurateError::NoPlans))?,
     };
-    // A plan of another may name skills that who acts may not hide.
+    // A plan made by somebody else may contain skills that the current actor may not hide.
     let sight = context.sights()?;
     plan.archive.retain(|step| {
         SkillName::parse(&step.skill)
@@ -209,7 +209,7 @@ fn apply(context: &Context, args: &ApplyArgs) -> Result<Exit, CliError> {
     Ok(if is_refused { Exit::Conflict } else { Exit::Done })
 }
 
-/// Brings the links in agents' folders to what is set of skills now.
+/// Updates the links in agents' folders to the current visibility settings.
 fn follow<'a>(context: &Context, library: &Library, names: impl Iterator<Item = &'a str>) -> Result<(), CliError> {
     let (sight, state) = (FolderSight::new(context)?, library.state()?);
     for name in names.filter_map(|name| SkillName::parse(name).ok()) {

@@ -1,4 +1,4 @@
-//! `skillhub debug`: what an agent sees here, what it does not see, and why.
+//! `skillhub debug` shows the skills that an agent sees, those hidden from it, and the reasons.
 
 use std::{
     io::{self, Write},
@@ -31,7 +31,7 @@ pub struct DebugArgs {
     agent: Option<String>,
 }
 
-/// A folder in which skills are looked for.
+/// A folder that is searched for skills.
 struct Place {
     path: PathBuf,
     scope: Scope,
@@ -39,16 +39,16 @@ struct Place {
     skills: usize,
 }
 
-/// A skill and the agent's view of it.
+/// A skill and its visibility to the agent.
 struct Shown<'a> {
     listed: &'a Listed,
     sight: &'static str,
     why: String,
-    /// The view of its host; `None` for a built-in skill and for an agent that the agents' table does not have.
+    /// The host's view of the skill. `None` for built-in skills, and for agents that are not in the table of agents.
     view: Option<AgentView>,
 }
 
-/// All that is told.
+/// The contents of the report.
 struct Picture<'a> {
     agent: String,
     places: Vec<Place>,
@@ -59,12 +59,12 @@ struct Picture<'a> {
     policy: ToolPolicy,
 }
 
-/// Prints places, skills, what is hidden and why, the prompt and the tool policy.
+/// Prints folders, skills, hidden skills with reasons, the prompt and the tool policy.
 pub fn run(context: &Context, args: &DebugArgs) -> Result<Exit, CliError> {
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
     let places = context.places_of(&agent);
-    // A person is shown what is hidden as well, and why.
+    // A person sees hidden skills as well, with the reasons.
     let public = context.public_skills()?;
     let folder = public_folder(context, &public);
     let catalogue = context.catalogue(&places, public, args.agent.as_deref())?;
@@ -103,7 +103,7 @@ fn folders(places: Places, catalogue: &Catalogue) -> Vec<Place> {
     .collect()
 }
 
-/// The prompt as `skillhub prompt` prints it.
+/// Renders the prompt exactly as `skillhub prompt` prints it.
 fn prompt(catalogue: &Catalogue, settings: &Settings, agent: &str, builtin: Option<&Path>) -> String {
     let seen = catalogue.seen(settings, agent);
     agent::prompt(&seen, &[], Look { builtin, ..Look::of(Form::XML) })
@@ -175,7 +175,7 @@ impl<'a> Shown<'a> {
         Self { listed, sight, why, view: view.filter(|_| listed.path.is_some()) }
     }
 
-    /// The content that the host reads, in a word or two.
+    /// Describes the content that the host reads, in a word or two.
     fn reads(&self) -> String {
         match self.view.as_ref().map(|view| &view.reads) {
             Some(Reads::Older { number }) => format!("revision {number}"),
@@ -184,7 +184,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// The reason that the agent does not see it, or the place where its host reads something else.
+    /// Returns the reason that the skill is hidden, or the path from which the host reads other content.
     fn why(&self) -> String {
         match &self.view {
             Some(AgentView {
@@ -209,8 +209,8 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Sentences about skills that are hidden from the agent and that its host reads all the same; without an agent
-/// those of the agents in use.
+/// Returns sentences about skills that are hidden from the agent but still read by its host. Without an agent, all
+/// agents in use are checked.
 fn still_seen(
     context: &Context,
     catalogue: &Catalogue,

@@ -1,4 +1,4 @@
-//! `skillhub diff`: what changed between two revisions.
+//! `skillhub diff` compares two revisions.
 
 use clap::Args;
 use library::{Origin, Revision};
@@ -29,7 +29,7 @@ pub struct DiffArgs {
     upstream: bool,
 }
 
-/// Compares them.
+/// Prints the difference.
 pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let library = context.library_of(&name)?;

@@ -1,7 +1,7 @@
-//! `skillhub doctor`: what is wrong with the library and the home, and mending it.
+//! `skillhub doctor` checks the library and the home for damage, and repairs it.
 //!
-//! Every check answers with at least one [`Finding`]. Without `--fix` nothing is changed, not even what
-//! every other command applies when it opens a library.
+//! Every check reports at least one [`Finding`]. Without `--fix` nothing is changed, not even pending journal records,
+//! which every other command applies when it opens a library.
 
 mod agents;
 mod deerflow;
@@ -45,16 +45,16 @@ pub struct DoctorArgs {
     relocate: Option<Vec<PathBuf>>,
 }
 
-/// How one thing was found.
+/// Result of one check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// As it should be.
+    /// No fault.
     Ok,
-    /// Not as it should be.
+    /// A fault that `--fix` can repair.
     Found,
-    /// Not as it should have been; it is now.
+    /// A fault that has been repaired.
     Mended,
-    /// Not as it should be, or not looked at, and `--fix` does not help.
+    /// A fault, or a skipped check, that `--fix` cannot repair.
     Cannot,
 }
 
@@ -73,14 +73,14 @@ impl State {
     }
 }
 
-/// What a check says of one thing.
+/// The result of a check for one subject.
 struct Finding {
-    /// The check.
+    /// Name of the check.
     check: &'static str,
-    /// What is wrong or to be noted, as a stable name; that of the check when nothing is.
+    /// Stable code of the fault or note. Equal to the check's name if there is none.
     code: &'static str,
     state: State,
-    /// What it is about: a file, a folder, or a skill.
+    /// Subject: a file, a folder or a skill.
     path: String,
     message: String,
 }
@@ -93,7 +93,7 @@ impl Finding {
         })
     }
 
-    /// As earlier versions told it.
+    /// Formats the finding for the older JSON field `problems`.
     fn to_problem(&self) -> Value {
         json!({
             "code": self.code, "subject": self.path, "message": self.message,
@@ -102,7 +102,7 @@ impl Finding {
     }
 }
 
-/// All findings, as the checks add to them.
+/// Collector of all findings.
 struct Findings {
     fix: bool,
     list: Vec<Finding>,
@@ -121,22 +121,22 @@ impl Findings {
         self.list.push(Finding { check, code, state, path, message });
     }
 
-    /// All is well.
+    /// Adds a result without a fault.
     fn ok(&mut self, check: &'static str, path: &Path, message: impl ToString) {
         self.add(check, check, State::Ok, path.display(), message);
     }
 
-    /// All may be well, and somebody may know better.
+    /// Adds a note about something that may be intended.
     fn note(&mut self, check: &'static str, code: &'static str, path: impl ToString, message: impl ToString) {
         self.add(check, code, State::Ok, path, message);
     }
 
-    /// Something that nothing here mends; the message says what does.
+    /// Adds a fault that `doctor` cannot repair. The message names the remedy.
     fn cannot(&mut self, check: &'static str, code: &'static str, path: impl ToString, message: impl ToString) {
         self.add(check, code, State::Cannot, path, message);
     }
 
-    /// Something that `mend` mends, if asked to; it says what was done.
+    /// Adds a fault, and repairs it with `mend` if `--fix` is set. `mend` returns a description of the repair.
     fn mendable(
         &mut self,
         check: &'static str,
@@ -155,14 +155,14 @@ impl Findings {
         self.add(check, code, state, path, message);
     }
 
-    /// The check of so many things is done: when nothing was found, all is well.
+    /// Ends a check. If it reported nothing, its success is added.
     fn close(&mut self, check: &'static str, path: &Path, message: impl ToString) {
         if !self.list.iter().any(|finding| finding.check == check) {
             self.ok(check, path, message);
         }
     }
 
-    /// What a check gave; one that could not come to an end is told, and the others still run.
+    /// Returns the result of a check. A check that failed is reported, and the remaining checks still run.
     fn unless_broken<T>(&mut self, check: &'static str, library: &Library, done: Result<T, CliError>) -> Option<T> {
         done.map_err(|error| {
             self.cannot(check, error.code, library.path().display(), format!("not looked at: {}", error.message));
@@ -175,7 +175,7 @@ impl Findings {
     }
 }
 
-/// Looks, and mends when asked to.
+/// Runs all checks, and repairs faults with `--fix`.
 pub fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
     if let Some([old, new]) = args.relocate.as_deref() {
         return relocate::run(context, old, new);
@@ -193,8 +193,8 @@ pub fn run(context: &Context, args: &DoctorArgs) -> Result<Exit, CliError> {
     answer(context, library.path(), &findings)
 }
 
-/// The journal first, since the others look at what follows from it; what is damaged below hides what
-/// rests on it.
+/// Checks a library, starting with the journal, on which the other checks depend. If a lower layer is damaged, the
+/// checks that depend on it are skipped.
 fn check_library(context: &Context, library: &mut Library, findings: &mut Findings) {
     let note = journal::check_note(context, library, findings);
     findings.unless_broken("library", library, note);

@@ -1,4 +1,4 @@
-//! `skillhub enable` and `skillhub disable`: whether agents see a skill.
+//! `skillhub enable` and `skillhub disable` show skills to agents or hide them.
 
 use agent::Listed;
 use clap::Args;
@@ -39,7 +39,7 @@ fn link_line(outcome: &SightOutcome) -> String {
     }
 }
 
-/// Runs it.
+/// Enables or disables the skill, for all agents or for the named ones.
 pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     if !args.agent.is_empty() {
@@ -57,7 +57,7 @@ pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, 
     Ok(Exit::Done)
 }
 
-/// Links it for some agents, or hides it from them.
+/// Links the skill for the named agents, or hides it from them.
 fn run_for_agents(context: &Context, args: &EnableArgs, name: &SkillName, enabled: bool) -> Result<Exit, CliError> {
     let catalogue = context.catalogue(&context.places(true), Vec::new(), None)?;
     let listed = catalogue.find(name).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! `skillhub eval`: whether a skill does what its cases ask, and whether a change makes it better.
+//! `skillhub eval` runs the test cases of skills, and compares a change with the current state.
 
 mod compare;
 mod lint;
@@ -61,7 +61,7 @@ pub struct RunnerArgs {
     out: Option<std::path::PathBuf>,
 }
 
-/// Runs it.
+/// Runs the subcommand.
 pub fn run(context: &Context, command: &EvalCommand) -> Result<Exit, CliError> {
     match command {
         EvalCommand::Lint(args) => lint::run(context, args),

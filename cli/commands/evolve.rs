@@ -1,4 +1,4 @@
-//! `skillhub evolve`: programs that improve skills, and what the gate decides about revisions that are tried out.
+//! `skillhub evolve` runs optimisers and controls the trials of revisions.
 
 mod conformance;
 mod gate;
@@ -48,7 +48,7 @@ pub enum EvolveCommand {
     Check(gate::NameArgs),
 }
 
-/// Runs it.
+/// Runs the subcommand.
 pub fn run(context: &Context, command: &EvolveCommand) -> Result<Exit, CliError> {
     match command {
         EvolveCommand::Run(args) => with::run(context, args),

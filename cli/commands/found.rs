@@ -1,4 +1,4 @@
-//! Skills at the paths that a command was given: folders, `.skill` files, and folders of skills.
+//! Discovery of skills at the paths of a command line: folders, `.skill` files, and folders of skills.
 
 use std::{
     fs,
@@ -15,20 +15,20 @@ use crate::{
     exit::{CliError, Exit, io_at},
 };
 
-/// How deep below a given folder skills are looked for.
+/// Maximum depth of the search below a given folder.
 pub const DEPTH: usize = 8;
 
-/// A skill that stands at a path.
+/// A skill found at a path.
 #[derive(Debug, Clone)]
 pub struct Found {
-    /// The folder, with links resolved, or the file.
+    /// Path of the folder, with links resolved, or of the file.
     pub path: PathBuf,
-    /// Whether it is packed.
+    /// True if it is a packed skill.
     pub archive: bool,
 }
 
 impl Found {
-    /// The folder's name, which is the skill's; `None` for an archive.
+    /// Returns the name of the folder, which should equal the skill's. `None` for an archive.
     pub fn folder_name(&self) -> Option<String> {
         if self.archive {
             return None;
@@ -36,10 +36,10 @@ impl Found {
         self.path.file_name().map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// Reads all files.
+    /// Reads all files of the skill.
     ///
     /// # Errors
-    /// It cannot be read as a skill.
+    /// The folder or archive is not a readable skill.
     pub fn bundle(&self, leftovers: Leftovers) -> Result<Bundle, CliError> {
         let limits = Limits::default();
         if self.archive {
@@ -50,7 +50,7 @@ impl Found {
     }
 }
 
-/// Reads a packed skill, at most as large as one may be.
+/// Reads a packed skill, up to the size limit.
 pub fn read_archive(path: &Path, limits: &Limits) -> Result<Vec<u8>, CliError> {
     if !fs::metadata(path).map_err(io_at(path))?.is_file() {
         let message = format!("{} is neither a folder nor a regular file", path.display());
@@ -66,11 +66,11 @@ pub fn read_archive(path: &Path, limits: &Limits) -> Result<Vec<u8>, CliError> {
     Ok(bytes)
 }
 
-/// The skills at the given paths; a `SKILL.md` stands for its folder. A folder without `SKILL.md` is searched for skills below it; when
-/// there are none it counts as a skill itself, so that its fault is told.
+/// Finds the skills at the given paths. A `SKILL.md` represents its folder. A folder without `SKILL.md` is searched for
+/// skills below it. If there are none, it counts as a skill itself, so that its fault is reported.
 ///
 /// # Errors
-/// A path that is not there or cannot be read.
+/// A path does not exist or cannot be read.
 pub fn find(context: &Context, paths: &[PathBuf]) -> Result<Vec<Found>, CliError> {
     let mut skills = Vec::new();
     for path in paths {
@@ -94,8 +94,8 @@ pub fn find(context: &Context, paths: &[PathBuf]) -> Result<Vec<Found>, CliError
     Ok(skills)
 }
 
-/// Maps skills in parallel, keeping their order. Each thread takes the next skill when it is done
-/// with one, for they differ much in size.
+/// Maps skills in parallel and preserves their order. Threads take one skill at a time, because skills differ greatly
+/// in size.
 pub fn map_parallel<S: Send, T: Send>(skills: Vec<S>, work: impl Fn(S) -> T + Sync) -> Vec<T> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from).min(skills.len().div_ceil(8)).max(1);
     let next = Mutex::new(skills.into_iter().enumerate());

@@ -1,4 +1,4 @@
-//! `skillhub gc`: what the library keeps, made small.
+//! `skillhub gc` compacts a library's data.
 
 use clap::Args;
 use client::{CACHE_BYTES, Cache, LockFile, MirrorsTidied};
@@ -25,10 +25,10 @@ were not used for longest go when there are more than 256 MiB. What is here of r
 those that neither the configuration nor the lock file names it goes after 30 days without use.")]
 pub struct GcArgs {}
 
-/// How many of the proposals that go are named.
+/// Maximum number of removed proposals that are listed.
 const NAMED: usize = 10;
 
-/// Collects it.
+/// Collects garbage and prints the sizes before and after.
 pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let collected = library.collect_garbage()?;
@@ -81,7 +81,7 @@ pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Those that a lock file may name which cannot be read stay all.
+/// Removes unused mirrors. None is removed if the lock file is unreadable, because it may name any of them.
 fn mirrors(context: &Context, library: &Library) -> Result<MirrorsTidied, CliError> {
     match LockFile::read(&context.lock_path(library)) {
         Ok(lock) => context.registries().tidy_mirrors(&lock).map_err(failed),

@@ -1,4 +1,4 @@
-//! `skillhub history`: a skill's revisions.
+//! `skillhub history` lists the revisions of a skill.
 
 use std::num::NonZeroUsize;
 
@@ -30,7 +30,7 @@ pub struct HistoryArgs {
     jsonl: bool,
 }
 
-/// Lists them, newest first.
+/// Lists the revisions, newest first.
 pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let library = context.library_of(&name)?;
@@ -43,7 +43,7 @@ pub fn run(context: &Context, args: &HistoryArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Prints each entry when it is made: all of them may be too much to hold.
+/// Prints each entry as it is produced, because all of them may not fit in memory.
 fn lines(out: Output, entries: impl Iterator<Item = Result<Value, ManageError>>) -> Result<Exit, CliError> {
     let out = Output { json: true, ..out };
     for entry in entries {
@@ -52,7 +52,7 @@ fn lines(out: Output, entries: impl Iterator<Item = Result<Value, ManageError>>)
     Ok(Exit::Done)
 }
 
-/// Who let a proposal become this revision, and who changed it before.
+/// Describes the acceptance of the proposal that became this revision: its reviewer, and any editor.
 pub fn accepted(revision: &Revision) -> Option<String> {
     let acceptance = revision.acceptance.as_ref()?;
     let edited = acceptance.edited_by.as_ref().map(|actor| format!("edited by {actor}, ")).unwrap_or_default();

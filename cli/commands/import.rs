@@ -1,4 +1,4 @@
-//! `skillhub import`: what other tools installed here, with where it came from.
+//! `skillhub import` adopts skills that other tools installed, with their origins.
 
 use std::{io, path::PathBuf};
 
@@ -43,7 +43,7 @@ pub struct ImportArgs {
     accept: AcceptArgs,
 }
 
-/// Imports; the exit code is the gravest of all.
+/// Imports the skills. The exit code is the most severe of all results.
 pub fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError> {
     let locks = match args.path.as_slice() {
         [] => ForeignLock::find(&context.foreign_locks()),

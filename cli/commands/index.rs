@@ -1,4 +1,4 @@
-//! `skillhub index`: a registry's index itself.
+//! `skillhub index` creates, verifies and exports a registry's index.
 
 use std::path::{Path, PathBuf};
 
@@ -42,7 +42,7 @@ pub enum IndexCommand {
     },
 }
 
-/// Runs it.
+/// Runs the subcommand.
 pub fn run(context: &Context, command: &IndexCommand) -> Result<Exit, CliError> {
     match command {
         IndexCommand::Init { dir } => init(context, dir),
@@ -101,7 +101,7 @@ fn verify(context: &Context, dir: Option<&Path>) -> Result<Exit, CliError> {
     Ok(if faults.is_empty() { Exit::Done } else { Exit::Integrity })
 }
 
-/// Writes every file of the index, so that any web server can serve it as the sparse index.
+/// Writes every file of the index into a folder, which any web server can serve as a sparse index.
 fn export(context: &Context, dir: &Path, target: &Path) -> Result<Exit, CliError> {
     let index = open(context, dir)?;
     let target = context.absolute(target);

@@ -1,4 +1,4 @@
-//! `skillhub info`: the releases of a skill.
+//! `skillhub info` shows the releases of a skill.
 
 use std::io;
 
@@ -25,11 +25,11 @@ pub struct InfoArgs {
     spec: String,
 }
 
-/// Shows them, newest first.
+/// Prints the releases, newest first.
 pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
     let spec = args.spec.parse().map_err(|error: client::SpecError| failed(error))?;
     let library = context.library()?;
-    // A lock file that cannot be read knows no source; other commands report it.
+    // An unreadable lock file counts as one without sources. Other commands report it.
     let lock = LockFile::read(&context.lock_path(&library)).unwrap_or_default();
     let info = client::info(&context.registries_of(&library)?, &spec, &lock).map_err(failed)?;
     let present = library.head(&info.name.name);
@@ -88,7 +88,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Writes the command to go on with: one that this library takes, where there is any.
+/// Prints the next command, if there is one that applies to this library.
 fn next_step(name: &QualifiedName, is_taken: bool, is_offered: bool, out: &mut Page) -> io::Result<()> {
     match (is_taken, is_offered) {
         (true, _) => out.message(format_args!("Here already: skillhub status {}", name.name)),
@@ -97,7 +97,7 @@ fn next_step(name: &QualifiedName, is_taken: bool, is_offered: bool, out: &mut P
     }
 }
 
-/// The reason of the registry not to use a release.
+/// Returns the registry's warning about a release, if any.
 fn flag_of(entry: &Entry) -> Option<String> {
     let withdrawn = entry.withdrawn.as_ref().map(|withdrawn| format!("withdrawn: {}", withdrawn.reason));
     let quarantined = || entry.quarantined().map(|notice| format!("quarantined: {}", notice.reason));
@@ -107,7 +107,7 @@ fn flag_of(entry: &Entry) -> Option<String> {
     withdrawn.or_else(quarantined).or_else(held).or_else(with_reason).or_else(yanked)
 }
 
-/// How a release that was made from another did, as its publisher says, in lines.
+/// Formats the publisher's results for a release that was forked from another.
 pub fn results_lines(from: &ForkedFrom) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(OutcomeCounts { runs, successes, failures, unknown }) = from.outcomes {
@@ -137,7 +137,7 @@ pub fn results_lines(from: &ForkedFrom) -> Vec<String> {
     lines
 }
 
-/// The same as a document, with the rates that follow from the counts.
+/// Formats the origin of a fork as JSON, with rates computed from the counts.
 fn fork(entry: &registry_index::Entry) -> Option<Value> {
     let from = entry.forked_from.as_ref()?;
     let outcomes = from.outcomes.map(|OutcomeCounts { runs, successes, failures, unknown }| {
@@ -149,7 +149,7 @@ fn fork(entry: &registry_index::Entry) -> Option<Value> {
     }))
 }
 
-/// Who signed one release.
+/// Formats the signature of one release as JSON.
 fn document(entry: &registry_index::Entry, signed: &Signed) -> Value {
     let key = match signed {
         Signed::With(key) => Some(key),

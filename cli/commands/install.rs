@@ -1,4 +1,4 @@
-//! `skillhub install`: skills from a registry, folder, `.skill` file or git repository.
+//! `skillhub install` installs skills from a registry, folder, `.skill` file or git repository.
 
 use std::io::{self, Write};
 
@@ -66,7 +66,7 @@ pub struct InstallArgs {
     accept: AcceptArgs,
 }
 
-/// Installs; the exit code is the gravest of all.
+/// Installs the skills. The exit code is the most severe of all results.
 pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
     let specs = args.spec.iter().map(|text| text.parse().map_err(|error: client::SpecError| failed(error)));
     let request = InstallRequest {
@@ -85,10 +85,10 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
     answer(context, installed, "There is nothing to install: the lock file names no skill")
 }
 
-/// Does something with an installer for a library; a terminal shows what, and how far it is.
+/// Runs `work` with an installer for a library, and shows progress at a terminal.
 ///
 /// # Errors
-/// Those of `work`, and a policy that cannot be read.
+/// The errors of `work`, or a policy that cannot be read.
 pub fn installer<T>(
     context: &Context,
     library: &mut Library,
@@ -98,10 +98,10 @@ pub fn installer<T>(
     while_shown(context, how, |waiting| context.with_installer(library, waiting, work))
 }
 
-/// Does something that a terminal shows meanwhile, where a person may accept what blocks a skill.
+/// Runs `work` while progress is shown at a terminal. A person may accept findings that block a skill.
 ///
 /// # Errors
-/// Those of `work`, and flags that accept without a person.
+/// The errors of `work`, or acceptance flags without proof that a person acts.
 pub fn while_shown<T>(
     context: &Context,
     (doing, accept): (&str, &AcceptArgs),
@@ -114,7 +114,7 @@ pub fn while_shown<T>(
     Ok(work(&Waiting { accept: &accept, progress: &progress })?)
 }
 
-/// Prints what became of each skill; `nothing` where there is none.
+/// Prints the result of each skill, or `nothing` if there are none.
 pub fn answer(context: &Context, mut installed: Vec<Installed>, nothing: &str) -> Result<Exit, CliError> {
     let is_whole = context.out.json || installed.iter().any(|skill| !skill.conflicts.is_empty());
     let way_on = way_on(installed.iter().filter_map(|skill| skill.error.as_ref()?.report()));
@@ -148,7 +148,7 @@ pub fn answer(context: &Context, mut installed: Vec<Installed>, nothing: &str) -
     Ok(gravest.map_or(Exit::Done, Exit::from))
 }
 
-/// How many skills ended how, as `70 installed, 8 unchanged`.
+/// Counts the skills by result, such as `70 installed, 8 unchanged`.
 fn summary(installed: &[Installed]) -> String {
     use InstallStatus::{Blocked, Conflict, DryRun, Failed, Merged, Unchanged, Updated};
     let count = |status| installed.iter().filter(|skill| skill.status == status).count();
@@ -213,7 +213,7 @@ fn text(skill: &Installed, out: &mut Page) -> io::Result<()> {
     Ok(())
 }
 
-/// What a merge or a dry run changes.
+/// Prints the changes of a merge or a dry run.
 fn change_text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
     let is_told = matches!(skill.status, InstallStatus::Merged | InstallStatus::DryRun | InstallStatus::Conflict);
     if !is_told || skill.previous.is_none() {

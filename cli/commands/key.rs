@@ -1,4 +1,4 @@
-//! `skillhub key`: the keys with which an owner signs.
+//! `skillhub key` manages the keys with which an owner signs releases.
 
 use std::path::PathBuf;
 
@@ -99,7 +99,7 @@ pub fn run(context: &Context, command: &KeyCommand) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The key that vouches for a new one: the one that is named, else the user's own if the owner signs with it.
+/// Returns the key that vouches for a new one: the named key, else the user's own if the owner already signs with it.
 fn voucher(context: &Context, args: &AddArgs, keys: &Keys) -> Result<Option<SigningKey>, CliError> {
     let signs =
         |key: &SigningKey| keys.keys.iter().any(|known| known.key == key.public() && known.retired_at.is_none());

@@ -1,4 +1,4 @@
-//! `skillhub lineage`: where a skill comes from.
+//! `skillhub lineage` shows the origins and forks of a skill.
 
 use std::io::{self, Write};
 
@@ -26,7 +26,7 @@ pub struct LineageArgs {
     dot: bool,
 }
 
-/// Shows it.
+/// Prints the lineage as text or as a graph.
 pub fn run(context: &Context, args: &LineageArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let mut found = lineage(&context.library_of(&name)?, &name)?;
@@ -38,7 +38,7 @@ pub fn run(context: &Context, args: &LineageArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Adds what the registries say, as far as this machine has them: that one cannot be read ends nothing here.
+/// Adds forks known from locally available registry data. An unreadable registry is skipped.
 fn add_forks(registries: &Registries, found: &mut Lineage) {
     for release in found.releases() {
         let Ok(spec) = release.name.parse() else { continue };

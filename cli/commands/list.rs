@@ -1,4 +1,4 @@
-//! `skillhub list`: the skills of the library, and what could be taken over.
+//! `skillhub list` lists the skills of the library, and those that could be adopted.
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +23,7 @@ use crate::{
     views::write_picture,
 };
 
-/// Unmanaged skills that are named; of more the number is given.
+/// Maximum number of unmanaged skills that are listed. The remainder is counted.
 const SHOWN: usize = 20;
 
 /// Flags of `list`.
@@ -42,7 +42,7 @@ pub struct ListArgs {
     agents: bool,
 }
 
-/// Lists them.
+/// Lists the skills or, with `--agents`, the agents.
 pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     if args.agents {
         return list_agents(context);
@@ -113,7 +113,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     Ok(exit_with(&problems))
 }
 
-/// Writes what is accepted in the skills and what is left out of them.
+/// Writes the accepted findings of the skills, and notes about skills that were left out.
 fn write_notes(
     catalogue: &Catalogue,
     accepted: &BTreeMap<SkillName, Vec<LockedWaiver>>,
@@ -128,7 +128,7 @@ fn write_notes(
     Ok(())
 }
 
-/// The findings that people accepted in the skills as they are.
+/// Returns the findings that people accepted in the current content of the skills.
 fn accepted(catalogue: &Catalogue) -> Result<BTreeMap<SkillName, Vec<LockedWaiver>>, CliError> {
     let mut accepted = BTreeMap::new();
     for listed in catalogue.skills.iter().filter(|listed| listed.head.is_some()) {
@@ -140,7 +140,7 @@ fn accepted(catalogue: &Catalogue) -> Result<BTreeMap<SkillName, Vec<LockedWaive
     Ok(accepted)
 }
 
-/// Sentences about skills in which the rules of today find what no person has decided about.
+/// Returns sentences about skills with new findings under the current rules that no person has decided on.
 fn undecided(catalogue: &Catalogue) -> impl Iterator<Item = String> {
     let line = |listed: &Listed| {
         let name = &listed.name;
@@ -149,7 +149,7 @@ fn undecided(catalogue: &Catalogue) -> impl Iterator<Item = String> {
     catalogue.skills.iter().filter(|listed| listed.undecided > 0).map(line)
 }
 
-/// Names the first of them, and the commands that manage all.
+/// Lists the first of the unmanaged skills, and the commands that adopt all.
 fn write_unmanaged(context: &Context, unmanaged: &[Found], out: &mut dyn Write) -> io::Result<()> {
     let count = match unmanaged.len() {
         1 => "1 skill in agents' folders is".to_owned(),
@@ -166,7 +166,7 @@ fn write_unmanaged(context: &Context, unmanaged: &[Found], out: &mut dyn Write) 
     adoptions(context, unmanaged).iter().try_for_each(|command| writeln!(out, "  {command}"))
 }
 
-/// The commands that adopt all of them, those of the user into the user's library.
+/// Returns the commands that adopt all unmanaged skills. The user's skills go into the user's library.
 fn adoptions(context: &Context, unmanaged: &[Found]) -> Vec<String> {
     let paths = |of_user: bool| {
         let of = |scope: &&Found| (scope.scope == Scope::User) == of_user;
@@ -184,7 +184,7 @@ fn adoptions(context: &Context, unmanaged: &[Found]) -> Vec<String> {
     given.map(|(paths, global)| format!("skillhub adopt {paths}{global}")).collect()
 }
 
-/// Every agent with its folder here, those in use first.
+/// Lists every agent with its folder, those in use first.
 fn list_agents(context: &Context) -> Result<Exit, CliError> {
     let folders = context.agent_folders();
     let mut agents: Vec<(bool, &str, String)> = folders
@@ -205,14 +205,14 @@ fn list_agents(context: &Context) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// A skill in an agent's folder, and whose folder that is.
+/// A skill in an agent's folder, and the scope of that folder.
 struct Found {
     skill: Unmanaged,
     scope: Scope,
 }
 
-/// Skills in the folders of agents that are not listed by name already; none where a folder was named,
-/// which has nothing to do with them.
+/// Finds skills in agents' folders that are not listed by name already. The result is empty for a library chosen with
+/// `--library`, which is unrelated to these folders.
 fn unmanaged(context: &Context, catalogue: &Catalogue) -> Result<Vec<Found>, CliError> {
     if context.library_is_named() {
         return Ok(Vec::new());
@@ -230,7 +230,7 @@ fn unmanaged(context: &Context, catalogue: &Catalogue) -> Result<Vec<Found>, Cli
     Ok(found)
 }
 
-/// What is known of a skill beside its library.
+/// Facts about a skill from outside its library.
 #[derive(Clone, Copy)]
 struct Known<'a> {
     accepted: &'a [LockedWaiver],
@@ -238,7 +238,7 @@ struct Known<'a> {
     release: Option<&'a ReleaseState>,
 }
 
-/// What registries say against the releases that skills were installed from, as this machine last saw it.
+/// Returns the warnings of registries about installed releases, from locally available data.
 fn release_states(context: &Context, catalogue: &Catalogue) -> BTreeMap<InstalledRelease, ReleaseState> {
     let origins = || catalogue.skills.iter().filter_map(|listed| listed.head.as_ref()?.origin.as_ref());
     let sources = origins().map(|origin| origin.source.clone()).collect();

@@ -1,4 +1,4 @@
-//! `skillhub log`: everything that was done or refused.
+//! `skillhub log` lists all changes and refusals.
 
 use std::num::NonZeroUsize;
 

@@ -1,4 +1,4 @@
-//! `skillhub login` and `skillhub logout`: tokens for registries on servers.
+//! `skillhub login` and `skillhub logout` manage the tokens for registry servers.
 
 use std::io::{self, IsTerminal};
 
@@ -44,7 +44,7 @@ pub struct LogoutArgs {
     url: Option<String>,
 }
 
-/// Keeps a token.
+/// Verifies and stores a token.
 pub fn login(context: &Context, global: &Global, args: &LoginArgs) -> Result<Exit, CliError> {
     let url = server(context, global, args.url.as_deref())?;
     client::check_token_may_go(&url).map_err(failed)?;
@@ -56,7 +56,7 @@ pub fn login(context: &Context, global: &Global, args: &LoginArgs) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// Forgets a token.
+/// Deletes a stored token.
 pub fn logout(context: &Context, global: &Global, args: &LogoutArgs) -> Result<Exit, CliError> {
     let url = server(context, global, args.url.as_deref())?;
     let had = Logins::read(&context.home).map_err(failed)?.sign_out(&context.home, &url).map_err(failed)?;
@@ -79,7 +79,7 @@ fn server(context: &Context, global: &Global, given: Option<&str>) -> Result<Str
     Err(CliError::usage(what).hint("name one: skillhub login http://127.0.0.1:8700"))
 }
 
-/// The token of the environment for this server, else the first line of what is typed or piped.
+/// Returns the server's token from the environment, else from the first line of standard input.
 fn token(context: &Context, url: &str, is_named: bool) -> Result<String, CliError> {
     let common = || std::env::var(SERVER_TOKEN_VARIABLE).ok().filter(|token| is_named && !token.is_empty());
     if let Some(token) = context.registries().token_for(url).or_else(common) {

@@ -1,4 +1,4 @@
-//! `skillhub manage`: `skill_manage` by flags, or by its JSON request on stdin.
+//! `skillhub manage` changes a skill, by flags or by the JSON request of `skill_manage` on stdin.
 
 use std::{
     io::Read,
@@ -95,17 +95,17 @@ pub struct NoteArgs {
 }
 
 impl NoteArgs {
-    /// As the tool takes them.
+    /// Converts the flags to the notes of a request.
     pub fn notes(&self) -> Notes {
         let (reason, run, thread) = (self.reason.clone(), self.run.clone(), self.thread.clone());
         Notes { reason, run, thread, evidence: Vec::new() }
     }
 }
 
-/// Lines of a diff that are shown after a change; of a longer one only the files are named.
+/// Maximum number of diff lines printed after a change. A longer diff is reduced to file names.
 const DIFF_LINES: usize = 60;
 
-/// Runs a request.
+/// Executes the request and prints its report.
 pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
     let request = match &args.request {
         Some(file) => {
@@ -129,7 +129,7 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
     print(context.out, &report)
 }
 
-/// Notes a request that cannot be read.
+/// Logs a request that cannot be read.
 fn unreadable(context: &Context, error: &ManageError) {
     if let Ok(library) = context.library() {
         skill_manage::note_unreadable(&library, &context.stamp(), error);
@@ -190,7 +190,7 @@ fn word_of(change: Change) -> &'static str {
     }
 }
 
-/// The flags of an edit that were given; every action takes some of them.
+/// Returns the edit flags that were given. Each action takes a subset of them.
 fn given(args: &ManageArgs) -> impl Iterator<Item = &'static str> {
     [
         ("--content", args.content.is_some()),
@@ -207,7 +207,7 @@ fn given(args: &ManageArgs) -> impl Iterator<Item = &'static str> {
     .filter_map(|(flag, given)| given.then_some(flag))
 }
 
-/// Refuses a flag that the action would pass over.
+/// Rejects a flag that the action would ignore.
 fn check_flags(action: &str, args: &ManageArgs) -> Result<(), CliError> {
     let takes: &[&str] = match action {
         "create" | "edit" => &["--content"],
@@ -277,7 +277,7 @@ fn path(args: &ManageArgs) -> Result<SkillPath, CliError> {
     parse_path(args.path.as_deref().ok_or_else(|| missing("--path"))?)
 }
 
-/// A path inside a skill from the command line.
+/// Parses a path inside a skill.
 pub fn parse_path(text: &str) -> Result<SkillPath, CliError> {
     let path = SkillPath::parse(text.strip_prefix("./").unwrap_or(text));
     Ok(path.map_err(|error| ManageError::from(RequestError::from(error)))?)

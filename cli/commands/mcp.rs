@@ -1,4 +1,4 @@
-//! `skillhub mcp`: skills for agents over the Model Context Protocol.
+//! `skillhub mcp` serves skills to agents over the Model Context Protocol.
 
 pub mod install;
 
@@ -63,10 +63,10 @@ struct ServeArgs {
     origin: Vec<String>,
 }
 
-/// The variable that holds the token of HTTP clients.
+/// Environment variable with the bearer token of HTTP clients.
 const TOKEN_VARIABLE: &str = "SKILLHUB_MCP_TOKEN";
 
-/// Serves, or does what the subcommand says.
+/// Serves, or runs the subcommand.
 pub fn run(context: &Context, global: &Global, args: &McpArgs) -> Result<Exit, CliError> {
     if global.actor.is_some() {
         return Err(CliError::usage("through this server it is always the client that acts")
@@ -109,7 +109,7 @@ fn serve_address(context: &Context, servers: &Servers, args: &ServeArgs, address
             Some(token) => format!("Serving {url}\nToken, for `Authorization: Bearer`, shown this once: {token}"),
             None => format!("Serving {url}, with the token of {TOKEN_VARIABLE}"),
         };
-        // Nobody reads on; the server serves all the same.
+        // The server runs on even if nobody reads its output.
         let _closed = context.out.answer(&document, |out| writeln!(out, "{text}"));
     };
     serve_http(servers, address, gate, ready).map_err(failed)

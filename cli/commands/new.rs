@@ -1,4 +1,4 @@
-//! `skillhub new`: start a skill.
+//! `skillhub new` creates a skill from a template.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ pub struct NewArgs {
     parent: PathBuf,
 }
 
-/// Makes the folder.
+/// Creates the folder with its `SKILL.md`.
 pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
     let name = SkillName::parse_standard(&args.name).map_err(|fault| {
         let message = format!("{:?} cannot be the name of a skill: {fault}", args.name);

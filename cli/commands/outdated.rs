@@ -1,4 +1,4 @@
-//! `skillhub outdated`: which installed skills have newer releases.
+//! `skillhub outdated` lists installed skills that have newer releases.
 
 use clap::Args;
 use client::Outdated;
@@ -29,7 +29,7 @@ pub struct OutdatedArgs {
     offline: bool,
 }
 
-/// Lists them; a source that cannot be asked makes the exit code its own.
+/// Lists the skills. The exit code is that of a source that could not be reached, if any.
 pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let mut skills = installer(context, &mut library, ("asking the sources", &AcceptArgs::default()), |installer| {

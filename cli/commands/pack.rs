@@ -1,4 +1,4 @@
-//! `skillhub pack` and `skillhub unpack`: a skill as one file and back.
+//! `skillhub pack` and `skillhub unpack` convert between a folder and a `.skill` file.
 
 use std::path::{Path, PathBuf};
 
@@ -38,7 +38,7 @@ pub struct UnpackArgs {
     dir: PathBuf,
 }
 
-/// Packs a folder.
+/// Packs a folder into an archive.
 pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
     let path = context.absolute(&args.dir);
     let path = path.canonicalize().map_err(io_at(&path))?;
@@ -53,7 +53,7 @@ pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
     let bytes = archive::pack(&bundle);
     let file = context.absolute(args.output.as_deref().unwrap_or(Path::new(&format!("{name}.skill"))));
     if args.output.is_none() && file.is_symlink() {
-        // Nobody named this file, and a link of its name may have come with a clone.
+        // The user did not name this file, and a link of its name may have come with a clone.
         return Err(CliError::new("exists", Exit::Conflict, format!("{} is a link", file.display()))
             .hint("remove it, or name the file to write: -o FILE"));
     }
@@ -74,7 +74,7 @@ pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// An archive inside the folder would be packed the next time.
+/// Rejects an output file inside the folder, since the next run would pack it.
 fn refuse_inside(file: &Path, folder: &Path) -> Result<(), CliError> {
     let target = file.parent().and_then(|parent| parent.canonicalize().ok());
     if target.is_some_and(|target| target.starts_with(folder)) {
@@ -84,7 +84,7 @@ fn refuse_inside(file: &Path, folder: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Unpacks a file.
+/// Unpacks an archive into a new folder.
 pub fn unpack(context: &Context, args: &UnpackArgs) -> Result<Exit, CliError> {
     let limits = Limits::default();
     let file = context.absolute(&args.file);

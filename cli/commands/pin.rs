@@ -1,4 +1,4 @@
-//! `skillhub pin` and `skillhub unpin`: whether agents may change a skill.
+//! `skillhub pin` and `skillhub unpin` forbid or allow changes of a skill by agents.
 
 use clap::Args;
 use library::Library;
@@ -35,7 +35,7 @@ pub struct UnpinArgs {
     name: String,
 }
 
-/// Keeps agents from it.
+/// Pins a skill, so that agents cannot change it.
 pub fn pin(context: &Context, args: &PinArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let library = context.library_with(&name)?;
@@ -47,7 +47,7 @@ pub fn pin(context: &Context, args: &PinArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Lets them at it again.
+/// Unpins a skill.
 pub fn unpin(context: &Context, args: &UnpinArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let reviewer = context.reviewer("unpinning a skill")?;
@@ -60,7 +60,7 @@ pub fn unpin(context: &Context, args: &UnpinArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The library in which the skill is pinned, also when it was deleted there, else the one that has it.
+/// Returns the library in which the skill is pinned, even if it is deleted there, else the library that has the skill.
 fn pinned_library(context: &Context, name: &SkillName) -> Result<Library, CliError> {
     for library in context.visible_libraries()? {
         let library = context.within(library, name)?;

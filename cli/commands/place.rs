@@ -1,4 +1,4 @@
-//! `skillhub where`: where everything is.
+//! `skillhub where` prints the paths that skillhub uses.
 
 use clap::Args;
 use ops::Refusal;
@@ -17,8 +17,8 @@ use crate::{
   git --git-dir=\"$(skillhub where --json | jq -r .history)\" log refs/skills/my-skill")]
 pub struct WhereArgs {}
 
-/// Prints every place, whether or not it is there yet, also of a home or library that other commands refuse: it opens
-/// neither then, and says why.
+/// Prints every path, existing or not. This works even if other commands refuse the home or library: neither is opened
+/// then, and the reason is printed.
 pub fn run(context: &Context, _args: &WhereArgs) -> Result<Exit, CliError> {
     let paths = context.library_paths()?;
     let opened = if context.home_fault.is_none() { context.library().err() } else { None };
@@ -49,7 +49,7 @@ pub fn run(context: &Context, _args: &WhereArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The reason for which other commands refuse the home or the library.
+/// Reason for which other commands refuse the home or the library.
 struct Fault {
     code: &'static str,
     message: String,

@@ -1,4 +1,4 @@
-//! `skillhub policy`: who may change what here, and which file says so.
+//! `skillhub policy` shows the rules for changes, and the file of each.
 
 use clap::Args;
 use serde_json::json;
@@ -37,7 +37,7 @@ no say in it.
   why = \"scripts are reviewed\"     told to whoever is held or refused")]
 pub struct PolicyArgs {}
 
-/// Shows it.
+/// Prints the policy layers with their rules.
 pub fn run(context: &Context, _args: &PolicyArgs) -> Result<Exit, CliError> {
     let policy = context.policy()?;
     let layers: Vec<_> = policy.layers().iter().map(document).collect();
@@ -68,7 +68,7 @@ fn document(layer: &Layer) -> serde_json::Value {
     json!({"file": layer.file, "preset": layer.preset.map(|preset| preset.to_string()), "rules": layer.rules})
 }
 
-/// The conditions of a rule in one line.
+/// Formats the conditions of a rule in one line.
 fn told(rule: &Rule) -> String {
     let value = json!(rule);
     let conditions = value.as_object().into_iter().flatten().filter(|(key, _)| *key != "decision");

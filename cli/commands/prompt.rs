@@ -1,4 +1,4 @@
-//! `skillhub prompt`: the list of skills for an agent's prompt.
+//! `skillhub prompt` prints the list of skills for an agent's prompt.
 
 use std::path::PathBuf;
 
@@ -51,16 +51,16 @@ pub struct PromptArgs {
     evolution: bool,
 }
 
-/// The form that is a document rather than a text for a prompt.
+/// Name of the format that prints a JSON document instead of prompt text.
 const JSON: &str = "json";
 
-/// The forms that there are.
+/// Returns the accepted values of `--format`.
 fn formats() -> PossibleValuesParser {
     let forms = FORMS.iter().map(|form| PossibleValue::new(form.name).help(form.about));
     forms.chain([PossibleValue::new(JSON).help("A JSON document")]).collect::<Vec<_>>().into()
 }
 
-/// Prints the skills that the agent sees, with absolute paths of their SKILL.md.
+/// Prints the skills that the agent sees, with the absolute paths of their `SKILL.md`.
 pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());
@@ -90,12 +90,12 @@ pub fn run(context: &Context, args: &PromptArgs) -> Result<Exit, CliError> {
         _ => out.write_all(agent::prompt(&fitted.skills, &fitted.left_out, look).as_bytes()),
     })?;
     let exit = exit_with(&problems);
-    // The process ends here: giving back tens of thousands of pieces of memory would only take time.
+    // The process ends here, and freeing tens of thousands of allocations would only take time.
     std::mem::forget(catalogue);
     Ok(exit)
 }
 
-/// The files of each skill that stands at one of the paths.
+/// Reads the files of each skill found at the paths.
 fn read_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathBuf, Bundle)>, CliError> {
     let roots: Vec<PathBuf> = paths.iter().filter_map(|path| context.absolute(path).canonicalize().ok()).collect();
     let root_of = |found: &Found| roots.iter().find(|root| found.path.starts_with(root)).unwrap_or(&found.path).clone();

@@ -1,4 +1,4 @@
-//! `skillhub publish`: a skill as a release in a registry.
+//! `skillhub publish` publishes a skill as a release in a registry.
 
 use std::{
     io::IsTerminal,
@@ -67,7 +67,7 @@ pub struct PublishArgs {
     accept: AcceptArgs,
 }
 
-/// Publishes.
+/// Publishes the skill.
 pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
     let options = PublishOptions {
         version: args.version.clone(),
@@ -111,7 +111,8 @@ pub fn run(context: &Context, args: &PublishArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The waivers of skills, once they stand in the library and its log. Those that cannot are none.
+/// Stores the waivers in the library and its log. Waivers that cannot be stored are discarded, so their skills stay
+/// blocked.
 fn recorded(
     context: &Context,
     skills: &[BlockedSkill<'_>],
@@ -129,7 +130,7 @@ fn recorded(
     decided
 }
 
-/// The key that was named, else the configuration's, else the one that SSH makes.
+/// Returns the signing key: the named one, else the configured one, else SSH's default.
 pub fn signing_key(context: &Context, named: Option<&PathBuf>) -> Result<SigningKey, CliError> {
     let configured = || context.config.signing.key.as_ref().map(PathBuf::from);
     let usual = || PathBuf::from("~/.ssh/id_ed25519");
@@ -137,7 +138,7 @@ pub fn signing_key(context: &Context, named: Option<&PathBuf>) -> Result<Signing
     SigningKey::read(&path, std::io::stdin().is_terminal()).map_err(failed)
 }
 
-/// The skill that is meant: by its name, or by its folder in the library.
+/// Resolves an installed skill by its name, or by its folder in the library.
 fn installed_name(context: &Context, library: &Library, given: &Path) -> Result<SkillName, CliError> {
     let folder = context.absolute(given).canonicalize().ok();
     let in_library = folder.as_deref().filter(|folder| folder.parent() == Some(library.path()));
@@ -146,7 +147,7 @@ fn installed_name(context: &Context, library: &Library, given: &Path) -> Result<
     skill_name(&name.to_string_lossy()).map_err(|error| error.hint(hint).into())
 }
 
-/// How a fork did, as counts: no run, case or path is told. What cannot be read is left out, and that is said.
+/// Collects the results of a fork as counts, without any run, case or path. Unreadable data is left out, with a note.
 fn fork_results(context: &Context, library: &Library, fork: &Fork<'_>) -> ForkResults {
     let leave_out = |what: &str, why: &str| context.out.note(&format!("{what} is left out: {why}"));
     let mut results = ForkResults::default();
@@ -238,7 +239,7 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
     })
 }
 
-/// The account by which the user has signed in to the registry.
+/// Returns the account with which the user is logged in to the registry.
 fn signed_in(context: &Context) -> Option<String> {
     let logins = Logins::read(&context.home).ok()?;
     logins.of(&context.registries().location()).map(|login| login.account.clone())

@@ -1,4 +1,4 @@
-//! `skillhub read`: a skill's instructions, or one of its files, as an agent reads them.
+//! `skillhub read` prints a skill's instructions, or one of its files, as an agent reads them.
 
 use agent::{Catalogue, Instructions, Which};
 use clap::Args;
@@ -34,7 +34,7 @@ pub struct ReadArgs {
     run: Option<String>,
 }
 
-/// Prints the body wrapped in `<skill_content>`, with the skill's folder and a list of its files; or a file.
+/// Prints the body wrapped in `<skill_content>`, with the skill's folder and a list of its files, or prints one file.
 pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
     let catalogue = context.catalogue(&context.places(true), context.public_skills()?, args.agent.as_deref())?;
     let settings = context.settings()?;
@@ -62,7 +62,7 @@ pub fn run(context: &Context, args: &ReadArgs) -> Result<Exit, CliError> {
     }
 }
 
-/// The skill that the command line means: a path is one of a `SKILL.md`, as `prompt` names them.
+/// Resolves the skill on the command line. A path is that of a `SKILL.md`, as printed by `prompt`.
 fn which(context: &Context, text: &str) -> Result<Which, CliError> {
     if text.ends_with("SKILL.md") {
         let path = context.absolute(text.as_ref());

@@ -1,4 +1,4 @@
-//! `skillhub record`: how a run with a skill went.
+//! `skillhub record` records the outcome of a run with a skill.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -76,18 +76,18 @@ pub struct RecordArgs {
     import: Option<Vec<String>>,
 }
 
-/// Lines and uses of transcripts.
+/// Counts of an import: lines and skill uses in transcripts.
 #[derive(Clone, Copy)]
 struct ImportCounts {
-    /// Understood.
+    /// Lines that were parsed.
     read: usize,
-    /// Passed over.
+    /// Lines that were skipped.
     skipped: usize,
-    /// About skills that are not here.
+    /// Uses of skills that are not in the libraries.
     elsewhere: usize,
 }
 
-/// Records, and has the gate look at the skills that it is about.
+/// Records the outcomes, and lets the gate evaluate the affected skills.
 pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
     let mut counts = None;
     let requests = match (&args.request, &args.import) {
@@ -127,7 +127,8 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Marks a report of a person: its run counts without a reading by the program. Transcripts stay as they are.
+/// Marks a report as a person's, so that its run counts even without a `read` by the program. Transcript entries are
+/// left unchanged.
 fn by_person(request: Request) -> Request {
     match request.basis {
         Basis::Report => Request { basis: Basis::Person, ..request },
@@ -154,7 +155,7 @@ fn of_flags(context: &Context, args: &RecordArgs) -> Result<Request, CliError> {
     })
 }
 
-/// A file, or stdin for `-`, up to what a call may have.
+/// Reads a file, or stdin for `-`, up to the request limit.
 fn read(context: &Context, path: &Path) -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     let done = match path.to_str() {
@@ -165,7 +166,7 @@ fn read(context: &Context, path: &Path) -> Result<Vec<u8>, CliError> {
     Ok(bytes)
 }
 
-/// Holds the skills of a command's requests to the decision table; a hidden one is answered like one that is not there.
+/// Checks the skills of all requests against the decision table. A hidden skill is answered like a missing one.
 fn check_asked(context: &Context, requests: &[Request]) -> Result<(), CliError> {
     let is_seen = context.seen()?;
     let names: BTreeSet<&str> = requests.iter().map(|request| request.skill.as_str()).collect();
@@ -173,7 +174,7 @@ fn check_asked(context: &Context, requests: &[Request]) -> Result<(), CliError> 
     names.into_iter().try_for_each(|name| check_request(context, RECORD, &name?))
 }
 
-/// The outcomes that a host's transcripts show, of skills that are here.
+/// Extracts the outcomes of installed skills from a host's transcripts.
 fn import(context: &Context, words: &[String], counts: &mut Option<ImportCounts>) -> Result<Vec<Request>, CliError> {
     let [host, paths @ ..] = words else { return Err(CliError::usage("name a host and its transcripts")) };
     let host = Host::from_word(host).ok_or_else(|| {
@@ -197,7 +198,7 @@ fn import(context: &Context, words: &[String], counts: &mut Option<ImportCounts>
             heads.insert(name.clone(), history);
         }
         let Some(history) = heads.get(&name).filter(|history| !history.is_empty()) else { continue };
-        // The revision that stood when it was used.
+        // The revision that was current at the time of use.
         let time = request.ts.as_ref().and_then(|ts| ts.parse::<jiff::Timestamp>().ok());
         let then = history.iter().find(|revision| time.is_none_or(|time| revision.stamp.time <= time));
         let revision = then.or(history.last()).map(|revision| revision.id.to_string());
@@ -207,7 +208,7 @@ fn import(context: &Context, words: &[String], counts: &mut Option<ImportCounts>
     Ok(requests)
 }
 
-/// Adds a file, or all files of a folder that may be transcripts; links are passed over.
+/// Adds a file, or all possible transcripts of a folder. Links are skipped.
 fn add(path: &Path, host: Host, found: &mut Transcripts) -> Result<(), CliError> {
     let kind = std::fs::symlink_metadata(path).map_err(io_at(path))?;
     if kind.is_dir() {

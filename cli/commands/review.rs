@@ -1,4 +1,4 @@
-//! `skillhub review`: held changes, and what a person decides about them.
+//! `skillhub review` shows proposals, and records people's decisions on them.
 
 mod edit;
 mod queue;
@@ -93,7 +93,7 @@ pub struct AcceptArgs {
     canary: Option<f64>,
 }
 
-/// Runs it.
+/// Runs the subcommand.
 pub fn run(context: &Context, command: &ReviewCommand) -> Result<Exit, CliError> {
     match command {
         ReviewCommand::List(args) => queue::list(context, args),
@@ -106,14 +106,14 @@ pub fn run(context: &Context, command: &ReviewCommand) -> Result<Exit, CliError>
     }
 }
 
-/// A proposal as it is named on the command line.
+/// Parses a proposal's id from the command line.
 fn target(text: &str) -> Result<ProposalRef, CliError> {
     text.parse().map_err(|error: review::ProposalRefError| {
         CliError::usage(error.to_string()).hint("`skillhub review list` shows the ids")
     })
 }
 
-/// The proposals of a decision; `--revision` is that of a single one.
+/// Parses the proposals of a decision. `--revision` applies to a single one.
 fn targets(args: &DecideArgs) -> Result<Vec<ProposalRef>, CliError> {
     let mut targets = args.ids.iter().map(|id| target(id)).collect::<Result<Vec<_>, _>>()?;
     match (args.revision, targets.as_mut_slice()) {
@@ -166,7 +166,7 @@ fn diff(context: &Context, target: &ProposalRef, onto_head: bool) -> Result<Exit
     Ok(Exit::Done)
 }
 
-/// A conflict with what stands at its place: before both changes, in the skill, and as proposed.
+/// Formats a conflict with its three texts: base, skill and proposal.
 fn conflict_text(conflict: &Conflict) -> String {
     let mut text = format!("{WARN}conflict{WARN:#}: {}", visible(&conflict.to_string()));
     for (label, there) in [("base", &conflict.base), ("skill", &conflict.ours), ("proposed", &conflict.theirs)] {
@@ -212,7 +212,7 @@ fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
     }
 }
 
-/// Notes who tried to accept without being a person.
+/// Logs an attempt to accept proposals by somebody who is not a person.
 fn note_refused(context: &Context, args: &DecideArgs, targets: &[ProposalRef], error: &CliError) {
     let stamp = Stamp { reason: args.reason.clone(), ..context.stamp() };
     for target in targets {
@@ -255,7 +255,7 @@ fn reject(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
     }
 }
 
-/// Decides about several: what can be done is done, and the gravest exit code is that of all.
+/// Decides on several proposals independently. The exit code is the most severe of all results.
 fn batch(
     context: &Context,
     targets: Vec<ProposalRef>,

@@ -1,4 +1,4 @@
-//! `skillhub reviewer`: tokens by which a person decides where there is no terminal.
+//! `skillhub reviewer` manages the tokens with which a person decides without a terminal.
 
 use clap::Subcommand;
 use jiff::{Timestamp, ToSpan};
@@ -12,7 +12,7 @@ use crate::{
     print::{STRONG, Table, stored_time, visible},
 };
 
-/// Days of the longest token that has an end.
+/// Maximum lifetime, in days, of a token that expires.
 const MOST_DAYS: u32 = 3650;
 
 /// What to do with tokens.
@@ -45,7 +45,7 @@ pub enum ReviewerCommand {
     },
 }
 
-/// Runs it.
+/// Runs the subcommand.
 pub fn run(context: &Context, command: &ReviewerCommand) -> Result<Exit, CliError> {
     match command {
         ReviewerCommand::New { name, days } => new(context, name.as_deref(), *days),
@@ -56,7 +56,7 @@ pub fn run(context: &Context, command: &ReviewerCommand) -> Result<Exit, CliErro
 
 fn new(context: &Context, name: Option<&str>, days: Option<u32>) -> Result<Exit, CliError> {
     let name = name.map_or_else(user, str::to_owned);
-    // A container may know no user's name.
+    // In a container, the user may have no name.
     let name = if name.is_empty() { "reviewer".to_owned() } else { name };
     let at_terminal = Reviewer::at_terminal(&name).map_err(|_| ReviewerError::TokenNeedsTerminal)?;
     context.reviewer("making a reviewer's token")?;

@@ -1,4 +1,4 @@
-//! `skillhub rollback`: an earlier revision of a whole skill again.
+//! `skillhub rollback` restores an earlier revision of a whole skill.
 
 use clap::Args;
 use library::{Action, Library};
@@ -31,7 +31,7 @@ pub struct RollbackArgs {
     notes: NoteArgs,
 }
 
-/// Rolls back.
+/// Restores the revision and prints the report.
 pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
     let rollback = Rollback {
         skill: context.skill_called(&args.name)?,
@@ -50,7 +50,7 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
     print(context.out, &report)
 }
 
-/// Says how links and lock come back, which `uninstall` took away and a revision does not hold.
+/// Notes the command that restores links and the lock entry, which `uninstall` removed and a revision does not contain.
 fn note_uninstalled(context: &Context, library: &Library, skill: &SkillName) -> Result<(), CliError> {
     if let [now, before, ..] = library.revisions(skill, 2)?.as_slice()
         && before.action == Action::Uninstall

@@ -1,4 +1,4 @@
-//! `skillhub scan`: what is dangerous in skills.
+//! `skillhub scan` scans skills for dangerous content.
 
 mod baseline;
 mod rules;
@@ -84,7 +84,7 @@ fn severity(text: &str) -> Result<Severity, String> {
     text.parse().map_err(|error: scan::LevelError| error.to_string())
 }
 
-/// From so many skills on what was found is remembered; fewer are scanned before the file is read.
+/// Minimum number of skills for which the verdict cache is used. Fewer are scanned faster than the cache loads.
 const REMEMBERED: usize = 8;
 
 struct Scanned {
@@ -93,17 +93,17 @@ struct Scanned {
     note: Option<&'static str>,
     result: Result<Report, CliError>,
     capabilities: Option<Capabilities>,
-    /// Their difference to those of the skill's head, where it is installed.
+    /// Difference from the capabilities of the skill's head, if it is installed.
     delta: Option<CapabilityDelta>,
 }
 
 impl Scanned {
-    /// What cannot be read as a skill is blocked: it could not be looked at.
+    /// Returns the verdict. A skill that cannot be read is blocked, because it could not be examined.
     fn verdict(&self) -> Verdict {
         self.result.as_ref().map_or(Verdict::Block, Report::verdict)
     }
 
-    /// The exit code that it asks for; a finding that is grave enough asks for that of a block.
+    /// Returns the exit code for this skill. Findings at or above `fail_on` have the exit code of a block.
     fn exit(&self, fail_on: Severity) -> Option<Exit> {
         match &self.result {
             Ok(report) => {
@@ -115,7 +115,7 @@ impl Scanned {
     }
 }
 
-/// Scans every skill, or tells about the rules.
+/// Scans every skill, or prints the rules.
 pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
     let scanner = scanner(context, args)?;
     if args.rules {
@@ -152,7 +152,7 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
     Ok(exit.unwrap_or(Exit::Done))
 }
 
-/// The scanner of the configuration, with the rules that a flag adds.
+/// Returns the configured scanner, with the additional rules of `--rules-from`.
 fn scanner(context: &Context, args: &ScanArgs) -> Result<Scanner, CliError> {
     let Some(folder) = &args.rules_from else { return Ok(context.home.scanner()) };
     let scanner = context.scanner_with(folder)?;
@@ -167,7 +167,7 @@ fn scanner(context: &Context, args: &ScanArgs) -> Result<Scanner, CliError> {
     }
 }
 
-/// Scans in parallel, in the order of the arguments.
+/// Scans in parallel. The results keep the order of the arguments.
 fn scan_all(context: &Context, scanner: Scanner, args: &ScanArgs) -> Result<Vec<Scanned>, CliError> {
     let targets = if args.skills { skills_around(context, &args.path)? } else { targets(context, &args.path)? };
     let known = known(context, &targets, args.sarif);

@@ -1,4 +1,4 @@
-//! `skillhub search`: skills in the registries.
+//! `skillhub search` searches the registries for skills.
 
 use std::num::NonZeroUsize;
 
@@ -12,7 +12,7 @@ use crate::{
     print::{FAINT, STRONG, visible},
 };
 
-/// Results shown unless a flag says otherwise.
+/// Default number of results.
 const DEFAULT_RESULTS: NonZeroUsize = match NonZeroUsize::new(client::DEFAULT_RESULTS) {
     Some(number) => number,
     None => NonZeroUsize::MIN,
@@ -32,7 +32,7 @@ pub struct SearchArgs {
     limit: NonZeroUsize,
 }
 
-/// Searches; nothing found is no failure.
+/// Prints the search results. An empty result is a success.
 pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
     let query = args.query.join(" ");
     let found = context.search(&query, args.limit.get())?;
@@ -55,7 +55,7 @@ pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// A description as one line of at most 160 characters.
+/// Shortens a description to one line of at most 160 characters.
 fn shortened(description: &str) -> String {
     let line = description.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(160) {

@@ -1,4 +1,4 @@
-//! `skillhub serve`: a marketplace over HTTP, or with `--gateway` the library.
+//! `skillhub serve` runs a marketplace over HTTP or, with `--gateway`, serves the library.
 
 mod file;
 mod gateway;
@@ -21,7 +21,7 @@ use crate::{
     exit::{CliError, Exit, failed},
 };
 
-/// The account that the first token is for.
+/// Default account of the first token.
 const FIRST_ACCOUNT: &str = "admin";
 
 /// Flags of `serve`.
@@ -120,7 +120,7 @@ impl From<Reading> for Visibility {
     }
 }
 
-/// Serves, or does what the subcommand says.
+/// Serves, or runs the subcommand.
 pub fn run(context: &Context, global: &Global, args: &ServeArgs) -> Result<Exit, CliError> {
     match &args.command {
         Some(ServeCommand::AdminToken(args)) => admin_token(context, args),
@@ -142,7 +142,7 @@ fn serve(context: &Context, global: &Global, args: &ServerArgs) -> Result<Exit, 
     let ready = |address: SocketAddr| {
         let url = format!("http://{address}");
         let document = json!({"ok": true, "url": url, "data": data, "indexes": further});
-        // Nobody reads on; the server serves all the same.
+        // The server runs on even if nobody reads its output.
         let _closed = context.out.answer(&document, |out| {
             writeln!(out, "Serving {data} at {url}")?;
             told.iter().try_for_each(|told| writeln!(out, "{told}"))

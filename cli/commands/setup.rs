@@ -1,4 +1,4 @@
-//! `skillhub setup`: manages the skills that are here already and connects the agents.
+//! `skillhub setup` adopts existing skills and connects the agents.
 
 mod found;
 mod hosts;
@@ -36,7 +36,7 @@ pub use self::{
     undo::{is_last_operation, run as run_undo},
 };
 
-/// The command that undoes a setup.
+/// Command that undoes a setup.
 const UNDO: &str = "skillhub setup --undo";
 
 /// Flags of `setup`.
@@ -59,14 +59,14 @@ pub struct SetupArgs {
     link: bool,
 }
 
-/// What is here.
+/// The skills and agents that `setup` found.
 pub struct Survey {
     places: Vec<Place>,
     agents: Vec<InUse>,
     user_home: PathBuf,
 }
 
-/// What the person wants.
+/// The user's answer to the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Answer {
     Yes,
@@ -92,7 +92,7 @@ impl Survey {
         self.places.iter().flat_map(|place| &place.skills)
     }
 
-    /// The configuration files that change.
+    /// Returns the configuration files that would change.
     fn files(&self, context: &Context) -> Result<Vec<FileChange>, CliError> {
         let connections = self.agents.iter().filter_map(|agent| agent.connection.as_ref()?.as_ref().ok());
         let mut files: Vec<FileChange> = connections.filter(|c| c.is_new).map(|c| c.file.clone()).collect();
@@ -102,7 +102,7 @@ impl Survey {
     }
 }
 
-/// Shows what is here, asks once, and does it.
+/// Shows the survey, asks once, and carries out the setup.
 pub fn run(context: &Context, global: &Global, args: &SetupArgs) -> Result<Exit, CliError> {
     if context.library_is_named() {
         return Err(CliError::usage("setup works on the libraries of the project and of the user")
@@ -126,7 +126,7 @@ pub fn run(context: &Context, global: &Global, args: &SetupArgs) -> Result<Exit,
     }
 }
 
-/// The answer of the person, or of `-y`; `None` when nobody can be asked.
+/// Returns the user's answer, or that of `-y`. `None` if nobody can be asked.
 fn decide(
     context: &Context,
     global: &Global,
@@ -146,7 +146,7 @@ fn decide(
     Ok(Some(ask(blocked(survey))))
 }
 
-/// How many skills the scanner blocks by findings that a person may accept.
+/// Counts the blocked skills whose findings a person may accept.
 fn blocked(survey: &Survey) -> usize {
     survey.skills().filter(|skill| adopt::can_be_accepted(skill)).count()
 }
@@ -169,7 +169,7 @@ fn ask(blocked: usize) -> Answer {
     }
 }
 
-/// What will be done, in two lines at most.
+/// Describes the planned changes, in at most two lines.
 fn plan_lines(survey: &Survey, files: &[FileChange]) -> Vec<String> {
     let mut lines = Vec::new();
     if survey.skills().next().is_some() {
@@ -189,7 +189,7 @@ fn plan_lines(survey: &Survey, files: &[FileChange]) -> Vec<String> {
     lines
 }
 
-/// Without somebody to ask: what would be done, and the command that does it.
+/// Prints the plan and the command that carries it out, when nobody can be asked.
 fn show_plan(context: &Context, survey: &Survey, files: &[FileChange]) -> Result<Exit, CliError> {
     let skills: Vec<Value> = survey.skills().map(skill_document).collect();
     let document = document("dry_run", skills, survey, files);
@@ -225,7 +225,7 @@ fn carry_out(
 ) -> Result<Exit, CliError> {
     let with_skills = || survey.places.iter().filter(|place| !place.skills.is_empty());
     let libraries: Vec<&Context> = with_skills().map(|place| &place.context).collect();
-    // What only adds configuration files right after another setup is undone with that.
+    // A setup that only adds configuration files right after another is undone together with it.
     let adds_to = libraries.is_empty() && is_last_operation(context)?;
     let (mut record, record_path) = SetupRecord::new(context, &libraries, files)?.begin(context, adds_to)?;
     let options = adopt::SetupOptions {
@@ -245,7 +245,7 @@ fn carry_out(
     warnings.extend(adopted.iter().flat_map(|(_, skills)| skills).flat_map(adopt::warnings));
     let has_adopted = adopted.iter().flat_map(|(_, skills)| skills).any(|skill| skill.status == AdoptStatus::Adopted);
     if record.attempts == 1 && record.files.is_empty() && !has_adopted {
-        // Nothing was done that an undo would take back; it means the setup before.
+        // Nothing was done that could be undone, so `setup --undo` must refer to the previous setup.
         SetupRecord::forget(&record_path)?;
     } else {
         record.end(context, &record_path)?;
@@ -311,7 +311,7 @@ fn agent_document(agent: &InUse) -> Value {
     json!({"id": agent.agent.id, "name": agent.agent.name, "mcp": status, "file": file, "error": error})
 }
 
-/// The lines with which a home that was never set up greets; `None` once anything is in it.
+/// Returns the greeting for a home that was never set up, `None` once the home is in use.
 pub fn greeting(skillhub_home: &Path) -> Option<String> {
     let is_used = ["setup", "libraries", "config.toml"].iter().any(|name| skillhub_home.join(name).exists());
     let lines = "skillhub manages the skills of your agents. Nothing is set up here yet.

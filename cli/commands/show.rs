@@ -1,4 +1,4 @@
-//! `skillhub show`: a revision's files, or one of them.
+//! `skillhub show` prints the files of a revision, or one of them.
 
 use std::io::{IsTerminal, Write};
 
@@ -30,7 +30,7 @@ pub struct ShowArgs {
     path: Option<String>,
 }
 
-/// Shows it.
+/// Prints the list of files or one file.
 pub fn run(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
     let (name, spec) = args.spec.split_once('@').unwrap_or((&args.spec, "head"));
     let name = context.skill_called(name)?;
@@ -77,7 +77,7 @@ fn show_file(context: &Context, name: &SkillName, bundle: &Bundle, path: &str) -
     print_file(context, &parsed, file)
 }
 
-/// Prints one file of a skill, to a pipe as it is.
+/// Prints one file of a skill. A pipe gets its bytes unchanged.
 pub fn print_file(context: &Context, path: &SkillPath, file: &File) -> Result<Exit, CliError> {
     let path = path.as_str();
     let document = match file.text() {
@@ -87,7 +87,7 @@ pub fn print_file(context: &Context, path: &SkillPath, file: &File) -> Result<Ex
     if context.out.json || std::io::stdout().is_terminal() {
         context.out.answer(&document, |out| out.write_all(&file.bytes))?;
     } else {
-        // The bytes themselves, so that a pipe gets the file.
+        // Raw bytes, so that a pipe gets the exact file.
         let _closed_pipe = std::io::stdout().lock().write_all(&file.bytes);
     }
     Ok(Exit::Done)

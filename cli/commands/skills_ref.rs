@@ -1,5 +1,5 @@
-//! `skillhub to-prompt` and `skillhub read-properties`: the commands of the standard's reference tool, with its output
-//! and its exit codes.
+//! `skillhub to-prompt` and `skillhub read-properties` replicate the commands of the standard's reference tool, with
+//! its output and exit codes.
 
 use std::path::{Path, PathBuf};
 
@@ -38,11 +38,11 @@ struct Properties {
     name: String,
     description: String,
     fields: Frontmatter,
-    /// `allowed-tools` is a list rather than a text.
+    /// True if `allowed-tools` is a list rather than a string.
     lists_tools: bool,
 }
 
-/// Prints `<available_skills>` of the skills in the order given.
+/// Prints `<available_skills>` with the skills in the given order.
 pub fn to_prompt(context: &Context, args: &ToPromptArgs) -> Result<Exit, CliError> {
     let skills = args.path.iter().map(|path| properties(context, path)).collect::<Result<Vec<_>, _>>()?;
     let mut text = String::from("<available_skills>\n");
@@ -116,7 +116,7 @@ fn properties(context: &Context, path: &Path) -> Result<Properties, CliError> {
     Ok(Properties { skill_md, name, description, fields, lists_tools })
 }
 
-/// A JSON text in ASCII, as the reference tool writes it.
+/// Serialises a string as JSON in ASCII, as the reference tool does.
 fn ascii(text: &str) -> String {
     let mut units = [0; 2];
     let escaped = |c: char| match c.is_ascii() && c != '\u{7f}' {

@@ -1,4 +1,4 @@
-//! `skillhub stats`: how the revisions of a skill did.
+//! `skillhub stats` shows the outcomes of a skill's revisions.
 
 use clap::Args;
 use evolve::{Day, RevisionStats, Stats};
@@ -11,10 +11,10 @@ use crate::{
     print::{BAD, FAINT, GOOD, STRONG, Table},
 };
 
-/// The heights of a bar, from nothing.
+/// Bar characters by height, from empty to full.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// Characters of a bar that is full.
+/// Width of a full bar, in characters.
 const BAR: usize = 20;
 
 /// Flags of `stats`.
@@ -30,7 +30,7 @@ pub struct StatsArgs {
     name: String,
 }
 
-/// Shows them.
+/// Prints a table of revisions with their outcomes.
 pub fn run(context: &Context, args: &StatsArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let library = context.library_with(&name)?;
@@ -74,7 +74,7 @@ fn cells(stats: &RevisionStats) -> Vec<String> {
     ]
 }
 
-/// A rate as a bar.
+/// Renders a rate as a horizontal bar.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rate is between 0 and 1")]
 fn bar(rate: f64) -> String {
     let full = (rate * BAR as f64).round() as usize;
@@ -82,7 +82,7 @@ fn bar(rate: f64) -> String {
     format!("{style}{}{style:#}", "█".repeat(full.min(BAR)))
 }
 
-/// The runs of each day as a line of small bars.
+/// Renders the runs of each day as a line of small vertical bars.
 fn chart(days: &[Day]) -> String {
     let most = days.iter().map(|day| day.successes + day.failures).max().unwrap_or(0).max(1);
     let height = |day: &Day| ((day.successes + day.failures) as usize * 8).div_ceil(most as usize);

@@ -1,4 +1,4 @@
-//! `skillhub status`: the folders against the history.
+//! `skillhub status` compares the skills' folders with the history.
 
 use std::path::Path;
 
@@ -43,7 +43,7 @@ pub struct StatusArgs {
     name: Option<String>,
 }
 
-/// Compares them.
+/// Prints the state of each folder.
 pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let named = args.name.as_deref().map(|name| context.skill_called(name)).transpose()?;
     let named = named.as_ref();
@@ -106,7 +106,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     Ok(exit_with(&problems))
 }
 
-/// The state of one skill, or of all in the library and in the group folders below it.
+/// Returns the state of one skill, or of all skills in the library and in the group folders below it.
 fn overview(
     context: &Context,
     catalogue: &Catalogue,
@@ -125,7 +125,7 @@ fn overview(
     Ok(documents::overview_of_all(&libraries, &paths, &context.home, of_branch, context.now)?)
 }
 
-/// What is said of a skill's folder below its name.
+/// Formats the lines about a skill's folder that follow its name.
 fn lines(skill: &SkillStanding) -> Vec<String> {
     let mut lines: Vec<String> = skill.files.iter().map(|file| visible(&file.describe())).collect();
     if let Some(why) = &skill.damaged {
@@ -150,12 +150,12 @@ fn lines(skill: &SkillStanding) -> Vec<String> {
     lines
 }
 
-/// Tests for a skill whose head is what the scanner blocks: the fault then has the findings already.
+/// Returns whether the skill's head itself is blocked by the scanner. The fault then lists the findings already.
 fn is_head_blocked(skill: &SkillStanding) -> bool {
     matches!(skill.fault, Some(HandEditFault::Hostile(_))) && skill.managed && skill.files.is_empty()
 }
 
-/// A line for each place in which the rules of today find what earlier ones let pass, with the command to accept it.
+/// Formats a line for each rule and file with new findings under the current rules, with the command that accepts them.
 fn undecided_lines(skill: &SkillStanding) -> Vec<String> {
     let hidden = if skill.fault.is_some() { ", and agents do not get the skill until then" } else { "" };
     let line = |(rule, path): (&str, &str)| {

@@ -1,4 +1,4 @@
-//! `skillhub tools`: skills that compile to tools, and which tools the skills in use leave to an agent.
+//! `skillhub tools` compiles skills to tools, and shows the tools that the skills in use leave to an agent.
 
 mod call;
 mod compile;
@@ -37,7 +37,7 @@ pub enum ToolsCommand {
     Policy(policy::PolicyArgs),
 }
 
-/// Runs it.
+/// Runs the subcommand.
 pub fn run(context: &Context, command: &ToolsCommand) -> Result<Exit, CliError> {
     match command {
         ToolsCommand::Compile(args) => compile::run(context, args),

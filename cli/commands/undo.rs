@@ -1,4 +1,4 @@
-//! `skillhub undo`: the last operation taken back, or everything after one.
+//! `skillhub undo` reverses the last operation, or all operations after a given one.
 
 use std::io;
 
@@ -18,7 +18,7 @@ use crate::{
     print::{FAINT, GOOD, Page, STRONG, Table, WARN, coloured_diff, stored_time, visible},
 };
 
-/// Columns that the skills and the actor of a row in the list of operations get.
+/// Widths, in columns, of the skills and the actor in the list of operations.
 const SKILLS_COLUMNS: usize = 20;
 const ACTOR_COLUMNS: usize = 14;
 
@@ -47,7 +47,7 @@ pub struct UndoArgs {
     to: Option<String>,
 }
 
-/// Takes it back.
+/// Reverses the operations and prints the changes.
 pub fn run(context: &Context, global: &Global, args: &UndoArgs) -> Result<Exit, CliError> {
     if args.list {
         return list(context);
@@ -84,7 +84,7 @@ pub fn run(context: &Context, global: &Global, args: &UndoArgs) -> Result<Exit, 
     Ok(Exit::Done)
 }
 
-/// Refuses to take back what was done to a skill that is hidden from who acts, or that takes a question.
+/// Refuses to reverse operations on skills that are hidden from the actor, or that require confirmation.
 fn check(context: &Context, library: &Library, to: Option<&str>) -> Result<(), CliError> {
     let (sight, operations) = (context.sights()?, client::operations(library).map_err(failed)?);
     let count = to.map_or(1, |id| operations.iter().position(|one| one.id == id).unwrap_or(operations.len()));
@@ -101,7 +101,7 @@ fn check(context: &Context, library: &Library, to: Option<&str>) -> Result<(), C
     Ok(())
 }
 
-/// Nothing was done after the operation.
+/// Reports that no operation follows the given one.
 fn unchanged(context: &Context) -> Result<Exit, CliError> {
     let document = json!({"ok": true, "status": "unchanged", "undone": null, "skills": [], "operations": []});
     context.out.answer(&document, |out| writeln!(out, "Nothing was done after that"))?;
@@ -133,7 +133,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The skills in a few words, as `alpha and 3 more`.
+/// Summarises the skills, such as `alpha and 3 more`.
 fn skills_of(operation: &Operation) -> String {
     match operation.skills.as_slice() {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! `skillhub uninstall`: take installed skills away again.
+//! `skillhub uninstall` removes installed skills.
 
 use std::io;
 
@@ -27,7 +27,7 @@ pub struct UninstallArgs {
     name: Vec<String>,
 }
 
-/// Uninstalls what can be; the exit code is the gravest of all.
+/// Uninstalls each skill that can be removed. The exit code is the most severe of all results.
 pub fn run(context: &Context, args: &UninstallArgs) -> Result<Exit, CliError> {
     let names = args.name.iter().map(|name| context.skill_called(name)).collect::<Result<Vec<_>, _>>()?;
     let mut library = context.library()?;

@@ -1,4 +1,4 @@
-//! `skillhub update`: newer releases of installed skills, merged with what was changed here.
+//! `skillhub update` updates installed skills and merges their local changes.
 
 use clap::Args;
 use client::{Choice, SkillToUpdate, UpdateRequest};
@@ -43,7 +43,7 @@ pub struct UpdateArgs {
     accept: AcceptArgs,
 }
 
-/// Updates; the exit code is the gravest of all.
+/// Updates the skills. The exit code is the most severe of all results.
 pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
     let choice = match (args.theirs, args.ours) {
         (true, _) => Choice::Theirs,

@@ -1,4 +1,4 @@
-//! `skillhub validate`: skills against the standard.
+//! `skillhub validate` checks skills against the standard.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ pub struct ValidateArgs {
     strict: bool,
 }
 
-/// What `--json` prints.
+/// The JSON output of the command.
 #[derive(Serialize)]
 struct Document {
     ok: bool,
@@ -94,7 +94,7 @@ fn look(found: &Found, strictness: Strictness) -> Result<Examined, CliError> {
     Ok(examine(&listing, strictness, &limits))
 }
 
-/// What keeps a skill from being read at all, as a problem of it.
+/// Converts the error of an unreadable skill to a problem.
 fn unreadable(error: &CliError) -> Problem {
     Problem {
         code: error.code,

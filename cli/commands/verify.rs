@@ -1,4 +1,4 @@
-//! `skillhub verify`: every installed file held to the lock file.
+//! `skillhub verify` checks every installed file against the lock file.
 
 use clap::Args;
 use client::{LockedWaiver, Verified, VerifyStatus};
@@ -26,7 +26,7 @@ pub struct VerifyArgs {
     offline: bool,
 }
 
-/// Verifies; whatever is not as the lock file says makes the exit code 8.
+/// Verifies the skills. Any deviation from the lock file results in exit code 8.
 pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let mut found = installer(context, &mut library, ("verifying", &AcceptArgs::default()), |installer| {
@@ -82,7 +82,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     Ok(if bad.is_empty() { Exit::Done } else { Exit::Integrity })
 }
 
-/// Adds a warning to each skill of which an agent's host reads other content.
+/// Adds a warning to each skill of which an agent's host reads different content.
 fn warn_of_agents(context: &Context, found: &mut [Verified]) -> Result<(), CliError> {
     let catalogue = context.catalogue(&context.places(false), Vec::new(), None)?;
     for one in AgentsPicture::of(context, &catalogue, None)?.differences {
@@ -93,7 +93,7 @@ fn warn_of_agents(context: &Context, found: &mut [Verified]) -> Result<(), CliEr
     Ok(())
 }
 
-/// What can be done about an entry that is not sound.
+/// Returns the hint for an entry that is not intact.
 fn hint(skill: &Verified) -> String {
     let name = skill.name.rsplit('/').next().unwrap_or(&skill.name);
     let hint = match skill.status {
@@ -108,7 +108,7 @@ fn hint(skill: &Verified) -> String {
     hints::for_user(&hint)
 }
 
-/// A finding that a person accepted.
+/// Formats an accepted finding as JSON.
 pub fn accepted_document(waiver: &LockedWaiver) -> Value {
     let LockedWaiver { rule, path, by, until, reason } = waiver;
     json!({"rule": rule, "path": path, "by": by, "until": until, "reason": reason})

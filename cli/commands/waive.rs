@@ -1,4 +1,4 @@
-//! `skillhub waive`: a person accepts what the scanner finds in a file.
+//! `skillhub waive` lets a person accept a scanner finding in a file.
 
 use std::path::PathBuf;
 
@@ -63,7 +63,7 @@ pub struct WaiveArgs {
     remove: Option<String>,
 }
 
-/// Runs it.
+/// Adds, lists or removes waivers.
 pub fn run(context: &Context, args: &WaiveArgs) -> Result<Exit, CliError> {
     match (&args.remove, &args.name, &args.rule) {
         (Some(id), _, _) => remove(context, id),
@@ -167,7 +167,7 @@ fn remove(context: &Context, id: &str) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The lock file tells what is waived; it is that of the library that was chosen.
+/// Updates the waivers in the lock file, if the library is the selected one, whose lock file it is.
 fn refresh_lock(context: &Context, library: &Library, skill: &SkillName) {
     if context.library().is_ok_and(|chosen| chosen.path() == library.path()) {
         context.refresh_lock(library, skill);

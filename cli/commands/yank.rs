@@ -1,4 +1,4 @@
-//! `skillhub yank`: keep a release out of new installs, or mark it as deprecated.
+//! `skillhub yank` withholds a release from new installs, or deprecates it.
 
 use clap::Args;
 use registry_index::Deprecation;
@@ -11,7 +11,7 @@ use crate::{
     print::STRONG,
 };
 
-/// Characters of a reason; a server takes no more.
+/// Maximum length of a reason, in characters. Servers enforce the same limit.
 const REASON_CHARS: usize = 4000;
 
 /// Flags of `yank`.
@@ -41,7 +41,7 @@ pub struct YankArgs {
     reason: Option<String>,
 }
 
-/// Sets the flag.
+/// Sets or clears the flag of the release.
 pub fn run(context: &Context, args: &YankArgs) -> Result<Exit, CliError> {
     let spec = args.spec.parse().map_err(|error: client::SpecError| failed(error))?;
     let by = context.config.owner.clone().unwrap_or_else(|| context.actor.to_string());

@@ -1,4 +1,4 @@
-//! What a skill would touch, as a table or in a few lines.
+//! Capabilities of a skill, as a table or in a few lines.
 
 use std::io::{self, Write};
 
@@ -6,17 +6,17 @@ use scan::{Capabilities, Capability, CapabilityDelta, Part, Undeclared, Use};
 
 use super::{FAINT, Table, WARN, visible};
 
-/// Names that a line tells of each list.
+/// Maximum number of names per list in a line.
 const TOLD: usize = 4;
 
-/// Lines that tell what a change adds.
+/// Maximum number of lines about capabilities that a change adds.
 const ADDED: usize = 8;
 
-/// Characters of one name in a line.
+/// Maximum length of a name, in characters.
 const NAME: usize = 48;
 
-/// One to three lines: what scripts and code run, ask and write, and what of it nothing tells. None where
-/// a skill touches nothing.
+/// Summarises, in one to three lines, the capabilities of scripts and code, and those that the skill does not declare.
+/// Returns no lines if there are no capabilities.
 pub fn capability_lines(capabilities: &Capabilities) -> Vec<String> {
     let outside: Vec<&Use> = capabilities.writes.iter().filter(|used| used.outside == Some(true)).collect();
     let of = |list: &[Use]| told(&list.iter().filter(|used| used.part >= Part::Code).collect::<Vec<_>>());
@@ -39,7 +39,7 @@ pub fn capability_lines(capabilities: &Capabilities) -> Vec<String> {
     lines
 }
 
-/// The capabilities that a change adds, a line each as `+ network api.example.com`; none where it adds nothing.
+/// Formats the capabilities that a change adds, one line each, such as `+ network api.example.com`.
 pub fn delta_lines(delta: &CapabilityDelta) -> Vec<String> {
     let line = |one: &Capability| Capability { what: cut(&one.what), ..one.clone() }.to_string();
     let mut lines: Vec<String> = delta.added.iter().take(ADDED).map(line).collect();
@@ -49,7 +49,7 @@ pub fn delta_lines(delta: &CapabilityDelta) -> Vec<String> {
     lines.iter().map(|one| format!("{WARN}+{WARN:#} {one}")).collect()
 }
 
-/// Everything, one row each.
+/// Writes all capabilities as a table, one row each.
 ///
 /// # Errors
 /// The stream cannot be written.
@@ -125,7 +125,7 @@ fn some_of(names: &[String]) -> Option<String> {
     }
 }
 
-/// A name that is short enough for a line.
+/// Shortens a name to the maximum length.
 fn cut(text: &str) -> String {
     let text = visible(text);
     match text.char_indices().nth(NAME) {

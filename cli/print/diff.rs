@@ -9,7 +9,7 @@ const REMOVED: Style = AnsiColor::Red.on_default();
 const HUNK: Style = AnsiColor::Cyan.on_default();
 const HEAD: Style = Style::new().bold();
 
-/// The diff with escape codes for colours, which the output drops again where there is no terminal.
+/// Adds colour escape codes to a diff. [`super::Output`] strips them again where there is no terminal.
 pub fn coloured(diff: &str) -> String {
     let mut text = String::with_capacity(diff.len() * 2);
     let mut in_head = false;

@@ -1,4 +1,4 @@
-//! [`Table`]: aligned columns, one line a row.
+//! Tables with aligned columns and one line per row.
 
 use std::io::{self, Write};
 
@@ -8,22 +8,22 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::{terminal, terminal_columns};
 
-/// Spaces between two columns.
+/// Number of spaces between two columns.
 const GAP: usize = 2;
 
-/// Columns that the last column gets as long as others can be cut in its place.
+/// Minimum width of the last column, as long as other columns can be cut instead.
 const LEAST: usize = 20;
 
-/// Rows under a head. Every column is as wide as its widest cell, in columns of a terminal; the last
-/// one is cut where the terminal ends. Where it would be cut too short, the widest of the others are cut as well, but
-/// for the first, which has the names. In a pipe nothing is cut.
+/// Rows under a header. Every column is as wide as its widest cell, in terminal columns. The last column is cut at the
+/// edge of the terminal. If it would become too narrow, the widest of the other columns are cut as well, except for the
+/// first, which holds the names. Nothing is cut in a pipe.
 pub struct Table {
     rows: Vec<Vec<String>>,
     terminal: Option<usize>,
 }
 
 impl Table {
-    /// A table with a head.
+    /// Creates a table with a header.
     pub fn new(head: &[&str]) -> Self {
         Self { rows: vec![head.iter().map(|title| title.to_uppercase()).collect()], terminal: terminal_columns() }
     }
@@ -33,12 +33,12 @@ impl Table {
         self.rows.push(cells.to_vec());
     }
 
-    /// A text of at most so many columns, for a cell of a table that is to be narrow in a pipe as well.
+    /// Cuts a text to `columns` columns, for cells that stay narrow in a pipe as well.
     pub fn cut(text: &str, columns: usize) -> String {
         cut(text, columns)
     }
 
-    /// Writes the table; the head is dimmed.
+    /// Writes the table, with its header dimmed.
     ///
     /// # Errors
     /// The stream cannot be written.
@@ -52,7 +52,7 @@ impl Table {
         Ok(())
     }
 
-    /// The widths of all columns but the last.
+    /// Returns the widths of all columns but the last.
     fn widths(&self) -> Vec<usize> {
         let columns = self.rows.iter().map(Vec::len).max().unwrap_or(0).saturating_sub(1);
         let width_of = |column: usize| self.rows.iter().filter_map(|row| row.get(column)).map(|cell| shown(cell)).max();
@@ -63,8 +63,8 @@ impl Table {
         widths
     }
 
-    /// Cuts the widest columns between the first and the last until the last has its least width, or all of them
-    /// are as narrow as their heads.
+    /// Narrows the widest columns between the first and the last until the last has its minimum width, or all of them
+    /// are as narrow as their headers.
     fn narrow(&self, widths: &mut [usize], terminal: usize) {
         let head = self.rows.first().map(Vec::as_slice).unwrap_or_default();
         let least = |column: usize| head.get(column).map_or(0, |title| title.width());
@@ -94,13 +94,13 @@ impl Table {
     }
 }
 
-/// The columns that a cell takes; styles take none.
+/// Returns the width of a cell in columns, without its styles.
 fn shown(cell: &str) -> usize {
     strip_str(cell).to_string().width()
 }
 
-/// A text of at most so many columns, with an ellipsis where something was cut off. Styles stay whole, so that each
-/// one that began ends.
+/// Cuts a text to `columns` columns, with an ellipsis where something was removed. Styles are preserved, so that every
+/// opened style is closed.
 fn cut(text: &str, columns: usize) -> String {
     if shown(text) <= columns {
         return text.to_owned();

@@ -1,15 +1,15 @@
-//! [`tamed`] and [`plain_json`]: what others wrote cannot steer the terminal.
+//! Escaping of untrusted text, so that it cannot control the terminal.
 
 use std::fmt::Write;
 
 use ops::push_shown;
 
-/// The numbers of the escape sequences that the program's own styles are made of.
+/// SGR codes of the styles that the program itself uses.
 const STYLES: [&str; 7] = ["0", "1", "2", "31", "32", "33", "36"];
 
-/// A whole text with every control character shown by its number, but for the program's own styles, line
-/// ends and tabs. The last gate before a terminal: a name, message or body that nobody made
-/// [`ops::visible`] cannot move the cursor, set the title or hide a line.
+/// Escapes every control character except the program's own styles, line ends and tabs. This is the last filter before
+/// a terminal: text that was not passed through [`ops::visible`] still cannot move the cursor, set the title or hide a
+/// line.
 pub fn tamed(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -25,8 +25,8 @@ pub fn tamed(text: &str) -> String {
     shown
 }
 
-/// A JSON document with the controls in its texts that JSON lets stand (those of C1, and what turns the
-/// direction of text) by their numbers: the same document, and nothing that a terminal or a reader obeys.
+/// Escapes the control characters that JSON allows unescaped in strings: those of C1, and those that change the text
+/// direction. The document is equivalent, and has nothing that a terminal interprets.
 pub fn plain_json(document: &str) -> String {
     let steers = |c: char| c.is_control() && !c.is_ascii_control() || c == '\u{7f}' || turns_direction(c);
     let mut shown = String::with_capacity(document.len());
@@ -40,12 +40,12 @@ pub fn plain_json(document: &str) -> String {
     shown
 }
 
-/// Marks, embeddings, overrides and isolates.
+/// Returns whether a character changes the text direction: marks, embeddings, overrides and isolates.
 fn turns_direction(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// The escape sequence of one of our styles at the start of a text.
+/// Returns the escape sequence of one of the program's styles at the start of a text.
 pub(super) fn style_at(text: &str) -> Option<&str> {
     let (number, _) = text.strip_prefix("\u{1b}[")?.split_once('m')?;
     STYLES.contains(&number).then(|| text.get(..number.len() + 3)).flatten()

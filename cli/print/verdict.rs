@@ -9,7 +9,7 @@ use skill::Problem;
 
 use super::{BAD, FAINT, GOOD, STRONG, WARN, stored_time, visible};
 
-/// Further lines of one finding that are named.
+/// Maximum number of further lines named for one finding.
 const LINES: usize = 12;
 
 /// Places that are named of a rule whose findings need no decision.
@@ -24,7 +24,7 @@ pub fn verdict_style(verdict: Verdict) -> Style {
     }
 }
 
-/// The colour of a severity; the word stands beside it.
+/// Returns the colour of a severity, which is always printed beside the word.
 pub fn severity_style(severity: Severity) -> Style {
     match severity {
         Severity::Critical | Severity::High => BAD,
@@ -96,13 +96,13 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
     lines
 }
 
-/// The text of a finding, in which what matched stands out.
+/// Formats the excerpt of a finding, with the matched part highlighted.
 fn excerpt_line(finding: &Finding) -> String {
     let [before, matched, after] = finding.excerpt_parts().map(visible);
     format!("{FAINT}  | {before}{FAINT:#}{STRONG}{matched}{STRONG:#}{FAINT}{after}{FAINT:#}")
 }
 
-/// Who accepted a finding, until when, and why.
+/// Describes a waiver: reviewer, expiry and reason.
 pub fn waiver_words(waiver: &Acceptance) -> String {
     let (id, by, reason) = (visible(&waiver.id), visible(&waiver.by), visible(&waiver.reason));
     let until = match waiver.until.as_str() {
@@ -113,7 +113,7 @@ pub fn waiver_words(waiver: &Acceptance) -> String {
     format!("accepted by {by}{until}{id}: {reason}")
 }
 
-/// A problem: how grave, where, what.
+/// Formats a problem: severity, location and message.
 pub fn problem_line(problem: &Problem) -> String {
     let (style, word) = if problem.is_error() { (BAD, "error") } else { (WARN, "warning") };
     let place = match problem.line {
@@ -123,13 +123,13 @@ pub fn problem_line(problem: &Problem) -> String {
     format!("{style}{word}{style:#} {place} {} [{}]", problem.message, problem.code)
 }
 
-/// The details of an error that people want to see: findings, and places of a match.
+/// Formats the details of an error that people need: findings, problems, and lines of a match.
 pub fn detail_lines(details: &Value) -> Vec<String> {
     let mut lines = Vec::new();
     let list = |key: &str| details.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
     let text =
         |value: &Value, key: &str| value.get(key).map(|v| v.as_str().map_or_else(|| v.to_string(), str::to_owned));
-    // An error that tells how many places there are lists them; the nearest places are in its message.
+    // An error with a count of matches lists them. Otherwise the closest lines are in its message.
     let matches = if details.get("found").is_some() { list("matches") } else { Vec::new() };
     for found in matches {
         let (line, content) = (text(&found, "line"), text(&found, "text"));
@@ -146,7 +146,7 @@ pub fn detail_lines(details: &Value) -> Vec<String> {
     findings.retain(|finding| finding.get("waived") != Some(&Value::Bool(true)));
     let is_low = |finding: &&Value| matches!(finding["severity"].as_str(), Some("low" | "info"));
     let (low, grave): (Vec<&Value>, Vec<&Value>) = findings.iter().partition(is_low);
-    // The message of an error tells the worst finding in full.
+    // The error message already has the worst finding in full.
     for finding in grave.into_iter().filter(|_| findings.len() > 1) {
         let field = |key| text(finding, key).unwrap_or_default();
         lines.push(format!(

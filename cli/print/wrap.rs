@@ -1,9 +1,8 @@
-//! [`wrapped()`]: a line in lines that are no longer than a terminal is wide.
+//! Wrapping of a line to the width of a terminal.
 
 use unicode_width::UnicodeWidthStr;
 
-/// Cuts a line between words. A word that is longer than all of a line, as a path often is, stays whole,
-/// so that it can be copied.
+/// Wraps a line between words. A word longer than a whole line, often a path, stays intact so that it can be copied.
 pub fn wrapped(line: &str, width: usize) -> Vec<String> {
     if line.width() <= width {
         return vec![line.to_owned()];

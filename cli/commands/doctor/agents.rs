@@ -1,4 +1,4 @@
-//! [`check()`]: the content that agents' hosts read, against the content that `read` serves.
+//! Comparison of the content that agents' hosts read with the content that `read` serves.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use crate::{
     exit::{CliError, failed},
 };
 
-/// Looks at the folders that hosts read. An agent that lacks skills is named, with the command that links them.
+/// Checks the folders that hosts read. An agent that lacks skills is reported with the command that links them.
 pub fn check(context: &Context, findings: &mut Findings) -> Result<(), CliError> {
     let catalogue = Catalogue::inspect(&context.places(false)).map_err(failed)?;
     let agents = AgentsPicture::of(context, &catalogue, None)?;

@@ -1,7 +1,7 @@
-//! [`check`]: configuration files of DeerFlow in the project, and what says the same to skillhub.
+//! Detection of DeerFlow's configuration files in the project, with the equivalent settings of skillhub.
 //!
-//! They are not followed: they come with a clone, and name the folder that is written to. Nothing is taken from them but
-//! values of the right type, which a person may copy.
+//! These files are never applied: they may come with a clone, and they name a folder that is written to. Only values of
+//! the right type are shown, for a person to copy.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use skill::{Limits, SkillName, frontmatter};
 use super::Findings;
 use crate::{context::Context, print::visible};
 
-/// Tells of each file the lines and commands with the same meaning.
+/// Reports each file with the equivalent configuration lines and commands.
 pub fn check(context: &Context, findings: &mut Findings) {
     let root = context.project_root().unwrap_or_else(|| context.cwd.clone());
     type Reader = fn(&Path, &str) -> Vec<String>;
@@ -31,13 +31,13 @@ fn text_of(root: &Path, name: &str) -> Option<String> {
     String::from_utf8(read_bounded(&dir, name, Limits::default().state_bytes).ok()??).ok()
 }
 
-/// The lines of `config.toml` for the parts about skills.
+/// Returns the `config.toml` lines equivalent to the file's sections about skills.
 fn of_config(root: &Path, text: &str) -> Vec<String> {
     let fields = frontmatter::as_json(&format!("---\n{text}\n---\n"), &Limits::default()).unwrap_or_default();
     let mut lines = Vec::new();
     if let Some(skills) = fields.get("skills").and_then(Value::as_object) {
         let text = |key: &str| skills.get(key).and_then(Value::as_str);
-        // Its paths are written as `./skills`, and the parts of a path leave such dots out.
+        // DeerFlow writes paths as `./skills`. Collecting the components drops such dots.
         let folder: PathBuf = root.join(text("path").unwrap_or("skills")).components().collect();
         lines.push(line("skills.path", &folder.display().to_string()));
         lines.extend(text("container_path").map(|path| line("skills.container_path", path)));
@@ -51,7 +51,7 @@ fn line(key: &str, value: &str) -> String {
     format!("`{key} = {}`", toml::Value::from(value))
 }
 
-/// The commands for the skills that are switched off.
+/// Returns the commands for skills that the file disables.
 fn of_extensions(_: &Path, text: &str) -> Vec<String> {
     let fields: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
     let skills = fields.get("skills").and_then(Value::as_object).into_iter().flatten();

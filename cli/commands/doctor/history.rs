@@ -1,17 +1,17 @@
-//! The history: every revision read down to each file, and every head.
+//! Check of the history, which reads every revision down to its files, and every head.
 
 use library::{Damage, HeadFault, HistoryFault, Library};
 
 use super::Findings;
 use crate::{context::Context, exit::CliError};
 
-/// Damaged revisions of one skill that are named one by one.
+/// Maximum number of damaged revisions of one skill that are reported one by one.
 const NAMED: usize = 20;
 
-/// How many revisions are read between two signs of work.
+/// Number of revisions between two progress updates.
 const STEP: usize = 100;
 
-/// Reads the whole history; says whether every head can be read.
+/// Reads the whole history. Returns whether every head is readable.
 pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) -> Result<bool, CliError> {
     let path = library.history_path();
     let (mut read, before) = look(context, library)?;
@@ -53,7 +53,7 @@ fn look(context: &Context, library: &Library) -> Result<(usize, Vec<HistoryFault
     Ok((read, faults))
 }
 
-/// Makes the indexes of packs again; one that is not whole ends nothing, and is told as left.
+/// Rebuilds the indexes of packs. A broken pack is skipped, and remains as a fault.
 fn mend_packs(library: &mut Library, faults: &[HistoryFault]) {
     for fault in faults {
         if let HistoryFault::Pack(name) = fault {
@@ -62,7 +62,7 @@ fn mend_packs(library: &mut Library, faults: &[HistoryFault]) {
     }
 }
 
-/// Brings back what the journal and the folders have, then the heads.
+/// Restores lost objects from the journal and the folders, then the heads.
 fn mend(library: &mut Library, faults: &[HistoryFault]) -> Result<(), library::LibraryError> {
     let objects = faults.iter().flat_map(|fault| match fault {
         HistoryFault::Revision(_, damage) => damage.objects.clone(),

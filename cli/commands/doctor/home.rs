@@ -1,4 +1,4 @@
-//! The home and what is no library's: modes, owners, half-made things, the cache, the lock.
+//! Checks of the home: permissions, owners, unfinished files, the cache, mirrors and the lock.
 
 use library::{Home, Library, PlaceError, Places};
 
@@ -10,10 +10,10 @@ use crate::{
     print::shell_word,
 };
 
-/// Files of other users that are named one by one.
+/// Maximum number of foreign-owned files that are reported one by one.
 const NAMED: usize = 10;
 
-/// Everything about the home.
+/// Runs all checks of the home.
 pub fn check(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     check_git(context, findings);
     let home = context.home.path();
@@ -32,7 +32,7 @@ pub fn check(context: &Context, library: &Library, findings: &mut Findings) -> R
     check_cache(context, findings)
 }
 
-/// What is here of registries that only git reaches.
+/// Checks the mirrors of git registries.
 fn check_mirrors(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let registries = context.registries();
     let lock = client::LockFile::read(&context.lock_path(library)).unwrap_or_default();
@@ -77,7 +77,8 @@ fn check_owners(context: &Context, places: &Places, findings: &mut Findings) {
     findings.close("owners", context.home.path(), format!("all {} files are your own", places.looked_at));
 }
 
-/// Rights below a home that nobody else can enter matter to nobody; the library's are its user's affair.
+/// Checks for files that other users can write. Permissions inside a home that nobody else can enter do not matter. The
+/// permissions of the library's contents are up to its user.
 fn check_modes(context: &Context, library: &Library, places: &Places, findings: &mut Findings) {
     let home = context.home.path();
     if places.writable.iter().any(|path| path == library.path()) {
@@ -96,7 +97,7 @@ fn check_modes(context: &Context, library: &Library, places: &Places, findings: 
             closed.map(|()| "the home is for you alone now (mode 0700)".to_owned())
         });
     }
-    // What lies outside: a folder above the home, or the file to which config.toml is a link.
+    // Causes outside of the home: a folder above it, or the file to which `config.toml` links.
     let is_told = findings.list.iter().any(|finding| finding.check == "modes" && finding.state == State::Found);
     if let Err(error) = Home::at(home).map_err(failed)
         && !is_told
@@ -107,7 +108,7 @@ fn check_modes(context: &Context, library: &Library, places: &Places, findings: 
     findings.close("modes", home, "nobody else may write here");
 }
 
-/// A home of which nothing is looked at, since another user owns it.
+/// Reports a home that belongs to another user and is therefore not examined.
 pub fn refuse(context: &Context, error: &PlaceError, findings: &mut Findings) {
     let home = context.home.path().display();
     let message = format!("{error}; every other command refuses it, and nothing in it was looked at or run");
@@ -115,7 +116,7 @@ pub fn refuse(context: &Context, error: &PlaceError, findings: &mut Findings) {
     findings.cannot("home", "not_looked_at", &home, "give it to yourself (sudo chown), or set SKILLHUB_HOME");
 }
 
-/// A lock goes with its holder; what its file says is for people.
+/// Reports the holder of the lock. The lock itself ends with its process, and the file's contents are informational.
 fn check_lock(library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let path = library.own_path().join("lock");
     let message = match library.lock_holder()? {

@@ -1,4 +1,4 @@
-//! What follows from installs: the lock file, and links in agents' folders.
+//! Checks of the results of installs: the lock file, and links in agents' folders.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use skill::failure::Fails;
 use super::Findings;
 use crate::{context::Context, exit::CliError};
 
-/// The lock file against the heads.
+/// Compares the lock file with the heads.
 pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Findings) {
     let path = context.lock_path(library);
     if !matches!(library.pending_lock_lines(), Ok(None)) {
@@ -21,7 +21,8 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
     }
     if let Err(error @ client::LockFileError::ConflictMarkers { .. }) = client::LockFile::read(&path) {
         findings.mendable("lock_file", "lock_file_conflict", path.display(), error, || heal(&path, library));
-        // What it names and is not here, `install` brings; what is here and it names otherwise is no news yet.
+        // `install` fetches releases that are missing here. Other differences are not reported until the conflict is
+        // resolved.
         return;
     }
     let drifts = match client::drifts(&path, library) {
@@ -39,7 +40,7 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
             kind if kind.can_be_mended() && in_work_tree && is_of_branch(library, drift) => {
                 findings.ok("lock_file", &path, format!("{}: this git branch has another state of it", drift.name));
             }
-            // A clone's lock file names what is not here yet; that is what `install` is for.
+            // The lock file of a fresh clone lists skills that are not installed yet. `install` does that.
             client::DriftKind::NotInstalled => findings.ok("lock_file", &path, message),
             kind if kind.can_be_mended() => {
                 findings.mendable("lock_file", "lock_file_behind", path.display(), message, || {
@@ -54,8 +55,8 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
     findings.close("lock_file", &path, "it agrees with the library");
 }
 
-/// Whether a skill differs from the lock file because a git branch has its own state of it: its folder does not show
-/// the newest revision. What another branch has is never written here.
+/// Returns whether a skill differs from the lock file because a git branch has another state of it, so that its folder
+/// does not show the newest revision. The state of another branch is never written here.
 fn is_of_branch(library: &Library, drift: &client::Drift) -> bool {
     let bare = drift.name.rsplit('/').next().unwrap_or(&drift.name);
     let Ok(name) = skill::SkillName::parse(bare) else { return false };
@@ -70,7 +71,7 @@ fn is_of_branch(library: &Library, drift: &client::Drift) -> bool {
     }
 }
 
-/// Brings the two sides of a merge together.
+/// Resolves the conflict markers of a merge in the lock file.
 fn heal(path: &Path, library: &Library) -> Result<String, String> {
     let healed = client::heal(path, library).map_err(|error| error.to_string())?;
     if healed.undecided.is_empty() {
@@ -81,12 +82,12 @@ fn heal(path: &Path, library: &Library) -> Result<String, String> {
     Err(format!("merged but for what you have to decide ({choices}); delete one side of each between the markers left"))
 }
 
-/// Where skills were placed for agents.
+/// Checks the links that were placed for agents.
 pub fn check_links(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let of_branch = context.skills_of_branch(library);
     let folders = library.folders()?;
     let mut placed = client::placed_skills(library)?;
-    // What stands for a skill of another git branch is left to that.
+    // Links to a skill of another git branch are left alone.
     placed.retain(|place| {
         let has_folder = folders.iter().any(|folder| folder == place.skill.as_str());
         let exists = || library.head(&place.skill).is_ok_and(|head| head.is_some_and(|head| !head.tombstone));
@@ -127,7 +128,7 @@ pub fn check_links(context: &Context, library: &Library, findings: &mut Findings
     Ok(())
 }
 
-/// A place whose agents may not see the skill: nothing of it stands there.
+/// Checks a location whose agents may not see the skill, where no link may remain.
 fn check_denied(library: &Library, place: &PlacedSkill, findings: &mut Findings) {
     let message = format!("shows {}, which no agent that reads it may see", place.skill);
     match place.standing {

@@ -1,4 +1,4 @@
-//! The journal, and whose history it is.
+//! Checks of the journal, and of the association between a library and its history.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use skill::counted;
 
 use crate::{context::Context, exit::CliError};
 
-/// Whether what the home keeps for this library is this library's.
+/// Checks that the data kept in the home for this library belongs to it.
 pub fn check_note(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let path = library.own_path().join("library.toml");
     match library.note()? {
@@ -36,8 +36,8 @@ pub fn check_note(context: &Context, library: &Library, findings: &mut Findings)
     Ok(())
 }
 
-/// Whether the library looks as if it was moved here, and its history was not. One that was cloned anew
-/// looks the same, so that this is no fault.
+/// Reports a library that seems to have been moved without its history. A fresh clone looks the same, so this is a note
+/// and not a fault.
 pub fn check_moved(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     for old in library.moved_from(&context.home)? {
         let message = format!(
@@ -50,7 +50,7 @@ pub fn check_moved(context: &Context, library: &Library, findings: &mut Findings
     Ok(())
 }
 
-/// Looks at the journal; says whether everything in it is applied.
+/// Checks the journal. Returns whether all its records are applied.
 pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) -> Result<bool, CliError> {
     let path = library.own_path().join("journal");
     let place = path.display().to_string();
@@ -100,7 +100,7 @@ pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) 
     Ok(tell_pending(findings, recovery))
 }
 
-/// What a damaged journal lost, thing by thing; nothing goes silently.
+/// Reports each item that a damaged journal lost, so that no loss is silent.
 fn tell(findings: &mut Findings, place: &str, mend: JournalMend) -> Recovery {
     let aside = &mend.kept_as;
     for lost in &mend.lost {

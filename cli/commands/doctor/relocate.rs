@@ -1,4 +1,4 @@
-//! `skillhub doctor --relocate`: the history follows a library that was moved.
+//! `skillhub doctor --relocate` reassigns the history of a library that was moved.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::{
     print::{STRONG, WARN, shell_word},
 };
 
-/// Moves what the home keeps, then points the links.
+/// Moves the library's data in the home, then updates the links.
 pub fn run(context: &Context, old: &Path, new: &Path) -> Result<Exit, CliError> {
     let (old, new) = (context.absolute(old), context.absolute(new));
     let moved = relocate(context, &old, &new)?;
@@ -52,13 +52,13 @@ pub fn run(context: &Context, old: &Path, new: &Path) -> Result<Exit, CliError> 
     Ok(Exit::Done)
 }
 
-/// The command that brings a library's history to where its folder is now.
+/// Returns the command that assigns a library's history to its new folder.
 pub fn command(from: &Path, to: &Path) -> String {
     let word = |path: &Path| shell_word(&path.display().to_string());
     format!("skillhub doctor --relocate {} {}", word(from), word(to))
 }
 
-/// The folders are libraries, or else projects that have one.
+/// Relocates a library. The folders may be libraries or projects that contain one.
 fn relocate(context: &Context, old: &Path, new: &Path) -> Result<Relocation, CliError> {
     let of_project = |error: RelocateError| match error {
         RelocateError::Unknown(_) => {
@@ -73,7 +73,8 @@ fn relocate(context: &Context, old: &Path, new: &Path) -> Result<Relocation, Cli
     Ok(library::relocate(&context.home, old, new).or_else(of_project)?)
 }
 
-/// The command that looks at a library; a project's is seen from inside of it, with its lock file.
+/// Returns the command that checks a library. A project's library is checked from inside the project, so that its lock
+/// file is included.
 fn doctor_there(library: &Path) -> String {
     let word = |path: &Path| shell_word(&path.display().to_string());
     let project =

@@ -1,4 +1,4 @@
-//! What people set: configuration, policy, reviewers, and the proposals that wait for them.
+//! Checks of settings made by people: configuration, policy, reviewers, and the proposals waiting for review.
 
 use library::{Library, ProposalFault, ProposalFaultKind, Reviewers};
 
@@ -7,7 +7,7 @@ use skill::counted;
 
 use crate::{context::Context, exit::CliError};
 
-/// `config.toml`, the policy with that of the system, and who may decide.
+/// Checks `config.toml`, the policy together with the system's, and the reviewers.
 pub fn check(context: &Context, findings: &mut Findings) {
     let path = context.home.config();
     if context.home_fault.is_some() {
@@ -64,11 +64,10 @@ fn check_reviewers(context: &Context, findings: &mut Findings) {
     }
 }
 
-/// Days without an outcome after which that is told.
+/// Number of days without an outcome after which a note is added.
 const SILENT_DAYS: i64 = 30;
 
-/// Whether anything was told lately of how runs with the skills go, and whether it can be read. Silence is
-/// told and nothing follows from it.
+/// Checks that outcomes were recorded recently and are readable. A lack of outcomes is noted but has no consequence.
 pub fn check_outcomes(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let path = library.own_path().join("outcomes");
     let Some(last) = library.last_recorded()? else {
@@ -95,7 +94,7 @@ pub fn check_outcomes(context: &Context, library: &Library, findings: &mut Findi
     Ok(())
 }
 
-/// Whether every proposal can be read, stands in one place, and leads to what was proposed.
+/// Checks that every proposal is readable, exists exactly once, and still leads to the proposed content.
 pub fn check_proposals(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let path = library.own_path().join("proposals");
     let (count, faults) = library.check_proposals()?;

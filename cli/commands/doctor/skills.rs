@@ -1,4 +1,4 @@
-//! The library's files beside the history, and the skills' folders.
+//! Checks of the library's files outside of the history, and of the skills' folders.
 
 use library::{Checkout, FolderState, HandEditFault, Library, LibraryError, StateError, StateMend, TemporaryKind};
 
@@ -8,7 +8,7 @@ use skill::counted;
 
 use crate::{context::Context, exit::CliError};
 
-/// Whether every line of the event log can be read.
+/// Checks that every line of the event log is readable.
 pub fn check_events(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let path = library.own_path().join("events.jsonl");
     let (events, unreadable) = match library.events() {
@@ -29,7 +29,7 @@ pub fn check_events(context: &Context, library: &Library, findings: &mut Finding
     Ok(())
 }
 
-/// Whether the state can be read; says so.
+/// Checks the state file. Returns whether it is readable.
 pub fn check_state(context: &Context, library: &Library, findings: &mut Findings) -> Result<bool, CliError> {
     let path = library.own_path().join("state.toml");
     if findings.fix {
@@ -57,7 +57,7 @@ pub fn check_state(context: &Context, library: &Library, findings: &mut Findings
     Ok(library.state().is_ok())
 }
 
-/// What was done about a state, and what nothing here can do.
+/// Describes a repair of the state, with the remaining steps for the user.
 fn told(mend: &StateMend) -> String {
     let mut told = match &mend.kept_as {
         Some(kept) => format!("written again, the old is {kept}"),
@@ -83,14 +83,14 @@ fn told(mend: &StateMend) -> String {
     told
 }
 
-/// Whether there is no state where the log says that something was set.
+/// Returns whether the state file is missing although the event log records settings.
 fn is_lost(library: &Library) -> bool {
     let is_set = |event: &library::Event| event.status == library::EventStatus::Set;
     !library.own_path().join("state.toml").exists()
         && library.events().is_ok_and(|(events, _)| events.iter().any(is_set))
 }
 
-/// What stands under temporary names in the library.
+/// Checks for leftover temporary files in the library.
 pub fn check_temporary(library: &mut Library, findings: &mut Findings) -> Result<(), CliError> {
     for name in library.temporary_names()? {
         let Some(kind) = library.temporary_kind(&name)?.filter(|kind| *kind != TemporaryKind::InUse) else { continue };
@@ -122,7 +122,7 @@ fn describe(kind: TemporaryKind) -> &'static str {
     }
 }
 
-/// Every skill's folder against its head.
+/// Compares every skill's folder with its head.
 pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Findings) -> Result<(), CliError> {
     let skills = library.skills()?;
     let of_branch = context.skills_of_branch(library);
@@ -138,7 +138,7 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
         match state {
             FolderState::Clean => note_undecided(library, name, findings)?,
             FolderState::Absent | FolderState::Earlier { .. } => {}
-            // Another git branch has it.
+            // The skill belongs to another git branch.
             FolderState::Missing if is_elsewhere(name) => {}
             FolderState::Missing => {
                 findings.mendable("folders", "folder_missing", name, "its folder is gone", || {
@@ -173,7 +173,7 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
     Ok(())
 }
 
-/// Tells of what the rules of today find in a skill that earlier ones let pass.
+/// Reports new findings of the current rules in a skill that passed under earlier ones.
 fn note_undecided(library: &Library, name: &skill::SkillName, findings: &mut Findings) -> Result<(), CliError> {
     let head = library.head(name)?.map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
     let Some(report) = library.judged_anew(name, &head)?.filter(|report| report.undecided().next().is_some()) else {
@@ -188,7 +188,7 @@ fn note_undecided(library: &Library, name: &skill::SkillName, findings: &mut Fin
     Ok(())
 }
 
-/// Folders of deleted skills that are there again and that no command manages.
+/// Reports folders of deleted skills that exist again and that no command manages.
 fn check_deleted(library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     for name in library.folders()?.iter().filter_map(|name| skill::SkillName::parse(name).ok()) {
         if !library.head(&name)?.is_some_and(|head| head.tombstone) {
@@ -203,8 +203,8 @@ fn check_deleted(library: &Library, findings: &mut Findings) -> Result<(), CliEr
     Ok(())
 }
 
-/// The revision that the lock file names where the history has it, which on a git branch may be an earlier one; else
-/// the head.
+/// Returns the revision that the lock file names, if the history has it, else the head. On a git branch it may be an
+/// earlier revision.
 fn wanted(context: &Context, library: &Library, name: &skill::SkillName) -> String {
     let lock = client::LockFile::read(&context.lock_path(library)).ok();
     let content = lock.and_then(|lock| Some(lock.find(name)?.content.clone()));

@@ -1,4 +1,4 @@
-//! [`write()`]: the findings as lines for people, as wide as their terminal.
+//! Text output of the findings, wrapped to the width of the terminal.
 
 use std::io::{self, Write};
 
@@ -7,13 +7,13 @@ use unicode_width::UnicodeWidthStr;
 use super::{Finding, Findings, State};
 use crate::print::{BAD, FAINT, GOOD, WARN, wrapped};
 
-/// Columns before a message: the state, and the check.
+/// Columns before a message, for the state and the check.
 const MARGIN: usize = 20;
 
-/// What a check says that had to be left out because of another one.
+/// Code of a check that was skipped because of another fault.
 const NOT_LOOKED_AT: &str = "not_looked_at";
 
-/// A finding as it is shown, and what it is about.
+/// A finding prepared for display.
 struct Line<'a> {
     state: State,
     check: &'a str,
@@ -21,8 +21,8 @@ struct Line<'a> {
     path: &'a str,
 }
 
-/// Writes them, and how many things need a look. `width` is that of the terminal; what is written
-/// elsewhere has one line for each.
+/// Writes the findings and the number of open faults. `width` is the terminal's. Without it, each finding gets one
+/// line.
 pub fn write(out: &mut dyn Write, findings: &Findings, width: Option<usize>, library: &str) -> io::Result<()> {
     let width = width.map_or(usize::MAX, |width| width.saturating_sub(MARGIN).max(MARGIN));
     let lines = lines(&findings.list);
@@ -42,7 +42,7 @@ pub fn write(out: &mut dyn Write, findings: &Findings, width: Option<usize>, lib
     writeln!(out, "{things}{mended}{hint}")
 }
 
-/// How the checks that were left out for one reason are called together.
+/// Common name of the checks that were skipped for the same reason.
 const OTHERS: &str = "others";
 
 fn lines(findings: &[Finding]) -> Vec<Line<'_>> {
@@ -76,7 +76,7 @@ impl Line<'_> {
         write!(out, "{style}{word:<7}{style:#} {check:<11} ")?;
         let lines: Vec<String> = self.message.lines().flat_map(|line| wrapped(line, width)).collect();
         write!(out, "{}", lines.join(&format!("\n{margin}")))?;
-        // Where all is as it should be, the place is in the document alone.
+        // The path of a finding without a fault is in the JSON document only.
         let last = lines.last().map_or(0, |line| line.width());
         match self.state {
             State::Ok => writeln!(out),

@@ -1,4 +1,4 @@
-//! `skillhub eval compare`: a candidate against its base, on the base's cases.
+//! `skillhub eval compare` runs a candidate against its base, on the base's cases.
 
 use clap::Args;
 use evolve::{
@@ -58,7 +58,7 @@ fn share(text: &str) -> Result<f64, String> {
     if share > 0.0 && share <= 0.5 { Ok(share) } else { Err("a share above 0, at most 0.5".to_owned()) }
 }
 
-/// Both sides, and what they are tried with.
+/// Both sides with the runner and the cases.
 struct Match<'a> {
     base: &'a Side,
     candidate: &'a Side,
@@ -67,7 +67,7 @@ struct Match<'a> {
     results: Results,
 }
 
-/// Compares them.
+/// Runs the comparison and stores its result.
 pub(super) fn run(context: &Context, args: &CompareArgs) -> Result<Exit, CliError> {
     let base = Side::parse(context, &args.skill, &args.base)?;
     let candidate = Side::parse(context, &args.skill, &args.candidate)?;
@@ -129,7 +129,7 @@ impl Match<'_> {
         let mut kept = Vec::new();
         for number in 1..=args.repeat as usize {
             for (index, (case, runs)) in self.cases.iter().zip(&mut of_cases).enumerate() {
-                // In turns, so that what changes with time touches both alike.
+                // Alternating the order exposes both sides equally to drift over time.
                 let base_first = (number + index) % 2 == 0;
                 let first = self.one(case, base_first)?;
                 step();

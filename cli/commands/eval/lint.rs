@@ -1,4 +1,4 @@
-//! `skillhub eval lint`: every problem of the cases of skills.
+//! `skillhub eval lint` reports every problem in the cases of skills.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub struct LintArgs {
     skills: Vec<String>,
 }
 
-/// Checks them.
+/// Checks the cases of all given skills.
 pub(super) fn run(context: &Context, args: &LintArgs) -> Result<Exit, CliError> {
     let (mut documents, mut lines, mut is_good) = (Vec::new(), Vec::new(), true);
     for written in &args.skills {

@@ -1,4 +1,4 @@
-//! [`check`]: that a held change was compared with what it replaces, and does no worse.
+//! Requirement that a proposal was compared with the skill that it replaces, and does no worse.
 
 use evolve::evals::evals_digest;
 use library::{Library, Proposal, RevisionId};
@@ -10,11 +10,11 @@ use crate::{
     exit::{CliError, Exit},
 };
 
-/// Holds a proposal to a stored comparison of exactly its base, its candidate and the base's evals, and gives the
-/// proposal at the revision that was looked at.
+/// Checks a proposal against the stored comparison of exactly its base, its candidate and the base's evals. Returns the
+/// proposal pinned to the revision that was checked.
 ///
 /// # Errors
-/// There is no such comparison, or it says that the candidate does worse.
+/// There is no such comparison, or the candidate did worse.
 pub fn check(context: &Context, library: &Library, target: &ProposalRef) -> Result<ProposalRef, CliError> {
     let proposal = review::waiting(library, target, context.now)?;
     let id = &proposal.id;

@@ -1,4 +1,4 @@
-//! `skillhub eval run`: a skill on its cases.
+//! `skillhub eval run` runs a skill on its cases.
 
 use clap::Args;
 use evolve::evals::{RunResult, Side as Way, benchmark, evals_digest, is_held_out};
@@ -41,7 +41,7 @@ pub struct RunArgs {
     runner: RunnerArgs,
 }
 
-/// Runs them.
+/// Runs all cases and prints the results.
 pub(super) fn run(context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
     let side = Side::of_skill(context, &args.skill)?;
     let set = evals_of(&side)?;
@@ -144,7 +144,7 @@ fn show(context: &Context, side: &Side, ids: &[&str], runs: &[RunResult], result
     Ok(if failed == 0 { Exit::Done } else { Exit::Failed })
 }
 
-/// The ids of the cases that were run, each once, in their order.
+/// Returns the ids of the cases that were run, without duplicates, in order.
 fn unique(runs: &[RunResult]) -> Vec<Value> {
     let mut ids: Vec<Value> = Vec::new();
     for run in runs {

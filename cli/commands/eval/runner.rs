@@ -1,4 +1,4 @@
-//! [`Runner`]: one case, tried by the user's command in a place of its own, and graded.
+//! Execution of one case: the user's command runs in a temporary folder and its results are graded.
 
 use std::{
     cell::Cell,
@@ -29,49 +29,49 @@ use crate::{
     process::{self, Done, Order},
 };
 
-/// Bytes of the file in which a runner tells of itself.
+/// Maximum size, in bytes, of the metrics file that a runner writes.
 const METRICS_BYTES: u64 = 64 * 1024;
 
-/// How long a script or a judge may take at most, in seconds.
+/// Timeout of a script or a judge, in seconds.
 const GRADER_SECONDS: u64 = 120;
 
-/// Runs cases as the flags say.
+/// Runs cases with the settings of the flags.
 pub(super) struct Runner<'a> {
     args: &'a RunnerArgs,
     command: String,
     judge: Option<String>,
     skill: &'a str,
-    /// The skill whose evals judge.
+    /// Bundle whose evals grade the runs.
     judging: &'a Bundle,
     limits: EvalLimits,
-    /// Runs so far, and how many of them the shell could not start.
+    /// Number of runs so far, and of those that the shell could not start.
     counts: Cell<(usize, usize)>,
 }
 
-/// One run of a case.
+/// The result of one run of a case.
 pub(super) struct Ran {
-    /// What was decided, in the order of the assertions.
+    /// Grades, in the order of the assertions.
     pub marks: Marks,
-    /// What is written of it.
+    /// Contents of `grading.json`.
     pub grading: Grading,
-    /// What was seen of it.
+    /// Observed output and exit of the runner.
     pub observed: Observed,
-    /// The files that it left, where they can be kept.
+    /// Files that the run left behind. `None` if they cannot be a bundle.
     pub left: Option<Bundle>,
 }
 
 impl<'a> Runner<'a> {
-    /// For a skill, whose cases are those of `judging`.
+    /// Creates a runner for a skill, with the cases of `judging`.
     pub fn new(context: &Context, args: &'a RunnerArgs, skill: &'a str, judging: &'a Bundle) -> Self {
         let command = process::from_here(&args.runner, &context.cwd);
         let judge = args.judge.as_ref().map(|judge| process::from_here(judge, &context.cwd));
         Self { args, command, judge, skill, judging, limits: EvalLimits::default(), counts: Cell::new((0, 0)) }
     }
 
-    /// The cases that the flags leave.
+    /// Returns the cases that the flags select.
     ///
     /// # Errors
-    /// The flags name one that is not there.
+    /// The flags name a case that does not exist.
     pub fn cases(&self, set: &EvalSet) -> Result<Vec<Case>, CliError> {
         if let Some(unknown) = self.args.cases.iter().find(|id| set.cases.iter().all(|case| case.id != **id)) {
             let known: Vec<&str> = set.cases.iter().map(|case| case.id.as_str()).take(20).collect();
@@ -82,10 +82,10 @@ impl<'a> Runner<'a> {
         Ok(set.cases.iter().filter(wanted).cloned().collect())
     }
 
-    /// Tries a case with a skill, or without any.
+    /// Runs a case with a skill, or without one.
     ///
     /// # Errors
-    /// The place cannot be made, or the shell cannot be started.
+    /// The temporary folder cannot be created, or the shell cannot be started.
     pub fn run(&self, case: &Case, skill: Option<&Bundle>) -> Result<Ran, CliError> {
         let place = Place::make(self.skill, case, skill, self.judging)?;
         let done = process::run(&Order {
@@ -99,7 +99,7 @@ impl<'a> Runner<'a> {
             output_bytes: self.args.output_limit.saturating_mul(1024),
             memory_mib: None,
         })?;
-        // The shell's own codes for a command that cannot be run, and that is not there.
+        // The shell's exit codes for a command that cannot be executed (126) or found (127).
         let is_unstarted = matches!(done.exit, Some(126 | 127));
         let (runs, unstarted) = self.counts.get();
         self.counts.set((runs + 1, unstarted + usize::from(is_unstarted)));
@@ -122,10 +122,10 @@ impl<'a> Runner<'a> {
         Ok(Ran { marks, grading: Grading::new(graded, metrics, timing), observed, left })
     }
 
-    /// Says so if the runner never could be started: what it did not do tells nothing of the skill.
+    /// Checks that at least one run started, since runs that never started are no evidence about the skill.
     ///
     /// # Errors
-    /// It never could.
+    /// None of the runs could start.
     pub fn check_started(&self) -> Result<(), CliError> {
         let (runs, unstarted) = self.counts.get();
         if runs == 0 || unstarted < runs {
@@ -151,7 +151,7 @@ impl<'a> Runner<'a> {
         variables
     }
 
-    /// What the runner reads on standard input: nothing of what is looked for, nor of which side this is.
+    /// Builds the runner's standard input. It reveals neither the assertions nor the side under test.
     fn told(&self, case: &Case, place: &Place, with_skill: bool) -> Value {
         let files: Vec<PathBuf> = case.files.iter().map(|path| place.work.join(Case::place_of(path))).collect();
         json!({
@@ -175,12 +175,12 @@ fn observed(done: &Done) -> Observed {
     }
 }
 
-/// The folders of one run; gone when dropped.
+/// The folders of one run, removed on drop.
 struct Place {
     root: tempfile::TempDir,
-    /// The skill as it is tried.
+    /// Copy of the skill under test.
     skill: PathBuf,
-    /// Where the runner works.
+    /// Working folder of the runner.
     work: PathBuf,
 }
 
@@ -218,13 +218,13 @@ impl Place {
         Metrics { output_chars, ..read().unwrap_or_default() }
     }
 
-    /// What the run left: everything, where it can be a bundle.
+    /// Reads all files that the run left, if they form a valid bundle.
     fn left(&self) -> Option<Bundle> {
         folder::read_dir(folder::open_at(&self.work).ok()?, Leftovers::Skip, &Limits::default()).ok()
     }
 }
 
-/// What the place of a run tells its grading.
+/// Data of a run that its graders see.
 struct Seen<'a> {
     runner: &'a Runner<'a>,
     place: &'a Place,
@@ -316,26 +316,26 @@ fn verdict(answer: &Value) -> Judgement {
     Judgement { passed, evidence: evidence.to_owned() }
 }
 
-/// Where results of runs are written.
+/// Output folder of a run or comparison.
 pub(super) struct Results {
-    /// The folder.
+    /// Path of the folder.
     pub path: PathBuf,
 }
 
 impl Results {
-    /// A new folder for results.
+    /// Creates the folder.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The folder cannot be created.
     pub fn make(path: PathBuf) -> Result<Self, CliError> {
         std::fs::create_dir_all(&path).map_err(io_at(&path))?;
         Ok(Self { path })
     }
 
-    /// Writes what is kept of one run.
+    /// Writes the results of one run.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// A file cannot be written.
     pub fn keep(&self, case: &Case, side: &str, number: usize, ran: &Ran) -> Result<(), CliError> {
         let of_case = self.path.join(case.folder());
         let folder = of_case.join(side).join(format!("run-{number}"));
@@ -356,10 +356,10 @@ impl Results {
     }
 }
 
-/// Writes a document for people and programs.
+/// Writes a JSON document, indented and with a final newline.
 ///
 /// # Errors
-/// The disk refuses.
+/// The file cannot be written.
 pub(super) fn write_json(path: &Path, document: &Value) -> Result<(), CliError> {
     let mut text = serde_json::to_vec_pretty(document).map_err(std::io::Error::from)?;
     text.push(b'\n');

@@ -1,4 +1,4 @@
-//! [`Side`]: a state of a skill that can be tried: a folder, a revision, a held change.
+//! States of a skill that can be evaluated: a folder, a revision or a proposal.
 
 use std::path::{Path, PathBuf};
 
@@ -14,26 +14,26 @@ use crate::{
     exit::{CliError, Exit, io_at},
 };
 
-/// A state of a skill.
+/// A state of a skill that can be evaluated.
 #[derive(Debug, Clone)]
 pub struct Side {
-    /// The skill's name.
+    /// Name of the skill.
     pub name: String,
-    /// Its files.
+    /// All files, including the evals.
     pub bundle: Bundle,
-    /// What it is, for people: `revision 3 (1a2b3c4d)`, a folder, `proposal k7m3qx@1`.
+    /// Display name: `revision 3 (1a2b3c4d)`, a folder, or `proposal k7m3qx@1`.
     pub label: String,
-    /// The revision, where it is one.
+    /// Revision id, if it is a revision.
     pub revision: Option<String>,
-    /// The proposal, where it is one.
+    /// Proposal id, if it is a proposal.
     pub proposal: Option<String>,
 }
 
 impl Side {
-    /// A skill as it is now: a folder, or a skill of the library, with a revision after an `@` if another is meant.
+    /// Loads the current state of a skill: a folder, or a skill of the library. `NAME@REV` selects another revision.
     ///
     /// # Errors
-    /// There is none, or it cannot be read.
+    /// The skill does not exist or cannot be read.
     pub fn of_skill(context: &Context, written: &str) -> Result<Self, CliError> {
         if is_path(written) {
             return Self::of_folder(context, written);
@@ -43,10 +43,10 @@ impl Side {
         Self::of_revision(&context.library_with(&name)?, &name, revision)
     }
 
-    /// What `compare` names: a folder, a held change, a revision of the skill.
+    /// Parses an operand of `compare`: a folder, a proposal, or a revision of the skill.
     ///
     /// # Errors
-    /// There is none such, or it cannot be read.
+    /// The operand names nothing that exists, or it cannot be read.
     pub fn parse(context: &Context, skill: &str, written: &str) -> Result<Self, CliError> {
         if is_path(written) {
             return Self::of_folder(context, written);
@@ -65,10 +65,10 @@ impl Side {
         }
     }
 
-    /// The head of a skill, or another revision.
+    /// Loads a revision of a skill, such as `head`.
     ///
     /// # Errors
-    /// There is none such, or it cannot be read.
+    /// The revision does not exist or cannot be read.
     pub fn of_revision(library: &Library, name: &SkillName, written: &str) -> Result<Self, CliError> {
         let (revision, bundle) = documents::at(library, name, written)?;
         let label = format!("revision {} ({})", revision.number, revision.id.short());
@@ -100,7 +100,7 @@ impl Side {
         Ok(Self { name, bundle, label: written.to_owned(), revision: None, proposal: None })
     }
 
-    /// As documents tell it.
+    /// Formats the state for JSON documents.
     pub fn document(&self) -> Value {
         json!({
             "label": self.label, "revision": self.revision, "proposal": self.proposal,
@@ -109,21 +109,21 @@ impl Side {
     }
 }
 
-/// Whether an argument names a place on disk rather than a skill, a revision or a held change.
+/// Returns whether an argument is a path on disk rather than a skill, a revision or a proposal.
 fn is_path(written: &str) -> bool {
     written.contains(['/', '\\']) || written.starts_with('.') || Path::new(written).join("SKILL.md").is_file()
 }
 
-/// The name that the files themselves say, where it is a good one.
+/// Returns the name in the frontmatter if it is valid.
 fn name_of(skill_md: &str) -> Option<String> {
     let reading = skill::frontmatter::read(skill_md, &skill::Limits::default()).ok()?;
     SkillName::parse(reading.frontmatter.name.as_deref()?).ok().map(|name| name.to_string())
 }
 
-/// The cases of a skill.
+/// Reads the cases of a skill.
 ///
 /// # Errors
-/// It has none, or they cannot be read.
+/// The skill has no cases, or they cannot be read.
 pub fn evals_of(side: &Side) -> Result<EvalSet, CliError> {
     let reading = read(&side.bundle, &EvalLimits::default());
     reading.set.ok_or_else(|| {

@@ -1,4 +1,4 @@
-//! [`Store`]: what is kept of runs and comparisons, in the home, where no skill and no clone reaches.
+//! Stored results of evals, kept in the home, out of reach of skills and clones.
 
 use std::path::PathBuf;
 
@@ -12,59 +12,59 @@ use crate::{
     exit::{CliError, Exit},
 };
 
-/// Bytes that one kept document may have.
+/// Maximum size of one stored document, in bytes.
 const BYTES: u64 = 8 << 20;
 
-/// Comparisons that are looked through for one of a candidate.
+/// Maximum number of comparisons that are searched for a candidate.
 const COMPARISONS: usize = 10_000;
 
-/// The version of what is kept.
+/// Version of the stored documents.
 const FORMAT: u32 = 1;
 
-/// A comparison that was made.
+/// A stored comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stored {
-    /// The version of this document.
+    /// Version of this document.
     pub format: u32,
-    /// The skill.
+    /// Name of the skill.
     pub skill: String,
-    /// The digest of the base.
+    /// Content digest of the base.
     pub base: String,
-    /// The digest of the candidate.
+    /// Content digest of the candidate.
     pub candidate: String,
-    /// The digest of the evals that judged, which are the base's.
+    /// Digest of the evals that graded, which are the base's.
     pub evals: String,
-    /// When.
+    /// Time of the comparison, in RFC 3339.
     pub time: String,
-    /// By which command.
+    /// Command line of the runner.
     pub runner: String,
-    /// Where its runs are.
+    /// Folder with the results of all runs.
     pub results: PathBuf,
-    /// What it said.
+    /// Outcome of the comparison.
     pub comparison: Comparison,
 }
 
-/// Assertions that did not hold when a skill was run last.
+/// Failed assertions of the last run of a skill.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct LastRun {
-    /// The version of this document.
+    /// Version of this document.
     pub format: u32,
-    /// The digest of what was run.
+    /// Content digest of the skill that was run.
     pub digest: String,
-    /// When.
+    /// Time of the run, in RFC 3339.
     pub time: String,
-    /// What failed.
+    /// All failed assertions.
     pub failures: Vec<FailedAssertion>,
 }
 
-/// One assertion that did not hold.
+/// A failed assertion.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FailedAssertion {
-    /// The case.
+    /// Id of the case.
     pub case: String,
-    /// The assertion.
+    /// Text of the assertion.
     pub text: String,
-    /// By what that is seen.
+    /// Evidence for the failure.
     pub evidence: String,
 }
 
@@ -75,21 +75,21 @@ pub struct Store {
 }
 
 impl Store {
-    /// That of the home.
+    /// Opens the store of the home.
     pub fn of(context: &Context) -> Self {
         Self { path: context.home.path().join("evals") }
     }
 
-    /// Where the results of a run that begins now go, unless the flags say so.
+    /// Returns the default results folder of a run that begins now.
     pub fn results(&self, context: &Context, skill: &str, kind: &str) -> PathBuf {
         let time = context.now.strftime("%Y%m%dT%H%M%S%.3f").to_string().replace('.', "-");
         self.path.join(skill).join(format!("{time}-{kind}"))
     }
 
-    /// Keeps a comparison, in place of an earlier one of the same three digests.
+    /// Stores a comparison. An earlier one of the same three digests is replaced.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// The file cannot be written.
     pub fn keep(&self, stored: &Stored) -> Result<(), CliError> {
         let dir = ensure_dir(&self.path.join("comparisons"))?;
         let bytes = serde_json::to_vec_pretty(stored).map_err(std::io::Error::from)?;
@@ -97,10 +97,10 @@ impl Store {
         Ok(write_atomically(&dir, &name, &bytes, Durability::Durable)?)
     }
 
-    /// The comparison of exactly these.
+    /// Finds the comparison of exactly these digests.
     ///
     /// # Errors
-    /// It is damaged, or cannot be read.
+    /// The stored comparison is damaged or cannot be read.
     pub fn find(&self, base: &Digest, candidate: &Digest, evals: &Digest) -> Result<Option<Stored>, CliError> {
         let Some(dir) = open_dir(&self.path.join("comparisons"))? else { return Ok(None) };
         let (base, candidate, evals) = (base.to_string(), candidate.to_string(), evals.to_string());
@@ -118,10 +118,10 @@ impl Store {
         }
     }
 
-    /// The newest comparison of a candidate with a base, by whichever evals.
+    /// Finds the newest comparison of a candidate with a base, under any evals. Damaged files are skipped.
     ///
     /// # Errors
-    /// The folder cannot be read; a damaged comparison is passed over.
+    /// The folder cannot be read.
     pub fn newest(&self, base: &str, candidate: &str) -> Result<Option<Stored>, CliError> {
         let Some(dir) = open_dir(&self.path.join("comparisons"))? else { return Ok(None) };
         let mut newest: Option<Stored> = None;
@@ -139,10 +139,10 @@ impl Store {
         Ok(newest)
     }
 
-    /// Keeps what failed in the run of a skill.
+    /// Stores the failures of a skill's last run.
     ///
     /// # Errors
-    /// The disk refuses.
+    /// The file cannot be written.
     pub fn keep_last(&self, skill: &str, last: &LastRun) -> Result<(), CliError> {
         let dir = ensure_dir(&self.path.join(skill))?;
         let bytes =
@@ -150,10 +150,10 @@ impl Store {
         Ok(write_atomically(&dir, "last.json", &bytes, Durability::Unsynced)?)
     }
 
-    /// What failed when exactly this was run last.
+    /// Returns the failures of the last run if it was of exactly this content. A damaged file counts as absent.
     ///
     /// # Errors
-    /// It cannot be read; a damaged one counts as none.
+    /// The file cannot be read.
     pub fn last(&self, skill: &str, digest: &Digest) -> Result<Option<LastRun>, CliError> {
         let Some(dir) = open_dir(&self.path.join(skill))? else { return Ok(None) };
         let bytes = read_bounded(&dir, "last.json", BYTES)?;
@@ -163,7 +163,7 @@ impl Store {
 }
 
 impl Stored {
-    /// What a comparison said.
+    /// Creates the stored form of a comparison. `digests` are those of base, candidate and evals.
     pub fn new(
         skill: &str,
         digests: [String; 3],
@@ -177,7 +177,7 @@ impl Stored {
         Self { format: FORMAT, skill, base, candidate, evals, time, runner, results, comparison }
     }
 
-    /// Whether it says that the candidate does worse.
+    /// Returns whether the candidate did worse.
     pub fn is_worse(&self) -> bool {
         self.comparison.decision == Decision::Worse
     }

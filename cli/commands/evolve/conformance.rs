@@ -1,7 +1,7 @@
-//! `skillhub evolve conformance --with CMD`: whether a program keeps to the protocol of optimisers.
+//! `skillhub evolve conformance` tests whether a program follows the optimiser protocol.
 //!
-//! The program is given skills that are made up here, and each answer is taken as `evolve run` would take it: read,
-//! applied, held to the standard and scanned. Nothing is kept.
+//! The program gets synthetic skills, and each answer is treated as by `evolve run`: parsed, applied, validated and
+//! scanned. Nothing is stored.
 
 use clap::Args;
 use evolve::{
@@ -20,13 +20,13 @@ use crate::{
     print::{BAD, GOOD, visible},
 };
 
-/// The name of the skills that are made up.
+/// Name of the synthetic skills.
 const NAME: &str = "counting-words";
 
-/// The revision that they are said to be at.
+/// Revision id given for the synthetic skills.
 const REVISION: &str = "0000000000000000000000000000000000000000";
 
-/// Characters of a fault that are told.
+/// Maximum length, in characters, of a displayed fault.
 const TOLD_CHARS: usize = 300;
 
 /// Flags of `evolve conformance`.
@@ -41,20 +41,20 @@ pub struct ConformanceArgs {
     optimiser: OptimiserArgs,
 }
 
-/// How runs went of which a program is told where there are cases; else nothing is known.
+/// Outcome counts sent with the skills that have cases. The others are sent without counts.
 const COUNT: Count = Count { runs: 40, successes: 31, failures: 7, unknown: 2 };
 
-/// One skill that the program is given.
+/// One test with a synthetic skill.
 struct Trial {
-    /// What it finds out.
+    /// Description of the tested property.
     about: &'static str,
-    /// The body of the skill.
+    /// Markdown body of the skill.
     body: String,
-    /// Whether there are cases, and failures of them.
+    /// True if the request has cases, with failures.
     has_cases: bool,
-    /// A further file.
+    /// Additional file of the skill.
     file: Option<(&'static str, Vec<u8>)>,
-    /// Whether the request has fields of a later version.
+    /// True if the request has fields of a later protocol version.
     is_later: bool,
 }
 
@@ -75,7 +75,7 @@ fn trials() -> Vec<Trial> {
     ]
 }
 
-/// Tries the program.
+/// Runs all tests against the program.
 pub(super) fn run(context: &Context, args: &ConformanceArgs) -> Result<Exit, CliError> {
     let (mut documents, mut lines, mut is_good) = (Vec::new(), Vec::new(), true);
     for trial in trials() {
@@ -94,7 +94,7 @@ pub(super) fn run(context: &Context, args: &ConformanceArgs) -> Result<Exit, Cli
     Ok(if is_good { Exit::Done } else { Exit::Failed })
 }
 
-/// Gives the number of edits that the program proposes, all of them good.
+/// Runs one test. Returns the number of proposed edits, all of them valid.
 fn attempt(context: &Context, args: &ConformanceArgs, trial: &Trial) -> Result<usize, CliError> {
     let bundle = bundle_of(trial)?;
     let name = SkillName::parse(NAME).map_err(|fault| internal(&fault.to_string()))?;

@@ -1,4 +1,4 @@
-//! [`status`] and its neighbours: what the gate decides about revisions that are tried out.
+//! Subcommands that show and control the gate's decisions about revisions on trial.
 
 use clap::{Args, ValueEnum};
 use evolve::{Decision, Evaluation, Evidence, Verdict};
@@ -59,7 +59,7 @@ pub enum Forced {
     Rollback,
 }
 
-/// What the gate did, as a word.
+/// Returns the display phrase of a verdict.
 pub fn verdict_word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Wait => "waits with",
@@ -70,7 +70,7 @@ pub fn verdict_word(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Shows what the gate knows and awaits, and has it decide what can be decided.
+/// Prints the gate's state for each skill, and makes the decisions that are due.
 pub fn status(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let named = args.name.as_deref().map(|name| context.skill_called(name)).transpose()?;
     let mut found = Vec::new();
@@ -108,7 +108,7 @@ fn document(found: &Evaluation) -> Value {
     })
 }
 
-/// Where the revision stands.
+/// Returns the JSON word for the state of the evaluated revision.
 fn state(found: &Evaluation) -> &'static str {
     match (&found.trial, found.decision.verdict, found.acted) {
         (_, Verdict::Promote, true) => "promoted",
@@ -158,7 +158,7 @@ fn evidence_lines(decision: &Decision) -> String {
     lines.into_iter().flatten().collect()
 }
 
-/// Puts a revision on trial.
+/// Starts a trial of a revision.
 pub fn try_out(context: &Context, args: &TryArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let terms = context.gate()?.terms(args.share).map_err(failed)?;
@@ -174,7 +174,7 @@ pub fn try_out(context: &Context, args: &TryArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Stops a trial for now, or goes on with it.
+/// Pauses a trial, or resumes it.
 pub fn pause(context: &Context, args: &NameArgs, pauses: bool) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let what = if pauses { "pausing a trial" } else { "going on with a trial" };
@@ -204,7 +204,7 @@ fn nothing_on_trial(name: &SkillName) -> CliError {
         .hint(format!("`skillhub evolve try {name} REV` puts a revision on trial"))
 }
 
-/// Does what a person wants.
+/// Promotes or rolls back on a person's order.
 pub fn force(context: &Context, args: &ForceArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let reviewer = context.reviewer("forcing a decision")?;
@@ -225,7 +225,7 @@ pub fn force(context: &Context, args: &ForceArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Makes every decision again.
+/// Recomputes every decision from the log and compares it with the recorded one.
 pub fn check(context: &Context, args: &NameArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let library = context.library_with(&name)?;

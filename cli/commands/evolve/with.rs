@@ -1,7 +1,7 @@
-//! `skillhub evolve run NAME --with CMD`: a program of the user's proposes a better version of a skill.
+//! `skillhub evolve run NAME --with CMD` runs a user's program that proposes a better version of a skill.
 //!
-//! The program is run within bounds, with a scrubbed environment, in a folder of its own. Whatever it answers becomes a
-//! proposal at most: the change is made as an optimizer under a layer of policy that holds everything.
+//! The program runs within resource limits, with a scrubbed environment, in a temporary folder. Its answer can only
+//! become a proposal: the change is made as an optimizer, under an additional policy layer that holds everything.
 
 use std::{path::Path, time::Duration};
 
@@ -27,7 +27,7 @@ use crate::{
     process::{self, Done, Order},
 };
 
-/// Characters of an optimiser's own messages that are told.
+/// Maximum length, in characters, of a displayed message of an optimiser.
 const TOLD_CHARS: usize = 400;
 
 /// Flags of `evolve run`.
@@ -69,15 +69,15 @@ pub struct OptimiserArgs {
 }
 
 impl OptimiserArgs {
-    /// What the program is held to.
+    /// Returns the resource limits of the program.
     pub(super) fn limits(&self) -> OptimiserLimits {
         OptimiserLimits { seconds: self.time_limit, memory_mib: self.memory_limit, ..OptimiserLimits::default() }
     }
 
-    /// Gives the program a request, and takes its answer.
+    /// Sends a request to the program and returns its answer.
     ///
     /// # Errors
-    /// It cannot be started, breaks a bound, or fails.
+    /// The program cannot be started, exceeds a limit, or fails.
     pub(super) fn ask(&self, context: &Context, request: &Value) -> Result<Vec<u8>, CliError> {
         let place = tempfile::Builder::new().prefix("skillhub-optimiser-").tempdir()?;
         interrupt::note_temporary(place.path());
@@ -117,7 +117,7 @@ fn answer_of(done: Done, limits: &OptimiserLimits) -> Result<Vec<u8>, CliError> 
     }
 }
 
-/// Runs it.
+/// Runs the optimiser and proposes its result.
 pub(super) fn run(context: &Context, args: &WithArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let mut library = context.library()?;
@@ -126,7 +126,7 @@ pub(super) fn run(context: &Context, args: &WithArgs) -> Result<Exit, CliError> 
     let result = improve(context, args, &name, &mut library, &actor);
     if let (Err(error), false) = (&result, args.dry_run) {
         let event = Event::refused(&stamp, name.as_str(), "optimise", error.code, &error.message);
-        // The failure itself is the answer; a log that cannot be written must not hide it.
+        // The failure itself is the result. A log that cannot be written must not hide it.
         let _unlogged = library.record(&event);
     }
     result
@@ -180,7 +180,7 @@ fn improve(
     shown::print(context.out, &report)
 }
 
-/// Has the gate decide first, so that nobody works on a revision that is about to be taken back.
+/// Lets the gate decide first, so that the optimiser does not work on a revision that is about to be rolled back.
 fn look_first(context: &Context, library: &mut Library, name: &SkillName) -> Result<(), CliError> {
     if let Some(found) = context.gate_look(library, name)?.filter(|found| found.acted) {
         let word = verdict_word(found.decision.verdict);
@@ -193,7 +193,7 @@ fn look_first(context: &Context, library: &mut Library, name: &SkillName) -> Res
     Ok(())
 }
 
-/// How runs with the revision went, as counts; `None` where nobody told of any.
+/// Returns the outcome counts of the revision, or `None` if there are no reports.
 fn outcomes(
     context: &Context,
     library: &Library,
@@ -204,7 +204,7 @@ fn outcomes(
     Ok(stats.revisions.iter().find(|stats| stats.revision.id == *revision).map(RevisionStats::document))
 }
 
-/// Says which cases the optimiser is not given, so that nobody wonders what it did not see.
+/// Notes the held-out cases, so that the user knows what the optimiser did not see.
 fn note_held_out(context: &Context, evals: Option<&EvalSet>, percent: u8) {
     let cases = evals.map(|set| set.cases.as_slice()).unwrap_or_default();
     let held: Vec<&str> = cases.iter().map(|case| case.id.as_str()).filter(|id| is_held_out(id, percent)).collect();
@@ -214,7 +214,7 @@ fn note_held_out(context: &Context, evals: Option<&EvalSet>, percent: u8) {
     }
 }
 
-/// An optimiser that has nothing to propose is done.
+/// Reports an optimiser that proposes nothing, which is a success.
 fn nothing(context: &Context, name: &SkillName, rationale: &str) -> Result<Exit, CliError> {
     let document = json!({"ok": true, "status": "unchanged", "name": name.as_str(), "rationale": rationale});
     context.out.answer(&document, |out| {
@@ -224,7 +224,7 @@ fn nothing(context: &Context, name: &SkillName, rationale: &str) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-/// The policy, and on top of it one that holds whatever an optimiser wants.
+/// Returns the policy with an additional layer that holds every change of an optimiser.
 fn holding(policy: &Policy) -> Policy {
     let mut layers = policy.layers().iter().cloned();
     let own = layers.next();
@@ -235,13 +235,13 @@ fn holding(policy: &Policy) -> Policy {
     }
 }
 
-/// The optimiser as the history names it: as the flags do, else after its program.
+/// Returns the optimiser's name in the history: from the flags, else from its program.
 fn actor(context: &Context, command: &str) -> Actor {
     if context.actor.kind == ActorKind::Optimizer {
         return context.actor.clone();
     }
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    // Of `python3 improve.py` the script says more than the interpreter.
+    // In `python3 improve.py` the script is more informative than the interpreter.
     let words: Vec<&str> = command.split_whitespace().collect();
     let named = words.iter().take(2).rev().find(|word| !word.starts_with('-')).copied().unwrap_or_default();
     let file = Path::new(named).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `skillhub mcp install`: the server in the configuration of an agent's host.
+//! `skillhub mcp install` adds the server to the configuration of an agent's host.
 
 use std::{
     fs,
@@ -19,8 +19,8 @@ use crate::{
     reading::text_at,
 };
 
-/// Bytes of a host's configuration that are read at most. Most have some kilobytes; that of Claude Code, in which earlier
-/// versions kept what was typed, has megabytes for some, and 15 in a report.
+/// Maximum size, in bytes, of a host's configuration. Most have a few kilobytes. Claude Code's may have megabytes,
+/// because earlier versions kept the typed prompts in it, and 15 MB have been reported.
 pub const CONFIG_BYTES: u64 = 16 << 20;
 
 /// Flags of `mcp install`.
@@ -42,20 +42,20 @@ pub struct InstallArgs {
     print: bool,
 }
 
-/// A host's configuration with the entry of our server.
+/// A planned change of a host's configuration.
 pub struct Planned {
-    /// The file, with links resolved.
+    /// Path of the file, with links resolved.
     pub target: PathBuf,
-    /// Its text; `None` when it is absent.
+    /// Current text, `None` if the file does not exist.
     pub before: Option<String>,
-    /// Its text with the entry; the same text where the entry is there.
+    /// New text, equal to the current one if the entry is there already.
     pub after: String,
 }
 
 /// Plans the entry in the user's configuration of a host.
 ///
 /// # Errors
-/// The host has no such file, or it cannot be read or changed.
+/// The host has no such file, or the file cannot be read or changed.
 pub fn plan_for_user(context: &Context, host: &'static Host) -> Result<Planned, CliError> {
     let files = user_files(context, host);
     let file = files.iter().find(|file| file.exists()).or(files.first());
@@ -73,7 +73,7 @@ fn user_files(context: &Context, host: &Host) -> Vec<PathBuf> {
     })
 }
 
-/// `skillhub` where the search path leads to this program, else its path.
+/// Returns `skillhub` if the search path leads to this program, else the program's path.
 fn program_on_path() -> String {
     let Some(own) = std::env::current_exe().and_then(|path| path.canonicalize()).ok() else {
         return "skillhub".to_owned();
@@ -91,7 +91,7 @@ fn arguments(host: &Host) -> Vec<String> {
     args
 }
 
-/// Writes the entry.
+/// Writes the entry, or prints it with `--print`.
 pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exit, CliError> {
     let host = Host::find(&args.agent).map_err(failed)?;
     let root = context.project_root().filter(|_| !global.global);
@@ -137,7 +137,7 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
     Ok(Exit::Done)
 }
 
-/// How the host starts us: with the place that was named here, for this agent.
+/// Returns the entry that starts the server for this agent, with the library chosen on the command line.
 fn entry(context: &Context, global: &Global, host: &Host) -> Entry {
     let mut args = Vec::new();
     if global.library.is_some() {
@@ -147,8 +147,8 @@ fn entry(context: &Context, global: &Global, host: &Host) -> Entry {
     Entry { command: "skillhub".to_owned(), args }
 }
 
-/// Where the file is when links are followed, as people have their own settings. Those of a project may
-/// have come with a clone: they must not lead out of it.
+/// Resolves the links of a configuration file, which people may use to share settings. Links in a project may come with
+/// a clone, so they must not lead out of it.
 fn real_place(file: &Path, project: Option<&Path>) -> Result<PathBuf, CliError> {
     let there = file.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(file);
     let real = there.canonicalize().map_err(io_at(there))?;
@@ -178,10 +178,10 @@ fn read(host: &Host, file: &Path, entry: &Entry) -> Result<Option<String>, CliEr
     Err(failed(HostError::Unsafe { file: file.display().to_string(), why, snippet: host.snippet(entry) }))
 }
 
-/// Replaces the file in one step, with its mode, unless somebody wrote it meanwhile.
+/// Replaces the file atomically and preserves its mode, unless it was changed meanwhile.
 ///
 /// # Errors
-/// It cannot be written, or its text is not `before` any more.
+/// The file cannot be written, or its text is no longer `before`.
 pub fn write(file: &Path, before: Option<&str>, after: &str) -> Result<(), CliError> {
     let folder = file.parent().unwrap_or(file);
     fs::create_dir_all(folder).map_err(io_at(folder))?;
@@ -209,7 +209,7 @@ pub fn write(file: &Path, before: Option<&str>, after: &str) -> Result<(), CliEr
     Ok(())
 }
 
-/// A file beside the other, with the mode that any new file has.
+/// Creates a temporary file in the folder, with the default mode of new files.
 fn new_file(folder: &Path) -> std::io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".skillhub-");

@@ -1,4 +1,4 @@
-//! `skillhub review edit`: a proposal changed by a person before the decision.
+//! `skillhub review edit` lets a person change a proposal before deciding on it.
 
 use std::{io::IsTerminal, path::PathBuf};
 
@@ -42,7 +42,7 @@ pub struct EditArgs {
     reason: Option<String>,
 }
 
-/// Edits.
+/// Applies the edits from flags or from the editor.
 pub fn run(context: &Context, args: &EditArgs) -> Result<Exit, CliError> {
     let mut target = target(&args.id)?;
     let reviewer = context.reviewer("editing a proposal")?;
@@ -79,8 +79,8 @@ fn of_flags(context: &Context, args: &EditArgs) -> Result<Vec<Replacement>, CliE
     Ok(replacements)
 }
 
-/// Opens the proposed texts in the user's editor and takes those that were changed, with those in
-/// which something is to be settled. What that is, is said before.
+/// Opens the proposed texts in the user's editor. Returns the changed ones, and those with conflicts, which are listed
+/// beforehand.
 fn in_editor(context: &Context, proposal: &Proposal, editable: &Editable) -> Result<Vec<Replacement>, CliError> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(CliError::usage("an editor needs a terminal").hint("give --path PATH --content FILE"));

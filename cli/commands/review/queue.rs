@@ -1,4 +1,4 @@
-//! `skillhub review list` and `show`: what waits, and everything about one of it.
+//! `skillhub review list` and `skillhub review show` list proposals and describe one.
 
 use clap::Args;
 use jiff::Timestamp;
@@ -58,7 +58,7 @@ pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The id as it is to be typed: with the proposal's own revision, so that nothing newer is meant.
+/// Returns the id with the proposal's own revision, so that it cannot refer to a newer one.
 fn typed_id(proposal: &Proposal) -> String {
     format!("{}@{}", proposal.id, proposal.revision)
 }
@@ -84,7 +84,7 @@ fn row(entry: &ProposalEntry, now: Timestamp) -> Vec<String> {
     }
 }
 
-/// Shows everything about one proposal but its text.
+/// Prints all details of one proposal except its text.
 pub fn show(context: &Context, target: &ProposalRef) -> Result<Exit, CliError> {
     let library = context.library_with_proposal(&target.id)?;
     let shown = documents::proposal(&library, target)?;
@@ -101,7 +101,7 @@ pub fn show(context: &Context, target: &ProposalRef) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The command that accepts what is shown, or that shows what accepting would change now.
+/// Returns the command that accepts the proposal as shown, or the one that shows what accepting it would change now.
 fn accept_line(proposal: &Proposal, reviewed: Option<&ProposalRef>, moved: bool) -> String {
     let Some(reviewed) = reviewed.filter(|_| proposal.state.is_open()) else { return String::new() };
     let command = match moved {

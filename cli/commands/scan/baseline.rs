@@ -1,4 +1,4 @@
-//! An earlier scan, so that only what is new fails.
+//! Baseline of an earlier scan, so that only new findings fail.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -10,16 +10,15 @@ use crate::{
     reading::text_at,
 };
 
-/// Bytes of an earlier answer.
+/// Maximum size of a baseline file, in bytes.
 const BYTES: u64 = 64 << 20;
 
-/// Findings of an earlier answer of `scan --json` by skill, rule, path and excerpt, and how often each was
-/// there: one more of the same is new. The line is not compared, since it moves when something is added
-/// above.
+/// Findings of an earlier `scan --json`, counted by skill, rule, path and excerpt. An additional occurrence is new.
+/// Line numbers are not compared, because edits above a finding move it.
 pub(super) struct Known(BTreeMap<[String; 4], usize>);
 
 impl Known {
-    /// Reads the answer.
+    /// Reads a baseline file.
     pub fn read(path: &Path) -> Result<Self, CliError> {
         let bad = |why: &str| {
             let message = format!("{} is not a report of `scan --json`: {why}", path.display());
@@ -41,7 +40,7 @@ impl Known {
         Ok(Self(known))
     }
 
-    /// Marks the findings that are known as not new.
+    /// Marks the findings of the baseline as not new.
     pub fn mark(mut self, scanned: &mut [Scanned]) {
         for skill in scanned {
             let name = skill.name.clone().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What `skillhub scan` tells about its rules.
+//! Output of `skillhub scan --rules` and `--explain`.
 
 use scan::{Evidence, Role, Rule, Scanner, Scope, Severity};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::{
     print::{STRONG, Table, severity_style},
 };
 
-/// Rules that are named where there is none of an id.
+/// Maximum number of suggestions for an unknown rule id.
 const NEAREST: usize = 5;
 
 /// Lists all rules.
@@ -42,7 +42,7 @@ fn rule_document(rule: &Rule, scanner: Scanner) -> Value {
     })
 }
 
-/// The places in which a match has the severity of its rule.
+/// Describes the files in which a match has the full severity of its rule.
 fn scope_words(scope: Scope) -> &'static str {
     match scope {
         Scope::Any => "in every file",
@@ -53,7 +53,7 @@ fn scope_words(scope: Scope) -> &'static str {
     }
 }
 
-/// The places in which a match has a lower severity all the same.
+/// Describes the contexts that lower the severity of a match.
 fn role_words(role: Role) -> &'static str {
     match role {
         Role::Fact => "in an example of a reference that nobody is sent to run",
@@ -64,7 +64,7 @@ fn role_words(role: Role) -> &'static str {
     }
 }
 
-/// The part of a match of this evidence in the verdict on its file.
+/// Describes the weight of a match with this evidence in the verdict on its file.
 fn evidence_words(evidence: Evidence) -> &'static str {
     match evidence {
         Evidence::Note => "worth knowing, and never counted",
@@ -96,7 +96,7 @@ fn weight_lines(rule: &Rule, scanner: Scanner) -> [String; 4] {
     ]
 }
 
-/// Rules whose ids or categories share words with what was asked for, the nearest first.
+/// Returns the rules whose id or category resembles the query, best match first.
 fn nearest(asked: &str, scanner: Scanner) -> Vec<&'static str> {
     let asked = asked.to_lowercase();
     let words: Vec<&str> = asked.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 2).collect();

@@ -1,4 +1,4 @@
-//! Findings as SARIF 2.1.0, the format in which code hosts take the results of static analysis.
+//! Output in SARIF 2.1.0, the format in which code hosts accept static analysis results.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use skill::Digest;
 use super::{Scanned, taxa};
 use crate::print::waiver_words;
 
-/// What stands for the folder in which the command runs.
+/// URI base id of the folder in which the command runs.
 const ROOT: &str = "%SRCROOT%";
 
 /// The whole document: one run, all rules, one result a cause. A skill that could not be read is a
@@ -45,7 +45,7 @@ pub(super) fn document(scanned: &[Scanned], scanner: Scanner, root: &Path) -> Va
     document
 }
 
-/// The capabilities that an installed skill has beyond those of its newest revision.
+/// Returns the capabilities that an installed skill has beyond those of its head.
 fn delta(skill: &Scanned, root: &Path) -> Option<Value> {
     let mut delta = json!(skill.delta.as_ref()?);
     delta["location"] = location(&skill.target.path, root);
@@ -60,7 +60,7 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-/// The number by which code hosts order results: from 0 to 10, in their bands.
+/// Returns the score, from 0 to 10, by which code hosts rank results in bands.
 fn security_severity(severity: Severity) -> &'static str {
     match severity {
         Severity::Critical => "9.5",
@@ -71,7 +71,7 @@ fn security_severity(severity: Severity) -> &'static str {
     }
 }
 
-/// An identity of a finding that stays when lines above it are added or removed.
+/// Computes a fingerprint that is stable when lines above the finding are added or removed.
 fn fingerprint(finding: &Finding) -> String {
     let Finding { rule, path, excerpt, message, .. } = finding;
     let digest = Digest::of_bytes([rule, path.as_str(), excerpt.as_str(), message].join("\0").as_bytes());
@@ -132,7 +132,7 @@ fn result(skill: &Scanned, cause: &Cause<'_>, root: &Path) -> Value {
     result
 }
 
-/// The place in the file; columns are characters.
+/// Returns the region in the file. Columns are counted in characters.
 fn region(finding: &Finding) -> Value {
     let mut region = json!({"startLine": finding.line.max(1), "snippet": {"text": finding.excerpt}});
     if finding.column > 0 {
@@ -153,8 +153,8 @@ fn notification(skill: &Scanned, root: &Path) -> Option<Value> {
     }))
 }
 
-/// A file, from the folder in which the command runs where it stands below that: so code hosts find it in
-/// their copy of a repository.
+/// Returns the location of a file, relative to the working folder if it is inside. Code hosts need that to find it in
+/// their own checkout.
 fn location(path: &Path, root: &Path) -> Value {
     match path.strip_prefix(root) {
         Ok(below) => json!({"uri": skill::uri::path(&below.display().to_string()), "uriBaseId": ROOT}),

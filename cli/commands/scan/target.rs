@@ -1,4 +1,4 @@
-//! [`Target`]: one thing that `scan` looks at: a folder, a packed skill, a single file, standard input.
+//! Targets of a scan: folders, packed skills, single files and standard input.
 
 use std::{
     collections::BTreeSet,
@@ -20,37 +20,36 @@ use crate::{
     exit::{CliError, Exit, io_at},
 };
 
-/// How a packed skill begins: the first member, or the end of an empty one.
+/// Magic bytes of a packed skill: a first zip member, or the end record of an empty archive.
 const PACKED: [&[u8]; 2] = [b"PK\x03\x04", b"PK\x05\x06"];
 
-/// Folders above a single file in which its skill is looked for.
+/// Maximum number of parent folders that are searched for the skill around a single file.
 const UP: usize = 8;
 
-/// What is scanned, and where it is.
+/// Something to scan, and its location.
 #[derive(Debug)]
 pub(super) struct Target {
-    /// Where it is; `-` for standard input.
+    /// Path of the target, `-` for standard input.
     pub path: PathBuf,
-    /// How its files are come by.
+    /// Source of its files.
     pub kind: Kind,
 }
 
-/// How the files of a target are come by.
+/// Source of a target's files.
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// A folder or a packed skill.
+    /// A skill folder or a packed skill.
     Skill(Found),
-    /// A file that is no packed skill, by its place in the skill around it.
+    /// A single file that is not a packed skill, by its path in the surrounding skill.
     File(SkillPath),
-    /// What was on standard input.
+    /// Bytes read from standard input.
     Input(Vec<u8>),
 }
 
-/// The targets that the arguments name: paths, `-`, and where there is no such path the names of skills
-/// of the library.
+/// Resolves the arguments to targets: paths, `-`, and names of library skills if no such path exists.
 ///
 /// # Errors
-/// A path that is not there or cannot be read.
+/// A path does not exist or cannot be read.
 pub(super) fn targets(context: &Context, arguments: &[PathBuf]) -> Result<Vec<Target>, CliError> {
     let mut targets = Vec::new();
     for argument in arguments {
@@ -78,17 +77,17 @@ pub(super) fn targets(context: &Context, arguments: &[PathBuf]) -> Result<Vec<Ta
     Ok(targets)
 }
 
-/// The skills that paths are part of, each once, in the order of the paths; what is part of none is passed
-/// over.
+/// Finds the skills that contain the paths, each once, in the order of the paths. Paths outside of any skill are
+/// skipped.
 ///
 /// # Errors
-/// A path that is not there or cannot be read.
+/// A path does not exist or cannot be read.
 pub(super) fn skills_around(context: &Context, arguments: &[PathBuf]) -> Result<Vec<Target>, CliError> {
     let mut folders: Vec<PathBuf> = Vec::new();
     let mut packed = Vec::new();
     for argument in arguments {
         let given = context.absolute(argument);
-        // A link counts where it stands, which is what is part of a skill.
+        // A link is resolved by its own location, since the link itself is part of a skill.
         let metadata = fs::symlink_metadata(&given).map_err(io_at(&given))?;
         let path = match (given.parent(), given.file_name()) {
             (Some(parent), Some(name)) => parent.canonicalize().map_err(io_at(parent))?.join(name),
@@ -110,18 +109,18 @@ pub(super) fn skills_around(context: &Context, arguments: &[PathBuf]) -> Result<
     Ok(folders.chain(packed).collect())
 }
 
-/// The record that a library has of a target in it.
+/// A library's data about a target that it contains.
 #[derive(Default)]
 pub(super) struct Known {
-    /// The waivers that hold for it.
+    /// Active waivers of the skill.
     pub waivers: Waivers,
-    /// The files of the skill's head.
+    /// Files of the skill's head.
     pub head: Option<Bundle>,
 }
 
-/// The records of all targets, with their heads only where they are asked for.
+/// Loads the library data of all targets. Heads are loaded only with `with_heads`.
 ///
-/// A library that cannot be opened waives nothing, and is told.
+/// If a library cannot be opened, nothing is waived, and a note is printed.
 pub(super) fn known(context: &Context, targets: &[Target], with_heads: bool) -> Vec<Known> {
     let is_in =
         |library: &Path, target: &Target| target.folder().is_some_and(|folder| folder.parent() == Some(library));
@@ -156,7 +155,7 @@ impl Target {
         }
     }
 
-    /// What kind it is, in JSON.
+    /// Returns the kind of target, as used in JSON.
     pub fn word(&self) -> &'static str {
         match &self.kind {
             Kind::Skill(found) if found.archive => "archive",
@@ -166,7 +165,7 @@ impl Target {
         }
     }
 
-    /// The file on disk in which a finding stands.
+    /// Returns the path on disk of the file with a finding.
     pub fn place_of(&self, path: &str) -> PathBuf {
         match self.folder() {
             Some(folder) => folder.join(path),
@@ -174,12 +173,12 @@ impl Target {
         }
     }
 
-    /// Its name where the files do not say one.
+    /// Returns a name for targets whose files do not specify one.
     pub fn name(&self) -> Option<String> {
         self.folder()?.file_name().map(|name| name.to_string_lossy().into_owned())
     }
 
-    /// What the reader should know about how it was taken.
+    /// Returns a note for the reader about the limits of the scan.
     pub fn note(&self, bundle: &Bundle) -> Option<&'static str> {
         match &self.kind {
             Kind::Skill(_) if bundle.skill_md().is_none() => {
@@ -190,10 +189,10 @@ impl Target {
         }
     }
 
-    /// Reads all files.
+    /// Reads all files of the target.
     ///
     /// # Errors
-    /// It cannot be read as a skill, or there is nothing in it.
+    /// The files do not form a skill, or there are none.
     pub fn bundle(&self) -> Result<Bundle, CliError> {
         let bundle = match &self.kind {
             Kind::Skill(found) => found.bundle(Leftovers::Read)?,
@@ -218,7 +217,8 @@ fn lone(path: SkillPath, bytes: Vec<u8>, executable: bool) -> Result<Bundle, Cli
     })
 }
 
-/// A packed skill, a `SKILL.md` by its frontmatter, or else something that may be read as well as run.
+/// Converts standard input to a bundle: a packed skill, a `SKILL.md` if it has frontmatter, else a file that counts as
+/// both text and script.
 fn of_input(bytes: &[u8]) -> Result<Bundle, CliError> {
     if PACKED.iter().any(|mark| bytes.starts_with(mark)) {
         return Ok(archive::unpack(bytes, &Limits::default())?);
@@ -249,7 +249,7 @@ fn is_skill_md(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == SkillPath::SKILL_MD)
 }
 
-/// Whether a file is a packed skill, by its name or its first bytes.
+/// Returns whether a file is a packed skill, by its extension or its first bytes.
 fn is_packed(path: &Path) -> Result<bool, CliError> {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     if extension.eq_ignore_ascii_case("skill") || extension.eq_ignore_ascii_case("zip") {
@@ -261,7 +261,8 @@ fn is_packed(path: &Path) -> Result<bool, CliError> {
     Ok(PACKED.iter().any(|mark| head.starts_with(mark)))
 }
 
-/// A file's path in the skill around it, else its name; what is no name of a skill's file is a script.
+/// Returns a file's path in the surrounding skill, else its name. A name that is not valid in a skill is replaced by
+/// that of a script.
 fn place_in_skill(path: &Path) -> SkillPath {
     let root = path.ancestors().skip(1).take(UP).find(|folder| folder.join(SkillPath::SKILL_MD).is_file());
     let inside =
@@ -281,7 +282,7 @@ fn is_executable(_path: &Path) -> bool {
     false
 }
 
-/// The folder of a skill that an argument names, where it could be such a name.
+/// Returns the folder of a library's skill, if the argument is a valid skill name.
 fn folder_of_skill(context: &Context, argument: &Path) -> Option<PathBuf> {
     let name = SkillName::parse(argument.to_str()?).ok()?;
     let libraries = context.visible_libraries().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Entries of public taxonomies for rules, in the form of SARIF: MITRE ATT&CK and ATLAS, the OWASP Agentic Skills Top
-//! 10, and CWE.
+//! Entries of public taxonomies for rules, in SARIF form: MITRE ATT&CK and ATLAS, the OWASP Agentic Skills Top 10, and
+//! CWE.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ const ATLAS: &str = "MITRE ATLAS";
 const OWASP: &str = "OWASP AST10";
 const CWE: &str = "CWE";
 
-/// The weakness in CWE of each category of rules.
+/// CWE weakness of each category of rules.
 const WEAKNESSES: &[(&str, &str)] = &[
     ("agent-files", "CWE-829"),
     ("credentials", "CWE-522"),
@@ -44,7 +44,7 @@ const WEAKNESSES: &[(&str, &str)] = &[
     ("unicode", "CWE-1007"),
 ];
 
-/// The entries for a rule, each with its taxonomy.
+/// Returns the taxonomy entries of a rule, each with its taxonomy.
 fn places(rule: &Rule) -> Vec<(&'static str, &'static str)> {
     let technique = (if rule.technique.starts_with("AML.") { ATLAS } else { ATTACK }, rule.technique);
     let weakness = WEAKNESSES.iter().find(|(category, _)| *category == rule.category).map(|(_, id)| (CWE, *id));
@@ -52,14 +52,14 @@ fn places(rule: &Rule) -> Vec<(&'static str, &'static str)> {
     known.chain(weakness).collect()
 }
 
-/// The relationships of a rule to the entries of the taxonomies.
+/// Returns the SARIF relationships of a rule to its taxonomy entries.
 pub(super) fn relationships(rule: &Rule) -> Vec<Value> {
     let relation =
         |(taxonomy, id)| json!({"target": {"id": id, "toolComponent": {"name": taxonomy}}, "kinds": ["superset"]});
     places(rule).into_iter().map(relation).collect()
 }
 
-/// The page that describes a rule's technique; without one, the list of risks.
+/// Returns the web page of a rule's technique, or that of the OWASP list if it has none.
 pub(super) fn page(rule: &Rule) -> String {
     match rule.technique {
         "" => "https://owasp.org/www-project-agentic-skills-top-10/".to_owned(),

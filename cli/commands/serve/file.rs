@@ -1,4 +1,4 @@
-//! [`ServeFile`]: what `serve --config` reads, and how a server is run by it and by the flags.
+//! Configuration file of `serve --config`, merged with the command's flags.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,24 +17,24 @@ use crate::{
     reading::text_at,
 };
 
-/// Where a server listens unless told otherwise.
+/// Default address of the server.
 const ADDRESS: &str = "127.0.0.1:8700";
 
-/// Bytes of a file that is read.
+/// Maximum size of the configuration file, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// The file of `serve --config`, in TOML. Every part has a default; a flag or a variable goes before it. Paths are
-/// relative to the folder of the file.
+/// The file of `serve --config`, in TOML. Every key is optional. Flags and environment variables take precedence.
+/// Paths are relative to the folder of the file.
 ///
 /// ```toml
 /// addr = "127.0.0.1:8700"
 /// data = "/srv/skillhub"
 /// visibility = "public"               # or private
 /// hosts = ["skills.example.org"]
-/// trusted_proxies = ["127.0.0.1"]     # believed about the addresses of clients, and about https
+/// trusted_proxies = ["127.0.0.1"]     # trusted to report clients' addresses and https
 /// proxy_account_header = "X-Account"
 /// read_only = false
-/// rate = 600                          # changes and searches of one client in a minute
+/// rate = 600                          # changes and searches per client and minute
 /// log = true
 ///
 /// [limits]
@@ -43,10 +43,10 @@ const FILE_BYTES: u64 = 1 << 20;
 /// stall_seconds = 30
 /// shutdown_seconds = 20
 /// connections = 1024
-/// connections_of_client = 256         # trusted proxies and this machine may have them all
-/// sign_ins_per_minute = 30            # of one client, on the pages
+/// connections_of_client = 256         # does not limit trusted proxies and this machine
+/// sign_ins_per_minute = 30            # per client, on the web pages
 ///
-/// [indexes.company]                   # a further index, with accounts of its own, at names of its own
+/// [indexes.company]                   # a further index with its own accounts and host names
 /// data = "/srv/company"
 /// visibility = "private"
 /// hosts = ["skills.company.example"]
@@ -67,7 +67,7 @@ struct ServeFile {
     indexes: BTreeMap<String, IndexTable>,
 }
 
-/// What keeps one client from taking all.
+/// Limits that keep one client from exhausting the server.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct LimitsTable {
@@ -80,7 +80,7 @@ struct LimitsTable {
     sign_ins_per_minute: Option<u32>,
 }
 
-/// A further index.
+/// A further index, served under its own host names.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct IndexTable {
@@ -92,10 +92,10 @@ struct IndexTable {
     read_only: bool,
 }
 
-/// How a server is to be run: its first index, and the further ones.
+/// Builds the settings of a server: those of its first index, and those of the further ones.
 ///
 /// # Errors
-/// A file that cannot be read or has what no server has, an address that is none, and indexes that cannot be told apart.
+/// The file cannot be read or has unknown fields, the address is invalid, or two indexes cannot be distinguished.
 pub fn settings(context: &Context, args: &ServerArgs) -> Result<(Settings, Vec<Settings>), CliError> {
     let (file, folder) = match &args.config {
         Some(path) => {
@@ -161,7 +161,7 @@ fn read(path: &Path) -> Result<ServeFile, CliError> {
     })
 }
 
-/// Refuses further indexes that no name leads to, and folders or names that two would share.
+/// Rejects further indexes without a host name, and folders or host names that two indexes share.
 fn check_apart<'a>(first: &'a Settings, others: impl Iterator<Item = (&'a str, &'a Settings)>) -> Result<(), CliError> {
     let refused =
         |text: String, hint: &str| Err(CliError::new("invalid_config", Exit::Usage, text).hint(hint.to_owned()));

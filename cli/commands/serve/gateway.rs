@@ -1,4 +1,4 @@
-//! `skillhub serve --gateway`: the library over HTTP.
+//! `skillhub serve --gateway` serves the library over HTTP.
 
 use std::net::SocketAddr;
 
@@ -15,10 +15,10 @@ use crate::{
     exit::{CliError, Exit, failed},
 };
 
-/// The variable that holds the token of clients.
+/// Environment variable with the clients' token.
 const TOKEN_VARIABLE: &str = "SKILLHUB_GATEWAY_TOKEN";
 
-/// Serves the library until the process is asked to end.
+/// Serves the library until the process receives a request to stop.
 pub fn run(context: &Context, global: &Global, settings: Settings) -> Result<Exit, CliError> {
     let Settings { address, hosts, trusted_proxies, .. } = settings;
     if global.actor.is_some() {
@@ -51,14 +51,14 @@ pub fn run(context: &Context, global: &Global, settings: Settings) -> Result<Exi
             }
             None => format!("Serving {library} at {url}, its pages at {pages}, with the token of {TOKEN_VARIABLE}"),
         };
-        // Nobody reads on; the server serves all the same.
+        // The server runs on even if nobody reads its output.
         let _closed = context.out.answer(&document, |out| writeln!(out, "{text}"));
     };
     gateway::serve(gateway, address, ready).map_err(failed)?;
     Ok(Exit::Done)
 }
 
-/// Why the gateway did not start.
+/// Converts the error that prevented the gateway from starting.
 fn start_refused(error: ApiError) -> CliError {
     let message = match error.details.get("log").and_then(Value::as_str) {
         Some(why) => why.to_owned(),

@@ -1,4 +1,4 @@
-//! `skillhub serve mirror`: releases of another registry in a server's index.
+//! `skillhub serve mirror` adds releases of another registry to a server's index.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ pub struct MirrorArgs {
     data: Option<PathBuf>,
 }
 
-/// Looks at all of them, then adds them.
+/// Checks all releases first, then adds them.
 pub fn run(context: &Context, args: &MirrorArgs) -> Result<Exit, CliError> {
     let specs: Vec<Spec> =
         args.specs.iter().map(|spec| spec.parse()).collect::<Result<_, SpecError>>().map_err(failed)?;

@@ -1,4 +1,4 @@
-//! [`Place`]: a library, and the skills around it that `setup` can manage.
+//! Libraries, and the skills around them that `setup` can manage.
 
 use std::{
     fs,
@@ -18,23 +18,23 @@ use crate::{
 
 /// A library with the skills that belong to it.
 pub struct Place {
-    /// Where and as whom its commands run.
+    /// Context in which commands on this library run.
     pub context: Context,
-    /// The skills in agents' folders and in the library that have no history, as adopting them would end.
+    /// Unmanaged skills in agents' folders and in the library, with the results that adopting them would have.
     pub skills: Vec<Adopted>,
-    /// Links to skills elsewhere that are not followed: those of a project may have come with its clone.
+    /// Links to skills elsewhere that are not followed. Links in a project may have come with its clone.
     pub passed_over: Vec<PathBuf>,
-    /// How many skills the library manages.
+    /// Number of skills that the library manages.
     pub managed: usize,
 }
 
 impl Place {
-    /// The paths of the skills.
+    /// Returns the paths of the skills.
     pub fn paths(&self) -> Vec<PathBuf> {
         self.skills.iter().map(|skill| skill.source.clone()).collect()
     }
 
-    /// Looks through the agents' folders and the library.
+    /// Searches the agents' folders and the library.
     fn look(context: Context, follows_links: bool) -> Result<Self, CliError> {
         let library = context.library_to_inspect()?;
         let managed = library.heads()?.len();
@@ -46,8 +46,8 @@ impl Place {
     }
 }
 
-/// The project's library, where there is a project, and the user's. Links of the user's folders are followed, and
-/// with `follows_links` those of the project's.
+/// Returns the project's library, if there is a project, and the user's. Links in the user's folders are always
+/// followed, those in the project's only with `follows_links`.
 ///
 /// # Errors
 /// A library cannot be read.
@@ -58,7 +58,7 @@ pub fn places(context: &Context, global: &Global, follows_links: bool) -> Result
     wanted.map(|(project, _)| Place::look(context_of(context, global, project)?, follows_links || !project)).collect()
 }
 
-/// The same command for one of the two libraries, at the same moment.
+/// Returns the context of one of the two libraries, with the same timestamp.
 pub fn context_of(context: &Context, global: &Global, project: bool) -> Result<Context, CliError> {
     let flags = Global { project, global: !project, library: None, ..global.clone() };
     let mut of_library = Context::new(&flags)?;
@@ -66,7 +66,7 @@ pub fn context_of(context: &Context, global: &Global, project: bool) -> Result<C
     Ok(of_library)
 }
 
-/// Skills in the library without a history, and those in agents' folders that no link or copy of ours is.
+/// Finds skills in the library without a history, and skills in agents' folders that skillhub did not place.
 fn unmanaged_paths(context: &Context, library: &Library) -> Result<Vec<PathBuf>, CliError> {
     let state = library.state()?;
     let is_ours = |path: &Path| {
@@ -88,7 +88,7 @@ fn unmanaged_paths(context: &Context, library: &Library) -> Result<Vec<PathBuf>,
     Ok(paths)
 }
 
-/// Whether a folder is there for agents alone: `.claude/skills` is, a project's `skills` is not.
+/// Returns whether a folder exists only for agents. `.claude/skills` does, a project's `skills` does not.
 fn is_agents_own(context: &Context, folder: &Path) -> bool {
     let root = context.project_root().filter(|root| folder.starts_with(root));
     let below = folder.strip_prefix(root.as_ref().unwrap_or(&context.user_home)).unwrap_or(folder);
@@ -100,7 +100,7 @@ fn is_skill(path: &Path) -> bool {
     path.join("SKILL.md").is_file()
 }
 
-/// What stands in a folder, without hidden names, sorted; nothing where there is no folder.
+/// Returns the entries of a folder, sorted, without hidden ones. A missing folder has none.
 fn children(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let Ok(entries) = fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut paths = Vec::new();

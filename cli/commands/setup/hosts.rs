@@ -1,4 +1,4 @@
-//! [`in_use`]: the agents on this machine, and how each is connected.
+//! The agents in use on this machine, and the state of their connections.
 
 use std::{io::ErrorKind, path::Path};
 
@@ -18,23 +18,23 @@ use crate::{
 
 /// An agent in use.
 pub struct InUse {
-    /// The agent.
+    /// Row of the agent in the table of agents.
     pub agent: &'static Agent,
-    /// Whether the user has a folder of this agent, so that it belongs into the configuration.
+    /// True if the user has a folder of this agent, so that it belongs in the user's configuration.
     pub of_user: bool,
-    /// How skillhub becomes its MCP server; `None` for a host whose configuration skillhub does not know.
+    /// Plan to register the MCP server. `None` for a host with an unsupported configuration.
     pub connection: Option<Result<Connection, CliError>>,
 }
 
 /// The server's entry in a host's configuration.
 pub struct Connection {
-    /// The file and its texts.
+    /// Configuration file with its old and new text.
     pub file: FileChange,
-    /// Whether the entry has to be written.
+    /// True if the entry has to be written.
     pub is_new: bool,
 }
 
-/// The agents with a folder of their own here, in the project or the user's home.
+/// Returns the agents that have a folder of their own, in the project or in the user's home.
 pub fn in_use(context: &Context, places: &[Place]) -> Vec<InUse> {
     let of_user = with_folder(&context.user_agent_folders()).into_iter().map(|id| (id, true));
     let of_places = places.iter().flat_map(|place| with_folder(&place.context.agent_folders()));
@@ -47,7 +47,8 @@ pub fn in_use(context: &Context, places: &[Place]) -> Vec<InUse> {
     ids.into_iter().filter_map(|(id, of_user)| Some(find(context, find_agent(id)?, of_user))).collect()
 }
 
-/// The agents with a folder among these: one in which skills are placed for them, or one that no other agent reads.
+/// Returns the agents that own one of the folders: one in which their skills are placed, or one that no other agent
+/// reads.
 fn with_folder(folders: &AgentFolders) -> Vec<&'static str> {
     let is_shared = |folder: &AgentFolder| folder.path.ends_with(ops::SKILLS_FOLDER);
     let placed = folders.all().iter().filter(|folder| folder.in_use && !is_shared(folder));
@@ -77,13 +78,13 @@ fn connection(context: &Context, host: &'static Host) -> Result<Connection, CliE
     Ok(Connection { file, is_new })
 }
 
-/// The table and the key of the configuration that name agents in use.
+/// Table and key of the configuration that list the agents in use.
 const AGENTS: (&str, &str) = ("agents", "in_use");
 
-/// The user's configuration with these agents in use; `None` when it has them all.
+/// Returns the user's configuration with these agents added, `None` if it has them all.
 ///
 /// # Errors
-/// It cannot be read or understood.
+/// The configuration cannot be read or parsed.
 pub fn config_change(context: &Context, ids: &[&str]) -> Result<Option<FileChange>, CliError> {
     let path = context.home.config();
     let before = match text_at(&path, Limits::default().settings_bytes) {
@@ -119,10 +120,10 @@ fn named(document: &DocumentMut) -> Vec<String> {
     list.into_iter().flatten().filter_map(|id| id.as_str().map(str::to_owned)).collect()
 }
 
-/// The text of the configuration without the agents that a change added.
+/// Removes the agents that a change added from the text of the configuration.
 ///
 /// # Errors
-/// It cannot be understood.
+/// The configuration cannot be parsed.
 pub fn without_agents(text: &str, change: &FileChange) -> Result<String, CliError> {
     let parse = |text: &str| text.parse::<DocumentMut>().map_err(|error| unusable(&change.path, &error.to_string()));
     let (mut document, before, after) =

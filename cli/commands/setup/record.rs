@@ -1,4 +1,4 @@
-//! [`SetupRecord`]: the changes of one `setup`, kept in the home until it is undone.
+//! Record of the changes of a `setup`, kept in the home until it is undone.
 
 use std::{
     fs,
@@ -15,31 +15,32 @@ use crate::{
     reading::text_at,
 };
 
-/// The folder of the home with a file for each setup that was not undone.
+/// Folder in the home with one file for each setup that can be undone.
 const FOLDER: &str = "setup";
 
-/// Bytes of a record, which has the texts of the files that were changed, before and after.
+/// Maximum size of a record, in bytes. It contains the texts of all changed files, before and after.
 const BYTES: u64 = 512 << 20;
 
-/// The version of the format.
+/// Version of the format.
 const VERSION: u32 = 1;
 
-/// One `setup`. It is written before anything is changed, so that a setup that was interrupted can be undone.
+/// The changes of one `setup`. The record is written before anything is changed, so that an interrupted setup can be
+/// undone.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct SetupRecord {
     v: u32,
     time: String,
-    /// The libraries whose skills it managed.
+    /// Libraries whose skills it managed.
     pub libraries: Vec<LibraryBefore>,
-    /// The files that it wrote.
+    /// Files that it wrote.
     pub files: Vec<FileChange>,
-    /// Folders that were absent before, the outermost last.
+    /// Folders that it created, the outermost last.
     #[serde(default)]
     pub folders: Vec<PathBuf>,
-    /// The number of times that it was begun; more than one where it was interrupted or added to.
+    /// Number of attempts. More than one if the setup was interrupted or extended.
     #[serde(default = "once")]
     pub attempts: usize,
-    /// Set once the last attempt ended.
+    /// True once the last attempt has ended.
     #[serde(default = "ended")]
     pub is_done: bool,
 }
@@ -52,20 +53,20 @@ fn ended() -> bool {
     true
 }
 
-/// A library before a setup.
+/// State of a library before a setup.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct LibraryBefore {
-    /// The root of its project; `None` for the user's library.
+    /// Root of its project, `None` for the user's library.
     pub project: Option<PathBuf>,
-    /// The id of its last operation, or `start`.
+    /// Id of its last operation, or `start`.
     pub operation: String,
 }
 
 impl LibraryBefore {
-    /// The library of a context as it is now.
+    /// Records the current state of a context's library.
     ///
     /// # Errors
-    /// Its log cannot be read.
+    /// The event log cannot be read.
     pub fn of(context: &Context) -> Result<Self, CliError> {
         let last = client::operations(&context.library()?).map_err(failed)?.into_iter().next();
         Ok(Self {
@@ -75,24 +76,24 @@ impl LibraryBefore {
     }
 }
 
-/// A configuration file before and after.
+/// A configuration file before and after a change.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FileChange {
-    /// The agent whose configuration it is; `None` for skillhub's own.
+    /// Agent that owns the configuration, `None` for skillhub's own.
     pub agent: Option<String>,
-    /// The file, with links resolved.
+    /// Path of the file, with links resolved.
     pub path: PathBuf,
-    /// Its text before; `None` when it was absent.
+    /// Text before, `None` if the file did not exist.
     pub before: Option<String>,
-    /// Its text with the change.
+    /// Text after the change.
     pub after: String,
 }
 
 impl SetupRecord {
-    /// A record of a setup at this moment, which manages skills in these libraries and writes these files.
+    /// Creates a record for a setup that starts now, of these libraries and files.
     ///
     /// # Errors
-    /// The log of a library cannot be read.
+    /// The event log of a library cannot be read.
     pub fn new(context: &Context, libraries: &[&Context], files: Vec<FileChange>) -> Result<Self, CliError> {
         let folders = libraries.iter().flat_map(|library| absent_folders(library.library_path()));
         let of_files = files.iter().filter_map(|file| file.path.parent()).flat_map(absent_folders);
@@ -107,7 +108,7 @@ impl SetupRecord {
         })
     }
 
-    /// Goes on with an earlier setup: the undo of both goes back to the state before the first.
+    /// Merges an earlier setup into this one, so that undo restores the state before the earlier one.
     fn after(mut self, first: &Self) -> Self {
         for library in &mut self.libraries {
             if let Some(known) = first.libraries.iter().find(|known| known.project == library.project) {
@@ -130,8 +131,8 @@ impl SetupRecord {
         Self { attempts: first.attempts + 1, ..self }
     }
 
-    /// Stores it in place of an interrupted one, which it goes on with, or of the last one, which it `adds_to`, or as
-    /// a new one. Gives its file.
+    /// Stores the record. It replaces the record of an interrupted setup, which it continues, or of the last one if
+    /// `adds_to` is set. Otherwise it is a new file. Returns the record and its path.
     ///
     /// # Errors
     /// The home cannot be read or written.
@@ -145,7 +146,7 @@ impl SetupRecord {
         Ok((record, path))
     }
 
-    /// Notes that the setup ended.
+    /// Marks the setup as completed.
     ///
     /// # Errors
     /// The home cannot be written.
@@ -154,7 +155,7 @@ impl SetupRecord {
         self.save(context, path)
     }
 
-    /// Stores it in the home, for its user alone.
+    /// Writes the record into the home, readable by its user only.
     fn save(&self, context: &Context, path: &Path) -> Result<(), CliError> {
         context.home.ensure()?;
         let folder = context.home.path().join(FOLDER);
@@ -163,15 +164,15 @@ impl SetupRecord {
         serde_json::to_writer(&mut file, self).map_err(std::io::Error::from).map_err(io_at(path))?;
         file.flush().and_then(|()| file.as_file().sync_all()).map_err(io_at(path))?;
         file.persist(path).map_err(|error| io_at(path)(error.error))?;
-        // The operations that follow are durable, and so is the record that undoes them.
+        // Sync the folders: later operations are durable, so the record that undoes them must be too.
         let folders = [folder.as_path(), context.home.path()].into_iter().filter(|_| cfg!(unix));
         folders.into_iter().try_for_each(|folder| fs::File::open(folder)?.sync_all()).map_err(io_at(&folder))
     }
 
-    /// The newest record that was not undone, and its file.
+    /// Returns the newest record that was not undone, and its path.
     ///
     /// # Errors
-    /// It cannot be read.
+    /// The record cannot be read.
     pub fn last(context: &Context) -> Result<Option<(Self, PathBuf)>, CliError> {
         let folder = context.home.path().join(FOLDER);
         let entries = match fs::read_dir(&folder) {
@@ -193,7 +194,7 @@ impl SetupRecord {
         }
     }
 
-    /// Removes its file once it is undone.
+    /// Deletes the record's file once it is undone.
     ///
     /// # Errors
     /// The home cannot be written.
@@ -202,14 +203,14 @@ impl SetupRecord {
     }
 }
 
-/// The folders of the files that the last setup wrote.
+/// Returns the folders of the files that the last setup wrote.
 pub fn written_folders(context: &Context) -> Vec<PathBuf> {
     let last = SetupRecord::last(context).ok().flatten();
     let files = last.iter().flat_map(|(record, _)| &record.files);
     files.filter_map(|file| file.path.parent().map(Path::to_owned)).collect()
 }
 
-/// The folder and those above it that do not exist.
+/// Returns the folder and its ancestors, as far as they do not exist.
 fn absent_folders(folder: &Path) -> Vec<PathBuf> {
     folder.ancestors().take_while(|folder| folder.symlink_metadata().is_err()).map(Path::to_owned).collect()
 }

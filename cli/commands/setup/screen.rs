@@ -1,4 +1,4 @@
-//! [`survey_lines`]: one screen of what `setup` found.
+//! Text output of `setup`, the survey in one screen.
 
 use std::path::{Path, PathBuf};
 
@@ -9,16 +9,16 @@ use skill::{counted, failure::Fails};
 use super::{Survey, found::Place, hosts::InUse};
 use crate::print::{BAD, FAINT, GOOD, STRONG, Table, WARN, severity_style, shell_word, visible, wrapped};
 
-/// Columns of a line.
+/// Maximum width of a line, in columns.
 const WIDTH: usize = 80;
 
-/// Lines about single skills; the others are counted.
+/// Maximum number of lines about single skills. The remainder is counted.
 const MOST_REMARKS: usize = 15;
 
-/// Columns of a skill's name in a line of its own.
+/// Width of a skill's name, in columns.
 const NAME: usize = 24;
 
-/// The skills by folder with the scanner's remarks, and the agents.
+/// Formats the skills by folder, the scanner's remarks, and the agents.
 pub fn survey_lines(survey: &Survey) -> Vec<String> {
     let skills: usize = survey.places.iter().map(|place| place.skills.len()).sum();
     let managed: usize = survey.places.iter().map(|place| place.managed).sum();
@@ -45,7 +45,7 @@ pub fn survey_lines(survey: &Survey) -> Vec<String> {
     lines
 }
 
-/// The links that are not followed, with the commands that manage them.
+/// Formats the links that are not followed, with the commands that adopt them.
 fn passed_over(survey: &Survey) -> impl Iterator<Item = String> {
     survey.places.iter().flat_map(|place| &place.passed_over).map(|link| {
         let command = format!("skillhub adopt --link {}", shell_word(&survey.shown(link)));
@@ -53,7 +53,7 @@ fn passed_over(survey: &Survey) -> impl Iterator<Item = String> {
     })
 }
 
-/// Each folder with skills, once.
+/// Returns each folder with skills once.
 fn folders(survey: &Survey) -> impl Iterator<Item = (&Place, PathBuf)> {
     survey.places.iter().flat_map(|place| {
         let mut folders: Vec<PathBuf> =
@@ -90,13 +90,14 @@ fn folder_lines(survey: &Survey, place: &Place, folder: &Path, left: &mut usize)
     lines
 }
 
-/// The name of a skill, or of its folder.
+/// Returns the name of a skill, or that of its folder.
 pub fn name_of(skill: &Adopted) -> String {
     let folder = || skill.source.file_name().unwrap_or_default().to_string_lossy().into_owned();
     skill.name.as_ref().map_or_else(folder, ToString::to_string)
 }
 
-/// The scanner's gravest finding, or why the skill cannot be managed, in one line.
+/// Formats, in one line, the most severe finding of the scanner, or the error that prevents the skill from being
+/// managed.
 pub fn remark(skill: &Adopted) -> Option<String> {
     let name = Table::cut(&visible(&name_of(skill)), NAME);
     let line = match (&skill.error, &skill.report) {
@@ -116,12 +117,12 @@ pub fn remark(skill: &Adopted) -> Option<String> {
     Some(Table::cut(&line, WIDTH))
 }
 
-/// A message without the path of the skill, which its line names already.
+/// Removes the skill's path from a message whose line already names the skill.
 fn short(skill: &Adopted, message: &str) -> String {
     message.replace(&skill.source.display().to_string(), "the folder")
 }
 
-/// The gravest finding of a report with a verdict other than `allow`, and how many more there are.
+/// Returns the most severe finding of medium severity or above that is not waived, and the number of further ones.
 fn worst(report: &Report) -> Option<(&Finding, String)> {
     let grave =
         || report.findings.iter().filter(|finding| finding.severity >= scan::Severity::Medium && !finding.waived);
@@ -130,7 +131,7 @@ fn worst(report: &Report) -> Option<(&Finding, String)> {
     Some((worst, if more == 0 { String::new() } else { format!(" (and {more} more)") }))
 }
 
-/// What became of the skills, one line a skill that is not managed.
+/// Formats the results of the adoption, with one line for each skill that is not managed.
 pub fn result_lines(survey: &Survey, adopted: &[(&Place, Vec<Adopted>)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (place, skills) in adopted {

@@ -1,4 +1,4 @@
-//! [`run`]: the last setup undone, in both libraries and in the agents' configurations.
+//! Undo of the last setup, in both libraries and in the agents' configurations.
 
 use std::{fs, io::ErrorKind, path::PathBuf};
 
@@ -23,7 +23,7 @@ use crate::{
     reading::text_at,
 };
 
-/// Tests the last operation of the context's library for that of the last setup, so that `undo` means all of it.
+/// Returns whether the library's last operation belongs to the last setup, so that `undo` must undo all of it.
 ///
 /// # Errors
 /// The record or the library cannot be read.
@@ -61,7 +61,7 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
         }
     }
     for folder in &record.folders {
-        // One that holds something stays.
+        // A folder that is not empty is kept.
         let _kept = fs::remove_dir(folder);
     }
     SetupRecord::forget(&path)?;
@@ -80,7 +80,7 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The libraries in which the setup managed skills, wherever the command is given.
+/// Opens the libraries in which the setup managed skills, independent of the current folder.
 fn libraries<'r>(
     context: &Context,
     global: &Global,
@@ -96,13 +96,13 @@ fn libraries<'r>(
     Ok(libraries)
 }
 
-/// The operations of a library since a setup began, its own included, newest first.
+/// Returns a library's operations since the beginning of a setup, its own included, newest first.
 fn since(context: &Context, before: &LibraryBefore) -> Result<Vec<Operation>, CliError> {
     let operations = client::operations(&context.library()?).map_err(failed)?;
     Ok(operations.into_iter().take_while(|operation| operation.id != before.operation).collect())
 }
 
-/// The operations that are still in force: without each undo, and without what it undid among them.
+/// Filters the operations to those in effect: no undo operations, and nothing that they undid.
 fn standing(operations: &[Operation]) -> Vec<Operation> {
     let (mut left, mut rest) = (Vec::new(), operations);
     while let [first, earlier @ ..] = rest {
@@ -118,17 +118,17 @@ fn standing(operations: &[Operation]) -> Vec<Operation> {
     left
 }
 
-/// Tests that each operation is that of an attempt of the setup.
+/// Returns whether every operation belongs to an attempt of the setup.
 fn is_setup_alone(operations: &[Operation], attempts: usize) -> bool {
     let is_adopt = |operation: &Operation| operation.action == Action::Adopt.as_str();
     !operations.is_empty() && operations.len() <= attempts && operations.iter().all(is_adopt)
 }
 
-/// Refuses when other operations came after the setup, for undoing it undoes these as well.
+/// Refuses if other operations followed the setup, because they would be undone as well.
 fn check_is_last(context: &Context, before: &LibraryBefore, attempts: usize) -> Result<(), CliError> {
     let operations = standing(&since(context, before)?);
     let later = operations.iter().filter(|operation| operation.action != Action::Adopt.as_str()).count();
-    // An undo of the setup that was stopped after the library.
+    // The setup's undo was interrupted after this library.
     let undo = client::undo_reason(&before.operation);
     let is_undone = operations.first().is_some_and(|last| last.reason.as_deref() == Some(undo.as_str()));
     if operations.is_empty() || is_setup_alone(&operations, attempts) || is_undone {
@@ -160,7 +160,7 @@ fn undo_library(
     Ok(())
 }
 
-/// Brings a file back: as it was, or without our entry where others have written it since.
+/// Restores a file: its old text, or its current text without the skillhub entry if others have changed it since.
 fn restore(file: &FileChange) -> Result<bool, CliError> {
     let now = match text_at(&file.path, install::CONFIG_BYTES) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),

@@ -1,4 +1,4 @@
-//! `skillhub tools call`: runs a compiled tool, or shows what it would do.
+//! `skillhub tools call` runs a compiled tool, or shows its plan.
 
 use std::io::Read;
 
@@ -15,7 +15,7 @@ use crate::{
     print::{FAINT, STRONG},
 };
 
-/// Bytes of an input.
+/// Maximum size of an input, in bytes.
 const INPUT_BYTES: u64 = 4 << 20;
 
 /// Flags of `tools call`.
@@ -54,7 +54,7 @@ fn level(text: &str) -> Result<Approval, String> {
     Approval::parse(text).ok_or_else(|| format!("a level is {}", names.join(", ")))
 }
 
-/// Runs it.
+/// Runs the tool and stores a trace of it.
 pub fn run(context: &Context, args: &CallArgs) -> Result<Exit, CliError> {
     let input = input(&args.input)?;
     let composing = Composing::new(context, args.agent.as_deref())?;
@@ -75,12 +75,12 @@ pub fn run(context: &Context, args: &CallArgs) -> Result<Exit, CliError> {
         return plan(context, &executor, tool, input);
     }
     if args.approve == Approval::ExecEscalation && executor.level(tool) == args.approve {
-        // What runs commands is contained by nothing, so the word of whoever types does not do.
+        // Commands run without a sandbox, so an unproven claim to be a person is not enough.
         context.reviewer("running commands")?;
     }
     let trace = executor.run(tool, input);
     let id = compose::trace_id(context.now);
-    // What was done is told also where no trace of it can be kept.
+    // The steps have run, so their result is reported even if no trace can be stored.
     let kept = composing.workshop().store().map_err(failed)?.keep(&id, &trace.clone().redacted(args.redact));
     if let Err(error) = kept {
         context.out.note(&format!("no trace of this run is kept: {error}"));
@@ -135,7 +135,7 @@ fn plan(
     Ok(Exit::Done)
 }
 
-/// Tells how the run went.
+/// Reports the result of a run.
 fn tell(context: &Context, id: &str, trace: &Trace) -> Result<Exit, CliError> {
     if let Some(failure) = &trace.error {
         let hint = failure.hint.clone().unwrap_or_else(|| format!("`skillhub tools trace {id}` shows every step"));

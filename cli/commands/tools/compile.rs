@@ -1,4 +1,4 @@
-//! `skillhub tools compile` and `tools remove`: skills become tools, and stop to be.
+//! `skillhub tools compile` and `skillhub tools remove` turn skills into tools, and withdraw them.
 
 use clap::Args;
 use compose::{Outcome, Problem};
@@ -41,7 +41,7 @@ pub struct RemoveArgs {
     names: Vec<String>,
 }
 
-/// Compiles.
+/// Compiles the skills and prints the results.
 pub fn run(context: &Context, args: &CompileArgs) -> Result<Exit, CliError> {
     if args.names.is_empty() && !args.all {
         return Err(CliError::usage("no skill is named").hint("name skills, or give --all"));
@@ -73,7 +73,7 @@ pub fn run(context: &Context, args: &CompileArgs) -> Result<Exit, CliError> {
     Ok(if compiled.has_faults() { Exit::Invalid } else { Exit::Done })
 }
 
-/// A problem as a person reads it.
+/// Formats a problem for display.
 pub fn problem_lines(problem: &Problem) -> Vec<String> {
     let place = format!("{}:{}:{}", problem.path, problem.line, problem.column);
     let mut lines = vec![format!("{STRONG}{place}{STRONG:#} {}", problem.message)];
@@ -81,7 +81,7 @@ pub fn problem_lines(problem: &Problem) -> Vec<String> {
     lines
 }
 
-/// Takes tools away.
+/// Removes compiled tools.
 pub fn remove(context: &Context, args: &RemoveArgs) -> Result<Exit, CliError> {
     let composing = Composing::new(context, None)?;
     composing.workshop().remove(&names(context, &args.names)?).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! `skillhub tools list` and `tools show`: which tools there are.
+//! `skillhub tools list` and `skillhub tools show` describe the available tools.
 
 use agent::Decision;
 use clap::Args;
@@ -38,7 +38,7 @@ pub struct ShowArgs {
     name: String,
 }
 
-/// Lists them.
+/// Lists the tools.
 pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let composing = Composing::new(context, args.agent.as_deref())?;
     if args.native {
@@ -85,7 +85,7 @@ fn native(context: &Context, composing: &Composing, is_of_agent: bool) -> Result
     Ok(Exit::Done)
 }
 
-/// Shows one.
+/// Prints one tool with its schemas, steps and level.
 pub fn show(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
     let composing = Composing::new(context, None)?;
     if let Some(spec) = composing.specs().iter().find(|spec| spec.name == own_name(&args.name)) {
@@ -128,7 +128,7 @@ fn show_native(context: &Context, spec: &ToolSpec) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// A value laid out, set in under the words beside it.
+/// Formats a value as JSON, indented to align with its label.
 fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default().replace('\n', "\n        ")
 }

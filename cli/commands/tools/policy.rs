@@ -1,4 +1,4 @@
-//! `skillhub tools policy`: which tools the skills in use leave to an agent.
+//! `skillhub tools policy` shows the tools that the skills in use leave to an agent.
 
 use agent::{Declared, ToolPolicy};
 use clap::Args;
@@ -33,7 +33,7 @@ pub struct PolicyArgs {
     agent: Option<String>,
 }
 
-/// Prints it.
+/// Prints the policy.
 pub fn run(context: &Context, args: &PolicyArgs) -> Result<Exit, CliError> {
     let settings = context.settings()?;
     let agent = context.agent(args.agent.as_deref());

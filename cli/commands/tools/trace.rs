@@ -1,4 +1,4 @@
-//! `skillhub tools trace`: what runs of compiled tools did.
+//! `skillhub tools trace` shows the recorded runs of compiled tools.
 
 use clap::Args;
 use compose::{CallTrace, Trace, summary};
@@ -11,7 +11,7 @@ use crate::{
     print::{FAINT, STRONG, Table},
 };
 
-/// Runs that are listed.
+/// Maximum number of runs in the list.
 const LISTED: usize = 20;
 
 /// Flags of `tools trace`.
@@ -25,7 +25,7 @@ pub struct TraceArgs {
     id: Option<String>,
 }
 
-/// Lists runs, or shows one.
+/// Lists the runs, or prints one.
 pub fn run(context: &Context, args: &TraceArgs) -> Result<Exit, CliError> {
     let composing = Composing::new(context, None)?;
     let store = composing.workshop().store().map_err(failed)?;
@@ -35,7 +35,7 @@ pub fn run(context: &Context, args: &TraceArgs) -> Result<Exit, CliError> {
         return Ok(Exit::Done);
     }
     let ids = store.ids().map_err(failed)?;
-    // One that cannot be read hides none of the others.
+    // An unreadable trace must not hide the others.
     let runs: Vec<(String, Result<Trace, String>)> = ids
         .into_iter()
         .take(LISTED)
