@@ -211,8 +211,8 @@ struct Found {
     scope: Scope,
 }
 
-/// Finds skills in agents' folders that are not listed by name already. The result is empty for a library chosen with
-/// `--library`, which is unrelated to these folders.
+/// Finds skills in agents' folders that are not listed by name already. The result is empty if the library's folder was
+/// set explicitly, because that is unrelated to agents' folders.
 fn unmanaged(context: &Context, catalogue: &Catalogue) -> Result<Vec<Found>, CliError> {
     if context.library_is_named() {
         return Ok(Vec::new());

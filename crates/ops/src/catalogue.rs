@@ -1,4 +1,4 @@
-//! The skills of a [`Workplace`]: all that agents find there, by names and places.
+//! Lookup of the skills in a [`Workplace`], by name and location.
 
 use agent::{Builtin, Catalogue, Places};
 use client::{Request, Spec, vetted};
@@ -6,20 +6,20 @@ use skill::{QualifiedName, SkillName, failure::FailureKind};
 
 use crate::{refusal::Refusal, workplace::Workplace};
 
-/// The skills inside the program.
+/// Returns the skills built into the program.
 ///
 /// # Errors
-/// Never, unless the program was built wrongly.
+/// Only if the program was built incorrectly.
 pub fn builtin() -> Result<Vec<Builtin>, Refusal> {
     let internal = |error: String| Refusal::new(FailureKind::Failed, "internal", error);
     let seeds = registry_index::builtins().map_err(|error| internal(error.to_string()))?;
     seeds.into_iter().map(|files| Builtin::of(files).map_err(internal)).collect()
 }
 
-/// A skill's name as people write it, bare or after its owner's.
+/// Parses a skill's name as people write it, with or without an owner.
 ///
 /// # Errors
-/// It is none.
+/// The text is not a valid name.
 pub fn skill_name(text: &str) -> Result<SkillName, Refusal> {
     if let Ok(qualified) = text.parse::<QualifiedName>() {
         return Ok(qualified.name);
@@ -30,17 +30,17 @@ pub fn skill_name(text: &str) -> Result<SkillName, Refusal> {
     })
 }
 
-/// Tests for a text that can only be a path or an address.
+/// Returns whether a text can only be a path or a URL.
 fn is_place(text: &str) -> bool {
     ["/", "./", "../", "~/"].iter().any(|start| text.starts_with(start)) || text.contains("://")
 }
 
 impl Workplace {
-    /// The skills that are read only: those inside the program, then those of the registry that the configuration names
-    /// as the storage.
+    /// Returns the read-only skills: those built into the program, then those of the registry that the configuration
+    /// names as the storage. Unreadable parts of the registry are left out, with a note.
     ///
     /// # Errors
-    /// As [`builtin`]. What of the registry cannot be read is left out, with a note.
+    /// The same as [`builtin`].
     pub fn public_skills(&self) -> Result<Vec<Builtin>, Refusal> {
         let mut skills = builtin()?;
         if let Some(given) = self.config.skills.registry() {
@@ -52,7 +52,7 @@ impl Workplace {
         Ok(skills)
     }
 
-    /// The newest release of each skill of a registry that an install would take.
+    /// Returns the newest installable release of each skill in a registry.
     fn skills_of_registry(&self, given: Option<&str>) -> Result<Vec<Builtin>, Refusal> {
         let registries = self.registries_at(given).requiring_signatures(self.required_signers()?);
         let registry = registries.default_one()?;
@@ -73,7 +73,7 @@ impl Workplace {
         Ok(names.into_iter().filter_map(release).collect())
     }
 
-    /// The skills that whoever acts, or the agent that is named, may know of, by precedence.
+    /// Returns the skills that the actor, or the named agent, may know of, by precedence.
     ///
     /// # Errors
     /// A library or the configuration cannot be read.
@@ -88,10 +88,10 @@ impl Workplace {
         }
     }
 
-    /// Looks for a skill in the visible libraries and their groups, in their histories and as a folder.
+    /// Returns whether the visible libraries or their groups have a skill, in their histories or as a folder.
     ///
     /// # Errors
-    /// One cannot be read.
+    /// A library cannot be read.
     pub fn has_skill(&self, skill: &SkillName) -> Result<bool, Refusal> {
         for library in self.visible_libraries()? {
             let library = self.within(library, skill)?;
@@ -102,10 +102,10 @@ impl Workplace {
         Ok(false)
     }
 
-    /// The skill that an argument names: by its folder, or by the name in its `SKILL.md` where it alone gives that.
+    /// Resolves an argument to a skill, by its folder name, or by the name in its `SKILL.md` if that is unique.
     ///
     /// # Errors
-    /// The text cannot be a name, or several skills give it.
+    /// The text is not a valid name, or several skills have it.
     pub fn skill_called(&self, text: &str) -> Result<SkillName, Refusal> {
         let parsed = skill_name(text);
         if is_place(text) || matches!(&parsed, Ok(name) if self.has_skill(name)?) {

@@ -1,4 +1,4 @@
-//! Skills of a [`Workplace`] are shown to agents or hidden from them.
+//! Visibility of skills: showing them to agents and hiding them.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use skill::SkillName;
 use crate::{refusal::Refusal, sight::FolderSight, workplace::Workplace};
 
 impl Workplace {
-    /// Shows a skill to all agents, or hides it from them; gives the document and the outcome of its links.
+    /// Shows a skill to all agents, or hides it from them. Returns the result document and the outcomes of its links.
     ///
     /// # Errors
-    /// There is no such skill, or something cannot be written.
+    /// The skill does not exist, or a file cannot be written.
     pub fn set_enabled(&self, name: &SkillName, enabled: bool) -> Result<(Value, Vec<SightOutcome>), Refusal> {
         let catalogue = self.catalogue(&self.places(true), self.public_skills()?, None)?;
         let listed = catalogue.find(name)?;

@@ -1,4 +1,4 @@
-//! Installs and updates in a [`Workplace`], for every host.
+//! Installs and updates in a [`Workplace`], shared by all hosts.
 
 use client::{
     Ahead, InstallError, InstallRequest, InstallStatus, Installed, Installer, Progress, SightOutcome, SkillToUpdate,
@@ -15,21 +15,21 @@ use skill::{
 
 use crate::{refusal::Refusal, sight::FolderSight, workplace::Workplace};
 
-/// The one who waits for an install, and is asked and told meanwhile.
+/// Callbacks to the user who waits for an install.
 pub struct Waiting<'a> {
-    /// The waivers with which blocked skills pass.
+    /// Returns the waivers under which blocked skills pass.
     pub accept: &'a client::Accept<'a>,
-    /// Takes how far the work is.
+    /// Receives the progress.
     pub progress: &'a dyn Fn(Progress),
 }
 
 impl Waiting<'_> {
-    /// A client of a server: a person accepts findings elsewhere.
+    /// Callbacks for a client of a server, where findings cannot be accepted.
     pub const CLIENT: Waiting<'static> = Waiting { accept: &client::accept_nothing, progress: &|_| {} };
 }
 
 impl Workplace {
-    /// Installs, and takes back the links for agents that may not see a skill.
+    /// Installs skills, and removes the links for agents that may not see a skill.
     ///
     /// # Errors
     /// A library, the configuration or the policy cannot be read, or the request fails as a whole.
@@ -51,10 +51,10 @@ impl Workplace {
         Ok(installed)
     }
 
-    /// Updates.
+    /// Updates skills.
     ///
     /// # Errors
-    /// As [`Workplace::install`].
+    /// The same as [`Workplace::install`].
     pub fn update(&self, request: &UpdateRequest, waiting: &Waiting<'_>) -> Result<Vec<Installed>, Refusal> {
         let mut library = self.library()?;
         let mut updated = self.with_installer(&mut library, waiting, |installer| Ok(installer.update(request)?))?;
@@ -62,28 +62,28 @@ impl Workplace {
         Ok(updated)
     }
 
-    /// Installs as a client asks for it, and gives the document.
+    /// Installs skills for a client of a server. Returns the result document.
     ///
     /// # Errors
-    /// It is not there, it is blocked, or something is in its way.
+    /// The skill is not found or blocked, or it conflicts with the current state.
     pub fn install_for_client(&self, request: &InstallRequest) -> Result<Value, Refusal> {
         document_of(&mut self.install(request, &Waiting::CLIENT)?).map(|(document, _)| document)
     }
 
-    /// Updates a skill as a client asks for it, and gives the document.
+    /// Updates a skill for a client of a server. Returns the result document.
     ///
     /// # Errors
-    /// Its source cannot be read, what it holds is blocked, or something is in its way.
+    /// The source cannot be read, the new content is blocked, or it conflicts with the current state.
     pub fn update_for_client(&self, name: &SkillName) -> Result<Value, Refusal> {
         let skills = vec![SkillToUpdate { name: name.to_string(), request: None }];
         let request = UpdateRequest { skills, ..UpdateRequest::default() };
         document_of(&mut self.update(&request, &Waiting::CLIENT)?).map(|(document, _)| document)
     }
 
-    /// Does something with an installer for a library.
+    /// Runs `work` with an installer for a library.
     ///
     /// # Errors
-    /// Those of `work`, and a policy that cannot be read.
+    /// The errors of `work`, or a policy that cannot be read.
     pub fn with_installer<T>(
         &self,
         library: &mut Library,
@@ -110,30 +110,30 @@ impl Workplace {
         work(&mut installer)
     }
 
-    /// A test for results about skills that who acts may know of.
+    /// Returns a predicate for results about skills that the actor may know of.
     ///
     /// # Errors
-    /// A part of the configuration cannot be used.
+    /// Part of the configuration is invalid.
     fn known(&self) -> Result<impl Fn(&Installed) -> bool + use<>, Refusal> {
         let is_seen = self.seen()?;
         Ok(move |skill: &Installed| is_seen(skill.name.rsplit('/').next().unwrap_or_default()))
     }
 }
 
-/// The answer about a skill that is hidden from who acts, whether or not the library has one of the name.
+/// Returns the refusal for a skill that is hidden from the actor, the same whether or not the library has it.
 fn denied(skill: &Installed) -> Option<Denied> {
     let name = SkillName::parse(skill.name.rsplit('/').next()?).ok()?;
     Some(Denied { skill: name, action: Action::Install, why: "the configuration denies it to this agent".to_owned() })
 }
 
-/// How uses of a revision went, where that is known. What cannot be read is not known.
+/// Summarises the outcomes of a revision. Returns `None` if there are none or they cannot be read.
 fn how_it_went(library: &Library, name: &SkillName, revision: &RevisionId, now: Timestamp) -> Option<String> {
     let stats = Stats::of(library, name, now).ok()?;
     let of_revision = stats.revisions.iter().find(|stats| stats.revision.id == *revision)?;
     Some(of_revision.sentence())
 }
 
-/// Takes back the links for agents that may not see the skill. The install stands, whatever becomes of that.
+/// Removes the links for agents that may not see the skill. A failure does not affect the install.
 fn keep_from_agents(
     sight: &FolderSight,
     library: &Library,
@@ -169,7 +169,7 @@ fn keep_from_agents(
     }
 }
 
-/// What became of each skill, the gravest failure, and the error that has it.
+/// Builds the document with the result of each skill and the most severe error. Also returns the kind of that error.
 #[must_use]
 pub fn whole_document(installed: &[Installed]) -> (Value, Option<FailureKind>) {
     let kind_of = |skill: &&Installed| skill.error.as_ref().map(|error| error.failure().kind);
@@ -183,10 +183,11 @@ pub fn whole_document(installed: &[Installed]) -> (Value, Option<FailureKind>) {
     (document, kind)
 }
 
-/// Collects the outcome of each skill and the gravest failure; a single failure is that of the whole.
+/// Builds the document with the result of each skill. If there is only one skill, its error is returned as the error of
+/// the whole operation.
 ///
 /// # Errors
-/// The failure of the only skill.
+/// The error of the only skill.
 pub fn document_of(installed: &mut Vec<Installed>) -> Result<(Value, Option<FailureKind>), Refusal> {
     if let [Installed { error: Some(_), .. }] = installed.as_slice() {
         let skills: Vec<Value> = installed.iter().map(document).collect();
@@ -199,7 +200,7 @@ pub fn document_of(installed: &mut Vec<Installed>) -> Result<(Value, Option<Fail
     Ok(whole_document(installed))
 }
 
-/// Why one skill of several failed, as the document of all has it.
+/// Formats the error of one skill in a batch document.
 fn error_of_one(error: &impl Fails) -> Value {
     let failure = error.failure();
     json!({"code": failure.code, "message": error.to_string(), "hint": failure.hint})

@@ -1,8 +1,9 @@
-//! [`Workplace`]: what the command line, the MCP server and the gateway do alike.
+//! Operations shared by the command line, the MCP server and the gateway.
 //!
-//! A host says in a [`Setup`] where and as whom one works: flags, the environment and the terminal are read there. The
-//! [`Workplace`] that is made of it finds libraries, settings, policy and registries, knows what agents and their hosts see,
-//! and does what all hosts offer. Each operation gives a value or a document, or a [`Refusal`]; the host shows them.
+//! A host describes, in a [`Setup`], the working folder and the actor. Flags, environment and terminal are read by the
+//! host only. The [`Workplace`] opened from it locates libraries, settings, policy and registries, determines the
+//! visibility of skills to agents and their hosts, and provides the operations. Each operation returns a value or a
+//! document, or a [`Refusal`], which the host displays.
 
 mod catalogue;
 mod enable;

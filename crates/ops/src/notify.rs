@@ -1,7 +1,7 @@
-//! [`watcher`]: the command of the user's configuration that is told what becomes of proposals.
+//! Notification of the user's `[notify]` command about proposals.
 //!
-//! It gets one JSON document for each event on its standard input and a bounded time. Whether it fails changes nothing
-//! of what it is told of. Only the configuration of the home can name one, so that none arrives with a project.
+//! The command gets one JSON document per event on its standard input, and has a timeout. Its failure does not affect
+//! the operation that it reports. Only the configuration in the home can define it, so a project cannot bring its own.
 
 use std::{
     io::Write,
@@ -17,14 +17,14 @@ use serde_json::json;
 
 use crate::setup::Setup;
 
-/// Set for the command, so that what it does itself tells nobody.
+/// Set for the command, so that its own operations trigger no notifications.
 const WITHIN: &str = "SKILLHUB_NOTIFYING";
-/// How often it is looked whether the command has ended.
+/// Interval at which the end of the command is polled.
 const LOOK: Duration = Duration::from_millis(10);
-/// The most seconds that it may take.
+/// Upper limit of the configured timeout, in seconds.
 const MOST_SECONDS: u64 = 60;
 
-/// The one that runs the command; none where the configuration names none.
+/// Creates the watcher that runs the command. Returns `None` if the configuration names no command.
 pub(crate) fn watcher(config: &NotifyConfig, setup: &Setup) -> Option<Watcher> {
     if config.command.is_empty() || (setup.variables)(WITHIN).is_some() {
         return None;
@@ -60,13 +60,13 @@ fn tell(config: &NotifyConfig, library: &Path, event: &Event) -> Result<(), Stri
     let mut child = command.spawn().map_err(|error| format!("cannot run {program:?}: {error}"))?;
     if let Some(mut stdin) = child.stdin.take() {
         let text = format!("{document}\n");
-        // Whoever reads nothing holds nobody up.
+        // In a thread of its own, so that a command that does not read cannot block.
         thread::spawn(move || drop(stdin.write_all(text.as_bytes())));
     }
     wait(&mut child, Duration::from_secs(config.timeout_seconds.clamp(1, MOST_SECONDS)))
 }
 
-/// Waits for the end of a process, and ends it when that takes too long.
+/// Waits for a process to exit, and kills it after `limit`.
 fn wait(child: &mut Child, limit: Duration) -> Result<(), String> {
     let started = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! [`Recorded`]: how runs with skills went, as somebody tells it, and what the gate makes of it.
+//! Recording of run outcomes, and the gate's decisions that follow.
 
 use std::collections::BTreeMap;
 
@@ -9,17 +9,17 @@ use skill::SkillName;
 
 use crate::{catalogue::skill_name, refusal::Refusal, workplace::Workplace};
 
-/// What was recorded, and what the gate made of it.
+/// Results of a recording.
 #[derive(Default)]
 pub struct Recorded {
-    /// What was recorded.
+    /// Counts of the recorded outcomes, and the affected skills.
     pub told: Told,
-    /// What the gate decided.
+    /// Decisions that the gate made because of them.
     pub decisions: Vec<Evaluation>,
 }
 
 impl Recorded {
-    /// As JSON.
+    /// Formats the results as JSON.
     #[must_use]
     pub fn document(&self) -> Value {
         let Told { recorded, doubles, unrecorded, skills } = &self.told;
@@ -38,10 +38,10 @@ impl Recorded {
 }
 
 impl Workplace {
-    /// Records requests, each in the library that has its skill, and has the gate look at the skills.
+    /// Records each outcome in the library of its skill, then lets the gate evaluate the affected skills.
     ///
     /// # Errors
-    /// There is no such skill, run or revision, or it cannot be written.
+    /// A skill, run or revision does not exist, or the outcome cannot be written.
     pub fn record(&self, requests: Vec<Request>) -> Result<Recorded, Refusal> {
         let run = format!("cli-{}", library::operation_id(&self.stamp()));
         let actor = self.actor.to_string();
@@ -59,7 +59,7 @@ impl Workplace {
         Ok(all)
     }
 
-    /// What the gate makes of it. The outcomes stand, whatever comes of that.
+    /// Returns the gate's decision, if it made one. A failure is noted and does not affect the recorded outcomes.
     fn decided(&self, library: &mut Library, skill: &SkillName) -> Option<Evaluation> {
         match self.gate_look(library, skill) {
             Ok(found) => found.filter(|found| found.decision.verdict != Verdict::Wait),
@@ -70,10 +70,10 @@ impl Workplace {
         }
     }
 
-    /// Has the gate look at a skill, and do what follows.
+    /// Lets the gate evaluate a skill, and applies its decision.
     ///
     /// # Errors
-    /// The configuration cannot be used, or the library cannot be read or written.
+    /// The configuration is invalid, or the library cannot be read or written.
     pub fn gate_look(&self, library: &mut Library, skill: &SkillName) -> Result<Option<Evaluation>, Refusal> {
         let terms = self.gate()?.terms(None)?;
         let elsewhere = self.elsewhere();
@@ -106,7 +106,7 @@ fn by_library(place: &Workplace, requests: Vec<Request>) -> Result<Vec<(Library,
     Ok(groups)
 }
 
-/// The first library with a history of the skill, unless it is hidden.
+/// Returns the index of the first library with a history of the skill, unless the skill is hidden.
 fn place_of(
     groups: &[(Library, Vec<Request>)],
     request: &Request,

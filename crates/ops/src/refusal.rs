@@ -1,4 +1,4 @@
-//! [`Refusal`]: why an operation came to nothing, as people and clients are told.
+//! The error of a failed operation, as shown to people and clients.
 
 use std::{io, path::Path};
 
@@ -8,31 +8,30 @@ use skill::{
     failure::{Fails, Failure, FailureKind},
 };
 
-/// Why an operation came to nothing, the same for the command line, a client of the Model Context Protocol and one of the
-/// gateway.
+/// A failed operation. The error is the same for the command line and for clients of the MCP server and the gateway.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
-    /// What happened and where.
+    /// Cause and location of the failure.
     pub message: String,
-    /// Its class, its stable code and what to do next.
+    /// Kind, stable code and hint.
     pub failure: Failure,
-    /// What a program needs to go on.
+    /// Structured data for programs.
     pub details: Box<Value>,
-    /// What a person has to agree to first, where that is all that is missing.
+    /// Question that a person has to confirm, if the confirmation is all that is missing.
     pub question: Option<Box<Question>>,
 }
 
-/// What a person is asked.
+/// A question to a person.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Question {
-    /// In words.
+    /// Text of the question.
     pub text: String,
-    /// What an answer holds for: the words and all that they are about. What differs in any of it is asked anew.
+    /// Hash of the text and of everything that the answer applies to. Any difference requires a new answer.
     pub key: String,
 }
 
 impl Question {
-    /// A question; `about` is all that would be done, also what the words leave out.
+    /// Creates a question. `about` must contain everything that would be done, including what the text omits.
     #[must_use]
     pub fn new(text: impl Into<String>, about: &Value) -> Self {
         let text = text.into();
@@ -42,7 +41,7 @@ impl Question {
 }
 
 impl Refusal {
-    /// One that no error of the crates below stands for.
+    /// Creates a refusal that does not come from an error of a lower crate.
     #[must_use]
     pub fn new(kind: FailureKind, code: &'static str, message: impl Into<String>) -> Self {
         Self {
@@ -53,19 +52,19 @@ impl Refusal {
         }
     }
 
-    /// A request that cannot be understood.
+    /// Creates the error for an invalid request.
     #[must_use]
     pub fn request(message: impl Into<String>) -> Self {
         Self::new(FailureKind::Usage, "invalid_request", message)
     }
 
-    /// A usage of the program that is none.
+    /// Creates a usage error.
     #[must_use]
     pub fn usage(message: impl Into<String>) -> Self {
         Self::new(FailureKind::Usage, "usage", message)
     }
 
-    /// An error of the system.
+    /// Converts an I/O error.
     #[must_use]
     pub fn io(error: io::Error) -> Self {
         match error.kind() {
@@ -74,7 +73,7 @@ impl Refusal {
         }
     }
 
-    /// An error of the system at a path.
+    /// Returns a function that converts an I/O error at a path.
     pub fn io_at(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |error| {
@@ -87,14 +86,14 @@ impl Refusal {
         }
     }
 
-    /// The same with the way on.
+    /// Sets the hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.failure.hint = Some(hint.into());
         self
     }
 
-    /// A request that a person has to agree to; `hint` says how, where the client cannot ask.
+    /// Creates the refusal of an operation that a person has to confirm. `hint` is for clients that cannot ask.
     #[must_use]
     pub fn to_ask(what: &str, question: Question, hint: impl Into<String>) -> Self {
         let message = format!("{what} takes the agreement of a person");
@@ -102,7 +101,7 @@ impl Refusal {
         Self { question: Some(Box::new(question)), ..refusal }
     }
 
-    /// The document that the command line prints for it with `--json`.
+    /// Formats the error as the document that `--json` prints.
     #[must_use]
     pub fn document(&self) -> Value {
         json!({"ok": false, "error": {

@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 use crate::{refusal::Refusal, workplace::Workplace};
 
 impl Workplace {
-    /// Looks for skills in the registries.
+    /// Searches the registries for skills.
     ///
     /// # Errors
-    /// One cannot be read.
+    /// A registry cannot be read.
     pub fn search(&self, query: &str, limit: usize) -> Result<SearchFound, Refusal> {
         Ok(client::search(&self.registries(), query, limit)?)
     }
 }
 
-/// The results as JSON.
+/// Formats the results as JSON.
 #[must_use]
 pub fn search_document(found: &SearchFound) -> Value {
     json!({"ok": true, "results": found.results, "skipped": found.skipped})

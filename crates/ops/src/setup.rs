@@ -1,45 +1,45 @@
-//! [`Setup`]: what a host says of where and as whom one works.
+//! Description of the working environment, provided by the host.
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 use compose::{ServerSettings, ToolHost};
 use library::Scope;
 
-/// Reads a variable of the environment; an empty one is none.
+/// Reads an environment variable. An empty variable counts as unset.
 pub type Variables = fn(&str) -> Option<OsString>;
 
-/// Takes what people are told beside the answer.
+/// Receives notes for the user, apart from the result.
 pub type Note = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// The place to work in and who acts there, as flags and the environment say.
+/// The working folder and the actor, from flags and environment.
 #[derive(Clone)]
 pub struct Setup {
-    /// The user's home.
+    /// Home folder of the user.
     pub user_home: PathBuf,
-    /// The folder in which one works.
+    /// Current folder.
     pub cwd: PathBuf,
-    /// skillhub's own folder.
+    /// Folder of skillhub's own files.
     pub home: PathBuf,
-    /// The library's folder, where one is named.
+    /// Folder of the library, if one is named.
     pub library: Option<PathBuf>,
-    /// The library of the project or the user, where it is chosen.
+    /// Explicit choice of the project's or the user's library.
     pub scope: Option<Scope>,
-    /// The registry asked for.
+    /// Registry named on the command line.
     pub registry: Option<String>,
-    /// Set where a registry may hold something else than was seen of it.
+    /// True to accept registries whose history was replaced, or that are older than before.
     pub accepts_rewrite: bool,
-    /// Who acts, as kind and id. It gives no rights.
+    /// Actor as `KIND:ID`, which gives no rights.
     pub actor: Option<String>,
-    /// The name of the user, for the history.
+    /// Name of the user, for the history.
     pub user: String,
-    /// Set where a person can be asked: input and output are a terminal.
+    /// True if input and output are a terminal, so that a person can be asked.
     pub is_at_terminal: bool,
-    /// What tells this build of the program from others.
+    /// Identity of this build of the program, to invalidate caches.
     pub program: Option<String>,
-    /// The environment.
+    /// Access to environment variables.
     pub variables: Variables,
-    /// The way to people.
+    /// Sink for notes to the user.
     pub note: Note,
-    /// The tools of servers, by the servers' names.
+    /// Creates the tool host for the configured MCP servers, by name.
     pub servers: fn(BTreeMap<String, ServerSettings>) -> Arc<dyn ToolHost>,
 }

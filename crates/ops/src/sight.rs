@@ -1,4 +1,4 @@
-//! [`FolderSight`]: the skills that the agents which read a folder may see in it; and those that who acts may know of.
+//! Visibility of skills: to the agents that read a folder, and to the actor.
 
 use std::path::Path;
 
@@ -9,26 +9,26 @@ use skill::{QualifiedName, SkillName};
 
 use crate::{refusal::Refusal, workplace::Workplace};
 
-/// The configuration's word on skills, folder by folder: a skill is taken out of a folder when none of the
-/// agents that read it may see it. Where only some of them may not, it stays.
+/// Visibility of skills by folder, under the configuration. A skill is removed from a folder if none of the agents that
+/// read it may see the skill. It stays if some of them may.
 pub struct FolderSight {
     settings: Settings,
     folders: Vec<AgentFolder>,
 }
 
 impl FolderSight {
-    /// That of the folders of the project and of the user.
+    /// Loads the visibility for the agent folders of the project and the user.
     ///
     /// # Errors
-    /// A part of the configuration cannot be used.
+    /// Part of the configuration is invalid.
     pub fn new(place: &Workplace) -> Result<Self, Refusal> {
         let known = [place.agent_folders(), place.user_agent_folders()];
         let folders = known.iter().flat_map(|known| known.all()).cloned().collect();
         Ok(Self { settings: place.settings()?, folders })
     }
 
-    /// Tests for a skill that a person hid in a folder, or that a permission or the lists of skills hide from all agents
-    /// that read the folder.
+    /// Returns whether a skill is hidden in a folder: by a person, or from all agents that read the folder by
+    /// permissions or skill lists.
     pub fn hides(&self, library: &Library, skill: &SkillName, folder: &Path) -> bool {
         if library.state().is_ok_and(|state| state.of(skill).hidden_in.iter().any(|hidden| hidden == folder)) {
             return true;
@@ -38,29 +38,29 @@ impl FolderSight {
         ids.peek().is_some() && ids.all(|id| !self.settings.lets_see(id, skill.as_str(), qualified.as_deref()))
     }
 
-    /// The agents that read a folder.
+    /// Returns the ids of the agents that read a folder.
     pub fn readers(&self, folder: &Path) -> impl Iterator<Item = &'static str> {
         self.folders.iter().filter(move |known| known.path == folder).flat_map(|known| known.ids.iter().copied())
     }
 
-    /// Brings the places of a skill to what its state and the configuration say.
+    /// Adds and removes a skill's links to match its state and the configuration.
     pub fn apply(&self, library: &Library, skill: &SkillName, state: &SkillState) -> Vec<SightOutcome> {
         let is_seen = |folder: &Path| state.enabled && !self.hides(library, skill, folder);
         client::follow_sight(library, skill, &state.placed, is_seen)
     }
 }
 
-/// The name of a skill in the registry that it came from, where it came from one.
+/// Returns the qualified name of a skill that came from a registry.
 pub fn qualified(library: &Library, skill: &SkillName) -> Option<String> {
     let origin = library.head(skill).ok().flatten()?.origin?;
     origin.name.parse::<QualifiedName>().ok().map(|name| name.to_string())
 }
 
 impl Workplace {
-    /// The configuration's word on a skill of the libraries here for the agent that acts; a person sees all.
+    /// Returns a function for the visibility of local skills to the acting agent. A person sees all.
     ///
     /// # Errors
-    /// A part of the configuration cannot be used.
+    /// Part of the configuration is invalid.
     pub fn sights(&self) -> Result<impl Fn(&SkillName) -> Sight + use<>, Refusal> {
         let (settings, agent) = (self.settings()?, self.agent(None));
         let is_open = self.is_person() || !settings.restricts_skills();
@@ -74,10 +74,10 @@ impl Workplace {
         })
     }
 
-    /// A test for skills of the libraries here that the agent which acts may know of; a person may know of all.
+    /// Returns a predicate for local skills that the acting agent may know of. A person may know of all.
     ///
     /// # Errors
-    /// A part of the configuration cannot be used.
+    /// Part of the configuration is invalid.
     pub fn seen(&self) -> Result<impl Fn(&str) -> bool + use<>, Refusal> {
         let sight = self.sights()?;
         Ok(move |name: &str| {

@@ -1,4 +1,4 @@
-//! The tools that steps of composed tools may call in a [`Workplace`].
+//! Tools that the steps of composed tools may call in a [`Workplace`].
 
 use std::{
     path::PathBuf,
@@ -9,21 +9,21 @@ use compose::{Hosts, Native, ToolSettings};
 
 use crate::{refusal::Refusal, workplace::Workplace};
 
-/// The tools that steps may call, as long as the configuration says the same.
+/// Cached tool hosts, valid as long as the settings and the folder are the same.
 static KEPT: Mutex<Option<(ToolSettings, PathBuf, Hosts)>> = Mutex::new(None);
 
-/// Lets the tools of steps go, and with them the servers that were started.
+/// Drops the cached tool hosts, which stops the servers that they started.
 pub fn stop_tools() {
     let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner).take();
     drop(kept);
 }
 
 impl Workplace {
-    /// Where the tools are that steps of composed tools may call, as the configuration says. As long as it says the same, a process has them once:
-    /// servers that were started stay.
+    /// Returns the hosts of the tools that steps may call, as configured. They are cached per process as long as the
+    /// configuration is unchanged, so started servers keep running.
     ///
     /// # Errors
-    /// The configuration says it in a way that cannot be used.
+    /// The configuration of tools or servers is invalid.
     pub fn tool_hosts(&self) -> Result<Hosts, Refusal> {
         let settings = ToolSettings::of(&self.config.tools, &self.config.mcp_servers)?;
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,4 +1,4 @@
-//! [`Upload`]: archives that clients of the gateway send, or leave in a folder.
+//! Archives that clients of the gateway upload, or leave in a folder.
 
 use std::{
     io::ErrorKind,
@@ -13,32 +13,34 @@ use skill::{Limits, SkillName, failure::FailureKind};
 
 use crate::{refusal::Refusal, workplace::Workplace};
 
-/// The folder of a library's own files with the archives that were uploaded to it, one for each skill.
+/// Folder, among a library's own files, with the latest upload of each skill.
 const FOLDER: &str = "uploads";
 
-/// Held from the moment that an archive is kept until it is installed.
+/// Lock held from storing an archive until its install has finished.
 static INSTALLING: Mutex<()> = Mutex::new(());
 
-/// What is known of an archive beside its bytes.
+/// Metadata of an uploaded archive.
 #[derive(Debug, Clone, Default)]
 pub struct Upload {
-    /// The file's name without its ending, for a skill that does not name itself.
+    /// File name without extension, used for a skill that does not name itself.
     pub file: String,
-    /// The conversation that it came from.
+    /// Id of the conversation that it came from.
     pub thread: Option<String>,
-    /// Whether a skill of that name must not be there yet.
+    /// True if the upload must fail when a skill of that name exists.
     pub is_new: bool,
 }
 
 impl Workplace {
-    /// Installs an archive. It is kept under the skill's name: a later upload is an update from the same place.
+    /// Installs an archive. It is stored under the skill's name, so that a later upload is an update from the same
+    /// source.
     ///
     /// # Errors
-    /// It cannot be read, it is blocked, or something is in its way. What was kept before is kept then.
+    /// The archive cannot be read, is blocked, or conflicts with the current state. The previously stored archive is
+    /// restored then.
     pub fn install_upload(&self, archive: &[u8], upload: &Upload) -> Result<Value, Refusal> {
         let _one_at_a_time = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(thread) = &upload.thread {
-            // A workplace is that of one request.
+            // A workplace serves one request, so the value is set once.
             let _set_once = self.thread.set(thread.clone());
         }
         let library = self.library()?;
@@ -60,7 +62,7 @@ impl Workplace {
                 self.install_for_client(&InstallRequest { specs, ..InstallRequest::default() })
             }
         };
-        // A proposal holds the new archive's files, and may be accepted.
+        // On a conflict, the proposal refers to the new archive's files and may still be accepted.
         if done.as_ref().is_err_and(|error| error.failure.code != "merge_conflict") {
             match before {
                 Some(before) => write_private(&folder, &file, &before),
@@ -71,10 +73,10 @@ impl Workplace {
         done
     }
 
-    /// Reads an archive below the folder that the configuration names.
+    /// Reads an archive below the configured upload folder.
     ///
     /// # Errors
-    /// No folder is named, the file is not there, or its path leads out of the folder.
+    /// No folder is configured, the file does not exist, or its path leads out of the folder.
     pub fn upload(&self, path: &str) -> Result<Vec<u8>, Refusal> {
         let folder = self.config.skills.uploads(&self.user_home).ok_or_else(no_folder)?;
         read_below(&folder, Path::new(path)).map_err(|error| match error.kind() {

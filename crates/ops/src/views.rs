@@ -1,4 +1,4 @@
-//! [`AgentsPicture`]: the agents that read each skill, and those that read something else.
+//! Comparison of the skills here with the content that agents read.
 
 mod hidden;
 
@@ -17,59 +17,59 @@ use crate::{refusal::Refusal, sight::FolderSight, visible::visible, workplace::W
 
 pub use self::hidden::Remedy;
 
-/// Skills named in a sentence; of more the number is given.
+/// Maximum number of skills named in a sentence. More are counted.
 const NAMED: usize = 3;
 
 /// The views of all agents that are in use or known here.
 #[derive(Default)]
 pub struct AgentsPicture {
-    /// For each skill of the catalogue, the ids of the agents in use whose host reads it as `read` serves it.
+    /// Ids of the agents in use that read the same content as `read` serves, for each skill of the catalogue.
     pub readers: Vec<Vec<&'static str>>,
-    /// The places where hosts read other content under a skill's name, or a skill that is hidden from them.
+    /// Locations where hosts read other content under a skill's name, or a skill that is hidden from them.
     pub differences: Vec<Difference>,
-    /// The agents whose host does not find skills that they may see.
+    /// Agents whose hosts do not find skills that they may see.
     pub lacking: Vec<Lacking>,
 }
 
-/// A place where hosts read content other than `read` serves, or a skill that `read` does not serve.
+/// A location where hosts read content that differs from `read`, or a skill that `read` does not serve.
 pub struct Difference {
-    /// A stable name of the kind of difference.
+    /// Stable code of the kind of difference.
     pub code: &'static str,
-    /// An error, and not a warning about agents that are only known by a folder in the home.
+    /// True for an error, false for a warning about agents known only by a folder in the home.
     pub is_error: bool,
-    /// The skill.
+    /// Name of the skill.
     pub skill: SkillName,
-    /// The ids of the agents that read it there.
+    /// Ids of the agents that read it there.
     pub agents: Vec<&'static str>,
-    /// Its place below one of their folders.
+    /// Path below one of the agents' folders.
     pub path: PathBuf,
-    /// The content, against the skill's revisions.
+    /// Relation of the content to the skill's revisions.
     pub reads: Reads,
-    /// The failure, as a sentence without its period.
+    /// Description, as a sentence without its period.
     pub message: String,
-    /// The command that repairs it, or a step where no command does.
+    /// Command that resolves the difference, or an instruction if no command can.
     pub command: String,
-    /// The library of the skill, where the place is a link to it that `doctor --fix` removes.
+    /// Library of the skill, if the location is a link to it that `doctor --fix` removes.
     pub link_to: Option<PathBuf>,
 }
 
 /// An agent whose host does not find some skills.
 pub struct Lacking {
-    /// Its id.
+    /// Id of the agent.
     pub agent: &'static str,
-    /// In use, and not only known by a folder in the home.
+    /// True if the agent is in use, false if it is only known by a folder in the home.
     pub in_use: bool,
-    /// The skills that it lacks.
+    /// Skills that its host does not find.
     pub skills: Vec<SkillName>,
-    /// The command that links them.
+    /// Command that links the skills.
     pub command: String,
 }
 
 impl AgentsPicture {
-    /// The picture of a catalogue's skills, or of one of them.
+    /// Compares the catalogue's skills, or one of them, with the agents' views.
     ///
     /// # Errors
-    /// A part of the configuration cannot be used.
+    /// Part of the configuration is invalid.
     pub fn of(place: &Workplace, catalogue: &Catalogue, only: Option<&SkillName>) -> Result<Self, Refusal> {
         let (hosts, settings) = (place.hosts(), place.settings()?);
         let (views, sight) = (Views::new(catalogue, &settings), FolderSight::new(place)?);
@@ -109,7 +109,7 @@ impl AgentsPicture {
 }
 
 impl AgentsPicture {
-    /// As JSON.
+    /// Formats the comparison as JSON.
     pub fn document(&self) -> HostsDocument {
         let (errors, warnings): (Vec<_>, Vec<_>) = self.differences.iter().partition(|one| one.is_error);
         HostsDocument {
@@ -121,7 +121,7 @@ impl AgentsPicture {
 }
 
 impl Difference {
-    /// As JSON, in the form of a document's problems.
+    /// Formats the difference as JSON, in the form of a document's problems.
     pub fn document(&self) -> Value {
         let revision = match self.reads {
             Reads::Older { number } => Some(number),
@@ -135,13 +135,13 @@ impl Difference {
 }
 
 impl Lacking {
-    /// As JSON.
+    /// Formats the agent and its missing skills as JSON.
     pub fn document(&self) -> Value {
         let skills: Vec<&str> = self.skills.iter().map(SkillName::as_str).collect();
         json!({"agent": self.agent, "in_use": self.in_use, "skills": skills, "command": self.command})
     }
 
-    /// The failure, as a sentence without its period.
+    /// Describes the missing skills, as a sentence without its period.
     pub fn message(&self) -> String {
         if self.skills.len() > NAMED {
             return format!("{} does not read {} of the skills", self.agent, self.skills.len());
@@ -151,7 +151,7 @@ impl Lacking {
     }
 }
 
-/// Hosts that read one place, in use or not, with the view of the first.
+/// Hosts that read the same location, with the view of the first. All of them are in use, or none is.
 struct SharedPlace<'a> {
     path: PathBuf,
     view: AgentView,
@@ -159,7 +159,7 @@ struct SharedPlace<'a> {
     in_use: bool,
 }
 
-/// The hosts by the places that they read.
+/// Groups hosts by the location that they read.
 fn by_place<'a>(views: Vec<(&'a Host, AgentView, bool)>) -> Vec<SharedPlace<'a>> {
     let mut places: Vec<SharedPlace<'a>> = Vec::new();
     for (host, view, in_use) in views {
@@ -177,7 +177,7 @@ impl SharedPlace<'_> {
         self.hosts.iter().map(|host| host.id).collect()
     }
 
-    /// Other content than `read` serves.
+    /// Describes content that differs from `read`.
     fn differing(self, place: &Workplace, listed: &Listed) -> Difference {
         let agents = self.agents();
         let (who, at) = (agents.join(", "), visible(&place.short(&self.path)));
@@ -206,7 +206,7 @@ impl SharedPlace<'_> {
         }
     }
 
-    /// A skill that is hidden from the agents and that their hosts read all the same.
+    /// Describes a skill that is hidden from the agents but still read by their hosts.
     fn hidden(self, around: (&Workplace, &FolderSight, &Catalogue), listed: &Listed) -> Difference {
         let remedy = Remedy::of(around, &self.hosts, listed, &self.path);
         let agents = self.agents();
@@ -227,19 +227,19 @@ impl SharedPlace<'_> {
     }
 }
 
-/// Tests for a folder that is no link.
+/// Returns whether a path is a folder and not a link to one.
 #[expect(clippy::disallowed_methods, reason = "says how a folder of an agent is placed; nothing is read or written")]
 fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
-/// The command that makes the hosts read the skill. It links the skill in an agent's own folder, or manages the
-/// folder in its place.
+/// Returns the command that makes the hosts read the skill. It links the skill in an agent's own folder, or adopts the
+/// folder at that location.
 fn repair(place: &Workplace, listed: &Listed, (view, path, hosts): (&AgentView, &Path, &[&Host])) -> String {
     let (name, is_of_user) = (&listed.name, view.scope == Some(Scope::User));
     let global = if is_of_user && place.project().is_some() { " --global" } else { "" };
     let is_folder = is_folder(path);
-    // Also where the agent's folder is itself a link to the library.
+    // This includes an agent's folder that is itself a link to the library.
     let is_own = listed.path.is_some() && library::resolve(path).ok() == listed.path;
     if is_own && listed.blocked {
         return restore(place, listed);
@@ -251,7 +251,7 @@ fn repair(place: &Workplace, listed: &Listed, (view, path, hosts): (&AgentView, 
         return format!("skillhub rollback {name} head{global}");
     }
     let is_same_scope = is_of_user == (listed.scope == Scope::User);
-    // Content that skillhub never had of the skill is not replaced: only its owner can move it away.
+    // Content that was never a revision of the skill is not replaced. Only its owner can move it away.
     if is_same_scope && matches!(view.reads, Reads::Other) && !is_own {
         return move_aside(path, name);
     }
@@ -260,14 +260,14 @@ fn repair(place: &Workplace, listed: &Listed, (view, path, hosts): (&AgentView, 
         (Some(id), true) => {
             format!("skillhub enable {name} --agent {id}{}{global}", if is_folder { " --link" } else { "" })
         }
-        // A link to the user's skill, which takes precedence over the project's.
+        // The link leads to the user's skill, which takes precedence over the project's.
         (Some(id), false) if is_of_user && !is_folder => format!("skillhub disable {name} --agent {id}{global}"),
         _ => format!("skillhub adopt {} --link{global}", shell_word(&path.display().to_string())),
     }
 }
 
-/// The command that takes content that is not served out of a skill's folder. The newest revision comes back where the
-/// history can keep the content; otherwise the folder is moved away.
+/// Returns the command that removes blocked content from a skill's folder. If the history can preserve the content, the
+/// newest revision is restored, otherwise the folder is moved aside.
 fn restore(place: &Workplace, listed: &Listed) -> String {
     let Some(path) = &listed.path else { return "skillhub doctor".to_owned() };
     let is_readable = library::folder::open_at(path)
@@ -279,14 +279,14 @@ fn restore(place: &Workplace, listed: &Listed) -> String {
     format!("skillhub rollback {} head{global}", listed.name)
 }
 
-/// The command that moves a folder or link out of the folder that hosts read.
+/// Returns the command that moves a folder or link out of the folder that hosts read.
 pub fn move_aside(path: &Path, name: &SkillName) -> String {
     let aside = path.parent().and_then(Path::parent).unwrap_or(path).join(format!("{name}.aside"));
     let word = |path: &Path| shell_word(&path.display().to_string());
     format!("mv {} {}", word(path), word(&aside))
 }
 
-/// Tests for a skill that a person hid from an agent: its folder is among those in which it is not linked.
+/// Returns whether a person hid the skill from the agent, by disabling its link in the agent's folder.
 fn is_hidden_from(host: &Host, listed: &Listed, state: &State) -> bool {
     let hidden_in = state.of(&listed.name).hidden_in;
     hidden_in.iter().any(|folder| host.owns(&folder.join(listed.name.as_str())))

@@ -1,8 +1,8 @@
-//! [`visible`]: a text of others with what is hidden in it shown.
+//! Escaping of hidden characters in untrusted text.
 
 use std::fmt::Write;
 
-/// A line of a skill with control and invisible characters shown by their number.
+/// Escapes control characters and invisible characters in a line, except tabs.
 #[must_use]
 pub fn visible(line: &str) -> String {
     let hidden = |c: char| (c.is_control() && c != '\t') || scan::characters::is_invisible(c);
@@ -11,7 +11,7 @@ pub fn visible(line: &str) -> String {
     shown
 }
 
-/// Adds a character as it is, or by its number.
+/// Appends a character, escaped as its code point if `by_number` is set.
 pub fn push_shown(shown: &mut String, c: char, by_number: bool) {
     if by_number {
         let _infallible = write!(shown, "\\u{{{:x}}}", u32::from(c));

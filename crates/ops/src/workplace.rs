@@ -1,4 +1,4 @@
-//! [`Workplace`]: where and as whom one works, and what is done there alike for every host.
+//! The environment of one command or request, and the operations that all hosts share.
 
 mod acting;
 mod edit_rules;
@@ -29,72 +29,73 @@ use self::{
 };
 use crate::{refusal::Refusal, setup::Setup};
 
-/// The place to work in and who acts there, at the moment of one command or of one request to a server. Settings and policy
-/// are read anew for each, so that what a person changes holds at once.
+/// The working folder and the actor, at the time of one command or request. Settings and policy are read anew for each,
+/// so that a person's changes take effect immediately.
 pub struct Workplace {
-    /// skillhub's own folder.
+    /// Folder of skillhub's own files.
     pub home: Home,
-    /// The user's home.
+    /// Home folder of the user.
     pub user_home: PathBuf,
-    /// The folder in which one works.
+    /// Current folder.
     pub cwd: PathBuf,
-    /// The registry asked for.
+    /// Registry named on the command line.
     pub registry: Option<String>,
-    /// Set where a registry may hold something else than was seen of it.
+    /// True to accept registries whose history was replaced, or that are older than before.
     pub accepts_rewrite: bool,
-    /// The settings of the user.
+    /// User configuration.
     pub config: client::Config,
-    /// Why those could not be read, where it is the command's work to tell that; they are the defaults then.
+    /// Error in the configuration, for commands that report it themselves. [`Self::config`] has the defaults then.
     pub config_fault: Option<Refusal>,
-    /// The reason not to trust the home: others own it or can write to it. Its settings are the defaults then.
+    /// Reason not to trust the home: other users own it or can write to it. [`Self::config`] has the defaults then.
     pub home_fault: Option<Refusal>,
-    /// Who acts.
+    /// The acting person, agent or program.
     pub actor: Actor,
-    /// When.
+    /// Time of the operation.
     pub now: Timestamp,
-    /// The conversation in which it happens, where a client of the gateway names it.
+    /// Conversation id, if a client of the gateway provides it.
     pub thread: OnceLock<String>,
-    /// Set where the client asks its person before an operation on a skill that wants that.
+    /// True if the client asks its user before operations on skills that require confirmation.
     pub asks_people: bool,
-    /// Set where the flags say that somebody else than a person acts.
+    /// True if the flags name an actor that is not a person.
     names_no_person: bool,
     place: LibraryPlace,
     setup: Setup,
 }
 
-/// Opens the workplace for one request of somebody.
+/// Opens the workplace for one request of an actor.
 pub type Open = dyn Fn(Actor) -> Result<Workplace, Refusal> + Send + Sync;
 
 impl Workplace {
-    /// Reads what there is.
+    /// Opens the workplace and reads its configuration.
     ///
     /// # Errors
-    /// A setup that does not fit, a home that cannot be used, a damaged configuration.
+    /// The setup is inconsistent, the home cannot be used, or the configuration is damaged.
     pub fn open(setup: Setup) -> Result<Self, Refusal> {
         let mut place = Self::to_inspect(setup)?;
         place.home_fault.take().or_else(|| place.config_fault.take()).map_or(Ok(place), Err)
     }
 
-    /// As [`Workplace::open`] for who only names places: a home that cannot be trusted is noted.
+    /// Opens the workplace for commands that only print paths. An untrusted home is recorded in [`Self::home_fault`]
+    /// instead of being an error.
     ///
     /// # Errors
-    /// A setup that does not fit, a damaged configuration.
+    /// The setup is inconsistent, or the configuration is damaged.
     pub fn to_locate(setup: Setup) -> Result<Self, Refusal> {
         let mut place = Self::to_inspect(setup)?;
         place.config_fault.take().map_or(Ok(place), Err)
     }
 
-    /// As [`Workplace::open`] for who looks for damage: a damaged configuration, or a home that cannot be trusted, is noted
-    /// and lets no change through.
+    /// Opens the workplace for commands that look for damage. A damaged configuration and an untrusted home are
+    /// recorded instead of being errors, and prevent all changes.
     ///
     /// # Errors
-    /// A setup that does not fit.
+    /// The setup is inconsistent.
     pub fn to_inspect(setup: Setup) -> Result<Self, Refusal> {
         let (home, home_fault) = match Home::at(&setup.home) {
             Ok(home) => (home, None),
             Err(error) => (Home::unchecked(setup.home.clone()), Some(error.into())),
         };
-        // Whoever can write to a home could have written its configuration.
+        // Anyone who can write to a home could have written its configuration.
         let read = || client::Config::read(&home);
         let (config, config_fault) = match home_fault.is_none().then(read) {
             None => (client::Config::default(), None),
@@ -130,12 +131,12 @@ impl Workplace {
         })
     }
 
-    /// Tells people something beside the answer.
+    /// Sends a note to the user, apart from the result.
     pub fn note(&self, message: &str) {
         (self.setup.note)(message);
     }
 
-    /// The host's word on it.
+    /// Returns the setup that the host provided.
     pub(crate) fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -143,7 +144,7 @@ impl Workplace {
     /// Opens the library.
     ///
     /// # Errors
-    /// It cannot be read, another user owns it, or a link leads it out of the project.
+    /// The library cannot be read, another user owns it, or a link leads out of the project.
     pub fn library(&self) -> Result<Library, Refusal> {
         let library = Library::open(&self.place.path, self.place.scope, &self.home, &self.config.library.storage)?;
         self.place.check_inside(library.path())?;
@@ -153,35 +154,35 @@ impl Workplace {
         Ok(library)
     }
 
-    /// The user's library, whichever the flags choose.
+    /// Opens the user's library, independent of the flags.
     ///
     /// # Errors
-    /// It cannot be read, or another user owns it.
+    /// The library cannot be read, or another user owns it.
     pub fn user_library(&self) -> Result<Library, Refusal> {
         let user = self.user_home.join(SKILLS_FOLDER);
         Ok(Library::open(&user, Scope::User, &self.home, &self.config.library.storage)?)
     }
 
-    /// The library to be looked at: nothing is applied, and a damaged one opens as well.
+    /// Opens the library read-only. Pending journal records are not applied, and a damaged library opens as well.
     ///
     /// # Errors
-    /// Another user owns it, or a link leads it out of the project.
+    /// Another user owns the library, or a link leads out of the project.
     pub fn library_to_inspect(&self) -> Result<Library, Refusal> {
         let library = Library::inspect(&self.place.path, self.place.scope, &self.home, &self.config.library.storage)?;
         self.place.check_inside(library.path())?;
         Ok(library)
     }
 
-    /// The libraries whose skills an agent sees here, the first going before the others: the chosen
-    /// one, and the user's where no folder was named.
+    /// Opens the libraries whose skills an agent sees here, by precedence: the selected one, and the user's behind a
+    /// project's. An explicitly set folder is the only one.
     ///
     /// # Errors
-    /// One of them cannot be read.
+    /// A library cannot be read.
     pub fn visible_libraries(&self) -> Result<Vec<Library>, Refusal> {
         Ok([Some(self.library()?), self.library_behind()?].into_iter().flatten().collect())
     }
 
-    /// The user's library, where its skills are seen behind those of the chosen one.
+    /// Opens the user's library if its skills are visible in addition to those of the selected one.
     fn library_behind(&self) -> Result<Option<Library>, Refusal> {
         if self.place.named || self.place.scope != Scope::Project {
             return Ok(None);
@@ -189,8 +190,9 @@ impl Workplace {
         self.user_library().map(Some)
     }
 
-    /// Where agents find skills here: the visible libraries and, `with_folders`, the folders of agents in the
-    /// project and of the user, unless a folder was named.
+    /// Returns the locations in which agents find skills: the visible libraries and, `with_folders`, the agents'
+    /// folders in the project and in the user's home. If the library's folder was set explicitly, its library is the
+    /// only one and the agents' folders are left out.
     pub fn places(&self, with_folders: bool) -> Places {
         let mut libraries = vec![(self.place.path.clone(), self.place.scope)];
         if !self.place.named && self.place.scope == Scope::Project {
@@ -204,10 +206,10 @@ impl Workplace {
         Places { home, storage, libraries, folders, project, inner }
     }
 
-    /// What the configuration says of what agents see.
+    /// Returns the settings for the visibility of skills to agents.
     ///
     /// # Errors
-    /// A part of it cannot be used.
+    /// Part of the configuration is invalid.
     pub fn settings(&self) -> Result<Settings, Refusal> {
         let config = &self.config;
         let (agent, skill_evolution) = (config.agent.clone(), config.skill_evolution.clone());
@@ -217,33 +219,33 @@ impl Workplace {
         Ok(settings)
     }
 
-    /// The agent that acts: the one that is named, else the actor where that is an agent.
+    /// Returns the id of the named agent, else of the actor if it is an agent, else an empty string.
     pub fn agent(&self, named: Option<&str>) -> String {
         let of_actor = || (self.actor.kind == ActorKind::Agent).then(|| self.actor.id.clone());
         named.map(str::to_owned).or_else(of_actor).unwrap_or_default()
     }
 
-    /// Whether a person acts.
+    /// Returns whether a person acts.
     pub fn is_person(&self) -> bool {
         self.actor.kind == ActorKind::Person
     }
 
-    /// The library's folder, whether or not it is there.
+    /// Returns the library's folder, which may not exist.
     pub fn library_path(&self) -> &Path {
         &self.place.path
     }
 
-    /// The root of the project whose library it is; `None` for the user's library and a folder that is named.
+    /// Returns the root of the library's project, `None` for the user's library and for an explicitly set folder.
     pub fn project(&self) -> Option<&Path> {
         self.place.project.as_deref()
     }
 
-    /// Whether the flags named the library's folder.
+    /// Returns whether the library's folder was set explicitly, by flags, environment or configuration.
     pub fn library_is_named(&self) -> bool {
         self.place.named
     }
 
-    /// Where the library's lock file is: at the project's root, else with its history.
+    /// Returns the path of the library's lock file: in the project's root, else beside the library's history.
     pub fn lock_path(&self, library: &Library) -> PathBuf {
         match &self.place.project {
             Some(root) => root.join(client::LOCK_FILE),
@@ -251,16 +253,16 @@ impl Workplace {
         }
     }
 
-    /// The skills that the lock file names, which decides what a git branch has; `None` for a library that lies in no git
-    /// work tree. A lock file that cannot be read names none.
+    /// Returns the skills in the lock file, which defines the skills of the current git branch. An unreadable lock file
+    /// counts as empty. Returns `None` for a library outside of any git work tree.
     pub fn skills_of_branch(&self, library: &Library) -> Option<BTreeSet<SkillName>> {
         repository_root(library.path())?;
         let lock = client::LockFile::read(&self.lock_path(library)).unwrap_or_default();
         Some(lock.skills().filter_map(|entry| SkillName::parse(entry.bare_name()).ok()).collect())
     }
 
-    /// Where agents look for skills: those of the project, or those of the user. Where the flags
-    /// named the library's folder, only agents that are named get anything.
+    /// Returns the agents' folders, of the project or of the user. If the library's folder was set explicitly, agents
+    /// are not detected and must be named.
     pub fn agent_folders(&self) -> client::AgentFolders {
         let folders = match &self.place.project {
             Some(root) => client::AgentFolders::of_project(root).with_in_use(&self.config.agents.in_use),
@@ -269,13 +271,13 @@ impl Workplace {
         if self.place.named { folders.without_detection() } else { folders }
     }
 
-    /// Where agents look for the skills of a library: of the project, or of the user.
+    /// Returns the agents' folders for a library, of the project or of the user.
     pub fn agent_folders_of(&self, library: &Library) -> client::AgentFolders {
         let is_users = library::resolve(&self.user_home.join(SKILLS_FOLDER)).is_ok_and(|user| user == library.path());
         if is_users { self.user_agent_folders() } else { self.agent_folders() }
     }
 
-    /// Whether a path lies in a skills folder of the user's agents or the user's library, and the flags choose no
+    /// Returns whether a path is in the user's library or in a folder of the user's agents, and the flags select no
     /// other library.
     pub fn belongs_to_user(&self, path: &Path) -> bool {
         if self.place.named || self.place.chosen || self.place.scope == Scope::User {
@@ -287,17 +289,17 @@ impl Workplace {
         user.all().iter().any(|folder| is_in(&folder.path)) || is_in(&self.user_home.join(SKILLS_FOLDER))
     }
 
-    /// Whether a person can be asked: input and output are a terminal.
+    /// Returns whether input and output are a terminal, so that a person can be asked.
     pub fn is_at_terminal(&self) -> bool {
         self.setup.is_at_terminal
     }
 
-    /// Where the user's agents look for skills.
+    /// Returns the folders of the user's agents.
     pub fn user_agent_folders(&self) -> client::AgentFolders {
         linking::user_folders(&self.setup).with_in_use(&self.config.agents.in_use)
     }
 
-    /// Where other tools keep their lock files for the library: of the project, or of the user.
+    /// Returns the locations of other tools' lock files, for the project or the user.
     pub fn foreign_locks(&self) -> Vec<PathBuf> {
         let state_home = (self.setup.variables)("XDG_STATE_HOME").map(PathBuf::from);
         match &self.place.project {
@@ -306,26 +308,26 @@ impl Workplace {
         }
     }
 
-    /// Notes in the lock file what a skill's head holds now, if the file has the skill. A change that
-    /// stands is not called a failure because of it; what went wrong is told.
+    /// Updates a skill in the lock file to its current head, if the file lists it. A failure is noted and does not
+    /// affect the change.
     pub fn refresh_lock(&self, library: &Library, skill: &SkillName) {
         if let Some(warning) = self.lock_warning(library, skill) {
             self.note(&warning);
         }
     }
 
-    /// Does the same, and gives what is to be told.
+    /// Updates the lock file like [`Self::refresh_lock`], and returns the warning if that fails.
     pub fn lock_warning(&self, library: &Library, skill: &SkillName) -> Option<String> {
         let error = client::LockFile::refresh(&self.lock_path(library), library, skill).err()?;
         Some(format!("the change stands, but the lock file does not show it: {error}"))
     }
 
-    /// The root of the project in which the command was given, whichever library it works on.
+    /// Returns the root of the project around the current folder, regardless of the selected library.
     pub fn project_root(&self) -> Option<PathBuf> {
         repository_root(&self.cwd).filter(|root| *root != self.user_home)
     }
 
-    /// A path for people: `~` stands for the user's home.
+    /// Formats a path for display, with `~` for the user's home.
     pub fn short(&self, path: &Path) -> String {
         match path.strip_prefix(&self.user_home) {
             Ok(below_home) => format!("~/{}", below_home.display()),
@@ -333,7 +335,7 @@ impl Workplace {
         }
     }
 
-    /// A path of the command line as an absolute one.
+    /// Makes a path of the command line absolute.
     pub fn absolute(&self, path: &Path) -> PathBuf {
         match path.strip_prefix("~") {
             Ok(below_home) => self.user_home.join(below_home),

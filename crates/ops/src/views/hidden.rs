@@ -1,4 +1,4 @@
-//! [`Remedy`]: the way to hide a skill from a host that still reads it.
+//! Ways to hide a skill from a host that still reads it.
 
 use std::{
     fmt,
@@ -9,30 +9,30 @@ use agent::{Catalogue, Host, Listed};
 
 use crate::{sight::FolderSight, visible::visible, workplace::Workplace};
 
-/// The command that brings links to the state.
+/// Command that updates links to the current state.
 const FIX: &str = "skillhub doctor --fix";
 
-/// The way to hide a skill from hosts that read it at some place.
+/// A way to hide a skill from the hosts that read it at a location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remedy {
-    /// A command that removes a link to a skill of this library.
+    /// `doctor --fix` removes a link to a skill of this library.
     RemoveLink(PathBuf),
-    /// The hosts read the library's folder itself: their own settings, or a command that removes the skill's folder
-    /// and keeps its history.
+    /// The hosts read the library's folder itself. Either their own settings can hide the skill, or a command that
+    /// removes its folder and keeps its history.
     OwnFolder {
-        /// The settings, as imperatives.
+        /// Changes of the hosts' settings, in the imperative.
         settings: String,
-        /// The command.
+        /// Command that removes the folder.
         command: String,
     },
     /// Agents that may see the skill read the same folder.
     Shared(Vec<&'static str>),
-    /// A folder or link that skillhub did not place, and the command that moves it away.
+    /// A command moves away a folder or link that skillhub did not place.
     Foreign(String),
 }
 
 impl Remedy {
-    /// The remedy for a skill that hosts find at a place.
+    /// Determines the remedy for a skill that hosts find at `place`.
     pub fn of(
         (around, sight, catalogue): (&Workplace, &FolderSight, &Catalogue),
         hosts: &[&Host],
@@ -59,7 +59,7 @@ impl Remedy {
         }
     }
 
-    /// The command that hides the skill.
+    /// Returns the command that hides the skill, if there is one.
     pub fn command(&self) -> Option<String> {
         match self {
             Self::RemoveLink(_) => Some(FIX.to_owned()),
@@ -90,7 +90,7 @@ fn is_link(path: &Path) -> bool {
     path.is_symlink()
 }
 
-/// The settings with which hosts hide a skill, by their own documentation.
+/// Returns the settings with which hosts hide a skill, from their documentation.
 fn settings(hosts: &[&Host], name: &str) -> String {
     let mut others = Vec::new();
     let mut settings = Vec::new();
@@ -111,7 +111,7 @@ fn settings(hosts: &[&Host], name: &str) -> String {
     settings.join("; ")
 }
 
-/// The flag with which a command reaches the user's skill from inside a project.
+/// Returns the flag that selects the user's skill from inside a project.
 fn global(place: &Workplace, listed: &Listed) -> &'static str {
     let is_global = listed.scope == library::Scope::User && place.project().is_some();
     if is_global { " --global" } else { "" }

@@ -1,4 +1,4 @@
-//! [`actor`]: who acts, what shows that it is a person, and under which policy.
+//! The actor, the proof that a person acts, and the policy that applies.
 
 use std::path::Path;
 
@@ -13,31 +13,31 @@ use skill_manage::{Elsewhere, Layer, Policy, Preset, PresetError, Reviewer, Revi
 use super::Workplace;
 use crate::{refusal::Refusal, setup::Setup};
 
-/// What an administrator sets for all users; but for `[scan]` it can only tighten what they set.
+/// Policy file of the administrator, for all users. Except for `[scan]`, it can only tighten the users' settings.
 pub(super) const SYSTEM_POLICY: &str = "/etc/skillhub/policy.toml";
 
-/// The variable that names a further such file.
+/// Environment variable with the path of an additional policy file.
 const POLICY_VARIABLE: &str = "SKILLHUB_POLICY";
 
-/// The variable that holds a reviewer's token.
+/// Environment variable with a reviewer's token.
 pub const TOKEN_VARIABLE: &str = "SKILLHUB_REVIEWER_TOKEN";
 
-/// The way on for who could not prove to be a person.
+/// Hint for an actor without proof of being a person.
 const PROOF_HINT: &str = "run the command at a terminal, or with the token that a person made there with \
                           `skillhub reviewer new` in SKILLHUB_REVIEWER_TOKEN";
 
 impl Workplace {
-    /// The change-management context for `skill_manage`.
+    /// Returns the change-management context for `skill_manage`.
     pub fn manage<'a>(&self, elsewhere: &'a [Elsewhere]) -> Result<skill_manage::Context<'a>, Refusal> {
         let policy = self.policy()?.with_evolution(self.settings()?.tells_of_evolution(&self.agent(None)));
         Ok(skill_manage::Context { actor: self.actor.clone(), time: self.now, policy, elsewhere })
     }
 
-    /// What holds for changes: the user's own policy, tightened by that of the system and by one that
-    /// the environment names.
+    /// Returns the policy for changes: the user's own, tightened by the system's and by the file that the environment
+    /// names.
     ///
     /// # Errors
-    /// One of the files cannot be read or understood. It is never passed over.
+    /// A file cannot be read or parsed. An invalid file is never skipped.
     pub fn policy(&self) -> Result<Policy, Refusal> {
         if let Some(fault) = self.home_fault.as_ref().or(self.config_fault.as_ref()) {
             return Err(Refusal::new(fault.failure.kind, fault.failure.code, fault.message.clone()));
@@ -45,18 +45,19 @@ impl Workplace {
         read_policy(&self.config, &self.home, &self.setup)
     }
 
-    /// The owners of whom those who set up the machine, or this command, take nothing without a signature.
+    /// Returns the owners whose releases must be signed, according to the system's policy file or the one that the
+    /// environment names.
     ///
     /// # Errors
-    /// As [`Workplace::policy`].
+    /// The same as [`Workplace::policy`].
     pub fn required_signers(&self) -> Result<Vec<String>, Refusal> {
         Ok(tightening(&self.setup)?.into_iter().flat_map(|file| file.require_signatures).collect())
     }
 
-    /// What the policy says of installs, updates, adoptions and uninstalls by who acts here.
+    /// Returns the policy check for installs, updates, adoptions and uninstalls by this actor.
     ///
     /// # Errors
-    /// As [`Workplace::policy`].
+    /// The same as [`Workplace::policy`].
     pub fn permit(&self) -> Result<impl Fn(&WholeChange<'_>) -> Result<(), Denied>, Refusal> {
         let (policy, actor, sight, asks) = (self.policy()?, self.actor.clone(), self.sights()?, self.asks_people);
         Ok(move |change: &WholeChange<'_>| {
@@ -69,11 +70,10 @@ impl Workplace {
         })
     }
 
-    /// The person who decides; `what` says what only people do, as in `waiving a finding`.
+    /// Returns the person who decides. `what` describes the operation, such as `waiving a finding`.
     ///
     /// # Errors
-    /// The flags name somebody else, the token is not a good one, or there is neither a token nor a
-    /// terminal.
+    /// The flags name another kind of actor, the token is invalid, or there is neither a token nor a terminal.
     pub fn reviewer(&self, what: &str) -> Result<Reviewer, Refusal> {
         let missing = format!("{what} is for people, and nothing shows that a person acts");
         if self.names_no_person {
@@ -83,24 +83,24 @@ impl Workplace {
         prove(&self.actor.id, (&self.home, self.now), &self.setup, &missing)
     }
 
-    /// How revisions are tried out, as the configuration says.
+    /// Returns the configured settings for trials of revisions.
     ///
     /// # Errors
-    /// The table cannot be used.
+    /// The table in the configuration is invalid.
     pub fn gate(&self) -> Result<GateConfig, Refusal> {
         Ok(GateConfig::of(&self.config.gate)?)
     }
 
-    /// Who acts now, without a reason.
+    /// Returns a stamp with the current actor and time, without a reason.
     pub fn stamp(&self) -> Stamp {
         Stamp { thread: self.thread.get().cloned(), ..Stamp::new(self.actor.clone(), self.now) }
     }
 }
 
-/// The user's own policy, tightened by that of the system and by one that the environment names.
+/// Reads the user's policy, tightened by the system's and by the file that the environment names.
 ///
 /// # Errors
-/// One of the files cannot be read or understood.
+/// A file cannot be read or parsed.
 pub(super) fn read_policy(config: &Config, home: &Home, setup: &Setup) -> Result<Policy, Refusal> {
     let mut own = layer(&config.policy_file(home))?;
     own.preset = own.preset.or(Some(Preset::default()));
@@ -108,7 +108,7 @@ pub(super) fn read_policy(config: &Config, home: &Home, setup: &Setup) -> Result
     Ok(Policy::new(own, others))
 }
 
-/// The policy of the system, and the one that the environment names.
+/// Reads the policy files of the system and of the environment variable.
 fn tightening(setup: &Setup) -> Result<Vec<PolicyFile>, Refusal> {
     let mut files: Vec<PolicyFile> = PolicyFile::read(Path::new(SYSTEM_POLICY))?.into_iter().collect();
     if let Some(path) = (setup.variables)(POLICY_VARIABLE) {
@@ -117,7 +117,7 @@ fn tightening(setup: &Setup) -> Result<Vec<PolicyFile>, Refusal> {
             Refusal::new(FailureKind::Usage, "invalid_config", format!("there is no {}", path.display()))
                 .hint(format!("{POLICY_VARIABLE} names a file that has to be there"))
         })?;
-        // Whoever gives a command sets the environment, agents included.
+        // The environment is under the control of the caller, which may be an agent.
         if file.scan != scan::Settings::default() {
             let message = format!("{} has [scan], and {POLICY_VARIABLE} can only tighten", path.display());
             return Err(Refusal::new(FailureKind::Usage, "invalid_config", message)
@@ -128,8 +128,8 @@ fn tightening(setup: &Setup) -> Result<Vec<PolicyFile>, Refusal> {
     Ok(files)
 }
 
-/// Who acts: a person at a terminal, else an agent; a flag names one without giving it rights, so that
-/// `person` takes the same proof as a decision.
+/// Determines the actor: a person at a terminal, else an agent. The flag names an actor without giving rights, so
+/// naming a person requires the same proof as a decision.
 pub(super) fn actor(setup: &Setup, home: &Home, now: Timestamp) -> Result<Actor, Refusal> {
     let Some(flag) = &setup.actor else {
         return Ok(match Reviewer::at_terminal(&setup.user) {
@@ -153,8 +153,7 @@ pub(super) fn actor(setup: &Setup, home: &Home, now: Timestamp) -> Result<Actor,
     }
 }
 
-/// The proof that a person acts: the token of the environment, which has to be a good one where there
-/// is any, else the terminal.
+/// Proves that a person acts: by the token in the environment, which must be valid if it is set, else by the terminal.
 fn prove(id: &str, (home, now): (&Home, Timestamp), setup: &Setup, missing: &str) -> Result<Reviewer, Refusal> {
     match (setup.variables)(TOKEN_VARIABLE) {
         Some(token) => Ok(Reviewer::with_token(home, &token.to_string_lossy(), now)?),
@@ -165,7 +164,7 @@ fn prove(id: &str, (home, now): (&Home, Timestamp), setup: &Setup, missing: &str
     }
 }
 
-/// One file's part of the policy.
+/// Parses the policy part of one file.
 fn layer(file: &PolicyFile) -> Result<Layer, Refusal> {
     let path = file.path.display().to_string();
     let no_preset = |error: PresetError| {

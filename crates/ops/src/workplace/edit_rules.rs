@@ -1,4 +1,4 @@
-//! [`edit_policy`]: the policy as libraries ask it about edits of skills' folders.
+//! Policy checks of hand edits, for the libraries of a home.
 
 use client::Config;
 use library::{EditPolicy, EditRules, HandEdit, Home};
@@ -7,13 +7,13 @@ use skill_manage::Policy;
 use super::acting::read_policy;
 use crate::{refusal::Refusal, setup::Setup};
 
-/// The policy in the files, which are read for every question: a server runs for long.
+/// Policy that is re-read from its files for every check, because a server runs for a long time.
 struct PolicyFiles {
     home: Home,
     setup: Setup,
 }
 
-/// The rules for hand edits in libraries of a home.
+/// Returns the policy for hand edits in the libraries of a home.
 pub(super) fn edit_policy(home: Home, setup: &Setup) -> EditPolicy {
     EditPolicy::new(PolicyFiles { home, setup: setup.clone() })
 }

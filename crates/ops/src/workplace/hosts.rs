@@ -1,4 +1,4 @@
-//! [`Hosts`]: the agents in use, and those known by a folder in the home alone.
+//! Hosts of the agents in use, and of those known only by a folder in the home.
 
 use std::path::PathBuf;
 
@@ -7,29 +7,29 @@ use library::{Scope, find_agent};
 
 use super::Workplace;
 
-/// The hosts whose view of the skills matters here.
+/// Hosts whose views of the skills matter here.
 pub struct Hosts {
-    /// Those of agents in use.
+    /// Hosts of agents in use.
     pub in_use: Vec<Host>,
-    /// Those of agents that only a folder in the home shows.
+    /// Hosts of agents known only by a folder in the home.
     pub known: Vec<Host>,
 }
 
 impl Hosts {
-    /// All of them, those in use first.
+    /// Returns all hosts, those in use first.
     pub fn all(&self) -> impl Iterator<Item = &Host> {
         self.in_use.iter().chain(&self.known)
     }
 
-    /// Tests for an agent in use, by its id.
+    /// Returns whether the agent with this id is in use.
     pub fn is_in_use(&self, id: &str) -> bool {
         self.in_use.iter().any(|host| host.id == id)
     }
 }
 
 impl Workplace {
-    /// The ids of the agents in use: those with a folder of their own in the project; outside of projects, those
-    /// with one in the home; and those that the configuration names. Where the flags named the library's folder there are none.
+    /// Returns the ids of the agents in use: those with a folder of their own in the project (in the home, outside of
+    /// projects), and those that the configuration names. The list is empty if the library's folder was set explicitly.
     pub fn agents_in_use(&self) -> Vec<&'static str> {
         if self.place.named {
             return Vec::new();
@@ -48,7 +48,7 @@ impl Workplace {
         ids
     }
 
-    /// The hosts of the agents in use, and of those that the home shows.
+    /// Returns the hosts of the agents in use, and of those with a folder in the home.
     pub fn hosts(&self) -> Hosts {
         let in_use: Vec<Host> = self.agents_in_use().into_iter().filter_map(|id| self.host(id)).collect();
         if self.place.named {
@@ -59,19 +59,19 @@ impl Workplace {
         Hosts { in_use, known }
     }
 
-    /// The host of an agent; `None` for an id that the agents' table does not have.
+    /// Returns the host of an agent, `None` for an id that is not in the table of agents.
     pub fn host(&self, id: &str) -> Option<Host> {
         let agent = find_agent(id)?;
         Some(self.with_surroundings(|around| Host::of(agent, around)))
     }
 
-    /// Where skills are found here, as [`Workplace::places`], with the folders that one agent's host reads. An id
-    /// that the agents' table does not have gets the common folders.
+    /// Returns the locations of skills like [`Workplace::places`], with the folders that one agent's host reads. An
+    /// unknown id gets the common folders.
     pub fn places_of(&self, agent: &str) -> Places {
         Places { folders: self.folders_of(agent), ..self.places(false) }
     }
 
-    /// The folders that an agent's host reads; none where the flags named the library's folder.
+    /// Returns the folders that an agent's host reads. The list is empty if the library's folder was set explicitly.
     pub(super) fn folders_of(&self, agent: &str) -> Vec<(PathBuf, Scope)> {
         match self.place.named {
             true => Vec::new(),

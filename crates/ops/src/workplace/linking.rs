@@ -1,4 +1,4 @@
-//! [`linker`]: the folders of agents in which new skills are linked.
+//! Agents' folders in which new skills are linked.
 
 use std::{
     path::{Path, PathBuf},
@@ -12,12 +12,13 @@ use library::Linker;
 use super::place::{LibraryPlace, SKILLS_FOLDER};
 use crate::setup::Setup;
 
-/// Finds the folders of the agents in use, of the project and of the user. A library that the flags name gets none.
+/// Creates the linker for the folders of the agents in use, in the project and in the user's home. A library whose
+/// folder was set explicitly gets no links.
 pub(super) fn linker(place: &LibraryPlace, setup: &Setup, config: &Config) -> Linker {
     let (project, setup) = (place.project.clone(), setup.clone());
     let named = place.named.then(|| place.path.clone());
     let in_use = config.agents.in_use.clone();
-    // A part of the configuration that cannot be used is an error of the command itself; until then nothing is hidden.
+    // The command itself reports an invalid configuration. Until then nothing is hidden.
     let settings = Settings::of(&Tables {
         agent: config.agent.clone(),
         skill_evolution: config.skill_evolution.clone(),
@@ -37,7 +38,7 @@ pub(super) fn linker(place: &LibraryPlace, setup: &Setup, config: &Config) -> Li
     })
 }
 
-/// The folders of a user's agents.
+/// Returns the folders of the user's agents.
 pub(super) fn user_folders(setup: &Setup) -> AgentFolders {
     AgentFolders::of_user(&setup.user_home, |name| (setup.variables)(name).map(PathBuf::from))
 }

@@ -1,4 +1,4 @@
-//! [`LibraryPlace`]: the library that a command works on, by flags, environment and folder.
+//! Location of the library that a command works on, from flags, environment and current folder.
 
 use std::path::{Path, PathBuf};
 
@@ -9,28 +9,28 @@ use skill_manage::{Elsewhere, review};
 use super::Workplace;
 use crate::{refusal::Refusal, setup::Setup};
 
-/// Where skills stand below a project's root and a user's home.
+/// Folder of skills, relative to a project's root or the user's home.
 pub const SKILLS_FOLDER: &str = ".agents/skills";
 
-/// The library that a command works on, and where its lock file is.
+/// Location of the library that a command works on.
 #[derive(Debug, Clone)]
 pub struct LibraryPlace {
-    /// Its folder.
+    /// Folder of the library, with links not yet resolved.
     pub path: PathBuf,
-    /// Whose it is.
+    /// Scope of its skills.
     pub scope: Scope,
-    /// The project's root, where it is that of a project.
+    /// Root of the project, if it is a project's library.
     pub project: Option<PathBuf>,
-    /// Whether the flags named a folder.
+    /// True if the folder was set explicitly, by flags, environment or configuration.
     pub named: bool,
-    /// Whether the flags chose the project or the user.
+    /// True if flags selected the project or the user, or the folder was set explicitly.
     pub chosen: bool,
-    /// The configuration named the folder.
+    /// True if the configuration names the folder.
     pub is_configured: bool,
 }
 
 impl LibraryPlace {
-    /// The place that the setup means, then the configuration.
+    /// Resolves the location from the setup, then from the configuration.
     pub fn resolve(setup: &Setup, configured: Option<PathBuf>) -> Result<Self, Refusal> {
         let user = setup.user_home.join(SKILLS_FOLDER);
         let by_flag = setup.scope.is_some();
@@ -64,8 +64,8 @@ impl LibraryPlace {
         }
     }
 
-    /// Refuses a project's library that stands elsewhere: the link may have come with a clone, and what
-    /// is done to a project must not change the skills of a user.
+    /// Refuses a project's library outside of the project. The link may have come with a clone, and operations on a
+    /// project must not change the user's skills.
     pub fn check_inside(&self, resolved: &Path) -> Result<(), Refusal> {
         let Some(root) = self.project.as_ref().and_then(|root| library::resolve(root).ok()) else { return Ok(()) };
         if resolved.starts_with(root) {
@@ -77,34 +77,34 @@ impl LibraryPlace {
     }
 }
 
-/// The places of a library and its files, without opening any of them.
+/// Paths of a library and its files, determined without opening any of them.
 #[derive(Debug)]
 pub struct LibraryPaths {
-    /// Its folder, with links resolved.
+    /// Folder of the library, with links resolved.
     pub library: PathBuf,
-    /// Whose it is.
+    /// Scope of its skills.
     pub scope: Scope,
-    /// Its history in the home.
+    /// Git repository of its history, in the home.
     pub history: PathBuf,
-    /// Its lock file.
+    /// Path of its lock file.
     pub lock: PathBuf,
 }
 
 impl Workplace {
-    /// The library that a skill is changed in: the chosen one, or the folder of a group below it where the skill
-    /// stands there.
+    /// Opens the library in which a skill is changed: the selected one, or the group folder below it that contains the
+    /// skill.
     ///
     /// # Errors
-    /// As [`Workplace::library`].
+    /// The same as [`Workplace::library`].
     pub fn library_of(&self, skill: &SkillName) -> Result<Library, Refusal> {
         self.within(self.library()?, skill)
     }
 
-    /// The same below a library: that itself, or the folder of a group in which the skill stands, or stood before it
-    /// was deleted.
+    /// Returns the library of a skill at or below `library`: the library itself, or the group folder that contains the
+    /// skill or contained it before its deletion.
     ///
     /// # Errors
-    /// One of them cannot be read.
+    /// A library cannot be read.
     pub fn within(&self, library: Library, skill: &SkillName) -> Result<Library, Refusal> {
         if library.head(skill)?.is_some() || library.folders()?.iter().any(|name| name == skill.as_str()) {
             return Ok(library);
@@ -125,10 +125,10 @@ impl Workplace {
         Ok(Library::open(group, library.scope(), &self.home, &self.config.library.storage)?)
     }
 
-    /// The chosen library, and the folders of groups below it that have a history.
+    /// Opens the selected library, and the group folders below it that have a history.
     ///
     /// # Errors
-    /// One of them cannot be read.
+    /// A library cannot be read.
     pub fn libraries(&self) -> Result<Vec<Library>, Refusal> {
         let library = self.library()?;
         let groups = library.groups_with_history(&self.home)?;
@@ -137,18 +137,18 @@ impl Workplace {
         Ok(groups)
     }
 
-    /// The one of them that has a proposal.
+    /// Opens the library that has a proposal, the selected one or one of its groups.
     ///
     /// # Errors
-    /// None has it, or one cannot be read.
+    /// No library has the proposal, or one cannot be read.
     pub fn library_with_proposal(&self, id: &ProposalId) -> Result<Library, Refusal> {
         Ok(review::library_with(self.libraries()?, id)?)
     }
 
-    /// The first of the visible libraries and their groups that has a skill, in its history or as a folder.
+    /// Opens the first of the visible libraries and their groups that has a skill, in its history or as a folder.
     ///
     /// # Errors
-    /// None has it, or one cannot be read.
+    /// No library has the skill, or one cannot be read.
     pub fn library_with(&self, skill: &SkillName) -> Result<Library, Refusal> {
         for library in self.visible_libraries()? {
             let library = self.within(library, skill)?;
@@ -161,10 +161,10 @@ impl Workplace {
         Err(FindError::NoSkill(skill.clone()).into())
     }
 
-    /// The places of the chosen library.
+    /// Returns the paths of the selected library.
     ///
     /// # Errors
-    /// The system refused to resolve the folder's path.
+    /// The folder's path cannot be resolved.
     pub fn library_paths(&self) -> Result<LibraryPaths, Refusal> {
         let library = library::resolve(&self.place.path).map_err(Refusal::io_at(&self.place.path))?;
         let own = self.home.library(&library);
@@ -173,16 +173,16 @@ impl Workplace {
     }
 }
 
-/// The nearest folder from `from` upwards that holds a `.git`.
+/// Returns the nearest folder, from `from` upwards, that contains a `.git`.
 #[expect(clippy::disallowed_methods, reason = "a project begins where git says; nothing is read or written")]
 pub(super) fn repository_root(from: &Path) -> Option<PathBuf> {
     from.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
 }
 
 impl Workplace {
-    /// Skills that readers of the library see besides its own.
+    /// Returns the skills that readers of the library see in addition to its own.
     ///
-    /// A user's library that is damaged counts with the names of its folders.
+    /// If the user's library is damaged, the names of its folders are used.
     pub fn elsewhere(&self) -> Vec<Elsewhere> {
         let mut skills = Vec::new();
         let heads = self.library_behind().and_then(|behind| match behind {
@@ -201,7 +201,7 @@ impl Workplace {
         skills
     }
 
-    /// The names of the folders in the user's library.
+    /// Lists the folder names in the user's library.
     #[expect(clippy::disallowed_methods, reason = "the library itself does not open; names alone are read")]
     fn folders_of_user_library(&self) -> Vec<SkillName> {
         let entries = std::fs::read_dir(self.user_home.join(SKILLS_FOLDER)).into_iter().flatten();

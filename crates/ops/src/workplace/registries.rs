@@ -1,4 +1,4 @@
-//! The registries of a [`Workplace`], and which token the environment has for which of them.
+//! Registries of a [`Workplace`], with their access tokens from the environment.
 
 use std::collections::BTreeMap;
 
@@ -8,23 +8,23 @@ use library::Library;
 use super::Workplace;
 use crate::refusal::Refusal;
 
-/// The variable that holds the token for the only registry on a server.
+/// Environment variable with the token for the only registry on a server.
 pub const SERVER_TOKEN_VARIABLE: &str = "SKILLHUB_TOKEN";
 
 impl Workplace {
-    /// The registries that the flags and the configuration name.
+    /// Returns the registries that the flags and the configuration name.
     pub fn registries(&self) -> Registries {
         self.registries_at(self.registry.as_deref())
     }
 
-    /// The same with another registry in place of the one that the flags name.
+    /// Returns the registries with another default than the one on the command line.
     pub fn registries_at(&self, given: Option<&str>) -> Registries {
         let registries = Registries::new(given, &self.config, &self.home, self.now);
         let registries = registries.accepting_rewrites(self.accepts_rewrite);
         registries.with_token(self.variable(SERVER_TOKEN_VARIABLE)).with_named_tokens(self.named_tokens())
     }
 
-    /// The same for the skills of a library, which remember the registries that they came from.
+    /// Returns the registries for a library, including those that its skills came from.
     ///
     /// # Errors
     /// The library's history cannot be read.
@@ -32,7 +32,8 @@ impl Workplace {
         Ok(self.registries().for_library(client::installed_sources(library)?))
     }
 
-    /// The tokens of registries by their names. Where two names have one variable, it is for neither.
+    /// Reads the tokens of named registries from the environment. A variable that belongs to two names is used for
+    /// neither.
     fn named_tokens(&self) -> BTreeMap<String, String> {
         let names = || self.config.registries.keys();
         let is_shared = |variable: &str| names().filter(|name| client::token_variable(name) == variable).count() > 1;

@@ -1,4 +1,4 @@
-//! [`with_scanner`]: what scans skills here, by `[scan]` of the user's configuration and of the system's.
+//! Configuration of the scanner, from `[scan]` of the user and of the system.
 
 use std::path::Path;
 
@@ -11,10 +11,10 @@ use super::{Workplace, acting::SYSTEM_POLICY};
 use crate::{refusal::Refusal, setup::Setup};
 
 impl Workplace {
-    /// The scanner with a further folder of rules.
+    /// Returns the scanner with an additional folder of rules.
     ///
     /// # Errors
-    /// Rules that cannot be used.
+    /// The rules are invalid.
     pub fn scanner_with(&self, folder: &Path) -> Result<Scanner, Refusal> {
         let rules = vec![self.absolute(folder).display().to_string()];
         let settings = settings(&self.config, &self.home, &self.user_home, self.now)?;
@@ -22,8 +22,8 @@ impl Workplace {
     }
 }
 
-/// The home with its scanner and judge. Where settings or rules cannot be read or understood, that is a fault, beside an earlier
-/// one.
+/// Returns the home with its scanner and judge. Settings or rules that cannot be read or parsed are a fault, unless
+/// there is an earlier one.
 pub(super) fn with_scanner(
     home: Home,
     fault: Option<Refusal>,

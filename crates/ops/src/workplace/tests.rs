@@ -1,4 +1,4 @@
-//! A workplace is made of what its host says, and of nothing else.
+//! Tests that a workplace depends on its setup only, not on the environment.
 
 use std::{ffi::OsString, path::Path, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! [`Used`]: one use of a skill, and how it is kept.
+//! Log of skill uses.
 
 use std::collections::HashMap;
 
@@ -9,21 +9,22 @@ use skill::SkillName;
 use super::Workplace;
 use crate::refusal::Refusal;
 
-/// One use of a skill.
+/// One use of a skill, to be logged.
 #[derive(Debug, Clone, Copy)]
 pub struct Used<'a> {
-    /// The skill.
+    /// Name of the skill.
     pub name: &'a SkillName,
-    /// What was done.
+    /// Kind of use.
     pub kind: UseKind,
-    /// How it ended.
+    /// Outcome: done or refused.
     pub state: UseState,
-    /// The agent.
+    /// Id of the agent.
     pub agent: &'a str,
 }
 
 impl Workplace {
-    /// How often skills were read lately, where that decides what is listed.
+    /// Returns how often each skill was read recently. The map is empty without a `budget`, which is the only reason to
+    /// rank skills by use.
     ///
     /// # Errors
     /// A log cannot be read.
@@ -37,8 +38,7 @@ impl Workplace {
         Ok(uses)
     }
 
-    /// Keeps that a skill was used, unless that is switched off. That it cannot be kept is no failure of
-    /// what was asked for, but it is told.
+    /// Records that a skill was used, unless the usage log is disabled. A failure to write it is a note, not an error.
     pub fn note_use(&self, catalogue: &Catalogue, settings: &Settings, Used { name, kind, state, agent }: Used<'_>) {
         let listed = settings.use_log.then(|| catalogue.find(name).ok()).flatten();
         let Some(listed) = listed else { return };
@@ -58,7 +58,7 @@ impl Workplace {
         }
     }
 
-    /// Keeps that a run read a skill, as [`Workplace::note_use`] does.
+    /// Records that a run read a skill, under the same rules as [`Workplace::note_use`].
     pub fn note_activation(&self, catalogue: &Catalogue, settings: &Settings, read: (&SkillName, &Head), run: &str) {
         let (skill, head) = read;
         let library = catalogue.find(skill).ok().and_then(|listed| catalogue.library_of(listed));
