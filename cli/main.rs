@@ -151,7 +151,7 @@ fn run(context: &Context, global: &Global, command: &Command) -> Result<Exit, Cl
 }
 
 /// Prints a short greeting instead of the help when there is no command and nothing was set up yet. The exit code is
-/// that of the help.
+/// the same as for that help.
 fn greet(error: &clap::Error) -> Option<ExitCode> {
     if std::env::args_os().len() > 1 || error.kind() != ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
         return None;

@@ -15,8 +15,8 @@ const ADDED: usize = 8;
 /// Maximum length of a name, in characters.
 const NAME: usize = 48;
 
-/// Summarises, in one to three lines, the capabilities of scripts and code, and those that the skill does not declare.
-/// Returns no lines if there are no capabilities.
+/// Summarises the capabilities of scripts and code in one line, and those that the skill does not declare in another.
+/// Empty lines are left out.
 pub fn capability_lines(capabilities: &Capabilities) -> Vec<String> {
     let outside: Vec<&Use> = capabilities.writes.iter().filter(|used| used.outside == Some(true)).collect();
     let of = |list: &[Use]| told(&list.iter().filter(|used| used.part >= Part::Code).collect::<Vec<_>>());

@@ -23,8 +23,8 @@ const ADDRESS: &str = "127.0.0.1:8700";
 /// Maximum size of the configuration file, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// The file of `serve --config`, in TOML. Every key is optional. Flags and environment variables take precedence.
-/// Paths are relative to the folder of the file.
+/// The file of `serve --config`, in TOML. Every key outside of `indexes` is optional. Flags and environment variables
+/// take precedence. Paths are relative to the folder of the file.
 ///
 /// ```toml
 /// addr = "127.0.0.1:8700"

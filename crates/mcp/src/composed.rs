@@ -43,8 +43,7 @@ fn has_none(call: &Call<'_>) -> Result<bool, Refusal> {
     Ok(call.live.with(|catalogue| catalogue.libraries().first().is_none_or(is_empty))?)
 }
 
-/// Lists the composed tools as MCP tools. With `defer_tools`, only tools of skills that this session has read are
-/// listed.
+/// Lists the composed tools as MCP tools. With `defer_tools`, only those that skills read in this session bring.
 pub(crate) fn tools(call: &Call<'_>, session: &Session, options: &Options) -> Result<Vec<Tool>, Refusal> {
     if has_none(call)? {
         return Ok(Vec::new());

@@ -109,7 +109,7 @@ impl Connection {
         self.has_changed.load(Ordering::Relaxed)
     }
 
-    /// Returns the same flag as [`Self::has_changed`] and clears it.
+    /// Returns the same flag as [`Self::has_changed()`] and clears it.
     pub(super) fn take_change(&self) -> bool {
         self.has_changed.swap(false, Ordering::Relaxed)
     }
