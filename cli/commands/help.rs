@@ -18,7 +18,7 @@ use crate::{
 /// Columns of a page that is not printed to a terminal, and the most for one that is.
 const WIDEST: usize = 100;
 
-/// Columns in front of a remark that does not fit beside its example.
+/// Indentation of a remark that does not fit beside its example.
 const REMARK: &str = "      ";
 
 /// Columns of a command's name in a list of commands.
@@ -152,7 +152,7 @@ fn options() -> String {
     format!("Options of all commands:\n{}", root.next_line_help(false).render_help().ansi())
 }
 
-/// One line of the source's text, with what was wrapped there joined.
+/// A paragraph or example of the source text, with wrapped lines joined.
 #[derive(Debug, PartialEq, Eq)]
 enum Line {
     Sentences(String),
@@ -191,13 +191,13 @@ fn goes_on(before: &str, line: &str) -> bool {
     !before.is_empty() && !before.ends_with(':') && !line.is_empty() && !line.starts_with(' ')
 }
 
-/// An example and its remark, which two spaces or more divide.
+/// Splits an example from its remark at two or more spaces.
 fn in_columns(line: &str) -> Line {
     let (command, remark) = line.trim().split_once("  ").unwrap_or((line.trim(), ""));
     Line::Example(command.to_owned(), remark.trim().to_owned())
 }
 
-/// The column in which remarks stand.
+/// Column at which remarks begin.
 const COLUMN: usize = 47;
 
 fn example(command: &str, remark: &str, width: usize) -> Vec<String> {
