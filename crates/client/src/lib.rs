@@ -5,6 +5,74 @@
 //!
 //! Nothing here renders output, prompts or reads the environment: time, identity, the user's home and the values of
 //! variables are arguments. Every error implements [`skill::failure::Fails`], which gives its class and a hint.
+//!
+//! # Publish
+//!
+//! `skillhub publish release-notes --owner acme`
+//!
+//! 1. [`publish()`] reads the folder into a bundle (`read`) and validates it against the folder's name
+//!    (`checked_name`). `archive::check_content` refuses content that no archive may have, such as native programs.
+//! 2. `scan::clear_by` scans without a baseline: every finding counts as new.
+//! 3. `Registries::serving` opens the one registry for the owner: the configured one, or else the embedded one, which
+//!    is created on first use.
+//! 4. The version is that of the flag, of the frontmatter, or the next patch version. Content that the newest release
+//!    already has ends here as unchanged.
+//! 5. `archive::pack` makes the same bytes from the same files. `Index::append` packs again to compare
+//!    (`check_archive`), takes the fields of the entry from the bundle (`fields_of`) and writes the archive as a blob.
+//! 6. `Store::update` plans on a snapshot: the owner's file, the archive, the entry. `try_commit` moves
+//!    `refs/heads/main` if it is still where it was read: the commit point. Objects and references are synced. A writer
+//!    that lost the race plans again.
+//!
+//! In a git registry (`registry/remote.rs`), `Mirror::refresh` fetches the branch without trees into a bare repository
+//! of the home, and `Seen::check` refuses a history that does not contain the commit seen last. `Index::open_at` pins
+//! the commit, so that other processes may move the mirror. `Mirror::bring` prefetches: it walks the tree along the
+//! needed paths, level by level, and fetches the missing objects of each level at once. `Index::append` makes a commit
+//! that no branch has (`take_draft`); pushing it is the commit point, because the server moves its branch only from the
+//! parent of that commit. If the branch moved, all of it runs again on the new commit.
+//!
+//! In a server registry (`registry/web.rs`), files of the index are fetched one by one, with the git blob id as ETag,
+//! into an index below the home (`Index::take_over`). Publishing sends the archive to the server.
+//!
+//! # Install
+//!
+//! `skillhub install acme/release-notes`
+//!
+//! 1. [`Spec`] parses `owner/name@range`, a folder, a `.skill` file, its URL or a git URL. Without a spec, the orders
+//!    are the entries of the lock file. `requires::choose` resolves requirements with pubgrub.
+//! 2. `install/ahead.rs` prefetches what several skills need from the network, in parallel. A failed fetch is reported
+//!    when its skill is planned.
+//! 3. `source::fetch` chooses the release and verifies it: `Index::bundle` checks size and hash of the archive,
+//!    unpacking is bounded, and `check_digest` compares the files with the entry. A git source is fetched bare by the
+//!    `git` program, with fixed arguments and limits (`git.rs`), and its trees are read without a checkout.
+//!    `check_lock` compares everything with the lock file.
+//! 4. `plan::plan` checks that agents can load the skill, compares it with the library, records a hand edit and clears
+//!    it. Another owner's skill, an unmanaged folder or a changed skill under that name is a conflict, and nothing is
+//!    touched.
+//! 5. `Installer::carry_out` makes one `Library::commit_planned` of all skills that passed, with the
+//!    [`Origin`](library::Origin) in each revision. The links in agents' folders and the lines of the lock file are
+//!    part of the same journal record. They follow the commit; if that fails, the result has a warning, and the next
+//!    command completes them.
+//!
+//! `Registries::route` chooses the registry of a skill: the flag, the source of an installed skill if this home trusts
+//! it, or the configuration. A requirement is looked up in the registry of the release that requires it, unless the
+//! configuration names another one.
+//!
+//! Ctrl-C and SIGTERM set an interrupt (`library::interrupt`). Fetches, scans and runners check it and stop; a
+//! `Section`, such as a commit with its links and lock file, is completed first.
+//!
+//! # Update, uninstall, adopt, import
+//!
+//! - `update` goes the same way. `newer` (`update/newer.rs`) finds the release, and the files of the installed one in
+//!   the history, the cache or the registry. `merge_release` (`install/merging.rs`) merges base, local changes and
+//!   release with libgit2's merge of files, so that the result is git's. A clean merge is committed with the release as
+//!   second parent (`Upstream`). A conflict becomes a `Proposal` with a `ProposedRelease`; `review::edit` resolves
+//!   files, and `review::accept` commits the same two parents.
+//! - `uninstall` commits a tombstone and removes its own links. `adopt` commits a folder as it is.
+//! - `import` makes a `Candidate` of each entry of another tool's lock file ([`ForeignLock`]) and continues at step 4.
+//!   If the folder exists, the release that it was made from becomes the first revision and its content the next. If
+//!   that release is unknown, the origin has a digest that no files have, so that a merge has no base and leaves every
+//!   difference to a person.
+//! - A lock file with conflict markers is resolved by [`heal`] alone, when `doctor --fix` asks for it.
 
 mod accept;
 mod adopt;

@@ -15,6 +15,20 @@
 //!                                  └ replay ─┴──► events.jsonl: decisions with their numbers
 //! evals/evals.json ──► evals ──► compare  candidate against base: worse, better or no difference
 //! ```
+//!
+//! # A trial, step by step
+//!
+//! 1. `review::accept` with [`TrialTerms`](library::TrialTerms), or `evolve try`, makes two revisions in one commit:
+//!    the one on trial, and after it one by `optimizer:skillhub` with the former files. So the head, the folder, and
+//!    every agent that reads it without skillhub keep the former content.
+//! 2. The trial (`StoredTrial`) is stored in `state.toml` and in the event log. `Library::served` gives a run what it
+//!    read before, or else the side chosen by a hash of trial and run. A kill between commit and state leaves a
+//!    revision that nobody gets; `evolve try` puts it on trial.
+//! 3. [`evaluate`] runs when an outcome is recorded and at `evolve status`. It collects the outcomes and the state of
+//!    the history (`Standing`); the pure function `decide` (`gate.rs`) decides, and `carry_out` acts through
+//!    `roll_back` as `optimizer:skillhub`.
+//! 4. The event of a decision (`Noted`) has its numbers, terms, standing, time and the number of known outcomes, so
+//!    that [`replay`] reproduces it. `docs/GATE.md` has the statistics.
 
 pub mod blame;
 pub mod compare;

@@ -22,6 +22,119 @@
 //!     lock-lines.json               lines still to be written to a lock file after a kill
 //!     lock                          held while committing
 //! ```
+//!
+//! # Commit
+//!
+//! [`Library::commit`] and its variants, in order:
+//!
+//! 1. `stage` writes the new folder beside the old one (`.skillhub-…`), so that a library that is not writable refuses
+//!    before anything takes effect.
+//! 2. `write_ahead` writes the files of a change of 1 MiB or more as one synced pack, so that nobody waits for them
+//!    under the lock. If the commit fails, they are unreferenced blobs.
+//! 3. [`LibraryLock`] is taken, and `recover` applies what a dead process left.
+//! 4. `commit_locked` compares each head with the caller's base ([`CommitError::Stale`]), and creates blobs, trees and
+//!    commits in memory. Heads, commits and trees are read without libgit2, so that no git configuration affects a
+//!    change or costs time; libgit2 handles packs.
+//! 5. `Journal::append` writes **one record and syncs it: the commit point**. For all skills of the operation, the
+//!    record has the heads before and after, the events, the new objects, the proposals, the links, the lines for the
+//!    lock file, and the names of temporary folders. A CRC-32 covers it, and each object has its own id.
+//! 6. `write_out` writes objects, references, event lines and proposals without a sync. `checkout::swap` exchanges the
+//!    folders atomically (`RENAME_EXCHANGE`), in several steps where the file system cannot, and file by file in a
+//!    lower layer of an overlay (`checkout/by_files.rs`). `keep_displaced` inspects the displaced folder: content that
+//!    no revision has was written at that moment, and becomes a revision of its own. Then the links in agents' folders
+//!    follow.
+//! 7. `journal.applied` records how much was applied, and in which boot of the machine.
+//!
+//! A failure after step 5 is not an error: the report has `"checkout":"pending"`, and the next process that opens the
+//! library completes it.
+//!
+//! # Recovery
+//!
+//! It runs when a library is opened and the journal is longer than `journal.applied` (`library/recover.rs`).
+//!
+//! - In the same boot, a process was killed. Written files are complete, and only missing ones are written.
+//! - In another boot, or where the system does not identify boots, the power may have failed. Loose objects are
+//!   unlinked before they are written again, because git takes an empty one for present.
+//! - A folder with a former state, or a truncated form of one, is updated to the head. Any other content is a hand edit
+//!   and stays. A folder that was being moved file by file (`…-part`) is first moved completely.
+//! - Temporary folders that the records name (`library/displaced.rs`) are removed if the skill's revisions have all
+//!   their files. Otherwise they become a revision, or `.skillhub-kept-…`, which nothing deletes and `doctor` reports.
+//! - Other temporary folders were staged by a process that died before its record, and are not needed. `gc` and `doctor
+//!   --fix` remove those that are older than ten minutes or whose process is known to be dead; a commit removes the old
+//!   ones.
+//! - A truncated last record was never reported and is dropped. Damage before a complete record is refused, and nothing
+//!   is cut. A complete head that is newer than the journal's last record never moves back.
+//!
+//! # Repair
+//!
+//! `doctor` opens a library with [`Library::inspect`], which applies nothing, and changes nothing without `--fix`. A
+//! file that `--fix` replaces is first copied to `<file>.damaged-<time>`. The modules below `library/upkeep` describe
+//! the repairs:
+//!
+//! - A damaged journal keeps the complete records whose revisions are complete down to the first. Every record that is
+//!   dropped is named.
+//! - Missing objects are written again from the journal and the folders of the skills. A head that leads nowhere is set
+//!   to the newest complete revision that the event log names.
+//! - A missing state is rebuilt from the event log. A skill whose settings are unknown is disabled and pinned.
+//! - `doctor --relocate` moves the history of a moved library: one rename below `libraries/`, then `library.toml`, then
+//!   the links.
+//!
+//! # Caches
+//!
+//! A `Projection` (`projection.rs`) has a checksum, is replaced atomically and is never synced. If it is missing,
+//! damaged or outdated, it is rebuilt; if it cannot be written, the command does without. `numbers`, `revisions`,
+//! `glances` and `cache/verdicts` are projections. `list` and `prompt` trust the signature of a folder (size, times,
+//! inode and mode of each entry) as git trusts its index: only if the newest file was two seconds old when it was
+//! taken. `status` reads every file. `scan` and `install` use cached verdicts from eight skills on; below that, reading
+//! the cache takes longer than scanning.
+//!
+//! # Checkpoint and garbage collection
+//!
+//! A commit that leaves more than 4 MiB in the journal makes a checkpoint: it writes the objects as one pack, syncs
+//! pack, references, skill folders and event log, and only then empties the journal. More than eight small packs are
+//! joined at the cost of copying them, and more than 64 loose references are packed.
+//!
+//! [`Library::collect_garbage`] makes a checkpoint and writes every object, reachable or not, as one pack with deltas.
+//! Each object is read from the new pack, which is synced and put in place before the old files are removed. A kill at
+//! any moment leaves every object somewhere, and a reader with an old pack open continues. `git gc` and `git repack` by
+//! a person do no harm; packs with a `.keep` stay.
+//!
+//! | file | bound | synced |
+//! |---|---|---|
+//! | `journal` | 4 MiB and one operation of at most 128 MiB | at every commit, before anything follows from it |
+//! | `journal.applied` | 128 bytes | never: it only counts within one boot |
+//! | `state.toml`, `library.toml` | 8 MiB and 30,000 skills for the state | at every write: written beside, synced, renamed, folder synced |
+//! | `state.written` | empty | once; it shows that a missing state was lost |
+//! | `history.git` | eight packs, and one per 64 MiB of history | files of a change of 1 MiB or more before its record, all else by a checkpoint |
+//! | skill folders | | by a checkpoint |
+//! | `events.jsonl` | a collection compresses it from 32 KiB on; no line is dropped | by a checkpoint |
+//! | `events.<n>.jsonl.gz` | | when written, before the original is removed |
+//! | `proposals/` | 100 pending ones of 64 MiB together; a collection keeps 1,000 decided ones or 64 MiB | by a checkpoint |
+//! | `outcomes/<skill>.jsonl` | 256 MiB, then outcomes are refused | never: every decision based on them is in `events.jsonl` |
+//! | `trials/` | the files of each revision on trial, until the trial ends | never |
+//! | `numbers/<skill>` | 20 bytes per revision, from 64 revisions on | never |
+//! | `revisions/<skill>` | 121 bytes per revision and each text once, from 250 revisions on | never |
+//! | `glances` | about 500 bytes per skill | never |
+//! | `cache/verdicts` | 20,000 skills | never |
+//!
+//! # Hand edits
+//!
+//! A person may edit a skill in its folder at any time. `hand_edit.rs` compares the folder with the head, ignoring line
+//! ends in text, at the start of every operation and for readers. Folders that tools leave (`.git`, `node_modules`,
+//! `__pycache__`, …) are not part of a skill; they are skipped and kept.
+//!
+//! - A valid edit that the scanner clears counts at once for readers. It becomes an `external` revision before the next
+//!   operation, or with `skillhub commit`.
+//! - An edit that an agent could not make is shown and recorded only after a person records it. [`EditPolicy`] asks the
+//!   policy; pins and contents that were taken back are checked in `library/folder_edit.rs`. [`Library::snapshot`] asks
+//!   the same, so that no operation of an agent records such an edit.
+//! - An edit that is invalid or blocked stays as it is. Changes are refused, agents do not see the skill, and `status`
+//!   gives the reason. A person repairs it, or runs `rollback NAME head`, which keeps the edit in the history and
+//!   restores the skill.
+//! - A folder with the content of an earlier revision, as after a switch of git branches, is at that revision
+//!   ([`FolderState::Earlier`]). The next operation records a revision "returned to revision 3".
+//! - A folder without history becomes revision 1 with the first operation on it. A folder that cannot be read as a
+//!   skill, such as a link, is left alone and refused.
 
 mod agents;
 mod boot;

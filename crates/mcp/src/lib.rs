@@ -5,6 +5,23 @@
 //! never by the contents of a request. [`hosts`] edits the configuration of programs that start the server.
 //!
 //! [`Remote`] is the client: the steps of composed tools call other servers' tools through it.
+//!
+//! # A request, step by step
+//!
+//! 1. `Server::call_tool` (`server.rs`) finds the tool and runs the call on a thread that may block (`work`). A panic
+//!    ends this request only. A request that is cancelled before it begins is not executed.
+//! 2. There the [`ops::Workplace`] is opened anew for the actor of the connection, with the current flags,
+//!    configuration and policy. `Spec::call` (`tools.rs`) checks permissions and the decision table. If a person has to
+//!    agree, the refusal has a question: `consent::ask` puts it to the client and the call is repeated, or it stays
+//!    refused.
+//! 3. The tool does what the command does, and returns the same document (`skill_manage::documents`).
+//! 4. `Server::conclude` records the tools that the skill declares in the `Session`, wakes `lookout::watch`, which
+//!    notifies the `Watchers` whose lists changed, and returns the document as structured content and as text.
+//!
+//! All connections share one `agent::Live`. While somebody is subscribed, `lookout::watch` polls for changes by other
+//! programs, so that requests find a fresh catalogue in memory. `offer.rs` chooses the tools that a connection is
+//! offered; `resources.rs` and `prompts.rs` show the same skills as resources and prompts. Over HTTP, each request
+//! first passes the [`Gate`].
 
 mod composed;
 mod consent;

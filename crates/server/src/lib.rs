@@ -7,6 +7,46 @@
 //! - [`access`] makes every authorisation decision.
 //! - [`publish`] unpacks, validates and scans all uploaded content.
 //! - Handlers use the traits of [`store`], never a concrete store.
+//!
+//! # A release, step by step
+//!
+//! `skillhub publish ./pdf-forms --registry http://127.0.0.1:8700` sends `PUT /v1/skills/acme/pdf-forms/1.0.0`.
+//!
+//! 1. `guard.rs` identifies the client behind trusted proxies, and checks host, length, site and rate. `api.rs` makes a
+//!    `Caller` of the token.
+//! 2. [`publish`] asks `Hub::check_namespace`, unpacks, validates, scans and packs again.
+//! 3. `Releases::publish` of the stores appends, one writer at a time. `registry_index::plan` makes the entry and the
+//!    owner's file, and one git commit adds them with the archive, as in every registry.
+//! 4. `bring_up_to_date` (`store/embedded.rs`) compares the index with the commit that the catalogue shows, and updates
+//!    the skills whose files changed. It also runs every second, so that changes by other processes appear.
+//! 5. The first release of a namespace makes its publisher a member. Index and database cannot change in one
+//!    transaction, so the intent is recorded before the release and finished after it (`openings.rs`); the next start
+//!    settles it after a crash.
+//!
+//! `serve mirror` writes the same index beside the server: `client::vetted` fetches and judges a release of another
+//! registry, and `mirror` appends it unless the namespace has members. Several indexes are several [`Hub`]s with an app
+//! each; the requested host name chooses one.
+//!
+//! Archives are in the tree of the index. Entry and archive are one commit, so neither exists without the other, and a
+//! clone of the repository is a whole registry. `IndexBlobs` and `StaticFiles` cache what is requested; every commit
+//! evicts what differs in it, whichever process made it.
+//!
+//! # Stores
+//!
+//! Handlers know [`Stores`](store::Stores) alone: releases, blobs, catalogue, people, sessions, activity, rate limits
+//! and uploads. Each method that changes something is atomic, together with its line in the audit log.
+//! `store/embedded.rs` implements them with a git repository and a SQLite file; `store/contract.rs` tests every backend
+//! in `BACKENDS`. One process at a time holds the lock of the data folder (`data_dir.rs`), and the schema grows by SQL
+//! files (`database/migrations.rs`).
+//!
+//! # Large indexes
+//!
+//! Each release leaves ten loose objects. The server checks once a minute; from 20,000 objects or 256 MiB on,
+//! `Index::pack` writes them as one pack, sorted by path so that the states of a folder are stored as deltas. Nothing
+//! is dropped, reachable or not. More than eight small packs are joined.
+//!
+//! The catalogue is built in one transaction, one skill at a time, with its indexes dropped before and created
+//! afterwards. `Index::visit_skills` opens the repository anew for each part, because libgit2 caches what it reads.
 
 pub mod access;
 mod accounts;

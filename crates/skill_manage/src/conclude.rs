@@ -41,7 +41,7 @@ impl Judged {
     }
 }
 
-/// Runs steps 4 to 9: the standard, the scanner, the policy, the commit and the report.
+/// Runs the last steps: the standard, the scanner, the policy, the commit and the report.
 pub(crate) fn conclude(
     library: &mut Library,
     change: Change<'_>,

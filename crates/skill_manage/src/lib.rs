@@ -7,6 +7,51 @@
 //! If the folder has an acceptable hand edit, it is first recorded as a separate revision. An unacceptable one blocks
 //! everything except a rollback to the head, which preserves the edit and restores the skill. [`commit`] records a hand
 //! edit on its own.
+//!
+//! # A change, step by step
+//!
+//! `skillhub manage patch release-notes --find A --replace B`
+//!
+//! 1. The host parses the request. `Request::from_json` refuses unknown fields; names and paths become `SkillName` and
+//!    `SkillPath` here.
+//! 2. [`manage`] runs an attempt. If the head moved meanwhile, it runs again, unless the caller named the revision that
+//!    it saw.
+//! 3. `Library::snapshot` returns the head and its files. An acceptable hand edit in the folder is first committed as a
+//!    revision of its own; an unacceptable one refuses the request.
+//! 4. `apply_all` (`manage.rs`) edits the bundle with `skill::edit::apply`. A patch matches exactly, or else ignoring
+//!    line ends, trailing blanks, typographic quotes or indentation, and always in one place only. A patch counts as
+//!    already applied only if `Past` (`past.rs`) finds it in the last 50 revisions of the file: its replacement in the
+//!    text proves nothing.
+//! 5. `conclude` (`conclude.rs`) judges the candidate. `check_standard` refuses new errors. `clear` scans the whole
+//!    bundle against the base, so that findings in unchanged files count as old. `describe` makes the diff.
+//! 6. `check_policy` asks `Policy::decide` ([`Policy`]): the change is divided into parts, and the strictest answer
+//!    over parts, edits and files counts. A change that is held becomes a proposal ([`review`]).
+//! 7. `Library::commit` makes it durable, as the documentation of `library` describes.
+//! 8. The [`Report`] goes back to the host. The command line then updates the `content` digest in the lock file.
+//!
+//! A refusal at any step becomes an event (`note_refusal`) and changes nothing else. [`roll_back`] joins at step 5 with
+//! an old bundle, which is scanned with the current rules.
+//!
+//! # A held change
+//!
+//! `skillhub manage write_file release-notes --path scripts/run.sh ...`, of which the scanner warns, then `skillhub
+//! review accept ID@N@HEAD`.
+//!
+//! 1. `hold` (`review/hold.rs`) looks for a pending proposal of the same actor for the skill. If there is one, `join`
+//!    merges that proposal, rebased onto the head, with the new edit, and the result is judged again. An edit that does
+//!    not apply to the live skill is tried on the proposal before that (`work_out`).
+//! 2. `Library::commit_with` writes one record without revisions: the file of the proposal and its event. Under the
+//!    lock, `prepare_proposals` compares each proposal with the one that was read, and enforces the caps of the queue.
+//!    `proposals/<id>.json` is written from the record.
+//! 3. `review::accept` takes a [`Reviewer`]. Proposals that are decided, expired, damaged or of another revision are
+//!    refused, and a pin outranks an acceptance.
+//! 4. `rebase` (`review/rebase.rs`) keeps the candidate if the head did not move, and otherwise merges base, head and
+//!    candidate with `skill::merge::merge`. In doubt the proposal is stale and stays.
+//! 5. `conclude` checks the result against the standard and scans it with the current rules. If it blocks, the proposal
+//!    is quarantined.
+//! 6. `commit_with` writes the revision and the accepted proposal **in one record**. The author of the proposal is the
+//!    author of the revision; trailers name the proposal and the reviewer. Of two people who accept at once, one finds
+//!    the proposal or the head moved, retries, and learns that it is decided.
 
 mod change;
 mod commit;
