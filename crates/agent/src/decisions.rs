@@ -115,19 +115,21 @@ mod tests {
 
     const INTRODUCTION: &str = "# The decision table\n\
 \n\
-What each tool, command and route answers to an agent, by the state of the skill. `agent::decisions` holds the table;\n\
-this page is generated from it (`SKILLHUB_WRITE_DOCS=1` with the test `decisions::tests::table_is_in_the_documentation`).\n\
+The answer of each tool, command and route to an agent, by the state of the skill.\n\
+This page is generated from `agent::decisions` by the test `decisions::tests::table_is_in_the_documentation` with \
+`SKILLHUB_WRITE_DOCS=1`.\n\
 \n\
-A person, at a terminal or with a reviewer's token, is `allowed` in every state. Two rules hold for everybody: built-in\n\
-skills are not changed, and what the scanner blocks needs a waiver. An agent acts on the command line without a terminal,\n\
-over the Model Context Protocol (MCP), or over HTTP with the gateway's token alone.\n\
+A person, at a terminal or with a reviewer's token, is `allowed` in every state.\n\
+Two rules hold for everybody: built-in skills cannot be changed, and findings that block need a waiver.\n\
+An agent acts on the command line without a terminal, over the Model Context Protocol (MCP), or over HTTP with the \
+gateway's token alone.\n\
 \n\
 - `allowed`: the operation begins. The policy still applies a change, holds it for review or refuses it.\n\
 - `asks`: an MCP client asks its person; on the command line and over HTTP the answer is `policy_denied`.\n\
 - `proposed`: the change waits for review.\n\
 - `blocked`: the scanner's findings are the answer.\n\
 - `not_found`: the answer for a skill that does not exist. Lists leave such skills out.\n\
-- `policy_denied`: refused, and noted in the event log.\n\
+- `policy_denied`: refused, and recorded in the event log.\n\
 \n\
 An operation without a row does not run.\n\
 ";

@@ -12,6 +12,7 @@
 //! | `POST …/custom/{name}/rollback` | restore an earlier revision |
 //! | `GET /api/proposals`, `/api/proposals/{id}` | pending proposals |
 //! | `POST /api/proposals/{id}/accept`, `/reject` | decide, with a reviewer's token |
+//! | `GET /api/prompt/{form}` | the list of skills for a prompt |
 //! | `POST /api/skills.codegen`, `/api/skills.codegen.remove` | compile `{"names": [...]}`, or remove the tools |
 //! | `GET /api/skills.codegen.status` | the compiled tools |
 //! | all others | the library's pages, for people (`pages.rs`) |
