@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A judge for [scan.judge]: puts a skill into a prompt as quoted data, and asks a model.
+"""A judge for [scan.judge]: quotes a skill in a prompt as data, and asks a model.
 
     judge.py [COMMAND...]    COMMAND reads the prompt on standard input and prints the model's answer.
 
-Without a COMMAND a stub answers, which is no model: it looks for a few words, always in the same way. The answer is
-printed as it is. skillhub takes it only if it is one JSON document as a whole.
+Without a COMMAND, a stub answers in place of a model: it looks for a few fixed phrases. The answer is printed unchanged.
+skillhub accepts it only if the whole output is one JSON document.
 """
 
 import json
@@ -17,9 +17,9 @@ DOUBTFUL = ["ignore previous", "you are the judge", '"verdict"', "do not tell th
 
 
 def quoted(text, question):
-    """The prompt. The delimiter is drawn anew each time, so that no skill can know it."""
+    """Returns the prompt. The delimiter is random, so that no skill can know it."""
     delimiter = "skill-" + secrets.token_hex(16)
-    # One JSON string: no line of the skill begins a line of the prompt.
+    # The skill is one JSON document on one line, so none of its lines starts a line of the prompt.
     return text.replace("{delimiter}", delimiter).replace("{skill}", json.dumps(question))
 
 

@@ -5,8 +5,8 @@
         "python3 /full/path/gepa_optimiser.py --runner /full/path/run.sh --lm /full/path/model.sh"
 
 The runner is that of `skillhub eval run`; the model is a command that reads a prompt and prints an answer. GEPA tries
-versions of SKILL.md on the training cases, with `skillhub eval run` as its judge, and reflects on what failed by the
-model. Cases that are held out never come here. What GEPA finds becomes a proposal.
+versions of SKILL.md on the training cases, graded by `skillhub eval run`, and lets the model reflect on failures. It
+never gets held-out cases. Its result becomes a proposal.
 """
 
 import argparse
@@ -34,7 +34,7 @@ class SkillAdapter(GEPAAdapter):
         self.front = front_of(text_of(request))
 
     def evaluate(self, batch, candidate, capture_traces=False):
-        """The share of assertions that hold, for each case."""
+        """Returns the share of assertions that hold, for each case."""
         runs = [self.run(case, candidate[PART]) for case in batch]
         return EvaluationBatch(
             outputs=[run["answer"] for run in runs],
@@ -43,7 +43,7 @@ class SkillAdapter(GEPAAdapter):
         )
 
     def run(self, case, body):
-        """Tries one case in a folder of its own."""
+        """Runs one case in a folder of its own."""
         with tempfile.TemporaryDirectory() as place:
             place = pathlib.Path(place)
             skill = place / self.request["skill"]
@@ -70,7 +70,7 @@ class SkillAdapter(GEPAAdapter):
             }
 
     def write(self, skill, case, body):
-        """The skill with this body, and this case alone as its evals."""
+        """Writes the skill with this body, and this case as its only eval."""
         for file in self.request["files"]:
             if "text" in file and file["path"] != PART:
                 target = skill / file["path"]
@@ -87,7 +87,7 @@ class SkillAdapter(GEPAAdapter):
         (skill / PART).write_text(self.front + body)
 
     def make_reflective_dataset(self, candidate, eval_batch, components_to_update):
-        """What the model is shown of each run."""
+        """Returns what the model sees of each run."""
         shown = [
             {
                 "Inputs": run["case"]["prompt"],
@@ -100,18 +100,18 @@ class SkillAdapter(GEPAAdapter):
 
 
 def text_of(request):
-    """The text of SKILL.md."""
+    """Returns the text of SKILL.md."""
     return next(file["text"] for file in request["files"] if file["path"] == PART)
 
 
 def front_of(text):
-    """The frontmatter with the line that ends it, which GEPA is not to change."""
+    """Returns the frontmatter with its last line, which GEPA must not change."""
     end = text.find("\n---", 3) if text.startswith("---") else -1
     return "" if end < 0 else text[: text.find("\n", end + 1) + 1]
 
 
 def improve(request, options):
-    """The patches for a request, and why."""
+    """Returns the patches for a request, and the reason."""
     if not request["cases"]:
         return [], "there are no training cases to learn from"
     text = text_of(request)

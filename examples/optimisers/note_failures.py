@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""An optimiser without a model: it adds what failed to the skill as a list to check before answering.
+"""An optimiser without a model: it adds the failed assertions to the skill, as a list to check before answering.
 
-It shows the shape of a useful one: look at `failures`, work out one small edit of SKILL.md, and say why. Each
-assertion that failed becomes one line of a section at the end; lines that are there already are not added again.
+It has the shape of a useful one: read `failures`, make one small edit of SKILL.md, and give the reason. Each failed
+assertion becomes one line of a section at the end; existing lines are not repeated.
 """
 
 import json
@@ -12,7 +12,7 @@ HEADING = "## Before you answer"
 
 
 def improve(request):
-    """The patches for a request, and why."""
+    """Returns the patches for a request, and the reason."""
     skill_md = next(file["text"] for file in request["files"] if file["path"] == "SKILL.md")
     shown = {str(case["id"]) for case in request["cases"]}
     wanted = [failure["text"].strip().rstrip(".") for failure in request["failures"] if failure["case"] in shown]
@@ -29,7 +29,7 @@ def improve(request):
 
 
 def main():
-    """Reads the request, prints the answer."""
+    """Reads the request and prints the answer."""
     patches, rationale = improve(json.load(sys.stdin))
     json.dump({"v": 1, "patches": patches, "rationale": rationale}, sys.stdout)
 
