@@ -104,7 +104,7 @@
 //! | `journal` | 4 MiB and one operation of at most 128 MiB | at every commit, before anything follows from it |
 //! | `journal.applied` | 128 bytes | never: it only counts within one boot |
 //! | `state.toml`, `library.toml` | 8 MiB and 30,000 skills for the state | at every write: written beside, synced, renamed, folder synced |
-//! | `state.written` | empty | once; it shows that a missing state was lost |
+//! | `state.written` | 2 bytes | once; it shows that a missing state was lost |
 //! | `history.git` | eight packs, and one per 64 MiB of history | files of a change of 1 MiB or more before its record, all else by a checkpoint |
 //! | skill folders | | by a checkpoint |
 //! | `events.jsonl` | a collection compresses it from 32 KiB on; no line is dropped | by a checkpoint |
