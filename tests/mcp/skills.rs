@@ -215,7 +215,7 @@ fn consent_requires_client_elicitation() {
                 break message;
             }
         };
-        assert!(question["params"]["message"].as_str().unwrap().starts_with("May the agent"), "{question:#}");
+        assert!(question["params"]["message"].as_str().unwrap().starts_with("Allow the agent"), "{question:#}");
         asks.write(&json!({"jsonrpc": "2.0", "id": question["id"], "result": {"action": action, "content": {}}}));
         let result = loop {
             let message = asks.read();

@@ -116,7 +116,7 @@ fn listed(composed: &ComposedTool) -> Tool {
         "properties": {
             "ok": {"type": "boolean"},
             "output": composed.output.clone().unwrap_or(Value::Bool(true)),
-            "trace": {"type": ["string", "null"], "description": "The run, for `skillhub tools trace`"},
+            "trace": {"type": ["string", "null"], "description": "Run id for `skillhub tools trace`"},
         },
         "required": ["ok"],
     });
@@ -141,8 +141,8 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
     let (offered, composed, access) = offered(call, &settings)?;
     let tool = offered.iter().find(|tool| tool.name == name || tool.alias == name);
     let tool = tool.ok_or_else(|| {
-        Refusal::new(FailureKind::NotFound, "not_found", format!("there is no tool {name:?}"))
-            .hint("skills_codegen_status lists the compiled ones, skills_codegen compiles a skill")
+        Refusal::new(FailureKind::NotFound, "not_found", format!("no tool is named {name:?}"))
+            .hint("list compiled tools with skills_codegen_status, or compile a skill with skills_codegen")
     })?;
     let hosts = call.place.tool_hosts()?;
     let decision = |part: &str| access.decision_within(&tool.name, part);
@@ -160,7 +160,7 @@ pub(crate) fn call(call: &Call<'_>, name: &str, arguments: JsonObject) -> Result
     if level > Approval::None {
         let plan = asking.plan(tool, input.clone()).map_err(|failure| refused(&failure, json!({})))?;
         let question = Question::new(question(tool, level, &plan), &asking.consent(tool, &input));
-        let hint = format!("a person runs it with `skillhub tools call {} --approve {}`", tool.skill, level.as_str());
+        let hint = format!("ask a person to run `skillhub tools call {} --approve {}`", tool.skill, level.as_str());
         call.ask(&tool.name, question, hint)?;
     }
     let trace = executor(level).run(tool, input);
@@ -210,7 +210,7 @@ fn question(tool: &ComposedTool, level: Approval, plan: &Value) -> String {
     let reached = plan["reaches"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let reached = reached.filter(|name| *name != tool.name).collect::<Vec<_>>().join(", ");
     format!(
-        "May the agent run {} ({})? It calls: {}. All tools that it reaches: {}",
+        "Allow the agent to run {} ({})? It calls: {}. Tools it can reach: {}",
         tool.name,
         level.as_str(),
         agent::told(&told.join("; ")),

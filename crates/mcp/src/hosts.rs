@@ -151,20 +151,20 @@ const HOSTS: &[Host] = &[
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum HostError {
     /// The id does not belong to a supported host.
-    #[error("skillhub does not know the configuration of {0:?}")]
+    #[error("unknown agent {0:?}")]
     Unknown(String),
     /// The host has no configuration file of the requested kind.
-    #[error("{host} has no configuration {place}")]
+    #[error("{host} has no configuration file {place}")]
     NoFile {
         /// Title of the host.
         host: &'static str,
-        /// Either `in a project` or `of the user`.
+        /// Kind of file, as in `for projects`.
         place: &'static str,
         /// Command or flag to use instead.
         hint: &'static str,
     },
     /// The entry cannot be removed without risk to the rest of the file.
-    #[error("{file} was left as it is: {why}")]
+    #[error("{file} was not changed: {why}")]
     Left {
         /// Path of the configuration file.
         file: String,
@@ -172,7 +172,7 @@ pub enum HostError {
         why: String,
     },
     /// The file's other contents cannot be preserved with certainty.
-    #[error("{file} was left as it is: {why}")]
+    #[error("{file} was not changed: {why}")]
     Unsafe {
         /// Path of the configuration file.
         file: String,
@@ -188,14 +188,16 @@ impl Fails for HostError {
         match self {
             Self::Unknown(_) => {
                 let ids: Vec<&str> = HOSTS.iter().map(|host| host.id).collect();
-                Failure::new(FailureKind::Usage, "unknown_agent")
-                    .hint(format!("it is one of {}; others take `skillhub mcp` as a stdio server", ids.join(", ")))
+                Failure::new(FailureKind::Usage, "unknown_agent").hint(format!(
+                    "use one of {}; in any other agent, add `skillhub mcp` as a stdio server",
+                    ids.join(", ")
+                ))
             }
             Self::NoFile { hint, .. } => Failure::new(FailureKind::Usage, "usage").hint(*hint),
             Self::Left { .. } => Failure::new(FailureKind::Invalid, "invalid_config")
-                .hint(format!("remove the server `{SERVER}` from it by hand")),
+                .hint(format!("remove the server `{SERVER}` from that file by hand")),
             Self::Unsafe { snippet, .. } => Failure::new(FailureKind::Invalid, "invalid_config")
-                .hint(format!("put this into it by hand:\n{snippet}")),
+                .hint(format!("add this to that file by hand:\n{snippet}")),
         }
     }
 
@@ -228,10 +230,10 @@ impl Host {
     /// # Errors
     /// [`HostError::NoFile`] if the host has no configuration file in projects.
     pub fn project_files(&self, root: &Path) -> Result<Vec<PathBuf>, HostError> {
-        let hint = "give --global to write the configuration of the user";
+        let hint = "use --global to write the user configuration";
         let files: Vec<PathBuf> = self.project.iter().map(|file| root.join(file)).collect();
         if files.is_empty() {
-            return Err(HostError::NoFile { host: self.title, place: "in a project", hint });
+            return Err(HostError::NoFile { host: self.title, place: "for projects", hint });
         }
         Ok(files)
     }

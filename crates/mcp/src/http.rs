@@ -97,13 +97,13 @@ pub fn serve_http(
     let io = |what: String| move |error| web::ServeError { what, error };
     let served = web::runtime()?.block_on(async {
         let listener = TcpListener::bind(address).await.map_err(io(format!("cannot listen on {address}")))?;
-        ready(listener.local_addr().map_err(io("cannot tell the address".to_owned()))?);
+        ready(listener.local_addr().map_err(io("cannot read the address of the socket".to_owned()))?);
         let (servers, watching) = (servers.clone(), servers.clone());
         tokio::spawn(async move { watching.watch().await });
         let service = Service::new(move || Ok(servers.connect()), Arc::default(), gate.config());
         tokio::select! {
             () = accept(listener, service, Arc::new(gate)) => Ok(()),
-            ended = tokio::signal::ctrl_c() => ended.map_err(io("cannot wait for the end".to_owned())),
+            ended = tokio::signal::ctrl_c() => ended.map_err(io("cannot wait for a shutdown signal".to_owned())),
         }
     });
     Ok(served?)
@@ -187,13 +187,13 @@ async fn respond(service: &Service, gate: &Gate, guest: &Guest, request: Request
     if gate.token.is_in(request.headers()) {
         guest.leave();
     } else {
-        let mut refused = told(StatusCode::UNAUTHORIZED, "the bearer token is missing or wrong\n");
+        let mut refused = told(StatusCode::UNAUTHORIZED, "missing or wrong bearer token\n");
         refused.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return refused;
     }
     match request.uri().path() {
         PATH | "/" => service.handle(request).await,
-        _ => told(StatusCode::NOT_FOUND, "the server is at /mcp\n"),
+        _ => told(StatusCode::NOT_FOUND, "not found; the MCP endpoint is /mcp\n"),
     }
 }
 

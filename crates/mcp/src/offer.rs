@@ -80,6 +80,8 @@ pub(crate) fn listed_text(seen: &[&Listed], look: Look<'_>) -> String {
     let text = prompt(&fitted.skills, &[], look);
     match fitted.left_out.len() {
         0 => text,
-        more => format!("{text}{} not described here; search_skills finds them.\n", skill::counted(more, "more skill")),
+        more => {
+            format!("{text}{} not listed here. Use search_skills to find them.\n", skill::counted(more, "more skill"))
+        }
     }
 }

@@ -37,12 +37,15 @@ pub(crate) fn prompts(call: &Call<'_>, cursor: Option<&str>) -> Result<ListPromp
 /// Returns a skill's instructions, followed by the user's text.
 pub(crate) fn prompt(call: &Call<'_>, name: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
     if let Some(other) = arguments.keys().find(|key| *key != ARGUMENTS) {
-        return Err(ErrorData::invalid_params(format!("there is no argument {other:?}; there is `{ARGUMENTS}`"), None));
+        return Err(ErrorData::invalid_params(
+            format!("unknown argument {other:?}; the only argument is `{ARGUMENTS}`"),
+            None,
+        ));
     }
     let said = match arguments.get(ARGUMENTS) {
         None => "",
         Some(value) => {
-            value.as_str().ok_or_else(|| ErrorData::invalid_params(format!("`{ARGUMENTS}` is a text"), None))?
+            value.as_str().ok_or_else(|| ErrorData::invalid_params(format!("`{ARGUMENTS}` must be a string"), None))?
         }
     };
     let name = bare_name(name).map_err(|refusal| failed(&refusal))?;

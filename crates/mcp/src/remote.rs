@@ -99,9 +99,9 @@ impl ToolHost for Remote {
         let unknown = || {
             ToolFault::lasting(
                 "unknown_tool",
-                format!("there is no tool {}", offered::plain(tool, offered::NAME_CHARS)),
+                format!("no tool is named {}", offered::plain(tool, offered::NAME_CHARS)),
             )
-            .hint("tools of configured servers are called mcp__SERVER__TOOL; `[mcp_servers.NAME]` configures one")
+            .hint("name it mcp__SERVER__TOOL, with a server from [mcp_servers.NAME] in config.toml")
         };
         let (place, own) = self.place(tool).ok_or_else(unknown)?;
         place.call(&self.engine, own, input, bounds)

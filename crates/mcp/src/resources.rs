@@ -70,7 +70,7 @@ fn decoded(text: &str) -> Option<String> {
 
 /// Returns the error for a missing resource. Hidden and nonexistent resources get the same error.
 fn unknown(uri: &str) -> ErrorData {
-    ErrorData::invalid_params(format!("there is no {uri:?} here"), None)
+    ErrorData::invalid_params(format!("no resource at {uri:?}"), None)
 }
 
 /// Converts a refusal into a protocol error, for requests that have no tool result.
@@ -98,7 +98,7 @@ fn with_seen<T>(
 
 /// Returns the page that a cursor refers to, and the next cursor.
 pub(crate) fn page<'a, T>(all: &'a [T], cursor: Option<&str>) -> Result<(&'a [T], Option<String>), ErrorData> {
-    let none = || ErrorData::invalid_params("the cursor is none of ours; begin again without one", None);
+    let none = || ErrorData::invalid_params("invalid cursor; request the first page without one", None);
     let from: usize = cursor.map_or(Ok(0), str::parse).map_err(|_| none())?;
     let rest = all.get(from..).ok_or_else(none)?;
     let shown = &rest[..rest.len().min(PAGE)];

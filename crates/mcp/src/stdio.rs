@@ -13,7 +13,7 @@ pub enum ServeError {
     #[error(transparent)]
     Io(#[from] web::ServeError),
     /// The client did not speak the protocol.
-    #[error("the client did not speak the protocol: {0}")]
+    #[error("the client does not speak MCP: {0}")]
     Client(String),
 }
 
@@ -22,7 +22,7 @@ impl Fails for ServeError {
         match self {
             Self::Io(_) => Failure::io(),
             Self::Client(_) => Failure::new(FailureKind::Usage, "usage")
-                .hint("an MCP host starts this command; `skillhub mcp install --agent ID` tells it to"),
+                .hint("let an MCP host start this command; set one up with `skillhub mcp install --agent ID`"),
         }
     }
 }

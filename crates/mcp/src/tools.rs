@@ -66,9 +66,9 @@ impl Spec {
         let settings = call.place.settings()?;
         let decision = settings.permissions.tool(call.agent, self.name);
         if decision == Decision::Deny {
-            let message = format!("{} may not use {}", call.agent, self.name);
+            let message = format!("{} is not allowed to use {}", call.agent, self.name);
             return Err(Refusal::new(FailureKind::Refused, "policy_denied", message)
-                .hint("a person allows it with [[permissions]] in config.toml; go on without it"));
+                .hint("continue without it; a person can allow it with [[permissions]] in config.toml"));
         }
         let operation = self.operation()?;
         let arguments = names::by_folder(call, &settings, (self, operation), arguments)?;
@@ -77,9 +77,10 @@ impl Spec {
             Decision::Ask => {
                 let text = match self.effect {
                     Effect::Installs => market::question(&arguments)?,
-                    _ => format!("May the agent use {}: {}?", self.name, self.title.to_lowercase()),
+                    _ => format!("Allow the agent to use {} ({})?", self.name, self.title.to_lowercase()),
                 };
-                let hint = "a person does it with the command line, or allows it with [[permissions]] in config.toml";
+                let hint = "ask a person to do it on the command line, or to allow it with [[permissions]] in \
+                            config.toml";
                 call.ask(self.name, Question::new(text, &json!([self.name, arguments])), hint)?;
             }
             Decision::Allow | Decision::Deny => {}
@@ -91,7 +92,9 @@ impl Spec {
 impl Spec {
     /// Returns the tool's row in the decision table. A tool without a row does not run.
     fn operation(&self) -> Result<&'static Operation, Refusal> {
-        let internal = || Refusal::new(FailureKind::Failed, "internal", "the decision table has no row for this tool");
+        let internal = || {
+            Refusal::new(FailureKind::Failed, "internal", "internal error: the decision table has no row for this tool")
+        };
         Operation::find(Channel::Mcp, self.name).ok_or_else(internal)
     }
 
@@ -136,9 +139,9 @@ impl Spec {
         if admission == Admission::Go {
             return Ok(());
         }
-        let text = format!("May the agent use {} on the skill {skill}?", self.name);
+        let text = format!("Allow the agent to use {} on the skill {skill}?", self.name);
         let question = Question::new(text, &json!([self.name, arguments]));
-        call.ask(&format!("{} of {skill}", self.name), question, "a person does it with the command line")
+        call.ask(&format!("{} on {skill}", self.name), question, "ask a person to do it on the command line")
     }
 }
 
@@ -163,7 +166,7 @@ pub(crate) fn text(description: &str) -> Value {
 /// Parses arguments. Unknown ones are an error.
 pub(crate) fn read<T: DeserializeOwned>(arguments: JsonObject) -> Result<T, Refusal> {
     serde_json::from_value(Value::Object(arguments))
-        .map_err(|error| Refusal::request(format!("the arguments cannot be read: {error}")))
+        .map_err(|error| Refusal::request(format!("invalid arguments: {error}")))
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub fn set(text: &str, path: &[&str], members: &[(&str, Value)]) -> Result<Strin
         false => vec![(path.to_vec(), &missing)],
     };
     for (path, value) in edits {
-        written = Cow::Owned(splice(&written, &path, value).ok_or("its layout is not understood")?);
+        written = Cow::Owned(splice(&written, &path, value).ok_or("its layout is not supported")?);
     }
     checked(written, (path, &names), &keys, &before.with(meant))
 }
@@ -45,7 +45,7 @@ pub fn remove(text: &str, path: &[&str], name: &str) -> Result<String, String> {
     let keys = Keys::default();
     let before = outline(text, (path, &[name]), &keys)?;
     let written = match before.members.first() {
-        Some(Some(_)) => cut_out(text, &[path, &[name]].concat()).ok_or("its layout is not understood")?.into(),
+        Some(Some(_)) => cut_out(text, &[path, &[name]].concat()).ok_or("its layout is not supported")?.into(),
         _ => text.into(),
     };
     checked(written, (path, &[name]), &keys, &before.with(vec![None]))
@@ -57,21 +57,21 @@ fn checked(written: Cow<'_, str>, members: (&[&str], &[&str]), keys: &Keys, mean
         Cow::Borrowed(_) => true,
         Cow::Owned(written) => outline(written, members, keys).as_ref() == Ok(meant),
     };
-    is_right.then(|| written.into_owned()).ok_or_else(|| "its layout is not understood".to_owned())
+    is_right.then(|| written.into_owned()).ok_or_else(|| "its layout is not supported".to_owned())
 }
 
 /// Parses JSON and tolerates comments and trailing commas, as hosts do.
 fn outline(text: &str, members: (&[&str], &[&str]), keys: &Keys) -> Result<Outline, String> {
     let read = match Outline::of(text, members, keys) {
         Err(error) if !error.is_data() => {
-            let plain = without_comments(text).ok_or("a text or a comment in it has no end")?;
+            let plain = without_comments(text).ok_or("it contains an unterminated string or comment")?;
             Outline::of(&plain, members, keys)
         }
         read => read,
     };
     read.map_err(|error| match error.is_data() {
-        true => "what should hold the entry is no object, or stands in it twice".to_owned(),
-        false => format!("it is no JSON: {error}"),
+        true => "the key for MCP servers is not an object, or occurs twice".to_owned(),
+        false => format!("it is not valid JSON: {error}"),
     })
 }
 

@@ -39,10 +39,10 @@ pub fn remove(text: &str, name: &str) -> Result<String, String> {
 fn parse(text: &str) -> Result<DocumentMut, String> {
     let limit = Limits::default().settings_bytes;
     if text.len() as u64 > limit {
-        return Err(format!("it has more than {limit} bytes"));
+        return Err(format!("it is larger than {limit} bytes"));
     }
     refuse_toml_flood(text)?;
-    text.parse().map_err(|error| format!("it is no TOML: {error}"))
+    text.parse().map_err(|error| format!("it is not valid TOML: {error}"))
 }
 
 /// Returns the table under a key, created if it is missing.
@@ -52,7 +52,7 @@ fn table<'a>(parent: &'a mut dyn TableLike, key: &str, implicit: bool) -> Result
         made.set_implicit(implicit);
         Item::Table(made)
     });
-    item.as_table_like_mut().ok_or_else(|| format!("`{key}` in it is not a table"))
+    item.as_table_like_mut().ok_or_else(|| format!("its key `{key}` is not a table"))
 }
 
 /// Sets a key unless it already has that value, and preserves the comments around an existing value.

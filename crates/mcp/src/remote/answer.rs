@@ -16,7 +16,7 @@ pub(super) fn answer(result: CallToolResult, most: usize) -> Result<Value, ToolF
     if result.is_error == Some(true) {
         let texts: Vec<&str> = result.content.iter().filter_map(text).collect();
         let told = plain(&texts.join(" "), MESSAGE_CHARS);
-        let message = if told.is_empty() { "the tool failed and does not say why".to_owned() } else { told };
+        let message = if told.is_empty() { "the tool failed without a message".to_owned() } else { told };
         return Err(ToolFault::passing("tool_failed", message));
     }
     let value = match result.structured_content {
@@ -38,8 +38,8 @@ pub(super) fn answer(result: CallToolResult, most: usize) -> Result<Value, ToolF
     match bytes <= most {
         true => Ok(value),
         false => {
-            let message = format!("the tool answers with {bytes} bytes, and {most} are taken");
-            Err(ToolFault::lasting("too_large", message).hint("ask it for less"))
+            let message = format!("the tool returned {bytes} bytes; the limit is {most}");
+            Err(ToolFault::lasting("too_large", message).hint("request less from it"))
         }
     }
 }
@@ -65,7 +65,7 @@ pub(super) fn fault(error: ServiceError) -> ToolFault {
             }
         }
         ServiceError::TransportClosed | ServiceError::TransportSend(_) | ServiceError::Cancelled { .. } => {
-            ToolFault::passing("server_gone", "the server ended while it was asked")
+            ToolFault::passing("server_gone", "the server exited during the call")
         }
         ServiceError::UnexpectedResponse => nonsense(),
         other => ToolFault::passing("server_failed", plain(&other.to_string(), MESSAGE_CHARS)),
@@ -74,7 +74,7 @@ pub(super) fn fault(error: ServiceError) -> ToolFault {
 
 /// Fault of a server whose response does not match the request.
 pub(super) fn nonsense() -> ToolFault {
-    ToolFault::lasting("bad_answer", "the server answers with something that was not asked")
+    ToolFault::lasting("bad_answer", "the server's response does not match the request")
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!((fault.code, fault.message.contains('\n')), ("tool_failed", false));
         assert!(!fault.message.chars().any(char::is_control), "{fault}");
         let silent = answer(result(json!({"content": [], "isError": true})), 1000).unwrap_err();
-        assert_eq!(silent.message, "the tool failed and does not say why");
+        assert_eq!(silent.message, "the tool failed without a message");
         let large = json!({"content": [{"type": "text", "text": "x".repeat(1000)}]});
         assert_eq!(answer(result(large), 1000).unwrap_err().code, "too_large");
     }

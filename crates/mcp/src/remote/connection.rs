@@ -156,9 +156,11 @@ impl Connection {
         self.ask_until(until);
         match self.peer.call_tool_once(CallToolRequestParams::new(tool).with_arguments(arguments)).await {
             Ok(CallToolResponse::Complete(result)) => Ok(result),
-            Ok(CallToolResponse::InputRequired(_)) => {
-                Err(ToolFault::lasting("needs_person", "the tool asks for a person's answer, and a step has none"))
-            }
+            Ok(CallToolResponse::InputRequired(_)) => Err(ToolFault::lasting(
+                "needs_person",
+                "the tool needs input from a person, which a step cannot \
+                                                        provide",
+            )),
             Ok(_) => Err(nonsense()),
             Err(error) => Err(fault(error)),
         }
@@ -189,22 +191,22 @@ impl Connection {
 }
 
 fn flooded() -> ToolFault {
-    ToolFault::lasting("too_large", "the server says more than is taken of it, and was ended")
+    ToolFault::lasting("too_large", "the server sent too much data and was disconnected")
 }
 
 fn broken(error: &ClientInitializeError) -> ToolFault {
     let why = match error {
-        ClientInitializeError::ConnectionClosed(_) => "it ended before it had answered".to_owned(),
+        ClientInitializeError::ConnectionClosed(_) => "it exited before it responded".to_owned(),
         ClientInitializeError::JsonRpcError(error) => plain(&error.message, MESSAGE_CHARS),
         other => plain(&other.to_string(), MESSAGE_CHARS),
     };
-    ToolFault::passing("server_failed", format!("the server does not begin the protocol: {why}"))
+    ToolFault::passing("server_failed", format!("the server did not complete the MCP handshake: {why}"))
 }
 
 async fn with_last_words(mut fault: ToolFault, process: &Process) -> ToolFault {
     tokio::time::sleep(LAST_WORDS).await;
     if let Some(said) = process.said() {
-        fault.message = format!("{}; it says: {said}", fault.message);
+        fault.message = format!("{}; last line on stderr: {said}", fault.message);
     }
     fault
 }

@@ -122,14 +122,14 @@ impl Session {
         }
         let request = request.config().timeout_global(Some(left.max(Duration::from_millis(1)))).build();
         let body = serde_json::to_vec(message).map_err(|error| passing(error.to_string()))?;
-        let answer = request.send(&body).map_err(|error| passing(format!("it cannot be reached: {error}")))?;
+        let answer = request.send(&body).map_err(|error| passing(format!("it is unreachable: {error}")))?;
         let status = answer.status().as_u16();
         match status {
             200..=299 if waits => self.read(message, answer).map(Some),
             200..=299 => Ok(None),
             404 if self.held(&self.id).is_some() => {
                 self.has_expired.store(true, Ordering::Relaxed);
-                Err(passing("it has forgotten the session".to_owned()))
+                Err(passing("it no longer knows the session".to_owned()))
             }
             408 | 425 | 429 | 500..=599 => Err(passing(format!("HTTP {status}"))),
             401 | 403 => {
@@ -184,7 +184,7 @@ impl Session {
                 self.has_changed.store(true, Ordering::Relaxed);
             }
         }
-        Err(Failed { code: PASSING, why: "it ends its stream without the answer".to_owned() })
+        Err(Failed { code: PASSING, why: "it ended the stream without a response".to_owned() })
     }
 
     fn leave(&self) {
@@ -214,11 +214,11 @@ impl Session {
 }
 
 fn unread(error: &std::io::Error) -> Failed {
-    Failed { code: PASSING, why: format!("its answer cannot be read: {error}") }
+    Failed { code: PASSING, why: format!("its response cannot be read: {error}") }
 }
 
 fn too_large() -> Failed {
-    Failed { code: LASTING, why: format!("its answer has more than {MESSAGE_BYTES} bytes") }
+    Failed { code: LASTING, why: format!("its response is larger than {MESSAGE_BYTES} bytes") }
 }
 
 fn in_document(message: &Value, mut body: impl std::io::Read) -> Result<Value, Failed> {
@@ -229,13 +229,13 @@ fn in_document(message: &Value, mut body: impl std::io::Read) -> Result<Value, F
     }
     let found: Value = match serde_json::from_slice(&bytes) {
         Err(error) if error.is_eof() => {
-            return Err(Failed { code: PASSING, why: "its answer ends in the middle".to_owned() });
+            return Err(Failed { code: PASSING, why: "its response is truncated".to_owned() });
         }
         read => read.unwrap_or_default(),
     };
     match is_answer(message, &found) {
         true => Ok(found),
-        false => Err(Failed { code: LASTING, why: "it answers with something that was not asked".to_owned() }),
+        false => Err(Failed { code: LASTING, why: "its response does not match the request".to_owned() }),
     }
 }
 
@@ -277,8 +277,9 @@ impl Transport<RoleClient> for HttpTransport {
                     Ok(Err(failed)) => failure(&id, failed.code, &failed.why),
                     Err(error) => failure(&id, PASSING, &error.to_string()),
                 };
-                let read = serde_json::from_value(answer)
-                    .or_else(|_| serde_json::from_value(failure(&id, LASTING, "it answers with nonsense")));
+                let read = serde_json::from_value(answer).or_else(|_| {
+                    serde_json::from_value(failure(&id, LASTING, "its response is not a valid MCP message"))
+                });
                 if let Ok(read) = read {
                     let _nobody_waits = sender.send(read).await;
                 }
@@ -316,9 +317,9 @@ mod tests {
         let stream = std::io::Cursor::new("data: x\n\n".repeat(1 << 20));
         for failed in [in_document(&message, large), session.in_events(&message, stream)] {
             let failed = failed.err().unwrap();
-            assert!(failed.code == LASTING && failed.why.contains("more than"), "{}", failed.why);
+            assert!(failed.code == LASTING && failed.why.contains("larger than"), "{}", failed.why);
         }
         let cut = in_document(&message, &answer.as_bytes()[..20]).err().unwrap();
-        assert!(cut.code == PASSING && cut.why.contains("in the middle"), "{}", cut.why);
+        assert!(cut.code == PASSING && cut.why.contains("truncated"), "{}", cut.why);
     }
 }

@@ -79,7 +79,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Metered<R> {
             true => Poll::Ready(Ok(())),
             false => {
                 self.meter.is_over.store(true, Ordering::Relaxed);
-                Poll::Ready(Err(io::Error::other("it says too much")))
+                Poll::Ready(Err(io::Error::other("it sent too much data")))
             }
         }
     }

@@ -85,7 +85,7 @@ impl Place {
         bounds: &Bounds<'_>,
     ) -> Result<Value, ToolFault> {
         let Value::Object(arguments) = input else {
-            return Err(ToolFault::lasting("invalid_input", "the input of a tool is an object"));
+            return Err(ToolFault::lasting("invalid_input", "a tool's input must be an object"));
         };
         let (connection, tool) = self.found(engine, own, bounds).map_err(|fault| self.named(fault))?;
         let work = Arc::clone(&connection).call(own.to_owned(), arguments.clone(), bounds.deadline);
@@ -105,8 +105,10 @@ impl Place {
             let mut fault = self.named(connection.explain(fault));
             if fault.transient && !tool.is_repeatable {
                 fault.transient = false;
-                fault.hint =
-                    Some("it may have been done, and the tool does not say that it can be done twice".to_owned());
+                fault.hint = Some(
+                    "check whether the call took effect before you repeat it; the tool is not declared idempotent"
+                        .to_owned(),
+                );
             }
             fault
         })
@@ -122,12 +124,15 @@ impl Place {
         let shown = plain(own, NAME_CHARS);
         let tool = state.offered.iter().find(|tool| tool.own == own).cloned();
         let (Some(tool), Some(connection)) = (tool, state.connection.clone()) else {
-            return Err(ToolFault::lasting("unknown_tool", format!("it has no tool {shown}")));
+            return Err(ToolFault::lasting("unknown_tool", format!("the server has no tool {shown}")));
         };
         if tool.spec.approval > bounds.level {
             let (now, then) = (tool.spec.approval.as_str(), bounds.level.as_str());
-            let message = format!("{shown} needs {now} now, and {then} when it was looked at");
-            return Err(ToolFault::lasting("approval_needed", message).hint("look at the server's tools again"));
+            let message = format!(
+                "{shown} now needs the approval level {now}; when its tools were listed, it needed \
+                                   {then}"
+            );
+            return Err(ToolFault::lasting("approval_needed", message).hint("list the server's tools again"));
         }
         Ok((connection, tool))
     }
@@ -165,7 +170,7 @@ impl Place {
         let own = Bounds { deadline: bounds.deadline.min(started + START_TIME), ..*bounds };
         let renewed = self.renew(&mut state, engine, &own);
         let failed = renewed.err().map(|fault| match fault.code {
-            "timeout" => ToolFault::passing("timeout", "the server does not begin in time"),
+            "timeout" => ToolFault::passing("timeout", "the server did not start in time"),
             _ => fault,
         });
         if let Some(fault) = &failed {
@@ -241,20 +246,28 @@ fn is_current(state: &State, fresh: Option<Duration>) -> bool {
 fn problem(name: &str, server: &RemoteServer) -> Option<ToolFault> {
     let refused = |message: String, hint: &str| Some(ToolFault::lasting("invalid_server", message).hint(hint));
     if !ServerSettings::is_name(name) {
-        let message = format!("no server can be called {}", plain(name, NAME_CHARS));
-        return refused(message, "ASCII letters, digits, `-` and `_`, at most 32, no `__`, no `_` at an end");
+        let message = format!("{} is not a valid server name", plain(name, NAME_CHARS));
+        return refused(
+            message,
+            "use at most 32 ASCII letters, digits, `-` and `_`, without `__` and without `_` at \
+                                 either end",
+        );
     }
     match (&server.url, server.command.first().is_some_and(|program| !program.is_empty())) {
         (None, true) => None,
-        (None, false) => refused("it has no command and no url".to_owned(), "set one of them"),
-        (Some(_), true) => refused("it has a command and a url".to_owned(), "set one of them"),
+        (None, false) => {
+            refused("it has neither a command nor a url".to_owned(), "set exactly one of `command` and `url`")
+        }
+        (Some(_), true) => {
+            refused("it has both a command and a url".to_owned(), "set exactly one of `command` and `url`")
+        }
         (Some(url), false) => {
             let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://")).unwrap_or_default();
             let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
             match authority.is_empty() || authority.contains('@') {
                 true => refused(
-                    "its url is no http:// or https:// address".to_owned(),
-                    "write `https://host/path`, and a token as `AUTHORIZATION` under `env`",
+                    "its url is not a valid http:// or https:// address".to_owned(),
+                    "write `https://host/path`, and set a token as `AUTHORIZATION` under `env`",
                 ),
                 false => None,
             }

@@ -73,7 +73,7 @@ impl Process {
         let mut child = command(server).spawn().map_err(failed)?;
         let (output, input, errors) = (child.stdout.take(), child.stdin.take(), child.stderr.take());
         let process = Self { child, said: Arc::default(), is_over: false };
-        let missing = || failed(std::io::Error::other("it has no streams"));
+        let missing = || failed(std::io::Error::other("its standard streams are missing"));
         let output = ChildStdout::from_std(output.ok_or_else(missing)?).map_err(failed)?;
         let input = ChildStdin::from_std(input.ok_or_else(missing)?).map_err(failed)?;
         let errors = ChildStderr::from_std(errors.ok_or_else(missing)?).map_err(failed)?;

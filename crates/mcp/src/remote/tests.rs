@@ -342,7 +342,7 @@ fn unreachable_or_unauthorized_server_is_fault() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let nobody = at(format!("http://127.0.0.1:{port}/mcp"));
     assert_eq!(names(&nobody), Vec::<String>::new());
-    assert!(nobody.faults()[0].1.contains("cannot be reached"), "{:?}", nobody.faults());
+    assert!(nobody.faults()[0].1.contains("unreachable"), "{:?}", nobody.faults());
     let url = serve(|head, message, stream| match head.to_lowercase().contains("authorization: bearer open") {
         true => well(message, stream, |_| ()),
         false => send(stream, "401 Unauthorized", ""),

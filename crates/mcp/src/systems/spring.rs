@@ -42,7 +42,9 @@ pub(super) const SPRING: System = System {
 fn rename(arguments: &mut JsonObject, alias: &str, name: &str) -> Result<(), Refusal> {
     let Some(value) = arguments.remove(alias) else { return Ok(()) };
     match arguments.get(name) {
-        Some(given) if *given != value => Err(Refusal::request(format!("`{name}` and `{alias}` differ"))),
+        Some(given) if *given != value => {
+            Err(Refusal::request(format!("`{name}` and `{alias}` have different values")))
+        }
         _ => {
             arguments.insert(name.to_owned(), value);
             Ok(())

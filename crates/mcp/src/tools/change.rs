@@ -13,10 +13,10 @@ use super::{Answer, Call, Effect, Spec, arguments, read, text};
 pub(crate) const SKILL_MANAGE: Spec = Spec {
     name: "skill_manage",
     title: "Change a skill",
-    description: "Create, edit, patch or delete a skill, or write or remove one of its files. The change is \
-                  validated, scanned, recorded as a revision and can be taken back with skill_rollback. Prefer \
-                  patch to edit. A change that a person has to decide about is held: status is `proposed`. When \
-                  it is refused, the error says which rule, file and line, and what to do.",
+    description: "Create, edit, patch or delete a skill, or write or remove one of its files. Prefer patch over edit. \
+                  Each change is validated, scanned and recorded as a revision; undo it with skill_rollback. The \
+                  status `proposed` means that the change waits for a person's decision. An error names the rule, file \
+                  and line, and the fix.",
     input: manage_input,
     output: report,
     effect: Effect::Changes,
@@ -25,9 +25,9 @@ pub(crate) const SKILL_MANAGE: Spec = Spec {
 
 pub(crate) const SKILL_ROLLBACK: Spec = Spec {
     name: "skill_rollback",
-    title: "Take a change back",
-    description: "Bring a whole skill back to an earlier revision, files and modes alike, as a new revision. \
-                  Without `revision` it is the one before the newest change. A deleted skill comes back as well.",
+    title: "Roll back a skill",
+    description: "Restore all files of a skill, with their modes, from an earlier revision, as a new revision. \
+                  Defaults to the revision before the last change. Also restores a deleted skill.",
     input: rollback_input,
     output: report,
     effect: Effect::Changes,
@@ -38,27 +38,27 @@ pub(crate) const SKILL_ROLLBACK: Spec = Spec {
 fn edit_fields() -> Value {
     let actions = ["create", "edit", "patch", "delete", "write_file", "remove_file"];
     json!({
-        "action": {"type": "string", "enum": actions, "description": "What to do"},
-        "content": text("The whole SKILL.md (create, edit), or the text of the file (write_file)"),
-        "content_base64": text("The bytes of a file that is no text (write_file)"),
-        "path": text("The file inside the skill, such as scripts/run.sh; SKILL.md for a patch without it"),
-        "find": text("The text to replace, as it stands in the file (patch)"),
-        "replace": text("The text to put in its place (patch)"),
-        "expected_count": {"type": "integer", "minimum": 1, "description": "How many places there are; all are changed"},
-        "replace_all": {"type": "boolean", "description": "Change every place"},
-        "executable": {"type": "boolean", "description": "Whether the file may be run (write_file)"},
+        "action": {"type": "string", "enum": actions, "description": "Kind of change"},
+        "content": text("Complete SKILL.md (create, edit), or text of the file (write_file)"),
+        "content_base64": text("Bytes of a binary file, in Base64 (write_file)"),
+        "path": text("Path in the skill, such as scripts/run.sh. Default for patch: SKILL.md."),
+        "find": text("Text to replace, exactly as in the file (patch)"),
+        "replace": text("Replacement text (patch)"),
+        "expected_count": {"type": "integer", "minimum": 1, "description": "Exact number of matches; all are replaced"},
+        "replace_all": {"type": "boolean", "description": "Replace every match"},
+        "executable": {"type": "boolean", "description": "Make the file executable (write_file)"},
     })
 }
 
 /// Schema fields that apply to every change.
 fn note_fields() -> Value {
     json!({
-        "name": text("The skill"),
-        "expected_revision": text("Refuse when the skill is at another revision than this"),
-        "reason": text("Why, for the history"),
-        "run": text("The id of the run, for the history"),
-        "thread": text("The id of the conversation, for the history"),
-        "dry_run": {"type": "boolean", "description": "Do everything but the change"},
+        "name": text("Name of the skill"),
+        "expected_revision": text("Fail unless the skill is at this revision"),
+        "reason": text("Reason, for the history"),
+        "run": text("Id of your run, for the history"),
+        "thread": text("Id of your conversation, for the history"),
+        "dry_run": {"type": "boolean", "description": "Check the change without applying it"},
     })
 }
 
@@ -69,18 +69,19 @@ fn manage_input() -> Value {
     let mut properties = joined(note_fields(), edit_fields());
     properties["evidence"] = json!({
         "type": "array", "items": {"type": "string"}, "maxItems": 10,
-        "description": "What speaks for the change, where a person has to decide: words, links, eval:ID, outcomes:ID",
+        "description": "Evidence for the person who decides: text, links, eval:ID, outcomes:ID",
     });
-    properties["absorbed_into"] = text("The skill that took this one's content in (delete)");
+    properties["absorbed_into"] = text("Skill into which this one was merged (delete)");
     properties["operations"] = json!({
         "type": "array", "items": operation, "minItems": 1,
-        "description": "Several edits as one revision, all or none, in place of `action` and its fields",
+        "description": "Several edits, applied together or not at all as one revision. Replaces `action` and its \
+                        fields.",
     });
     arguments(properties, &["name"])
 }
 
 fn rollback_input() -> Value {
-    let revision = json!({"revision": text("An id or its first digits, a number, head or head~2")});
+    let revision = json!({"revision": text("Revision id or its first digits, a number, head or head~2")});
     arguments(joined(note_fields(), revision), &["name"])
 }
 

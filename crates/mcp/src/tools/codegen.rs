@@ -12,11 +12,11 @@ use crate::composed;
 
 pub(crate) const SKILLS_CODEGEN: Spec = Spec {
     name: "skills_codegen",
-    title: "Compile skills to tools",
-    description: "Compile skills that declare `tool_schema` to tools that can be called like any other. Everything is \
-                  checked first; what is wrong is told with line and column of SKILL.md. Without names, all skills are \
-                  compiled. From then on the tools follow their skills.",
-    input: || arguments(json!({"names": names_schema("The skills; all without it")}), &[]),
+    title: "Compile skills into tools",
+    description: "Compile skills that declare `tool_schema` into callable tools. Reports each error with its line and \
+                  column in SKILL.md. Compiles all skills if `names` is empty. Compiled tools are updated when their \
+                  skill changes.",
+    input: || arguments(json!({"names": names_schema("Names of the skills. Default: all.")}), &[]),
     output: || json!({"skills": {"type": "array", "items": {"type": "object"}}}),
     effect: Effect::Changes,
     run: compile,
@@ -24,8 +24,8 @@ pub(crate) const SKILLS_CODEGEN: Spec = Spec {
 
 pub(crate) const SKILLS_CODEGEN_STATUS: Spec = Spec {
     name: "skills_codegen_status",
-    title: "Compiled tools",
-    description: "List the skills that were compiled, what became of each, and the level of consent that its tool needs.",
+    title: "List compiled tools",
+    description: "List the compiled skills, with the status of each and the approval level that its tool needs.",
     input: || arguments(json!({}), &[]),
     output: || json!({"tools": {"type": "array", "items": {"type": "object"}}}),
     effect: Effect::Reads,
@@ -34,9 +34,9 @@ pub(crate) const SKILLS_CODEGEN_STATUS: Spec = Spec {
 
 pub(crate) const SKILLS_CODEGEN_REMOVE: Spec = Spec {
     name: "skills_codegen_remove",
-    title: "Take compiled tools away",
-    description: "Take the tools of these skills away; the skills stay as they are.",
-    input: || arguments(json!({"names": names_schema("The skills")}), &["names"]),
+    title: "Remove compiled tools",
+    description: "Remove the tools compiled from these skills. The skills are not changed.",
+    input: || arguments(json!({"names": names_schema("Names of the skills")}), &["names"]),
     output: || json!({"removed": {"type": "array", "items": {"type": "string"}}}),
     effect: Effect::Changes,
     run: remove,
@@ -85,7 +85,7 @@ fn none_hidden(access: &Access<'_>, names: &[SkillName]) -> Result<(), Refusal> 
 
 fn status(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     if !arguments.is_empty() {
-        return Err(Refusal::request("this takes no arguments"));
+        return Err(Refusal::request("this tool takes no arguments"));
     }
     let settings = call.place.settings()?;
     let tools: Vec<Value> = composed::workshop(call, |workshop| {

@@ -61,7 +61,7 @@ pub(super) fn by_folder(
 /// Replaces a skill's path by its name.
 fn take_path(call: &Call<'_>, seen: impl Fn(&Listed) -> bool, arguments: &mut JsonObject) -> Result<(), Refusal> {
     let Some(value) = arguments.remove("path") else { return Ok(()) };
-    let path = value.as_str().ok_or_else(|| Refusal::request("`path` must be a text"))?;
+    let path = value.as_str().ok_or_else(|| Refusal::request("`path` must be a string"))?;
     let path = library::resolve(Path::new(path)).unwrap_or_else(|_| path.into());
     let name = call.live.with(|catalogue| {
         let found = catalogue.at(&path).filter(|listed| seen(listed));

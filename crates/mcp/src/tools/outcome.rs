@@ -9,26 +9,26 @@ use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, tex
 
 pub(crate) const RECORD_OUTCOME: Spec = Spec {
     name: "record_outcome",
-    title: "Tell how it went",
-    description: "Tell how your run with a skill went, once it has ended: completed, failed, aborted, or corrected when \
-                  somebody had to put right what you did. Changes of skills that make runs fail are found and taken \
-                  back by it, so tell the truth, failures too.",
+    title: "Record an outcome",
+    description: "Record the outcome of a run with a skill after it ends: completed, failed, aborted, or corrected if \
+                  someone had to correct your work. Report failures truthfully: skill changes that make runs fail are \
+                  detected and rolled back this way.",
     input: || {
         let event = json!({
             "type": "string",
             "enum": ["activated", "completed", "failed", "aborted", "corrected"],
-            "description": "What happened",
+            "description": "Outcome of the run",
         });
         let number = |what: &str| json!({"type": "integer", "minimum": 0, "description": what});
         let fields = json!({
-            "name": text("The skill"),
+            "name": text("Name of the skill"),
             "event": event,
-            "run": text("The id of your run, as you gave it to read_skill; without it the connection is the run"),
-            "thread": text("The id of your conversation, as you gave it to skill_manage"),
-            "task": text("What was to be done, the same words for the same task: it counts once a day"),
-            "latency_ms": number("Milliseconds that it took"),
-            "tokens_in": number("Tokens that you read"),
-            "tokens_out": number("Tokens that you wrote"),
+            "run": text("Id of your run, the same as for read_skill. Default: this connection."),
+            "thread": text("Id of your conversation, the same as for skill_manage"),
+            "task": text("The task, in the same words each time: one task counts once a day"),
+            "latency_ms": number("Duration in milliseconds"),
+            "tokens_in": number("Input tokens used"),
+            "tokens_out": number("Output tokens used"),
         });
         arguments(fields, &["name", "event"])
     },
@@ -63,8 +63,7 @@ fn record(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let Arguments { name, event, run, thread, task, latency_ms, tokens_in, tokens_out } = read(arguments)?;
     let name = skill_name(&name)?;
     let run = run.as_deref().or(call.run).ok_or_else(|| {
-        Refusal::request("say which run: name it in `run`")
-            .hint("any id that your run has from its beginning to its end")
+        Refusal::request("no run id given").hint("set `run` to any id that stays the same for the whole run")
     })?;
     let request = evolve::Request {
         skill: name.to_string(),

@@ -18,11 +18,13 @@ const REVISIONS: usize = 20;
 
 pub(crate) const SKILL_HISTORY: Spec = Spec {
     name: "skill_history",
-    title: "A skill's history",
-    description: "List the revisions of a skill, newest first: when, who, why, which action and which verdict.",
+    title: "Show a skill's history",
+    description: "List the revisions of a skill, newest first, each with its time, author, reason, action and scanner \
+                  verdict.",
     input: || {
-        let limit = json!({"type": "integer", "minimum": 1, "description": "At most so many, 20 without it"});
-        arguments(json!({"name": text("The skill"), "limit": limit}), &["name"])
+        let limit =
+            json!({"type": "integer", "minimum": 1, "description": "Maximum number of revisions. Default: 20."});
+        arguments(json!({"name": text("Name of the skill"), "limit": limit}), &["name"])
     },
     output: || json!({"name": {"type": "string"}, "revisions": {"type": "array", "items": {"type": "object"}}}),
     effect: Effect::Reads,
@@ -31,15 +33,15 @@ pub(crate) const SKILL_HISTORY: Spec = Spec {
 
 pub(crate) const SKILL_DIFF: Spec = Spec {
     name: "skill_diff",
-    title: "What changed in a skill",
-    description: "Show what changed between two revisions of a skill as a unified diff; an edit of its folder, else \
-                  the last change, without `from` and `to`.",
+    title: "Compare revisions of a skill",
+    description: "Show the unified diff between two revisions of a skill. Without `from` and `to`, shows the \
+                  unrecorded edit of its folder if there is one, else the last change.",
     input: || {
         let revision = |what: &str| text(&format!("{what}: an id or its first digits, a number, head or head~2"));
         let fields = json!({
-            "name": text("The skill"),
-            "from": revision("The earlier revision, the one before `to` without it"),
-            "to": revision("The later revision, what the folder shows without it"),
+            "name": text("Name of the skill"),
+            "from": revision("Older revision (default: the one before `to`)"),
+            "to": revision("Newer revision (default: the folder's current content)"),
         });
         arguments(fields, &["name"])
     },
@@ -60,10 +62,10 @@ pub(crate) const SKILL_DIFF: Spec = Spec {
 
 pub(crate) const SKILL_STATUS: Spec = Spec {
     name: "skill_status",
-    title: "Skills against their history",
-    description: "Compare the folder of a skill, or of all skills, with the history: clean, modified by hand, \
-                  new, missing, absent or blocked, with the scanner's findings and how many proposals wait.",
-    input: || arguments(json!({"name": text("The skill; all of them without it")}), &[]),
+    title: "Show the status of skills",
+    description: "Compare the folders of one or all skills with their history: clean, modified by hand, new, missing, \
+                  absent or blocked. Includes the scanner's findings and the number of pending proposals.",
+    input: || arguments(json!({"name": text("Name of the skill. Default: all skills.")}), &[]),
     output: || {
         json!({
             "skills": {"type": "array", "items": {"type": "object"}},

@@ -13,11 +13,11 @@ use super::{Answer, Call, Effect, Spec, arguments, change::skill_name, read, tex
 
 pub(crate) const SKILL_REVIEW_LIST: Spec = Spec {
     name: "skill_review_list",
-    title: "Changes that wait",
-    description: "List the changes of skills that wait for a person to decide. People decide with `skillhub review`.",
+    title: "List pending changes",
+    description: "List the skill changes that wait for a person's decision. People decide with `skillhub review`.",
     input: || {
-        let all = json!({"type": "boolean", "description": "Those that were decided as well"});
-        arguments(json!({"name": text("Only those about this skill"), "all": all}), &[])
+        let all = json!({"type": "boolean", "description": "Include decided changes"});
+        arguments(json!({"name": text("Only changes of this skill"), "all": all}), &[])
     },
     output: || json!({"proposals": {"type": "array", "items": {"type": "object"}}}),
     effect: Effect::Reads,
@@ -26,15 +26,15 @@ pub(crate) const SKILL_REVIEW_LIST: Spec = Spec {
 
 pub(crate) const SKILL_REVIEW_SHOW: Spec = Spec {
     name: "skill_review_show",
-    title: "A change that waits",
-    description: "Show one held change: who wants it and why, why it is held, the files, the diff, what the \
-                  scanner says and what has become of it.",
+    title: "Show a pending change",
+    description: "Show one held change: its author and reason, why it is held, its files and diff, the scanner's \
+                  findings and its status.",
     input: || {
         let onto_head = json!({
             "type": "boolean",
-            "description": "The diff against the skill as it is now, not against the revision that it was made on",
+            "description": "Diff against the skill's current state instead of the revision that the change is based on",
         });
-        arguments(json!({"id": text("The proposal's id, or ID@N for its revision N"), "onto_head": onto_head}), &["id"])
+        arguments(json!({"id": text("Proposal id, or ID@N for its revision N"), "onto_head": onto_head}), &["id"])
     },
     output: || {
         json!({
@@ -76,7 +76,7 @@ struct ShowArguments {
 fn show(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let ShowArguments { id, onto_head } = read(arguments)?;
     let target: ProposalRef = id.parse().map_err(|error: ProposalRefError| {
-        Refusal::request(error.to_string()).hint("skill_review_list shows the ids")
+        Refusal::request(error.to_string()).hint("list the ids with skill_review_list")
     })?;
     let library = review::library_with(call.place.libraries()?, &target.id)?;
     let mut document = documents::proposal(&library, &target)?.document(call.now);

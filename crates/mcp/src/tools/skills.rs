@@ -22,16 +22,18 @@ const MOST_RESULTS: usize = 50;
 pub(crate) const READ_SKILL: Spec = Spec {
     name: "read_skill",
     title: "Read a skill",
-    description: "Read the instructions of a skill, by its name or by the absolute path of its folder or SKILL.md, \
-                  before you begin the kind of work that it is for. Its other files are read with read_skill_file.",
+    description: "Read the instructions of a skill before you start work that it covers. Identify it by its name, or \
+                  by the absolute path of its folder or SKILL.md. Read its other files with read_skill_file.",
     input: || {
-        let path = text("The absolute path of its folder or SKILL.md; with a name, both must be of the same skill");
-        let run =
-            text("The id of your run, so that it gets one revision throughout; without it the connection is the run");
-        let active = "Skills that you read before and still follow, without it those that this connection read; \
-                      tool_policy says what all of them leave";
+        let path = text(
+            "Absolute path of its folder or SKILL.md. If `name` is given too, both must refer to the same \
+                         skill.",
+        );
+        let run = text("Id of your run, which gets the same revision throughout. Default: this connection.");
+        let active = "Skills that you read earlier and still follow. Default: those read over this connection. \
+                      tool_policy lists the tools that all of them allow.";
         let active = json!({"type": "array", "items": {"type": "string"}, "description": active});
-        arguments(json!({"name": text("The skill"), "path": path, "active": active, "run": run}), &[])
+        arguments(json!({"name": text("Name of the skill"), "path": path, "active": active, "run": run}), &[])
     },
     output: || {
         json!({
@@ -56,12 +58,12 @@ pub(crate) const READ_SKILL: Spec = Spec {
 pub(crate) const READ_SKILL_FILE: Spec = Spec {
     name: "read_skill_file",
     title: "Read a file of a skill",
-    description: "Read one file of a skill, such as references/api.md. A long one comes in pieces: go on from \
+    description: "Read one file of a skill, such as references/api.md. Long files are split: continue from \
                   next_offset.",
     input: || {
-        let offset = json!({"type": "integer", "minimum": 0, "description": "The byte to go on from"});
-        let path = text("The file, relative to the skill's folder");
-        arguments(json!({"name": text("The skill"), "path": path, "offset": offset}), &["name", "path"])
+        let offset = json!({"type": "integer", "minimum": 0, "description": "Byte to start from"});
+        let path = text("Path relative to the skill's folder");
+        arguments(json!({"name": text("Name of the skill"), "path": path, "offset": offset}), &["name", "path"])
     },
     output: || {
         json!({
@@ -80,11 +82,12 @@ pub(crate) const READ_SKILL_FILE: Spec = Spec {
 
 pub(crate) const SEARCH_SKILLS: Spec = Spec {
     name: "search_skills",
-    title: "Find a skill",
-    description: "Find skills by what you need to do: words of their names, descriptions and paths, the best first.",
+    title: "Search skills",
+    description: "Search the available skills by what you need to do. Matches words in names, descriptions and paths; \
+                  best match first.",
     input: || {
-        let limit = json!({"type": "integer", "minimum": 1, "description": "At most so many, 10 without it"});
-        arguments(json!({"query": text("What to look for"), "limit": limit}), &["query"])
+        let limit = json!({"type": "integer", "minimum": 1, "description": "Maximum number of results. Default: 10."});
+        arguments(json!({"query": text("Search terms"), "limit": limit}), &["query"])
     },
     output: || json!({"results": {"type": "array", "items": {"type": "object"}}, "total": {"type": "integer"}}),
     effect: Effect::Reads,
@@ -94,8 +97,8 @@ pub(crate) const SEARCH_SKILLS: Spec = Spec {
 pub(crate) const DISABLE_SKILL: Spec = Spec {
     name: "disable_skill",
     title: "Hide a skill",
-    description: "Leave a skill out of lists, searches and reads. Nothing is deleted; enable_skill shows it again.",
-    input: || arguments(json!({"name": text("The skill")}), &["name"]),
+    description: "Hide a skill from lists, searches and reads. Nothing is deleted. Undo it with enable_skill.",
+    input: || arguments(json!({"name": text("Name of the skill")}), &["name"]),
     output: sight_output,
     effect: Effect::Changes,
     run: |call, arguments| set_enabled(call, arguments, false),
@@ -104,8 +107,8 @@ pub(crate) const DISABLE_SKILL: Spec = Spec {
 pub(crate) const ENABLE_SKILL: Spec = Spec {
     name: "enable_skill",
     title: "Show a skill again",
-    description: "Show a skill again that was hidden with disable_skill.",
-    input: || arguments(json!({"name": text("The skill")}), &["name"]),
+    description: "Show a skill that was hidden with disable_skill.",
+    input: || arguments(json!({"name": text("Name of the skill")}), &["name"]),
     output: sight_output,
     effect: Effect::Changes,
     run: |call, arguments| set_enabled(call, arguments, true),
@@ -197,7 +200,7 @@ fn instructions_in_run(call: &Call<'_>, which: &Which, run: Option<&str>) -> Res
 
 /// Requests confirmation for the use of a skill. The answer is valid for its current contents only.
 fn ask(call: &Call<'_>, name: &SkillName, about: &Value) -> Result<(), Refusal> {
-    let question = Question::new(format!("May the agent read and use the skill {name}?"), about);
+    let question = Question::new(format!("Allow the agent to read and use the skill {name}?"), about);
     call.ask(&format!("reading {name}"), question, agent::ask_hint(name))
 }
 
@@ -240,10 +243,10 @@ fn read_skill_file(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Ref
         }
         None if file.bytes.len() <= OUTPUT_BYTES => document["base64"] = json!(STANDARD.encode(&file.bytes)),
         None => {
-            let message = format!("{} of {name} is no text and has {} bytes", file.path, file.bytes.len());
-            return Err(Refusal::new(FailureKind::Invalid, "too_large", message).hint(format!(
-                "use it where it stands, in the skill's folder; at most {OUTPUT_BYTES} bytes are sent"
-            )));
+            let message =
+                format!("{} of {name} is not text and is too large to send ({} bytes)", file.path, file.bytes.len());
+            return Err(Refusal::new(FailureKind::Invalid, "too_large", message)
+                .hint(format!("use the file in the skill's folder; at most {OUTPUT_BYTES} bytes are sent")));
         }
     }
     Ok(document.into())

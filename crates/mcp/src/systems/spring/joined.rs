@@ -105,9 +105,9 @@ impl Joined {
         let name = &self.spec.name;
         let level = match decision(call, &settings, &self.spec) {
             Decision::Deny => {
-                let message = format!("{} may not use {name}", call.agent);
+                let message = format!("{} is not allowed to use {name}", call.agent);
                 return Err(Refusal::new(FailureKind::Refused, "policy_denied", message)
-                    .hint("a person allows it with [[permissions]] in config.toml; go on without it"));
+                    .hint("continue without it; a person can allow it with [[permissions]] in config.toml"));
             }
             Decision::Ask => self.spec.approval.max(Approval::PlanConfirm),
             Decision::Allow => self.spec.approval,
@@ -115,8 +115,8 @@ impl Joined {
         let input = Value::Object(arguments);
         if level > Approval::None {
             let shown = composed::shown(&input);
-            let text = format!("May the agent run {name} ({})? Its input: {shown}", level.as_str());
-            let hint = "a person sets the level with `tools` under [mcp_servers.NAME] in config.toml";
+            let text = format!("Allow the agent to run {name} ({})? Input: {shown}", level.as_str());
+            let hint = "ask a person to set the approval level with `tools` under [mcp_servers.NAME] in config.toml";
             call.ask(name, Question::new(text, &json!([self.spec, input])), hint)?;
         }
         let limits = RunLimits::default();
