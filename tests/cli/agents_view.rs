@@ -77,7 +77,7 @@ fn outward_links_are_skipped() {
     std::os::unix::fs::symlink(&outside, root.join(".opencode/skills")).unwrap();
     assert_eq!(names(&sandbox.done(&["prompt"])), ["mine"]);
     let debug = sandbox.done(&["debug"]);
-    assert!(debug["notes"][0].as_str().unwrap().contains("leads out of the project"), "{debug:#}");
+    assert!(debug["notes"][0].as_str().unwrap().contains("link out of the project"), "{debug:#}");
 }
 
 #[cfg(unix)]
@@ -296,7 +296,7 @@ fn every_prompt_form_names_the_skill() {
         ("markdown", "**User Skills:**\n- **demo**: "),
         ("deerflow", "<location>/mnt/skills/custom/demo/SKILL.md</location>"),
         ("opencode", "    <name>demo</name>\n"),
-        ("names", "There are 4 skills: demo, "),
+        ("names", "Available skills (4): demo, "),
     ] {
         let text = sandbox.run(&["prompt", "--format", form]).exits(0).text();
         assert!(text.contains(part), "{form}: {text}");

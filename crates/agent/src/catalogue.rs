@@ -72,7 +72,7 @@ impl Catalogue {
             let group = Some(group.to_string_lossy().into_owned()).filter(|group| !group.is_empty());
             let folder = path.file_name().unwrap_or_default().to_string_lossy();
             let Ok(name) = SkillName::parse(&folder) else {
-                catalogue.notes.push(format!("{} is left out: no skill's folder can have this name", path.display()));
+                catalogue.notes.push(format!("{} was skipped: its name is not a valid skill name", path.display()));
                 continue;
             };
             let blocked =
@@ -90,7 +90,7 @@ impl Catalogue {
             let (path, is_own) = (root.library.path().to_owned(), root.is_own);
             match catalogue.add_root(places, access, root) {
                 Err(error) if is_own => return Err(error.into()),
-                Err(error) => catalogue.notes.push(format!("{} is left out: {error}", path.display())),
+                Err(error) => catalogue.notes.push(format!("{} was skipped: {error}", path.display())),
                 Ok(()) => {}
             }
         }

@@ -81,11 +81,11 @@ impl Operation {
             | "tools remove"
             | "skills_codegen_remove"
             | "POST /api/skills.codegen.remove" => {
-                (format!("{name} is not among the compiled skills"), "`skillhub tools list` shows the compiled ones")
+                (format!("{name} is not a compiled skill"), "list compiled skills with `skillhub tools list`")
             }
             "curate restore" => (
-                format!("\"{name}\" names no skill that is archived here"),
-                "`skillhub curate list` shows what is archived, with names and ids",
+                format!("\"{name}\" does not match an archived skill"),
+                "list archived skills and their ids with `skillhub curate list`",
             ),
             "tools policy" | "GET /skills/{name}" | "GET /api/skills/{name}" | "GET /api/skills/custom/{name}" => {
                 return AgentError::NoSkill { name: name.to_string(), similar: Vec::new() };

@@ -14,7 +14,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum AgentError {
     /// No skill of that name exists, or the agent may not see it.
-    #[error("there is no skill {name} here")]
+    #[error("no skill is named {name}")]
     NoSkill {
         /// Name as requested.
         name: String,
@@ -22,7 +22,7 @@ pub enum AgentError {
         similar: Vec<String>,
     },
     /// Several skills have this name in their `SKILL.md`, and no folder has it.
-    #[error("{} call themselves {name:?}", all(skills))]
+    #[error("{name:?} is ambiguous: it is the name of {}", all(skills))]
     Ambiguous {
         /// Name as requested.
         name: String,
@@ -38,10 +38,10 @@ pub enum AgentError {
         hint: String,
     },
     /// There is no visible skill at that path.
-    #[error("no skill that is visible here stands at {}", .0.display())]
+    #[error("no available skill is at {}", .0.display())]
     NoSkillAt(PathBuf),
     /// Name and path refer to different skills.
-    #[error("the skill {name} does not stand at {}", path.display())]
+    #[error("the skill {name} is not at {}", path.display())]
     Disagree {
         /// Name as requested.
         name: SkillName,
@@ -49,13 +49,13 @@ pub enum AgentError {
         path: PathBuf,
     },
     /// Neither a name nor a path was given.
-    #[error("neither the name nor the path of a skill was given")]
+    #[error("no skill name or path given")]
     Nothing,
     /// The skill is disabled.
     #[error("{0} is disabled")]
     Disabled(SkillName),
     /// A person has to give consent first.
-    #[error("{0} may be used only after a person agreed")]
+    #[error("{0} needs a person's consent before it is used")]
     Asked(SkillName),
     /// The skill exists, but its content is not shown to agents.
     #[error("{name} cannot be used: {fault}")]
@@ -76,7 +76,7 @@ pub enum AgentError {
         files: Vec<SkillPath>,
     },
     /// The path is not valid inside a skill.
-    #[error("{path:?} is no path in a skill: {why}")]
+    #[error("{path:?} is not a valid path in a skill: {why}")]
     InvalidPath {
         /// Path as requested.
         path: String,
@@ -103,8 +103,8 @@ pub enum AgentError {
 #[must_use]
 pub fn ask_hint(name: &SkillName) -> String {
     format!(
-        "a person allows it with the lines `[[permissions]]; skill = \"{name}\"; decision = \"allow\"` at the end of \
-         config.toml, or reads it with `skillhub read {name}`; `skillhub where` says where the file is"
+        "ask a person to add the lines `[[permissions]]; skill = \"{name}\"; decision = \"allow\"` at the end of \
+         config.toml (`skillhub where` shows its path), or to run `skillhub read {name}`"
     )
 }
 
@@ -122,32 +122,35 @@ impl Fails for AgentError {
         let new = Failure::new;
         match self {
             Self::NoSkill { similar, .. } if similar.is_empty() => new(FailureKind::NotFound, "not_found")
-                .hint("`skillhub list` shows the skills that are visible from this folder"),
+                .hint("list the skills available in this folder with `skillhub list`"),
             Self::NoSkill { similar, .. } => {
                 new(FailureKind::NotFound, "not_found").hint(format!("did you mean {}?", similar.join(" or ")))
             }
-            Self::Ambiguous { .. } => new(FailureKind::Conflict, "ambiguous_name").hint("name the skill by its folder"),
+            Self::Ambiguous { .. } => {
+                new(FailureKind::Conflict, "ambiguous_name").hint("use the name of the skill's folder")
+            }
             Self::Missing { hint, .. } => new(FailureKind::NotFound, "not_found").hint(hint),
             Self::NoSkillAt(_) => new(FailureKind::NotFound, "not_found")
-                .hint("give the skill's folder or its SKILL.md, absolute, or its name"),
-            Self::Disagree { .. } => new(FailureKind::Usage, "invalid_request").hint("give one of the two"),
-            Self::Nothing => new(FailureKind::Usage, "invalid_request").hint("give `name` or `path`"),
+                .hint("use the skill's name, or the absolute path of its folder or SKILL.md"),
+            Self::Disagree { .. } => new(FailureKind::Usage, "invalid_request").hint("use either the name or the path"),
+            Self::Nothing => new(FailureKind::Usage, "invalid_request").hint("set `name` or `path`"),
             Self::Disabled(name) => new(FailureKind::Refused, "policy_denied").hint(format!(
-                "`skillhub enable {name}` lets agents see it again, by a person where a person disabled it"
+                "show it to agents again with `skillhub enable {name}`; if a person disabled it, only a person can"
             )),
             Self::Asked(name) => new(FailureKind::Refused, "policy_denied").hint(ask_hint(name)),
-            Self::Unusable { name, .. } => {
-                new(FailureKind::Blocked, "external_blocked").hint(format!("`skillhub status {name}` says more"))
-            }
+            Self::Unusable { name, .. } => new(FailureKind::Blocked, "external_blocked")
+                .hint(format!("see the reason with `skillhub status {name}`")),
             Self::NoFile { files, .. } => {
                 let names: Vec<&str> = files.iter().take(20).map(SkillPath::as_str).collect();
                 let more = if files.len() > names.len() { " and more" } else { "" };
-                new(FailureKind::NotFound, "not_found").hint(format!("it has {}{more}", names.join(", ")))
+                new(FailureKind::NotFound, "not_found")
+                    .hint(format!("use one of its files: {}{more}", names.join(", ")))
             }
             Self::InvalidPath { .. } => new(FailureKind::Invalid, "invalid_path")
-                .hint("give the path relative to the skill's folder, such as references/api.md"),
-            Self::Invalid { .. } => new(FailureKind::Invalid, "invalid_skill")
-                .hint("mend what is listed, each problem with its file and line"),
+                .hint("use a path relative to the skill's folder, such as references/api.md"),
+            Self::Invalid { .. } => {
+                new(FailureKind::Invalid, "invalid_skill").hint("fix the listed problems; each names its file and line")
+            }
             Self::Library(error) => error.failure(),
             Self::Storage(error) => error.failure(),
         }

@@ -150,7 +150,7 @@ pub(crate) fn listed(library: &Library, place: usize, glance: Glance) -> Listed 
     let evolved = release.is_some_and(|(origin, digest)| origin.digest != *digest);
     let version = release.and_then(|(origin, _)| origin.version.clone()).or(version);
     let fault = match &standing {
-        Standing::Blocked(fault) if head.is_some() => Some(format!("its folder was changed by hand: {fault}")),
+        Standing::Blocked(fault) if head.is_some() => Some(format!("its folder was edited by hand: {fault}")),
         Standing::Blocked(fault) | Standing::Lapsed(fault) => Some(fault.clone()),
         Standing::Missing => Some("its folder is missing".to_owned()),
         Standing::Damaged(why) => Some(format!("its history is damaged: {why}")),

@@ -123,7 +123,7 @@ impl Places {
             match access.open(&real, scope, &self.home, &self.storage) {
                 Ok(library) => roots.push(Root { library, is_own }),
                 Err(error) if is_own => return Err(error),
-                Err(error) => notes.push(format!("{} is left out: {error}", path.display())),
+                Err(error) => notes.push(format!("{} was skipped: {error}", path.display())),
             }
         }
         Ok(roots)
@@ -136,7 +136,7 @@ impl Places {
         match project.map(|project| resolve(project).unwrap_or_else(|_| project.clone())) {
             Some(project) if !real.starts_with(&project) => {
                 let (path, real) = (path.display(), real.display());
-                notes.push(format!("{path} is left out: it leads out of the project, to {real}"));
+                notes.push(format!("{path} was skipped: it is a link out of the project, to {real}"));
                 None
             }
             _ => Some(real),
@@ -167,7 +167,7 @@ impl Places {
         }
         if parents.len() > GROUPS {
             let path = root.path().display();
-            notes.push(format!("{path} holds skills in more than {GROUPS} folders; the others are left out"));
+            notes.push(format!("{path} has skills in more than {GROUPS} folders; the rest were skipped"));
         }
         for path in parents.into_iter().take(GROUPS) {
             nested.libraries.push((access.open(&path, root.scope(), &self.home, &self.storage)?, None));

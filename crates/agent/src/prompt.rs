@@ -34,7 +34,7 @@ impl Form {
     /// `<available_skills>` as in the standard.
     pub const XML: Self = Self {
         name: "xml",
-        about: "`<available_skills>` as the standard has it",
+        about: "`<available_skills>` as in the Agent Skills standard",
         tells_of_evolution: false,
         tree: None,
         write: forms::xml,
@@ -127,7 +127,7 @@ fn rest(left_out: &[&Listed]) -> String {
     }
     let names: Vec<String> = left_out.iter().map(|listed| one_line(listed.name.as_str())).collect();
     format!(
-        "{} not described here: {}. Search them by what you need to do, or read one by its name.\n",
+        "{} not listed in full: {}. Search for skills by what you need to do, or read one by its name.\n",
         skill::counted(names.len(), "more skill"),
         names.join(", ")
     )
@@ -139,12 +139,12 @@ pub fn evolution_advice() -> &'static str {
     "
 ## Skill Self-Evolution
 
-You may improve skills with `skill_manage`; every change is checked, kept in a history and can be undone.
-- Patch a skill at once when you used it and it was wrong, out of date or lacked a step that you had to find out.
-- Think of a new skill after work that took 5+ tool calls, after errors that you overcame, after a correction \
-by the user that turned out right, or when the same kind of work comes back. Ask the user before you create one.
+You may improve skills with `skill_manage`. Every change is checked, recorded in a history and can be undone.
+- Patch a skill at once if you used it and found it wrong, out of date, or without a step that you had to work out.
+- Consider a new skill after work that took 5+ tool calls, after errors that you solved, after a correction \
+by the user that proved right, or when the same kind of work recurs. Ask the user before you create one.
 - Prefer `patch` with a short `find` over `edit`, which replaces the whole file, and give a `reason`.
-- Write what holds in general: no secrets, no names of one task, nothing that only this conversation knows.
-- A change that is held waits for a person; go on without it. A refusal says what to do.
+- Write general rules: no secrets, no details of a single task, nothing that only this conversation knows.
+- A held change waits for a person's decision; continue without it. If a change is refused, follow the hint.
 "
 }

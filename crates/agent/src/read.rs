@@ -230,12 +230,15 @@ impl Instructions {
         let mut text = format!("<skill_content name=\"{}\">\n{shown}\n", escape(self.name.as_str()));
         if rest > 0 {
             text.push_str(&format!(
-                "[{} not shown; the whole text is the file SKILL.md]\n",
+                "[{} not shown; read SKILL.md for the complete text]\n",
                 skill::counted(rest, "more byte")
             ));
         }
         if let Some(why) = &self.held {
-            text.push_str(&format!("[an edit of the folder waits for a person: {}]\n", escape(why)));
+            text.push_str(&format!(
+                "[an edit of this skill's folder waits for a person's decision: {}]\n",
+                escape(why)
+            ));
         }
         text.push('\n');
         if let Some(path) = &self.path {

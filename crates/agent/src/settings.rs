@@ -63,7 +63,7 @@ pub struct Tables {
 
 /// Error in a table of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{table} cannot be used: {message}")]
+#[error("{table} in config.toml is invalid: {message}")]
 pub struct SettingsError {
     /// Name of the table.
     pub table: String,
@@ -73,7 +73,7 @@ pub struct SettingsError {
 
 impl Fails for SettingsError {
     fn failure(&self) -> Failure {
-        Failure::new(FailureKind::Usage, "invalid_config").hint("mend config.toml; `skillhub where` says where it is")
+        Failure::new(FailureKind::Usage, "invalid_config").hint("correct config.toml (`skillhub where` shows its path)")
     }
 }
 
@@ -208,7 +208,7 @@ fn permission(number: usize, table: &Table) -> Result<Permission, SettingsError>
         (Some(skill), None) => Subject::Skill(skill),
         (None, Some(tool)) => Subject::Tool(tool),
         _ => {
-            let message = "it has to name either a skill or a tool".to_owned();
+            let message = "it must have either `skill` or `tool`".to_owned();
             return Err(SettingsError { table: name, message });
         }
     };

@@ -32,7 +32,7 @@ impl Listed {
             return Sight::Unusable(fault.clone());
         }
         if self.scope == Scope::Builtin && self.name.as_str() == EVOLVING && !settings.tells_of_evolution(agent) {
-            return Sight::Unusable("agents change no skills here: skill_evolution is off".to_owned());
+            return Sight::Unusable("agents may not change skills here: skill_evolution is disabled".to_owned());
         }
         permitted(settings, agent, self.name.as_str(), self.qualified().as_deref())
     }

@@ -11,7 +11,7 @@ use crate::{
 /// Instructions for the use of skills, with labels and container paths.
 pub(super) const DEERFLOW: Form = Form {
     name: "deerflow",
-    about: "One section with labels and the paths of a container",
+    about: "A section with labels and the paths in a container",
     tells_of_evolution: true,
     tree: Some(TREE),
     write,
@@ -20,20 +20,19 @@ pub(super) const DEERFLOW: Form = Form {
 const TREE: Tree = Tree { root: "/mnt/skills", public: "public", custom: "custom" };
 
 const PATTERN: &str = "<skill_system>
-Skills are folders with instructions, references and scripts, each for one kind of work that somebody has done well \
-before.
+Skills are folders with proven instructions, references and scripts, each for one kind of work.
 
 **Progressive Loading Pattern:**
-1. As soon as a request fits what a skill is for, call `read_file` on the path in its `<location>` below
+1. As soon as a request matches a skill, call `read_file` on the path in its `<location>` below
 2. Read the instructions to the end before you act on them
-3. They refer to further files in the same folder
-4. Load such a file at the step that needs it, not before
-5. Keep to the instructions
+3. They refer to other files in the same folder
+4. Load each file when a step needs it, not before
+5. Follow the instructions exactly
 ";
 
 const REMINDERS: &str = "<critical_reminders>
-- Skill First: before **complex** work, load the skill that fits it.
-- Progressive Loading: load further files one by one, when the skill gets to them.
+- Skill First: before **complex** work, load the matching skill.
+- Progressive Loading: load other files one by one, when the skill refers to them.
 </critical_reminders>
 ";
 

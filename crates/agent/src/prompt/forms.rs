@@ -33,12 +33,13 @@ pub(super) fn xml(skills: &[&Listed], _left_out: &[&Listed], look: Look<'_>) -> 
 /// Formats the list of names alone.
 pub(super) fn names(skills: &[&Listed], left_out: &[&Listed], _look: Look<'_>) -> String {
     if skills.is_empty() {
-        let none = if left_out.is_empty() { "There are no skills" } else { "There is no room for the names of skills" };
-        return format!("{none} at the moment.\n");
+        let none =
+            if left_out.is_empty() { "No skills are available" } else { "The list of skills is too long to show" };
+        return format!("{none}.\n");
     }
     let names: Vec<String> = skills.iter().map(|listed| one_line(listed.name.as_str())).collect();
     format!(
-        "There are {} skills: {}. Find the one for your task with `search_skills`, and open it with `read_skill`.\n",
+        "Available skills ({}): {}. Find the one for your task with `search_skills`, and open it with `read_skill`.\n",
         names.len(),
         names.join(", ")
     )

@@ -8,15 +8,15 @@ use crate::{
 
 /// Description of a tool that opens a skill.
 pub(super) const OPENCODE: Form =
-    Form { name: "opencode", about: "The description of a tool named `skill`", write, ..Form::XML };
+    Form { name: "opencode", about: "Description of a tool named `skill`", write, ..Form::XML };
 
 fn write(skills: &[&Listed], left_out: &[&Listed], look: Look<'_>) -> String {
     if skills.is_empty() && left_out.is_empty() {
-        return "Opens a skill by its name. There are no skills at the moment.\n".to_owned();
+        return "Open a skill by its name. No skills are available.\n".to_owned();
     }
     let mut text = String::from(
-        "Opens a skill: instructions for one kind of work, and the list of the files that belong to it. Call it with \
-         the name of a skill below as soon as that fits what you are asked to do.\n<available_skills>\n",
+        "Open a skill: the instructions for one kind of work, and a list of its other files. Call this tool with the \
+         name of a skill below as soon as that skill matches your task.\n<available_skills>\n",
     );
     for listed in skills {
         let (name, description) = (escape(listed.name.as_str()), one_line(&listed.description));

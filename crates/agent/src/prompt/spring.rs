@@ -7,11 +7,11 @@ use crate::{listed::Listed, safe_text::told};
 
 /// Skills of the user, of the project and of the program in separate lists, with instructions for reading them.
 pub(super) const MARKDOWN: Form =
-    Form { name: "markdown", about: "Markdown, the skills of project and user apart", write, ..Form::XML };
+    Form { name: "markdown", about: "Markdown, with project and user skills in separate lists", write, ..Form::XML };
 
 const OPENING: &str = "## Skills System
 
-You have a library of skills: folders with instructions, scripts and references for one kind of work each. They are \
+You have a library of skills: folders with instructions, scripts and references, each for one kind of work. They are \
 files on this machine.
 
 ### Available Skills
@@ -20,49 +20,49 @@ files on this machine.
 const USE: &str = "
 ### How to Use Skills (Progressive Disclosure)
 
-The list above gives the name and the purpose of each skill. You load the rest when you need it, in this order:
+The list above gives the name and purpose of each skill. Load the rest when you need it, in this order:
 
-1. **See that a skill applies**: compare the task with the descriptions
-2. **Read its instructions**: call `read_skill` with the name in the list
-3. **Follow them**: they hold the steps, examples and advice for this kind of work
+1. **Find a matching skill**: compare the task with the descriptions
+2. **Read its instructions**: call `read_skill` with its name
+3. **Follow them**: they contain the steps, examples and advice for this kind of work
 4. **Open its other files**: scripts, settings and references, each by its absolute path
 
 #### How to Read The Full Skill Instruction
 
-Call `read_skill` with `skill_name`, with `skill_path` (the folder in the list), or with both of the same skill. The \
-answer is the text of `SKILL.md` without its frontmatter; an unknown name is answered with the names that are like it.
+Call `read_skill` with `skill_name`, with `skill_path` (the folder in the list), or with both for the same skill. It \
+returns the text of `SKILL.md` without the frontmatter. For an unknown name, it returns similar names.
 
 **Important:**
 
-  - **For SKILL.md files (skill instructions)**: use `read_skill`, and no other way to open them.
+  - **For SKILL.md files (skill instructions)**: use only `read_skill` to open them.
   - **For other supporting files that skill uses (scripts, references, etc.)**: use any tool that reads files, with an \
-absolute path: the folder in the list, then the path that the instructions name.
+absolute path: the folder in the list, followed by the path in the instructions.
 
 #### When to Use Skills
 
-  - The task is of the kind that a description names, as \"research X\" is for web-research
-  - The work needs knowledge of a field, or steps in a fixed order
-  - A proven way through a complex task saves you from finding one
+  - The task matches a description, as \"research X\" matches web-research
+  - The work needs special knowledge, or steps in a fixed order
+  - A complex task has a proven procedure
 
 #### Skills are Self-Documenting
 
-  - What a skill does, and how, stands in its SKILL.md
-  - Where it stands is in the list above
+  - SKILL.md describes what a skill does and how
+  - The list above gives its folder
 
 #### Executing Skill Scripts
 
-Run the scripts of a skill by their absolute paths, whatever your working directory is.
+Run the scripts of a skill by their absolute paths, from any working directory.
 
 ### Example Workflow
 
 User: \"Please find out what is new in quantum computing.\"
 
-1. Look through the list → \"web-research\" fits
+1. Check the list → \"web-research\" matches
 2. Call `read_skill` with its name
-3. Do what it says: search, sort, sum up
+3. Follow its steps: search, sort, summarize
 4. Run its helper scripts by their absolute paths
 
-When in doubt, look whether a skill fits before you begin.
+When in doubt, check for a matching skill before you start.
 ";
 
 /// Formats the section of all scopes.
@@ -82,8 +82,8 @@ fn item(listed: &Listed, look: Look<'_>) -> String {
     let (name, description) = (told(listed.name.as_str()), told(&listed.description));
     let folder = told(&look.folder(listed)).replace('`', "'");
     format!(
-        "- **{name}**: {description}  → Its supporting files are below the directory `{folder}`; put this before the \
-         paths that it names.\n"
+        "- **{name}**: {description}  → Its other files are in `{folder}`; prefix the paths that it mentions with this \
+         folder.\n"
     )
 }
 
@@ -105,6 +105,6 @@ mod tests {
         let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part} in {text}"));
         assert!(place("**User Skills:**\n- **b**: B.") < place("**Project Skills:**\n- **a**: A's & B's."), "{text}");
         assert!(place("`/p/.agents/skills/a`") < place("**Built-in Skills:**") && place("`/h/builtin/c`") > 0);
-        assert!(place("1 more skill not described here: d") < place("## Skill Self-Evolution"));
+        assert!(place("1 more skill not listed in full: d") < place("## Skill Self-Evolution"));
     }
 }
