@@ -182,7 +182,7 @@ fn nested_tool_grants_no_extra_access() {
     sandbox.ask(&["tools", "call", "open", "--agent", "shy"]).refused_with_hint(5, "policy_denied");
     let mut asks = Connection::of(&sandbox, &["--agent", "shy"], &json!({"elicitation": {}}));
     let (question, done) = call_asked(&mut asks, "skill_open", &json!({}), "accept");
-    assert!(question.contains("reaches: skill_secret, text_template"), "{question}");
+    assert!(question.contains("can reach: skill_secret, text_template"), "{question}");
     assert_eq!(done["structuredContent"]["output"]["text"], "key-of-secret", "{done:#}");
     asks.close();
 }

@@ -83,13 +83,14 @@ impl<'a> Checker<'a> {
             // The missing name was reported when the step was read.
             None if step.tool.is_empty() => {}
             None if step.tool == SHELL => {
-                let hint = "a person allows it with `shell = true` under [tools] in config.toml (`skillhub where` shows the file); each run \
-                            needs consent (exec_escalation), and nothing contains what it runs";
-                let message = format!("`{SHELL}`{} is switched off", also_called(SHELL));
+                let hint = "ask a person to set `shell = true` under [tools] in config.toml (`skillhub where` shows \
+                            its path); each run then needs consent (exec_escalation), and commands run without a \
+                            sandbox";
+                let message = format!("`{SHELL}`{} is disabled", also_called(SHELL));
                 problems.value(&join(at, "tool"), "tool_switched_off", message, hint);
             }
             None => {
-                let message = format!("there is no tool `{}`", crate::names::shortened(&step.tool));
+                let message = format!("unknown tool `{}`", crate::names::shortened(&step.tool));
                 problems.value(&join(at, "tool"), "unknown_tool", message, suggest(&step.tool, (self.names)()));
             }
         }
@@ -103,7 +104,7 @@ impl<'a> Checker<'a> {
             && let Some(types) = shape.types()
             && !types.contains(&"array")
         {
-            let message = format!("`{reference}` is of type {}, and a loop needs a list", types.join(" or "));
+            let message = format!("`{reference}` has type {}, but a loop needs a list", types.join(" or "));
             problems.part(at, &reference.text, "loop_without_list", message, "refer to a list");
         }
     }
@@ -130,11 +131,11 @@ impl<'a> Checker<'a> {
             Root::Input if !self.knows_input => Ok(Shape::Any),
             Root::Input => Shape::of(&self.declaration.input, false).at(path).map_err(unknown),
             Root::Item | Root::Index if !spot.in_loop => {
-                let message = "there is no element outside a loop".to_owned();
-                Err(("item_outside_loop", message, "give the step `for_each`, or refer to the list".to_owned()))
+                let message = "only a step with `for_each` has a current element".to_owned();
+                Err(("item_outside_loop", message, "add `for_each` to the step, or refer to the list".to_owned()))
             }
             Root::Index if path.is_empty() => Ok(Shape::Whole),
-            Root::Index => Err(unknown(("`index` is a number".to_owned(), String::new()))),
+            Root::Index => Err(unknown(("`index` is a number and has no fields".to_owned(), String::new()))),
             Root::Item => {
                 let list = self.declaration.steps.get(spot.step).and_then(|step| step.for_each.as_ref()?.lone());
                 let outside = Spot { step: spot.step, in_loop: false };
@@ -152,7 +153,7 @@ impl<'a> Checker<'a> {
         let form = || "write `steps.ID.output` or `steps.0.output`".to_owned();
         let unknown = |message: &str, hint| ("unknown_reference", message.to_owned(), hint);
         let [Segment::Key(name), rest @ ..] = path else {
-            return Err(unknown("it names no step", form()));
+            return Err(unknown("the step is missing", form()));
         };
         let steps = &self.declaration.steps;
         let found = steps.iter().position(|step| step.id.as_deref() == Some(name));
@@ -160,19 +161,15 @@ impl<'a> Checker<'a> {
         let Some(index) = found else {
             let ids: Vec<String> =
                 steps.iter().take(spot.step).enumerate().map(|(i, s)| s.id.clone().unwrap_or(i.to_string())).collect();
-            let message = format!("there is no step `{}`", crate::names::shortened(name));
+            let message = format!("unknown step `{}`", crate::names::shortened(name));
             return Err(unknown(&message, suggest(name, ids.iter().map(String::as_str))));
         };
         if index >= spot.step {
             let message = match index == spot.step {
                 true => "a step cannot use its own output".to_owned(),
-                false => format!("step `{name}` comes later"),
+                false => format!("step `{name}` has not run yet"),
             };
-            return Err((
-                "forward_reference",
-                message,
-                "steps use what earlier ones gave; change their order".to_owned(),
-            ));
+            return Err(("forward_reference", message, "refer to an earlier step, or reorder the steps".to_owned()));
         }
         match rest {
             [Segment::Key(what), rest @ ..] if what == "output" => {
@@ -186,10 +183,10 @@ impl<'a> Checker<'a> {
             }
             [Segment::Key(what)] if what == "error" => Ok(Shape::Text),
             [Segment::Key(what), ..] => {
-                let message = format!("a step has no `{}`", crate::names::shortened(what));
+                let message = format!("a step has no field `{}`", crate::names::shortened(what));
                 Err(unknown(&message, suggest(what, ["output", "error"])))
             }
-            _ => Err(unknown("it names no part of the step", form())),
+            _ => Err(unknown("the part of the step is missing", form())),
         }
     }
 }
@@ -208,10 +205,10 @@ fn command_line(input: &Filling, at: &str, problems: &mut Problems<'_>) {
         return;
     }
     let hint = format!(
-        "write `command: {program}` and `args: [{first:?}]` with one text for each argument; a whole line runs with `command: sh` and \
-         `args: [\"-c\", \"…\"]`"
+        "write `command: {program}` and `args: [{first:?}]` with one string for each argument; for a command line, \
+         write `command: sh` and `args: [\"-c\", \"…\"]`"
     );
-    let message = "`command` is the program alone, and this is a command line";
+    let message = "`command` must be a program without arguments, but this is a command line";
     problems.value(&join(at, key), "command_line", message, hint);
 }
 
@@ -235,7 +232,7 @@ impl Fit<'_, '_> {
                 problems.value(
                     &format!("{at}{pointer}"),
                     "type_clash",
-                    format!("`{}` does not take this: {message}", self.tool),
+                    format!("`{}` does not accept this value: {message}", self.tool),
                     "",
                 );
             }
@@ -295,7 +292,7 @@ impl Fit<'_, '_> {
         }
         let names = schema.get("properties").and_then(Value::as_object);
         let names: Vec<&str> = names.map(|names| names.keys().map(String::as_str).collect()).unwrap_or_default();
-        let message = format!("`{}` takes no `{}`", self.tool, crate::names::shortened(key));
+        let message = format!("`{}` has no input `{}`", self.tool, crate::names::shortened(key));
         problems.key(at, "unknown_input", message, suggest(key, names.iter().copied()));
     }
 
@@ -317,10 +314,10 @@ impl Fit<'_, '_> {
         };
         if let Some(why) = shape.clash(self.root, schema) {
             let hint = match template.lone() {
-                Some(_) => "refer to something else, or make a text of it with words around it",
-                None => "a value keeps its type where the reference stands alone, with nothing around it",
+                Some(_) => "refer to another value, or add text around the reference to make it a string",
+                None => "remove the text around the reference to keep the type of its value",
             };
-            problems.value(at, "type_clash", format!("`{}` does not take this: {why}", self.tool), hint);
+            problems.value(at, "type_clash", format!("`{}` does not accept this value: {why}", self.tool), hint);
         }
     }
 
@@ -330,7 +327,7 @@ impl Fit<'_, '_> {
             && !types.contains(&kind)
         {
             let message = format!(
-                "`{}` does not take this: it is of type {kind}, and {} is wanted",
+                "`{}` does not accept this value: found type {kind}, expected {}",
                 self.tool,
                 types.join(" or ")
             );

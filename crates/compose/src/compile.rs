@@ -251,8 +251,8 @@ impl<'w> Work<'w, '_> {
         let mut problems = Problems::new(yaml);
         if is_reserved(&source.skill, self.compiler.reserved) {
             let message =
-                format!("the tool would be called `{}`, which is a name of skillhub's own", tool_name(&source.skill));
-            problems.value("/name", "reserved_name", message, "give the skill another name");
+                format!("the tool's name would be `{}`, which is reserved for skillhub", tool_name(&source.skill));
+            problems.value("/name", "reserved_name", message, "rename the skill");
         }
         let Some(declaration) = declaration::read(value, POINTER, &mut problems) else {
             return Outcome::Broken(problems.into_vec());
@@ -293,8 +293,8 @@ impl<'w> Work<'w, '_> {
             let at = join(&format!("{POINTER}/steps/{index}"), "tool");
             if let Some(from) = open().position(|open| open == step.tool) {
                 let circle = open().skip(from).collect::<Vec<_>>().join("` calls `");
-                let message = format!("`{circle}` calls `{}`, which goes round in a circle", step.tool);
-                problems.value(&at, "cycle", message, "take one of the calls out");
+                let message = format!("`{circle}` calls `{}`, which is a cycle", step.tool);
+                problems.value(&at, "cycle", message, "remove one of these calls");
                 continue;
             }
             match self.done.get(&step.tool).map(|done| &done.outcome) {
@@ -304,15 +304,20 @@ impl<'w> Work<'w, '_> {
                         "broken_tool" => first.message.clone(),
                         _ => format!("`{}` does not compile: {first}", step.tool),
                     });
-                    problems.value(&at, "broken_tool", inner.unwrap_or_default(), "mend that skill first");
+                    problems.value(&at, "broken_tool", inner.unwrap_or_default(), "fix that skill first");
                 }
                 Some(outcome) => nested = nested.max(outcome.tool().map_or(0, |tool| tool.depth + 1)),
                 None => {}
             }
         }
         if nested > DEPTH {
-            let message = format!("composed tools may stand {DEPTH} deep in each other");
-            problems.value(&format!("{POINTER}/steps"), "too_nested", message, "call the inner steps themselves");
+            let message = format!("composed tools are nested more than {DEPTH} levels deep");
+            problems.value(
+                &format!("{POINTER}/steps"),
+                "too_nested",
+                message,
+                "copy the steps of an inner tool instead of calling it",
+            );
         }
         nested
     }
@@ -363,13 +368,13 @@ fn check_schemas(declaration: &Declaration, value: &Value, problems: &mut Proble
             problems.value(
                 &join(&at, "type"),
                 "input_not_an_object",
-                "a tool is called with an object",
+                "the input of a tool must be an object",
                 "write `type: object` and put the fields under `properties`",
             );
             knows_input = false;
         } else if value.get("input").is_some() && !declaration.input.as_object().is_some_and(describes_fields) {
             let hint = "write `input: {type: object, properties: {FIELD: {type: string}}}`";
-            problems.value(&at, "input_not_an_object", "this is no JSON Schema of an object", hint);
+            problems.value(&at, "input_not_an_object", "this is not a JSON Schema of an object", hint);
             knows_input = false;
         }
     }
@@ -415,8 +420,11 @@ fn refuse_shared_aliases(outcomes: &mut BTreeMap<String, Outcome>) {
         if let Some(first) = seen.insert(tool.alias.to_lowercase(), skill.clone()) {
             *outcome = Outcome::Broken(vec![Problem {
                 code: "name_collision".into(),
-                message: format!("its tool would be called `{}`, as that of `{first}` is", tool.alias),
-                hint: Some("give one of the skills another name".to_owned()),
+                message: format!(
+                    "its tool would have the name `{}`, which the tool of `{first}` already has",
+                    tool.alias
+                ),
+                hint: Some("rename one of the skills".to_owned()),
                 path: "SKILL.md".into(),
                 line: 1,
                 column: 1,

@@ -89,8 +89,8 @@ impl Condition {
     /// The text does not match the grammar of the module, or exceeds a limit.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         if text.len() > TEMPLATE_BYTES {
-            let message = format!("a condition may have {TEMPLATE_BYTES} bytes");
-            return Err(TemplateError::new("template_too_long", "", message, "compute it in a step of its own"));
+            let message = format!("the condition is longer than {TEMPLATE_BYTES} bytes");
+            return Err(TemplateError::new("template_too_long", "", message, "compute it in a separate step"));
         }
         let mut reader = Reader { rest: text };
         let root = reader.any(0)?;
@@ -198,8 +198,8 @@ impl Reader<'_> {
     fn fault(&self) -> TemplateError {
         let found: String = self.rest.chars().take(40).collect();
         let message = match found.is_empty() {
-            true => "this condition ends where a value is missing".to_owned(),
-            false => format!("`{found}` cannot be read here"),
+            true => "the condition ends where a value is expected".to_owned(),
+            false => format!("unexpected `{found}`"),
         };
         let hint = "write `when: \"{{input.level}} == \\\"high\\\"\"`, with `==`, `!=`, `<`, `<=`, `>`, `>=`, `!`, `&&` and `||`";
         TemplateError::new("condition_syntax", &found, message, hint)
@@ -248,8 +248,8 @@ impl Reader<'_> {
                 TemplateError::new(
                     "template_unclosed",
                     "{{",
-                    "`{{` is not closed".to_owned(),
-                    "write `}}` behind the reference",
+                    "unclosed `{{`".to_owned(),
+                    "write `}}` after the reference",
                 )
             })?;
             let inner = &self.rest[..end];

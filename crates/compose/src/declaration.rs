@@ -130,7 +130,7 @@ pub(crate) fn called(value: &Value) -> impl Iterator<Item = &str> {
 /// Parses a `tool_schema`. Invalid parts are reported and skipped.
 pub(crate) fn read(value: &Value, at: &str, problems: &mut Problems<'_>) -> Option<Declaration> {
     let Some(fields) = value.as_object() else {
-        problems.value(at, "not_an_object", "`tool_schema` is a map with `input` and `steps`", "");
+        problems.value(at, "not_an_object", "`tool_schema` must be a map with `input` and `steps`", "");
         return None;
     };
     unknown_keys(fields, at, &KEYS, "tool_schema", problems);
@@ -158,11 +158,11 @@ fn output<'v>(
         Some(output) if !holds_template(output) => (Some(output.clone()), returns),
         Some(output) => {
             if returns.is_some() {
-                let hint = "make `output` the JSON Schema and leave the mapping to `returns`, or drop `returns`";
+                let hint = "write the JSON Schema in `output` and the mapping in `returns`, or remove `returns`";
                 problems.key(
                     &join(at, "returns"),
                     "two_mappings",
-                    "`output` and `returns` both say what the tool gives",
+                    "`output` and `returns` both define the result of the tool",
                     hint,
                 );
             }
@@ -192,20 +192,15 @@ fn steps(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) -> 
         return Vec::new();
     };
     let Some(list) = value.as_array() else {
-        problems.value(&at, "not_a_list", "`steps` is a list", "begin each step with `- tool: NAME`");
+        problems.value(&at, "not_a_list", "`steps` must be a list", "start each step with `- tool: NAME`");
         return Vec::new();
     };
     if list.is_empty() {
         problems.value(&at, "no_steps", "`steps` is empty", "list the tools to call: `- tool: web_search`");
     }
     if list.len() > STEPS {
-        let hint = "move some of them to a skill of their own and call it as a step";
-        problems.value(
-            &at,
-            "too_many_steps",
-            format!("there are {} steps, and a skill may have {STEPS}", list.len()),
-            hint,
-        );
+        let hint = "move some of them to another skill, and call that skill's tool as a step";
+        problems.value(&at, "too_many_steps", format!("the tool has {} steps; the limit is {STEPS}", list.len()), hint);
     }
     let mut ids = BTreeMap::new();
     let mut steps = Vec::new();
@@ -213,8 +208,8 @@ fn steps(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) -> 
         let at = format!("{at}/{index}");
         let step = step(value, &at, problems);
         if let Some(first) = step.id.clone().and_then(|id| ids.insert(id, index)) {
-            let message = format!("step {first} has this id already");
-            problems.value(&join(&at, "id"), "duplicate_id", message, "give each step an id of its own");
+            let message = format!("step {first} already has this id");
+            problems.value(&join(&at, "id"), "duplicate_id", message, "give each step a different id");
         }
         steps.push(step);
     }
@@ -225,7 +220,7 @@ fn steps(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) -> 
 fn step(value: &Value, at: &str, problems: &mut Problems<'_>) -> Step {
     let none = Map::new();
     let fields = value.as_object().unwrap_or_else(|| {
-        problems.value(at, "not_an_object", "a step is a map with `tool` and `input`", "write `- tool: NAME`");
+        problems.value(at, "not_an_object", "a step must be a map with `tool` and `input`", "write `- tool: NAME`");
         &none
     });
     unknown_keys(fields, at, &STEP_KEYS, "a step", problems);
@@ -234,14 +229,20 @@ fn step(value: &Value, at: &str, problems: &mut Problems<'_>) -> Step {
         Some(input @ Value::Object(_)) => filling(input, &join(at, "input"), 0, problems),
         Some(_) => {
             let hint = "write `input: {field: value}`";
-            problems.value(&join(at, "input"), "not_an_object", "a step's `input` is a map of the tool's fields", hint);
+            problems.value(
+                &join(at, "input"),
+                "not_an_object",
+                "the `input` of a step must be a map of the tool's \
+                                                                 fields",
+                hint,
+            );
             Filling::Unreadable
         }
     };
     let tool = text(fields, at, "tool", problems).unwrap_or_default();
     if value.is_object() && !fields.contains_key("tool") {
-        let hint = "`skillhub tools list --native` shows which there are";
-        problems.value(&join(at, "tool"), "no_tool", "this step names no `tool`", hint);
+        let hint = "list the available tools with `skillhub tools list --native`";
+        problems.value(&join(at, "tool"), "no_tool", "the step has no `tool`", hint);
     }
     let tool = own_name(&tool).to_owned();
     Step {
@@ -262,8 +263,8 @@ fn id(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) -> Opt
     if is_name(&id) && id.chars().count() <= 64 {
         return Some(id);
     }
-    let hint = "begin with a letter and go on with letters, digits, `_` and `-`, 64 at most";
-    problems.value(&join(at, "id"), "bad_id", format!("`{}` is no id", crate::names::shortened(&id)), hint);
+    let hint = "start with a letter, and use at most 64 letters, digits, `_` and `-`";
+    problems.value(&join(at, "id"), "bad_id", format!("`{}` is not a valid id", crate::names::shortened(&id)), hint);
     None
 }
 
@@ -274,7 +275,7 @@ fn on_error(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) 
         Some(Value::String(word)) if word == "skip" => OnError::Skip,
         Some(other) => {
             let hint = suggest(other.as_str().unwrap_or_default(), ["abort", "skip"]);
-            problems.value(&join(at, "on_error"), "bad_on_error", "`on_error` is `abort` or `skip`", hint);
+            problems.value(&join(at, "on_error"), "bad_on_error", "`on_error` must be `abort` or `skip`", hint);
             OnError::Abort
         }
     }
@@ -284,7 +285,12 @@ fn retries(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) -
     let Some(value) = fields.get("retries") else { return RETRIES };
     let count = value.as_u64().and_then(|count| u32::try_from(count).ok()).filter(|count| *count <= RETRIES);
     count.unwrap_or_else(|| {
-        problems.value(&join(at, "retries"), "bad_retries", format!("`retries` is a number from 0 to {RETRIES}"), "");
+        problems.value(
+            &join(at, "retries"),
+            "bad_retries",
+            format!("`retries` must be a number from 0 to {RETRIES}"),
+            "",
+        );
         RETRIES
     })
 }
@@ -293,12 +299,17 @@ fn for_each(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) 
     let at = join(at, "for_each");
     let hint = "write `for_each: \"{{input.LIST}}\"`";
     let Some(text) = fields.get("for_each")?.as_str() else {
-        problems.value(&at, "bad_for_each", "`for_each` is a reference to a list", hint);
+        problems.value(&at, "bad_for_each", "`for_each` must be a reference to a list", hint);
         return None;
     };
     let template = template(text, &at, problems)?;
     if template.lone().is_none() {
-        problems.value(&at, "bad_for_each", "`for_each` is one reference to a list, with nothing around it", hint);
+        problems.value(
+            &at,
+            "bad_for_each",
+            "`for_each` must be a single reference to a list, without other text",
+            hint,
+        );
         return None;
     }
     Some(template)
@@ -313,7 +324,7 @@ fn when(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) -> O
             problems.value(
                 &at,
                 "condition_syntax",
-                "`when` is a condition in a text",
+                "`when` must be a string with a condition",
                 "write `when: \"{{input.flag}}\"`",
             );
             None
@@ -332,7 +343,7 @@ fn timeout(fields: &Map<String, Value>, at: &str, problems: &mut Problems<'_>) -
     let time = time.filter(|time| !time.is_zero() && *time <= STEP_TIMEOUT);
     if time.is_none() {
         let hint = "write seconds, or `500ms`, `30s`, `2m`";
-        let message = format!("`timeout` is a time over 0 and up to {} seconds", STEP_TIMEOUT.as_secs());
+        let message = format!("`timeout` must be more than 0 and at most {} seconds", STEP_TIMEOUT.as_secs());
         problems.value(&join(at, "timeout"), "bad_timeout", message, hint);
     }
     time
@@ -347,7 +358,7 @@ fn seconds(text: &str) -> Option<f64> {
 /// Parses a value to a filling.
 fn filling(value: &Value, at: &str, depth: usize, problems: &mut Problems<'_>) -> Filling {
     if depth > INPUT_DEPTH {
-        problems.value(at, "too_deep", format!("values may be nested {INPUT_DEPTH} deep"), "");
+        problems.value(at, "too_deep", format!("the value is nested more than {INPUT_DEPTH} levels deep"), "");
         return Filling::Unreadable;
     }
     match value {
@@ -361,7 +372,7 @@ fn filling(value: &Value, at: &str, depth: usize, problems: &mut Problems<'_>) -
             for (key, value) in fields {
                 let at = join(at, key);
                 if is_template(key) {
-                    problems.key(&at, "template_in_key", "a key is no template", "write the field's name");
+                    problems.key(&at, "template_in_key", "a key cannot be a template", "write the field's name");
                     continue;
                 }
                 read.push((key.clone(), filling(value, &at, depth + 1, problems)));
@@ -385,7 +396,7 @@ fn text(fields: &Map<String, Value>, at: &str, key: &str, problems: &mut Problem
     match value.as_str() {
         Some(text) if !text.is_empty() => Some(text.to_owned()),
         _ => {
-            problems.value(&join(at, key), "not_a_text", format!("`{key}` is a text that is not empty"), "");
+            problems.value(&join(at, key), "not_a_text", format!("`{key}` must be a string that is not empty"), "");
             None
         }
     }

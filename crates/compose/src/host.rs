@@ -117,7 +117,7 @@ impl Bounds<'_> {
         }
         let left = self.deadline.saturating_duration_since(Instant::now());
         match left.is_zero() {
-            true => Err(ToolFault::passing("timeout", "the time for this call is over")),
+            true => Err(ToolFault::passing("timeout", "the call timed out")),
             false => Ok(left),
         }
     }

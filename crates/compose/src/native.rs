@@ -102,7 +102,7 @@ impl ToolHost for Native {
             "json_query" => query::run(read(input)?, bounds),
             "text_template" => compute::fill(&read(input)?, bounds),
             "shell" if self.settings.shell => shell::run(&self.folder, &read(input)?, bounds),
-            _ => Err(ToolFault::lasting("unknown_tool", format!("there is no tool `{tool}`"))),
+            _ => Err(ToolFault::lasting("unknown_tool", format!("unknown tool `{tool}`"))),
         }
     }
 }

@@ -28,9 +28,9 @@ pub(crate) fn suggest<'a>(name: &str, names: impl IntoIterator<Item = &'a str> +
     let more = all.len().saturating_sub(12);
     all.truncate(12);
     match (all.is_empty(), more) {
-        (true, _) => "there is none".to_owned(),
-        (_, 0) => format!("there is `{}`", all.join("`, `")),
-        _ => format!("there is `{}` and {more} more", all.join("`, `")),
+        (true, _) => "none exist".to_owned(),
+        (_, 0) => format!("available: `{}`", all.join("`, `")),
+        _ => format!("available: `{}` and {more} more", all.join("`, `")),
     }
 }
 

@@ -104,7 +104,7 @@ struct Nothing;
 
 impl jsonschema::Retrieve for Nothing {
     fn retrieve(&self, uri: &jsonschema::Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-        Err(format!("{uri} is elsewhere, and nothing is fetched").into())
+        Err(format!("{uri} is outside the schema, and references are not fetched").into())
     }
 }
 
@@ -143,14 +143,14 @@ pub(crate) fn check(schema: &Value, at: &str, of: &str, problems: &mut Problems<
         problems.value(
             &format!("{at}{pointer}"),
             "invalid_schema",
-            format!("the schema of {of} is not JSON Schema: {message}"),
+            format!("the schema of {of} is not valid JSON Schema: {message}"),
             "",
         );
     }
     if problems.count() == before
         && let Err((pointer, message)) = validator(schema)
     {
-        let message = format!("the schema of {of} cannot be used: {message}");
+        let message = format!("the schema of {of} is invalid: {message}");
         problems.value(&format!("{at}{pointer}"), "invalid_schema", message, "");
     }
     if problems.count() == before {
@@ -188,8 +188,11 @@ impl<'a> Checking<'a, '_, '_> {
         self.places += 1;
         if self.places > PLACES || self.depth > DEPTH {
             if self.places < TOLD {
-                let message = format!("this schema has more than {PLACES} places or is nested more than {DEPTH} deep");
-                self.problems.value(at, "schema_too_large", message, "say less: describe the fields that matter");
+                let message = format!(
+                    "the schema has more than {PLACES} nodes, or is nested more than {DEPTH} levels \
+                                       deep"
+                );
+                self.problems.value(at, "schema_too_large", message, "simplify it: describe only the important fields");
             }
             self.places = TOLD;
             return;
@@ -201,7 +204,7 @@ impl<'a> Checking<'a, '_, '_> {
                 self.problems.value(
                     at,
                     "invalid_schema",
-                    "a schema is a map, `true` or `false`",
+                    "a schema must be a map, `true` or `false`",
                     "write `{type: string}`",
                 );
                 return;
@@ -229,22 +232,22 @@ impl<'a> Checking<'a, '_, '_> {
                     self.problems.value(
                         &at,
                         "other_dialect",
-                        "schemas are JSON Schema 2020-12",
-                        format!("leave `$schema` out or write `{DIALECT}`"),
+                        "only JSON Schema 2020-12 is supported",
+                        format!("remove `$schema`, or write `{DIALECT}`"),
                     );
                 }
                 "$id" | "$anchor" | "$dynamicRef" | "$dynamicAnchor" | "$vocabulary" => {
                     let hint = "put the shared part under `$defs` and write `$ref: \"#/$defs/NAME\"`";
-                    self.problems.key(&at, "unsupported_keyword", format!("`{key}` is not read here"), hint);
+                    self.problems.key(&at, "unsupported_keyword", format!("`{key}` is not supported"), hint);
                 }
                 key if !is_known(key) && value.is_null() => {
-                    let message = format!("`{}` is no keyword of JSON Schema and holds nothing", shortened(key));
-                    let hint = "between braces a comma ends a text: put the text in quotes";
+                    let message = format!("`{}` is not a JSON Schema keyword and has no value", shortened(key));
+                    let hint = "put the text in quotes, since a comma between braces ends it";
                     self.problems.key(&at, "unknown_keyword", message, hint);
                 }
                 key if !is_known(key) && !key.starts_with("x-") => {
                     if let Some(meant) = near(key, known()) {
-                        let message = format!("`{key}` is no keyword of JSON Schema");
+                        let message = format!("`{key}` is not a JSON Schema keyword");
                         self.problems.key(&at, "unknown_keyword", message, format!("did you mean `{meant}`?"));
                     }
                 }
@@ -257,7 +260,7 @@ impl<'a> Checking<'a, '_, '_> {
         let at_key = if is_written { join(at, "$ref") } else { at.to_owned() };
         let Some(pointer) = reference.strip_prefix('#') else {
             let hint = "put the schema under `$defs` and write `$ref: \"#/$defs/NAME\"`";
-            let message = "`$ref` leads out of this schema, and nothing is fetched";
+            let message = "`$ref` points outside this schema, and references are not fetched";
             return self.problems.value(&at_key, "remote_reference", message, hint);
         };
         if via.contains(&reference) {
@@ -267,7 +270,7 @@ impl<'a> Checking<'a, '_, '_> {
                     &at_key,
                     "recursive_schema",
                     message,
-                    "say how deep it goes, or leave the inner part open with `{}`",
+                    "limit the nesting, or use `{}` for the inner part",
                 );
             }
             return;
@@ -285,7 +288,7 @@ impl<'a> Checking<'a, '_, '_> {
                 let names: Vec<String> =
                     names.map(|defs| defs.keys().map(|key| format!("#/$defs/{key}")).collect()).unwrap_or_default();
                 let hint = suggest(reference, names.iter().map(String::as_str));
-                let message = format!("`{}` leads nowhere in this schema", crate::names::shortened(reference));
+                let message = format!("`{}` does not exist in this schema", crate::names::shortened(reference));
                 self.problems.value(&at_key, "unknown_schema", message, hint);
             }
             None => {}
@@ -337,7 +340,7 @@ fn defaults(root: &Value, schema: &Value, at: &str, problems: &mut Problems<'_>)
             problems.value(
                 &join(&at, "default"),
                 "bad_default",
-                format!("the default is not what the schema takes: {message}"),
+                format!("the default does not match the schema: {message}"),
                 "",
             );
         }

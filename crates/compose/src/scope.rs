@@ -35,7 +35,7 @@ pub struct Scope<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Absent {
     /// It cannot be resolved.
-    #[error("`{reference}` leads nowhere: {why}")]
+    #[error("`{reference}` has no value: {why}")]
     Missing {
         /// The reference as written.
         reference: String,
@@ -43,7 +43,7 @@ pub enum Absent {
         why: String,
     },
     /// The result would exceed the size budget of the run.
-    #[error("the values of this run grow over the limit")]
+    #[error("the values of this run exceed the size limit")]
     TooLarge,
 }
 
@@ -94,13 +94,13 @@ impl<'a> Scope<'a> {
     fn step<'r>(&self, reference: &'r Reference) -> Result<(Found<'a>, &'r [Segment]), Absent> {
         let missing = |why: &str| Absent::Missing { reference: reference.text.clone(), why: why.to_owned() };
         let [Segment::Key(step), Segment::Key(what), rest @ ..] = reference.path.as_slice() else {
-            return Err(missing("a step's value is `steps.ID.output`"));
+            return Err(missing("refer to a step's value as `steps.ID.output`"));
         };
-        let given = find(self.steps, step).ok_or_else(|| missing("there is no such step before this one"))?;
+        let given = find(self.steps, step).ok_or_else(|| missing("no earlier step has this id"))?;
         match what.as_str() {
             "output" => Ok((Found::Output(&given.output), rest)),
             "error" => Ok((Found::Error(given.error.as_deref()), rest)),
-            _ => Err(missing("a step has `output` and `error`")),
+            _ => Err(missing("a step has only `output` and `error`")),
         }
     }
 
@@ -145,7 +145,7 @@ fn walk<'v>(root: &'v Value, path: &[Segment]) -> Result<Vec<&'v Value>, String>
                 (Segment::All, Value::Object(fields)) => next.extend(fields.values()),
                 (Segment::All, Value::Null) => {}
                 (_, Value::Null) => next.push(value),
-                (Segment::All, _) => return Err(format!("`*` needs a list, and there is {}", kind(value))),
+                (Segment::All, _) => return Err(format!("`*` needs a list, but found {}", kind(value))),
                 (Segment::Key(key), Value::Object(fields)) => {
                     next.push(fields.get(key).ok_or_else(|| without(key, value))?)
                 }
@@ -162,7 +162,7 @@ fn walk<'v>(root: &'v Value, path: &[Segment]) -> Result<Vec<&'v Value>, String>
 }
 
 fn without(key: &str, value: &Value) -> String {
-    let mut why = format!("there is no `{key}` in {}", kind(value));
+    let mut why = format!("no field `{key}` in {}", kind(value));
     if let Value::Object(fields) = value
         && !fields.is_empty()
     {
@@ -178,7 +178,7 @@ pub(crate) fn kind(value: &Value) -> String {
         Value::Null => "null".to_owned(),
         Value::Bool(_) => "a boolean".to_owned(),
         Value::Number(_) => "a number".to_owned(),
-        Value::String(_) => "a text".to_owned(),
+        Value::String(_) => "a string".to_owned(),
         Value::Array(elements) => format!("a list of {}", elements.len()),
         Value::Object(_) => "an object".to_owned(),
     }

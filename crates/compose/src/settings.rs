@@ -150,7 +150,7 @@ pub struct ServerSettings {
 
 /// Error for an invalid table.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{table} cannot be used: {message}")]
+#[error("{table} in config.toml is invalid: {message}")]
 pub struct ToolSettingsError {
     /// Name of the table, such as `[tools]`.
     pub table: String,
@@ -160,7 +160,7 @@ pub struct ToolSettingsError {
 
 impl Fails for ToolSettingsError {
     fn failure(&self) -> Failure {
-        Failure::new(FailureKind::Usage, "invalid_config").hint("mend config.toml; `skillhub where` says where it is")
+        Failure::new(FailureKind::Usage, "invalid_config").hint("correct config.toml (`skillhub where` shows its path)")
     }
 }
 
@@ -176,11 +176,11 @@ impl ToolSettings {
         if let Some(host) = native.hosts.iter().find(|host| !is_host(host)) {
             return Err(fault(
                 "[tools]",
-                &format!("{host:?} under `hosts` is no host; write `example.org` or `example.org:8443`"),
+                &format!("{host:?} in `hosts` is not a host; write `example.org` or `example.org:8443`"),
             ));
         }
         if let Some(folder) = native.folders.iter().find(|folder| !is_folder(folder)) {
-            let message = format!("{folder:?} under `folders` is not an absolute path; write `/tmp`");
+            let message = format!("{folder:?} in `folders` is not an absolute path; write a path such as `/tmp`");
             return Err(fault("[tools]", &message));
         }
         if let Some(message) = native.search.as_ref().and_then(SearchSettings::problem) {
@@ -191,11 +191,10 @@ impl ToolSettings {
             let title = format!("[mcp_servers.{name}]");
             let server: ServerSettings = read(&title, table)?;
             if server.command.is_empty() == server.url.is_none() {
-                return Err(fault(&title, "it needs either `command` or `url`"));
+                return Err(fault(&title, "it must have either `command` or `url`"));
             }
             if !ServerSettings::is_name(name) {
-                let rule =
-                    "a server's name has at most 32 ASCII letters, digits, `-` and `_`, no `__`, and no `_` at an end";
+                let rule = "the name must have at most 32 ASCII letters, digits, `-` and `_`, without `__` or `_` at either end";
                 return Err(fault(&title, rule));
             }
             read_servers.insert(name.clone(), server);
@@ -218,23 +217,23 @@ impl SearchSettings {
     /// Returns the first fault of these settings, with advice.
     fn problem(&self) -> Option<String> {
         if !self.url.contains("{query}") {
-            return Some("`url` has no {query}".to_owned());
+            return Some("`url` must contain {query}".to_owned());
         }
         let scheme = self.url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         if !matches!(scheme.as_deref(), Some("http" | "https")) {
-            return Some("`url` is no address; write it with `https://` or `http://`".to_owned());
+            return Some("`url` must begin with `https://` or `http://`".to_owned());
         }
         match (&self.header, &self.header_from) {
             (Some(_), None) => {
-                return Some("`header` needs `header_from`, the variable that holds its value".to_owned());
+                return Some("`header` needs `header_from`, the environment variable with its value".to_owned());
             }
-            (None, Some(_)) => return Some("`header_from` needs `header`, the name of what is sent".to_owned()),
+            (None, Some(_)) => return Some("`header_from` needs `header`, the name of the HTTP header".to_owned()),
             _ => {}
         }
         let pointers =
             [("results", &self.results), ("title", &self.title), ("link", &self.link), ("snippet", &self.snippet)];
         let (name, pointer) = pointers.into_iter().find(|(_, pointer)| !is_pointer(pointer))?;
-        Some(format!("{pointer:?} under `{name}` is no JSON Pointer; write it as `/data/results`"))
+        Some(format!("{pointer:?} in `{name}` is not a JSON Pointer; write it as `/data/results`"))
     }
 }
 

@@ -54,13 +54,13 @@ impl<'a> Shape<'a> {
         match self {
             Self::Any => Ok(Self::Any),
             Self::List(inner) => Ok(*inner),
-            Self::Text | Self::Whole => Err(("this is no list".to_owned(), String::new())),
+            Self::Text | Self::Whole => Err(("this is not a list".to_owned(), String::new())),
             Self::Schema { root, at, is_open } => {
                 let at = follow(root, at);
                 let types = types(root, at);
                 if types.as_ref().is_some_and(|types| !types.iter().any(|t| matches!(*t, "array" | "object" | "null")))
                 {
-                    return Err(("this is no list".to_owned(), String::new()));
+                    return Err(("this is not a list".to_owned(), String::new()));
                 }
                 let items = at.get("items").filter(|_| at.get("prefixItems").is_none() && !is_composed(at));
                 Ok(items.map_or(Self::Any, |items| Self::Schema { root, at: items, is_open }))
@@ -74,8 +74,8 @@ impl<'a> Shape<'a> {
             Self::Any => Ok(Self::Any),
             Self::List(inner) if is_index => Ok(*inner),
             Self::List(_) => Err((
-                format!("this is a list, and `{key}` is a field of its elements"),
-                format!("write `.*.{key}` for that of every element, or `.0.{key}` for that of the first"),
+                format!("this is a list; only its elements have the field `{key}`"),
+                format!("write `.*.{key}` for the field of every element, or `.0.{key}` for that of the first"),
             )),
             Self::Text | Self::Whole => Err((format!("this has no field `{key}`"), String::new())),
             Self::Schema { root, at, is_open } => {
@@ -93,7 +93,7 @@ impl<'a> Shape<'a> {
                 }
                 if !may_be("object") {
                     let is = types.unwrap_or_default().join(" or ");
-                    return Err((format!("this is of type {is} and has no field `{key}`"), String::new()));
+                    return Err((format!("this has type {is} and no field `{key}`"), String::new()));
                 }
                 property(root, at, key, is_open)
             }
@@ -130,17 +130,17 @@ impl<'a> Shape<'a> {
         if let (Some(given), Some(wanted)) = (&given, &wanted)
             && !given.iter().any(|given| wanted.iter().any(|wanted| is_a(given, wanted) || is_a(wanted, given)))
         {
-            return Some(format!("it is of type {}, and {} is wanted", given.join(" or "), wanted.join(" or ")));
+            return Some(format!("found type {}, expected {}", given.join(" or "), wanted.join(" or ")));
         }
         if let (Some(given), Some(wanted)) = (self.values(), target.get("enum").and_then(Value::as_array))
             && !given.iter().any(|value| wanted.contains(value))
         {
-            return Some("none of the values that it may have is among those that are wanted".to_owned());
+            return Some("none of its possible values is allowed".to_owned());
         }
         let items = target.get("items").filter(|_| given.as_ref().is_some_and(|given| given == &["array"]))?;
         let inner = self.clone().element().ok()?;
         let why = inner.clash_within(root, items, depth.checked_sub(1)?)?;
-        Some(format!("of its elements: {why}"))
+        Some(format!("in its elements: {why}"))
     }
 }
 
@@ -161,7 +161,7 @@ fn property<'a>(root: &'a Value, at: &'a Value, key: &str, is_open: bool) -> Res
     }
     let names =
         properties.map(|properties| properties.keys().map(String::as_str).collect::<Vec<_>>()).unwrap_or_default();
-    Err((format!("there is no field `{}`", crate::names::shortened(key)), suggest(key, names.iter().copied())))
+    Err((format!("no field `{}` exists", crate::names::shortened(key)), suggest(key, names.iter().copied())))
 }
 
 /// Returns whether a schema is composed of others, which are not examined.

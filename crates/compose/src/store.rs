@@ -83,7 +83,7 @@ impl TryFrom<StoredEntry> for Entry {
             (State::Compiled, Some(tool), ..) => Ok(Self::Compiled { tool }),
             (State::Broken, _, Some(digest), Some(problems), _) => Ok(Self::Broken { digest, problems }),
             (State::Absent, .., Some(why)) => Ok(Self::Absent { why }),
-            _ => Err("an entry has not what its state has"),
+            _ => Err("an entry lacks fields that its state requires"),
         }
     }
 }
@@ -143,7 +143,7 @@ impl Entry {
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// The file is damaged, or a later version wrote it.
-    #[error("{path} cannot be used: {why}")]
+    #[error("{path} is damaged: {why}")]
     Damaged {
         /// Path of the file.
         path: String,
@@ -151,7 +151,7 @@ pub enum StoreError {
         why: String,
     },
     /// A trace cannot be parsed.
-    #[error("the trace {path} cannot be read: {why}")]
+    #[error("the trace {path} is damaged: {why}")]
     DamagedTrace {
         /// Path of the file.
         path: String,
@@ -159,7 +159,7 @@ pub enum StoreError {
         why: String,
     },
     /// The trace does not exist.
-    #[error("there is no trace {0:?}")]
+    #[error("no trace has the id {0:?}")]
     NoTrace(String),
     /// Any other I/O error.
     #[error("cannot use {path}: {source}")]
@@ -180,9 +180,9 @@ impl Fails for StoreError {
             Self::Damaged { path, .. } => Failure::new(FailureKind::Integrity, "damaged")
                 .hint(format!("remove {path} and compile the skills again")),
             Self::DamagedTrace { path, .. } => Failure::new(FailureKind::Integrity, "damaged")
-                .hint(format!("other runs are as they were; remove {path}")),
+                .hint(format!("remove {path}; the traces of other runs are not affected")),
             Self::NoTrace(_) => Failure::new(FailureKind::NotFound, "not_found")
-                .hint("`skillhub tools trace` lists the runs that are kept"),
+                .hint("list the recorded runs with `skillhub tools trace`"),
             Self::Io { .. } => Failure::io(),
             Self::Library(error) => error.failure(),
         }
@@ -222,7 +222,13 @@ impl<'a> Store<'a> {
         let read: Document = serde_json::from_slice(&bytes).map_err(|error| self.damaged(FILE, error.to_string()))?;
         match read.format {
             FORMAT => Ok(read.skills),
-            other => Err(self.damaged(FILE, format!("it has format {other}, this skillhub knows {FORMAT}"))),
+            other => Err(self.damaged(
+                FILE,
+                format!(
+                    "it has format {other}, but this version of skillhub reads only \
+                                                     format {FORMAT}"
+                ),
+            )),
         }
     }
 

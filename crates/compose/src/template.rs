@@ -72,8 +72,8 @@ impl Template {
     /// Returns every violation of the grammar, or the exceeded limit.
     pub fn parse(text: &str) -> Result<Self, Vec<TemplateError>> {
         if text.len() > TEMPLATE_BYTES {
-            let message = format!("this text has {} bytes, a template may have {TEMPLATE_BYTES}", text.len());
-            let hint = "move long texts into a file that a step reads";
+            let message = format!("the text has {} bytes; the limit for a template is {TEMPLATE_BYTES}", text.len());
+            let hint = "move long text to a file, and read it in a step";
             return Err(vec![TemplateError::new("template_too_long", "", message, hint)]);
         }
         let (mut parts, mut faults) = (Vec::new(), Vec::new());
@@ -82,13 +82,8 @@ impl Template {
             push_text(&mut parts, &rest[..at]);
             let inner = &rest[at + 2..];
             let Some(end) = end_of(inner) else {
-                let hint = "write `}}` behind the reference, or `{{\"{{\"}}` where two braces are meant";
-                faults.push(TemplateError::new(
-                    "template_unclosed",
-                    &rest[at..],
-                    "`{{` is not closed".to_owned(),
-                    hint,
-                ));
+                let hint = "write `}}` after the reference, or `{{\"{{\"}}` for two literal braces";
+                faults.push(TemplateError::new("template_unclosed", &rest[at..], "unclosed `{{`".to_owned(), hint));
                 return Err(faults);
             };
             let expression = inner[..end].trim();
@@ -238,8 +233,8 @@ pub(crate) fn end_of(inner: &str) -> Option<usize> {
 
 fn json_text(text: &str) -> Result<String, TemplateError> {
     serde_json::from_str(text).map_err(|_| {
-        let message = format!("`{text}` is no JSON string");
-        TemplateError::new("template_syntax", text, message, "write it as in `{{\"{{\"}}`")
+        let message = format!("`{text}` is not a valid JSON string");
+        TemplateError::new("template_syntax", text, message, "write a string as in `{{\"{{\"}}`")
     })
 }
 
@@ -250,15 +245,15 @@ impl Reference {
     /// The text does not match the grammar of the module.
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let fault = |message: String, hint: &str| TemplateError::new("template_syntax", text, message, hint);
-        const FORM: &str = "a reference is `input.FIELD`, `item`, `item.FIELD`, `index` or `steps.ID.output.FIELD`";
+        const FORM: &str = "use `input.FIELD`, `item`, `item.FIELD`, `index` or `steps.ID.output.FIELD`";
         if text.is_empty() {
-            return Err(TemplateError::new("template_empty", "{{", "`{{}}` refers to nothing".to_owned(), FORM));
+            return Err(TemplateError::new("template_empty", "{{", "`{{}}` has no reference".to_owned(), FORM));
         }
         let end = text.find(['.', '[']).unwrap_or(text.len());
         let root = Root::ALL.into_iter().find(|root| root.as_str() == &text[..end]).ok_or_else(|| {
             let near = crate::near::near(&text[..end], Root::ALL.iter().map(|root| root.as_str()));
             let hint = near.map_or_else(|| FORM.to_owned(), |near| format!("did you mean `{near}`? {FORM}"));
-            let message = format!("`{}` is nothing that a template can refer to", shown(&text[..end]));
+            let message = format!("`{}` is not a valid reference", shown(&text[..end]));
             TemplateError::new("unknown_reference", text, message, hint)
         })?;
         let mut path = Vec::new();
@@ -266,12 +261,11 @@ impl Reference {
         while !rest.is_empty() {
             if path.len() == REFERENCE_SEGMENTS {
                 return Err(fault(
-                    format!("a reference may have {REFERENCE_SEGMENTS} parts"),
-                    "compute it in a step of its own",
+                    format!("the reference has more than {REFERENCE_SEGMENTS} parts"),
+                    "compute it in a separate step",
                 ));
             }
-            let (segment, after) =
-                segment(rest).ok_or_else(|| fault(format!("`{}` cannot be read here", shown(rest)), FORM))?;
+            let (segment, after) = segment(rest).ok_or_else(|| fault(format!("unexpected `{}`", shown(rest)), FORM))?;
             path.push(segment);
             rest = after;
         }

@@ -182,7 +182,7 @@ impl Trace {
 /// Redacts the message of an error, which may contain values. The code remains.
 fn conceal(error: &mut Option<Failure>, all: bool) {
     if let Some(error) = error.as_mut().filter(|_| all) {
-        error.message = "left out".to_owned();
+        error.message = "redacted".to_owned();
         error.hint = None;
     }
 }

@@ -47,16 +47,16 @@ pub struct Workshop<'a> {
 #[derive(Debug, Error)]
 pub enum WorkshopError {
     /// No library exists in which to store tools.
-    #[error("there is no library here")]
+    #[error("no library was found")]
     NoLibrary,
     /// The requested skill was never compiled.
-    #[error("{0} is not among the compiled skills")]
+    #[error("{0} is not a compiled skill")]
     NotCompiled(String),
     /// The skill is currently not a tool, for this reason.
-    #[error("{0} is no tool now: {1}")]
+    #[error("{0} is not available as a tool: {1}")]
     NoTool(String, String),
     /// The agent may not use the tool.
-    #[error("{agent:?} may not use {tool}{}", if tool == barred { String::new() } else { format!(", which calls {barred}") })]
+    #[error("{agent:?} is not allowed to use {tool}{}", if tool == barred { String::new() } else { format!(", which calls {barred}") })]
     Denied {
         /// Id of the agent.
         agent: String,
@@ -78,18 +78,21 @@ impl Fails for WorkshopError {
         match self {
             Self::NoLibrary => Failure::new(FailureKind::NotFound, "not_found"),
             Self::NotCompiled(_) => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("`skillhub tools list` shows the compiled ones")
+                Failure::new(FailureKind::NotFound, "not_found").hint("list compiled skills with `skillhub tools list`")
             }
             Self::NoTool(skill, why) => {
                 let hint = match why.as_str() {
-                    GONE => format!("install the skill again, or forget its tool with `skillhub tools remove {skill}`"),
-                    OFF => format!("`skillhub enable {skill}` switches it on, by a person where a person disabled it"),
-                    _ => format!("mend the skill; `skillhub tools compile {skill}` tells everything that is wrong"),
+                    GONE => format!("install the skill again, or remove its tool with `skillhub tools remove {skill}`"),
+                    OFF => format!(
+                        "enable it with `skillhub enable {skill}`; if a person disabled it, only a person \
+                                    can"
+                    ),
+                    _ => format!("fix the skill; see all of its errors with `skillhub tools compile {skill}`"),
                 };
                 Failure::new(FailureKind::Invalid, "invalid_skill").hint(hint)
             }
             Self::Denied { .. } => Failure::new(FailureKind::Refused, "policy_denied")
-                .hint("a person allows it with [[permissions]] or [agents.ID.capabilities] in config.toml"),
+                .hint("ask a person to allow it with [[permissions]] or [agents.ID.capabilities] in config.toml"),
             Self::Agent(error) => error.failure(),
             Self::Store(error) => error.failure(),
         }
@@ -293,8 +296,8 @@ impl<'a> Workshop<'a> {
         let is_off = listed.is_some_and(|listed| !listed.enabled);
         let fault = listed.and_then(|listed| listed.fault.clone());
         let hint = match is_off {
-            true => format!("`skillhub enable {name}` switches it on, by a person where a person disabled it"),
-            false => format!("`skillhub debug` says why agents do not see {name}"),
+            true => format!("enable it with `skillhub enable {name}`; if a person disabled it, only a person can"),
+            false => format!("see why agents cannot use {name} with `skillhub debug`"),
         };
         Problem {
             code: if is_off { "skill_disabled" } else { "unreadable" }.into(),
@@ -312,7 +315,7 @@ impl<'a> Workshop<'a> {
         match listed {
             None => GONE.to_owned(),
             Some(listed) if !listed.enabled => OFF.to_owned(),
-            Some(listed) => listed.fault.clone().unwrap_or_else(|| "the skill cannot be used".to_owned()),
+            Some(listed) => listed.fault.clone().unwrap_or_else(|| "the skill is not usable".to_owned()),
         }
     }
 }

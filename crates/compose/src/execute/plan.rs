@@ -22,7 +22,7 @@ pub(super) fn plan(shared: &Shared<'_, '_>, tool: &ComposedTool, input: Value) -
     shared.judge(&tool.name, "input", &tool.input, &input).map_err(|fault| Failure::from(&fault))?;
     let declaration = tool.declaration().ok_or_else(|| Failure {
         code: "damaged".to_owned(),
-        message: "what is stored of this tool cannot be read".to_owned(),
+        message: "the stored definition of this tool is damaged".to_owned(),
         hint: Some("compile it again".to_owned()),
     })?;
     let steps = declaration.steps.iter().enumerate();
@@ -55,7 +55,7 @@ fn step_plan(shared: &Shared<'_, '_>, index: usize, step: &Step, input: &Value) 
         let is_known = when.references().iter().all(|reference| is_known(reference, &scope));
         told["when"] = match is_known.then(|| when.holds(&scope).ok()).flatten() {
             Some(holds) => Value::Bool(holds),
-            None => Value::from("decided in the run"),
+            None => Value::from("known only when the tool runs"),
         };
     }
     told["on_error"] = Value::from(if step.on_error == OnError::Skip { "skip" } else { "abort" });

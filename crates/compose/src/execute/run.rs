@@ -70,17 +70,14 @@ impl Shared<'_, '_> {
         if let Some(denied) = self.all_of(tool).into_iter().find(|name| self.is_denied(name)) {
             return Some(Failure {
                 code: "policy_denied".to_owned(),
-                message: format!("`{}` needs `{denied}`, which may not be used here", tool.name),
-                hint: Some("a person allows it with [[permissions]] in config.toml".to_owned()),
+                message: format!("`{}` needs `{denied}`, which is not allowed here", tool.name),
+                hint: Some("ask a person to allow it with [[permissions]] in config.toml".to_owned()),
             });
         }
         level.filter(|level| *level > self.executor.approved).map(|level| Failure {
             code: "approval_needed".to_owned(),
             message: format!("`{}` needs a person's consent ({})", tool.name, level.as_str()),
-            hint: Some(format!(
-                "look at what it would do with `--dry-run`, then run it with `--approve {}`",
-                level.as_str()
-            )),
+            hint: Some(format!("check its plan with `--dry-run`, then run it with `--approve {}`", level.as_str())),
         })
     }
 
@@ -104,7 +101,7 @@ impl Shared<'_, '_> {
         trace.approval = self.level(tool);
         let outcome = match tool.declaration() {
             Some(declaration) => self.steps(tool, &declaration, &mut trace, depth, deadline),
-            None => Err(lasting("damaged", "what is stored of this tool cannot be read".to_owned())),
+            None => Err(lasting("damaged", "the stored definition of this tool is damaged".to_owned())),
         };
         match outcome {
             Ok(output) => trace.output = output,
@@ -195,17 +192,18 @@ impl Shared<'_, '_> {
             Ok(Some(Value::Array(items))) => items,
             Ok(None | Some(Value::Null)) => Vec::new(),
             Ok(Some(other)) => {
-                let fault = lasting(
-                    "not_a_list",
-                    format!("`for_each` needs a list, and there is {}", crate::scope::kind(&other)),
-                );
+                let fault =
+                    lasting("not_a_list", format!("`for_each` needs a list, but found {}", crate::scope::kind(&other)));
                 return pass_over(step, fault, told);
             }
             Err(fault) => return pass_over(step, fault, told),
         };
         if items.len() > self.executor.limits.loop_items {
-            let message =
-                format!("the list has {} elements, a loop may have {}", items.len(), self.executor.limits.loop_items);
+            let message = format!(
+                "the list has {} elements; the limit for a loop is {}",
+                items.len(),
+                self.executor.limits.loop_items
+            );
             return Err(lasting("too_many_items", message));
         }
         let mut outputs = Vec::with_capacity(items.len());
@@ -305,7 +303,10 @@ impl Shared<'_, '_> {
     ) -> Result<Value, ToolFault> {
         self.calls.set(self.calls.get() + 1);
         if self.calls.get() > self.executor.limits.calls {
-            return Err(lasting("too_many_calls", format!("a run may make {} calls", self.executor.limits.calls)));
+            return Err(lasting(
+                "too_many_calls",
+                format!("the run made more than {} calls", self.executor.limits.calls),
+            ));
         }
         let bounds = Bounds {
             deadline: end,
@@ -315,7 +316,7 @@ impl Shared<'_, '_> {
         };
         bounds.remaining()?;
         if self.is_denied(tool) {
-            return Err(lasting("policy_denied", format!("`{tool}` may not be used here")));
+            return Err(lasting("policy_denied", format!("`{tool}` is not allowed here")));
         }
         if tool.starts_with(PREFIX) {
             return self.nested(tool, input, run, depth, end);
@@ -323,7 +324,7 @@ impl Shared<'_, '_> {
         let spec = self
             .specs
             .get(tool)
-            .ok_or_else(|| lasting("unknown_tool", format!("there is no tool `{tool}` any more")))?;
+            .ok_or_else(|| lasting("unknown_tool", format!("the tool `{tool}` no longer exists")))?;
         let needed = self.own_level(tool);
         if needed > self.executor.approved {
             return Err(lasting("approval_needed", format!("`{tool}` needs a person's consent ({})", needed.as_str())));
@@ -331,9 +332,10 @@ impl Shared<'_, '_> {
         self.judge(tool, "input", &spec.input, input)?;
         let output = self.executor.host.call(tool, input, &bounds)?;
         match size(&output) > bounds.answer_bytes {
-            true => {
-                Err(lasting("too_large", format!("the answer of `{tool}` has more than {} bytes", bounds.answer_bytes)))
-            }
+            true => Err(lasting(
+                "too_large",
+                format!("the output of `{tool}` is larger than {} bytes", bounds.answer_bytes),
+            )),
             false => Ok(output),
         }
     }
@@ -348,9 +350,9 @@ impl Shared<'_, '_> {
     ) -> Result<Value, ToolFault> {
         let inner = self
             .composed(tool)
-            .ok_or_else(|| lasting("unknown_tool", format!("there is no tool `{tool}` any more")))?;
+            .ok_or_else(|| lasting("unknown_tool", format!("the tool `{tool}` no longer exists")))?;
         if depth >= DEPTH {
-            return Err(lasting("too_nested", format!("composed tools may stand {DEPTH} deep in each other")));
+            return Err(lasting("too_nested", format!("composed tools are nested more than {DEPTH} levels deep")));
         }
         let trace = self.run(inner, input.clone(), depth + 1, end);
         let outcome = match &trace.error {
@@ -395,7 +397,7 @@ impl Shared<'_, '_> {
             None => {
                 let made = schema::validator(schema).map(Rc::new);
                 let made = made.map_err(|(_, why)| {
-                    lasting("invalid_schema", format!("the {of} schema of `{tool}` cannot be used: {why}"))
+                    lasting("invalid_schema", format!("the {of} schema of `{tool}` is invalid: {why}"))
                 })?;
                 self.checks.borrow_mut().insert(key, Rc::clone(&made));
                 made
@@ -409,7 +411,7 @@ impl Shared<'_, '_> {
             .map(|(at, message)| if at.is_empty() { message } else { format!("{at}: {message}") })
             .collect();
         let code = if of == "input" { "invalid_input" } else { "invalid_output" };
-        Err(lasting(code, format!("the {of} of `{tool}` is not what it should be: {}", faults.join("; "))))
+        Err(lasting(code, format!("the {of} of `{tool}` does not match its schema: {}", faults.join("; "))))
     }
 }
 
@@ -439,7 +441,7 @@ pub(super) fn fill(filling: &Filling, scope: &Scope<'_>) -> Result<Option<Value>
 /// Refuses a value nested so deeply that its trace could not be parsed again.
 fn flat_enough(value: &Value) -> Result<(), ToolFault> {
     match depth(value) > VALUE_DEPTH {
-        true => Err(lasting("too_deep", format!("a value is nested more than {VALUE_DEPTH} deep"))),
+        true => Err(lasting("too_deep", format!("a value is nested more than {VALUE_DEPTH} levels deep"))),
         false => Ok(()),
     }
 }

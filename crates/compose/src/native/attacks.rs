@@ -195,11 +195,11 @@ fn write_keeps_the_file_mode() {
     symlink("dir", folder.path().join("way")).unwrap();
     fs::write(folder.path().join("large"), vec![b'x'; (4 << 20) + 1]).unwrap();
     for (path, said) in [
-        ("none", "is not there"),
+        ("none", "does not exist"),
         ("dir", "is a folder"),
         ("link", "is a link"),
-        ("large", "has more than"),
-        ("way/key", "link on its way"),
+        ("large", "is larger than"),
+        ("way/key", "behind a link"),
     ] {
         let fault = native.call("read_file", &json!({"path": path}), &bounds(5_000)).unwrap_err();
         assert!(fault.message.contains(said) && !fault.message.contains("skill"), "{path}: {fault}");

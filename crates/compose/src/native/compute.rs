@@ -12,12 +12,13 @@ use crate::{
 pub(super) fn spec() -> ToolSpec {
     tool(
         "text_template",
-        "Fill a text: `${NAME}` is replaced by that field of `values`, or of each element of `each`, one text after the other.",
+        "Fill a template: replace each `${NAME}` by that field of `values`. With `each`, fill the template once for \
+         each element and join the results.",
         json!({
-            "template": text("The text; `${a.b.0}` leads into a value, `${.}` is the whole, `$${` is `${`"),
-            "values": {"description": "Where the fields are"},
-            "each": {"type": "array", "description": "A list of such values: the text is made for each"},
-            "join": {"type": "string", "default": "\n", "description": "What stands between those"},
+            "template": text("Template. `${a.b.0}` selects a nested value, `${.}` the whole value; `$${` writes `${`."),
+            "values": {"description": "Object with the fields"},
+            "each": {"type": "array", "description": "List of objects with the fields, one for each repetition"},
+            "join": {"type": "string", "default": "\n", "description": "Separator between the repetitions"},
         }),
         &["template"],
         gives(json!({"text": {"type": "string"}})),
@@ -54,7 +55,7 @@ pub(super) fn fill(wanted: &Fill, bounds: &Bounds<'_>) -> Result<Value, ToolFaul
 /// Appends a piece, unless the text would exceed the size limit of an answer.
 fn push(text: &mut String, piece: &str, bounds: &Bounds<'_>) -> Result<(), ToolFault> {
     if text.len() + piece.len() > bounds.answer_bytes {
-        return Err(ToolFault::lasting("too_large", format!("the text grows over {} bytes", bounds.answer_bytes)));
+        return Err(ToolFault::lasting("too_large", format!("the text is larger than {} bytes", bounds.answer_bytes)));
     }
     text.push_str(piece);
     Ok(())
@@ -73,14 +74,14 @@ fn add(text: &mut String, template: &str, values: &Value, bounds: &Bounds<'_>) -
             continue;
         }
         push(text, before, bounds)?;
-        let (name, after) = rest[at + 2..].split_once('}').ok_or_else(|| fault("`${` is not closed".to_owned()))?;
+        let (name, after) = rest[at + 2..].split_once('}').ok_or_else(|| fault("unclosed `${`".to_owned()))?;
         let mut value = values;
         for key in name.split('.').filter(|_| name != ".") {
             let inner = match value {
                 Value::Array(elements) => key.parse::<usize>().ok().and_then(|index| elements.get(index)),
                 value => value.get(key),
             };
-            value = inner.ok_or_else(|| fault(format!("there is no `{name}` in {}", kind(value))))?;
+            value = inner.ok_or_else(|| fault(format!("no field `{name}` in {}", kind(value))))?;
         }
         match value {
             Value::Null => {}

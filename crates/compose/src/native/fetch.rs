@@ -42,16 +42,16 @@ pub type Resolve = dyn Fn(&str) -> Vec<IpAddr> + Send + Sync;
 pub(super) fn spec() -> ToolSpec {
     tool(
         "web_fetch",
-        "Fetch a page of a host that the configuration allows.",
+        "Fetch a page from an allowed host.",
         json!({
-            "url": text("An http or https address"),
-            "max_bytes": {"type": "integer", "minimum": 1, "description": "A larger page is a fault"},
-            "format": {"enum": ["raw", "text"], "default": "raw", "description": "`text` leaves the markup of HTML out"},
+            "url": text("http or https URL"),
+            "max_bytes": {"type": "integer", "minimum": 1, "description": "Size limit; a larger page is an error"},
+            "format": {"enum": ["raw", "text"], "default": "raw", "description": "`text` removes HTML markup"},
         }),
         &["url"],
         gives(json!({
             "url": {"type": "string"}, "status": {"type": "integer"}, "content_type": {"type": "string"}, "text": {"type": "string"},
-            "content": {"type": "string", "description": "The same as `text`"},
+            "content": {"type": "string", "description": "Same as `text`"},
         })),
         Approval::None,
     )
@@ -119,7 +119,7 @@ impl Fetcher {
             let bounds = Bounds { deadline, cancelled: &is_left, answer_bytes, level: Approval::None };
             let _nobody_waits = tell.send(fetcher.follow(&url, &headers, &may_ask, &bounds));
         };
-        let no_thread = |error| ToolFault::passing("io", format!("no thread can be started: {error}"));
+        let no_thread = |error| ToolFault::passing("io", format!("cannot start a thread: {error}"));
         thread::Builder::new().spawn(work).map_err(no_thread)?;
         loop {
             let wait = bounds.remaining().inspect_err(|_| left.store(true, Ordering::Relaxed))?;
@@ -146,12 +146,12 @@ impl Fetcher {
             if !may_ask(&at) {
                 let place = at.authority().map(ToString::to_string).unwrap_or_default();
                 let message = if hop == 0 {
-                    format!("{place} may not be asked")
+                    format!("{place} is not an allowed host")
                 } else {
-                    format!("{url} leads to {place}, which may not be asked")
+                    format!("{url} redirects to {place}, which is not an allowed host")
                 };
                 return Err(ToolFault::lasting("not_allowed", message)
-                    .hint("a person allows a host with `hosts = [\"HOST\"]` under [tools] in config.toml"));
+                    .hint("ask a person to allow the host with `hosts = [\"HOST\"]` under [tools] in config.toml"));
             }
             // The headers are only for the first host, since they may contain a secret.
             let sent = if hop == 0 { headers } else { &[] };
@@ -163,7 +163,7 @@ impl Fetcher {
             }
             at = next(&at, &answer)?;
         }
-        Err(ToolFault::lasting("too_many_redirects", format!("{url} leads on more than {REDIRECTS} times")))
+        Err(ToolFault::lasting("too_many_redirects", format!("{url} redirects more than {REDIRECTS} times")))
     }
 
     fn ask(
@@ -213,17 +213,17 @@ impl Fetcher {
 fn parse(url: &str) -> Result<Uri, ToolFault> {
     let fault =
         |why: &str| ToolFault::lasting("invalid_url", format!("{:?} {why}", url.chars().take(200).collect::<String>()));
-    let uri: Uri = url.parse().map_err(|_| fault("is no address"))?;
+    let uri: Uri = url.parse().map_err(|_| fault("is not a valid URL"))?;
     if !matches!(uri.scheme_str(), Some("http" | "https")) {
-        return Err(fault("is neither http nor https"));
+        return Err(fault("is not an http or https URL"));
     }
     match uri.authority() {
-        Some(authority) if authority.as_str().contains('@') => Err(fault("names a user, which is not sent")),
+        Some(authority) if authority.as_str().contains('@') => Err(fault("contains a user name, which is never sent")),
         Some(authority) if authority.port_u16().is_none() && has_port(authority.as_str()) => {
-            Err(fault("is no address: ports are numbers up to 65535"))
+            Err(fault("is not a valid URL: the port must be a number up to 65535"))
         }
-        Some(authority) if !authority.host().is_empty() => plain_path(&uri).ok_or_else(|| fault("is no address")),
-        _ => Err(fault("names no host")),
+        Some(authority) if !authority.host().is_empty() => plain_path(&uri).ok_or_else(|| fault("is not a valid URL")),
+        _ => Err(fault("has no host")),
     }
 }
 
@@ -263,7 +263,7 @@ fn without_dots(path: &str) -> String {
 fn next(at: &Uri, answer: &Response<ureq::Body>) -> Result<Uri, ToolFault> {
     let location = answer.headers().get("location").and_then(|value| value.to_str().ok());
     let location =
-        location.ok_or_else(|| ToolFault::passing("bad_answer", format!("{at} leads on and does not say where")))?;
+        location.ok_or_else(|| ToolFault::passing("bad_answer", format!("{at} redirects without a location")))?;
     let origin = format!(
         "{}://{}",
         at.scheme_str().unwrap_or("http"),
@@ -272,7 +272,7 @@ fn next(at: &Uri, answer: &Response<ureq::Body>) -> Result<Uri, ToolFault> {
     let location = location.split('#').next().unwrap_or_default();
     let is_whole = location.split(['/', '?']).next().is_some_and(|first| first.contains(':'));
     let target = match location {
-        "" => return Err(ToolFault::passing("bad_answer", format!("{at} leads on to itself"))),
+        "" => return Err(ToolFault::passing("bad_answer", format!("{at} redirects to itself"))),
         whole if is_whole => whole.to_owned(),
         other if other.starts_with("//") => format!("{}:{other}", at.scheme_str().unwrap_or("http")),
         path if path.starts_with('/') => format!("{origin}{path}"),
@@ -285,7 +285,7 @@ fn next(at: &Uri, answer: &Response<ureq::Body>) -> Result<Uri, ToolFault> {
     let target = parse(&target)?;
     match (at.scheme_str(), target.scheme_str()) {
         (Some("https"), Some("http")) => {
-            Err(ToolFault::lasting("not_allowed", format!("{at} leads on to {target}, which is not encrypted")))
+            Err(ToolFault::lasting("not_allowed", format!("{at} redirects to {target}, which is not encrypted")))
         }
         _ => Ok(target),
     }
@@ -299,7 +299,7 @@ fn page(
     bounds: &Bounds<'_>,
 ) -> Result<Page, ToolFault> {
     if status >= 400 {
-        let message = format!("{at} answers {status}");
+        let message = format!("{at} returned HTTP status {status}");
         let passes = status >= 500 || matches!(status, 408 | 425 | 429);
         return Err(if passes {
             ToolFault::passing("bad_status", message)
@@ -313,7 +313,7 @@ fn page(
     if !matches!(coding.as_str(), "" | "identity") {
         return Err(ToolFault::lasting(
             "bad_answer",
-            format!("{at} answers packed as {coding}, which was not asked for"),
+            format!("{at} sent the encoding {coding}, which was not requested"),
         ));
     }
     let mut bytes = Vec::new();
@@ -332,7 +332,7 @@ fn page(
         };
         bytes.extend_from_slice(&part[..count]);
         if bytes.len() as u64 > most {
-            return Err(ToolFault::lasting("too_large", format!("{at} answers with more than {most} bytes")));
+            return Err(ToolFault::lasting("too_large", format!("{at} sent more than {most} bytes")));
         }
     }
     Ok(Page { url: at.to_string(), status, content_type, bytes })
@@ -342,12 +342,14 @@ fn fault(uri: &Uri, error: &ureq::Error, bounds: &Bounds<'_>) -> ToolFault {
     if let ureq::Error::Io(inner) = error
         && inner.kind() == io::ErrorKind::PermissionDenied
     {
-        return ToolFault::lasting("not_allowed", format!("{uri}: {inner}"))
-            .hint("a person allows them with `private_addresses = true` under [tools] in config.toml");
+        return ToolFault::lasting("not_allowed", format!("{uri}: {inner}")).hint(
+            "ask a person to allow private addresses with `private_addresses = true` under [tools] in \
+                   config.toml",
+        );
     }
     match (bounds.remaining(), error) {
         (Err(over), _) => over,
-        (Ok(_), ureq::Error::Timeout(_)) => ToolFault::passing("timeout", format!("{uri} does not answer in time")),
+        (Ok(_), ureq::Error::Timeout(_)) => ToolFault::passing("timeout", format!("{uri} did not respond in time")),
         (Ok(_), error) => ToolFault::passing("unreachable", format!("{uri}: {error}")),
     }
 }
@@ -382,7 +384,7 @@ impl Resolver for Guarded {
         }
         match allowed.is_empty() {
             true => {
-                let message = format!("{host} has no address outside this machine and its network");
+                let message = format!("{host} has only addresses of this machine or its network");
                 Err(ureq::Error::Io(io::Error::new(io::ErrorKind::PermissionDenied, message)))
             }
             false => Ok(allowed),

@@ -33,7 +33,7 @@ const DEPTH: usize = 16;
 pub(super) fn read_spec(folders: &[PathBuf]) -> ToolSpec {
     spec(
         "read_file",
-        "Read a text file of the working folder.",
+        "Read a text file in the working folder.",
         json!({"path": file(folders)}),
         &["path"],
         gives(json!({"path": {"type": "string"}, "text": {"type": "string"}, "bytes": {"type": "integer"}})),
@@ -44,10 +44,11 @@ pub(super) fn read_spec(folders: &[PathBuf]) -> ToolSpec {
 pub(super) fn list_spec(folders: &[PathBuf]) -> ToolSpec {
     spec(
         "list_files",
-        "List the files of the working folder or of a folder in it.",
+        "List the files in the working folder, or in a folder below it.",
         json!({
-            "path": path("A folder in the working folder, or the absolute path of one that the configuration allows", folders),
-            "pattern": text("`*` for any characters, `?` for one: of the name, or of the path where it has a `/`"),
+            "path": path("Folder below the working folder, or absolute path of an allowed folder", folders),
+            "pattern": text("`*` matches any characters, `?` one character. Matches the file name, or the path if it \
+                             contains a `/`."),
             "recursive": {"type": "boolean", "default": false},
         }),
         &[],
@@ -61,11 +62,11 @@ pub(super) fn list_spec(folders: &[PathBuf]) -> ToolSpec {
 pub(super) fn write_spec(folders: &[PathBuf]) -> ToolSpec {
     spec(
         "write_file",
-        "Write a text file in the working folder, in one step; folders on the way are made.",
+        "Write a text file in the working folder, atomically. Creates missing folders.",
         json!({
             "path": file(folders),
-            "content": text("What it is to hold"),
-            "append": {"type": "boolean", "default": false, "description": "Add to what it holds"},
+            "content": text("New content"),
+            "append": {"type": "boolean", "default": false, "description": "Append instead of replacing"},
         }),
         &["path", "content"],
         gives(json!({"path": {"type": "string"}, "bytes": {"type": "integer"}})),
@@ -74,7 +75,7 @@ pub(super) fn write_spec(folders: &[PathBuf]) -> ToolSpec {
 }
 
 fn file(folders: &[PathBuf]) -> Value {
-    path("The file, relative to the working folder or absolute below a folder that the configuration allows", folders)
+    path("Path relative to the working folder, or absolute path in an allowed folder", folders)
 }
 
 /// Returns the schema of a path, with the folders allowed for absolute paths.
@@ -117,8 +118,8 @@ impl Files {
     pub fn open(located: &Located<'_>, working: &Path, hidden: bool) -> Result<Self, ToolFault> {
         let place = located.folder.unwrap_or(working);
         let root = folder::open_at(place).map_err(|error| {
-            let which = if located.folder.is_some() { "a configured" } else { "the working" };
-            ToolFault::lasting("no_folder", format!("{which} folder cannot be used: {error}"))
+            let which = if located.folder.is_some() { "cannot use a configured" } else { "cannot use the working" };
+            ToolFault::lasting("no_folder", format!("{which} folder: {error}"))
         })?;
         let prefix = located.folder.map(|folder| folder.join("").display().to_string()).unwrap_or_default();
         Ok(Self { root, place: place.to_owned(), hidden, prefix })
@@ -130,8 +131,8 @@ impl Files {
         let most = FILE_BYTES.min(bounds.answer_bytes as u64);
         let bytes = folder::read_file(&dir, &name, most).map_err(io(&path))?;
         let bytes = bytes.ok_or_else(|| unread(&dir, &name, &path, most))?;
-        let text =
-            String::from_utf8(bytes).map_err(|_| ToolFault::lasting("not_text", format!("{path} is no text")))?;
+        let text = String::from_utf8(bytes)
+            .map_err(|_| ToolFault::lasting("not_text", format!("{path} is not a text file")))?;
         Ok(json!({"path": self.shown(&path), "bytes": text.len(), "text": text}))
     }
 
@@ -199,8 +200,8 @@ impl Files {
         let path = self.path(below)?;
         let real = resolve(&self.place).map_err(io(&path))?.join(path.as_str());
         if kept.iter().any(|folder| real.starts_with(folder)) || real.ends_with(LOCK_FILE) {
-            return Err(ToolFault::lasting("not_allowed", format!("{path} is skillhub's own"))
-                .hint("skills are changed with skill_manage, and installed with `skillhub install`"));
+            return Err(ToolFault::lasting("not_allowed", format!("{path} belongs to skillhub"))
+                .hint("change skills with skill_manage, and install them with `skillhub install`"));
         }
         if wanted.content.len() as u64 > FILE_BYTES {
             return Err(too_large(&path));
@@ -208,7 +209,7 @@ impl Files {
         let (dir, name) = self.parent(&path, true)?;
         match dir.symlink_metadata(&name) {
             Ok(about) if !about.is_file() => {
-                let message = format!("{path} is there and is no regular file");
+                let message = format!("{path} already exists and is not a regular file");
                 return Err(ToolFault::lasting("not_allowed", message));
             }
             _ => {}
@@ -239,12 +240,12 @@ impl Files {
     /// Validates a path: the rules for paths in skills, and no hidden names unless they are allowed.
     fn path(&self, text: &str) -> Result<SkillPath, ToolFault> {
         let path = SkillPath::parse(text).map_err(|error| {
-            ToolFault::lasting("not_allowed", format!("{text:?} is not a path inside the folder: {error}"))
-                .hint("give a path relative to the working folder")
+            ToolFault::lasting("not_allowed", format!("{text:?} is not a valid path in the folder: {error}"))
+                .hint("use a path relative to the working folder")
         })?;
         match !self.hidden && path.as_str().split('/').any(|part| part.starts_with('.')) {
             true => Err(ToolFault::lasting("not_allowed", format!("{path} is hidden"))
-                .hint("a person allows hidden names with `hidden = true` under [tools] in config.toml")),
+                .hint("ask a person to allow hidden files with `hidden = true` under [tools] in config.toml")),
             false => Ok(path),
         }
     }
@@ -290,26 +291,26 @@ impl Listing<'_> {
 
 fn open(dir: &Dir, name: &str, path: &SkillPath) -> Result<Dir, ToolFault> {
     folder::open(dir, name).map_err(|error| match error {
-        folder::FolderError::Missing(_) => ToolFault::lasting("not_found", format!("{path} is not there")),
+        folder::FolderError::Missing(_) => ToolFault::lasting("not_found", format!("{path} does not exist")),
         folder::FolderError::Link(_) => {
-            ToolFault::lasting("not_allowed", format!("{path} has a link on its way, and links are not followed"))
+            ToolFault::lasting("not_allowed", format!("{path} is behind a link, and links are not followed"))
         }
-        error => ToolFault::lasting("not_allowed", format!("{path} cannot be reached: {error}")),
+        error => ToolFault::lasting("not_allowed", format!("cannot open {path}: {error}")),
     })
 }
 
 /// Returns the reason why a file cannot be read.
 fn unread(dir: &Dir, name: &str, path: &SkillPath, most: u64) -> ToolFault {
     match dir.symlink_metadata(name) {
-        Err(_) => ToolFault::lasting("not_found", format!("{path} is not there in the working folder")),
+        Err(_) => ToolFault::lasting("not_found", format!("{path} does not exist in the working folder")),
         Ok(about) if about.is_symlink() => {
             ToolFault::lasting("not_found", format!("{path} is a link, and links are not followed"))
         }
         Ok(about) if about.is_dir() => {
-            ToolFault::lasting("not_found", format!("{path} is a folder")).hint("list_files says what is in it")
+            ToolFault::lasting("not_found", format!("{path} is a folder")).hint("list its files with list_files")
         }
-        Ok(about) if about.is_file() => ToolFault::lasting("too_large", format!("{path} has more than {most} bytes")),
-        Ok(_) => ToolFault::lasting("not_found", format!("{path} is no regular file")),
+        Ok(about) if about.is_file() => ToolFault::lasting("too_large", format!("{path} is larger than {most} bytes")),
+        Ok(_) => ToolFault::lasting("not_found", format!("{path} is not a regular file")),
     }
 }
 
@@ -361,7 +362,7 @@ fn fits(pattern: &str, text: &str) -> bool {
 }
 
 fn too_large(path: &SkillPath) -> ToolFault {
-    ToolFault::lasting("too_large", format!("{path} would have more than {FILE_BYTES} bytes"))
+    ToolFault::lasting("too_large", format!("{path} would be larger than {FILE_BYTES} bytes"))
 }
 
 fn io(path: &SkillPath) -> impl Fn(std::io::Error) -> ToolFault {

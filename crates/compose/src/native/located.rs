@@ -41,7 +41,7 @@ impl<'a> Located<'a> {
         let may_follow = !is_whole && folders.iter().any(|folder| folder.starts_with(Path::new(known)));
         match Located::of(known, folders) {
             Ok(located) if located.below.split('/').any(|part| part == "..") => {
-                let message = format!("{literal:?} leads out of its folder");
+                let message = format!("{literal:?} leads outside its folder");
                 Some(ToolFault::lasting("not_allowed", message).hint("write the path without `..`"))
             }
             Ok(_) => None,
@@ -57,7 +57,8 @@ fn outside(text: &str, folder: &Path, folders: &[PathBuf]) -> ToolFault {
     let wanted: Vec<&Path> = folders.iter().map(PathBuf::as_path).chain([folder]).collect();
     let message = format!("{text:?} is outside the folders that tools may use");
     ToolFault::lasting("not_allowed", message).hint(format!(
-        "a person allows it with `folders = {}` under [tools] in config.toml (`skillhub where` shows the file); a relative path is in the working folder",
+        "ask a person to set `folders = {}` under [tools] in config.toml (`skillhub where` shows its path), or use a \
+         path relative to the working folder",
         json!(wanted)
     ))
 }

@@ -26,11 +26,11 @@ const STACK: usize = 8 << 20;
 pub(super) fn spec() -> ToolSpec {
     tool(
         "json_query",
-        "Take the values at a JSONPath (RFC 9535, without match and search) out of a value.",
+        "Select values by a JSONPath (RFC 9535, without match and search).",
         json!({
-            "data": {"description": "The value, or JSON in a text"},
-            "query": text("The path, such as $.items[?@.price < 10].name"),
-            "first": {"type": "boolean", "default": false, "description": "The first value alone, or null"},
+            "data": {"description": "Value to query, or a string of JSON"},
+            "query": text("JSONPath, such as $.items[?@.price < 10].name"),
+            "first": {"type": "boolean", "default": false, "description": "Return only the first match, or null"},
         }),
         &["data", "query"],
         Value::Bool(true),
@@ -56,7 +56,7 @@ pub(super) fn run(wanted: Query, bounds: &Bounds<'_>) -> Result<Value, ToolFault
     thread::Builder::new()
         .stack_size(STACK)
         .spawn(work)
-        .map_err(|error| ToolFault::passing("io", format!("no thread can be started: {error}")))?;
+        .map_err(|error| ToolFault::passing("io", format!("cannot start a thread: {error}")))?;
     loop {
         match told.recv_timeout(bounds.remaining()?.min(NAP)) {
             Ok(answer) => return answer,
@@ -72,19 +72,18 @@ fn query(wanted: Query, most: usize) -> Result<Value, ToolFault> {
     let shown: String = wanted.query.chars().take(100).collect();
     let plain = without_strings(&wanted.query);
     if wanted.query.len() > QUERY_BYTES || nesting(&plain) > NESTED {
-        let message =
-            format!("{shown:?} has more than {QUERY_BYTES} bytes, or more than {NESTED} brackets within each other");
+        let message = format!("{shown:?} is longer than {QUERY_BYTES} bytes, or nests more than {NESTED} brackets");
         return Err(ToolFault::lasting("invalid_query", message));
     }
     let path = JsonPath::parse(&wanted.query)
-        .map_err(|error| ToolFault::lasting("invalid_query", format!("{shown:?} is no JSONPath: {error}")))?;
+        .map_err(|error| ToolFault::lasting("invalid_query", format!("{shown:?} is not a valid JSONPath: {error}")))?;
     let data = match wanted.data {
         Value::String(text) => fitting::parse(&text)
-            .map_err(|error| ToolFault::lasting("invalid_json", format!("the text is no JSON: {error}")))?,
+            .map_err(|error| ToolFault::lasting("invalid_json", format!("`data` is not valid JSON: {error}")))?,
         data => data,
     };
     if looks(&plain, &data) > LOOKS {
-        let message = format!("{shown:?} may look at more than {LOOKS} places in this value");
+        let message = format!("{shown:?} may visit more than {LOOKS} nodes of this value");
         return Err(ToolFault::lasting("too_large", message).hint("use fewer `..`, commas and `$` inside filters"));
     }
     let found = path.query(&data);
@@ -98,7 +97,10 @@ fn query(wanted: Query, most: usize) -> Result<Value, ToolFault> {
     for part in found.iter() {
         bytes = bytes.saturating_add(1 + *sizes.entry(std::ptr::from_ref(*part)).or_insert_with(|| size(part)));
         if bytes > most {
-            return Err(ToolFault::lasting("too_large", format!("{shown:?} finds more than {most} bytes")));
+            return Err(ToolFault::lasting(
+                "too_large",
+                format!("the matches of {shown:?} are larger than {most} bytes"),
+            ));
         }
     }
     Ok(found.into_iter().cloned().collect())

@@ -17,11 +17,11 @@ const USUAL: usize = 10;
 
 pub(super) fn spec() -> ToolSpec {
     let words = json!({"type": "string"});
-    let of_first = json!({"type": ["string", "null"], "description": "Of the first result"});
+    let of_first = json!({"type": ["string", "null"], "description": "From the first result"});
     tool(
         "web_search",
-        "Search the web with the endpoint that the configuration names.",
-        json!({"query": text("What to look for"), "count": {"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL}}),
+        "Search the web with the configured endpoint.",
+        json!({"query": text("Search terms"), "count": {"type": "integer", "minimum": 1, "maximum": MOST, "default": USUAL}}),
         &["query"],
         gives(json!({
             "query": words, "url": of_first, "content": of_first,
@@ -45,7 +45,7 @@ pub(super) fn search(
 ) -> Result<Value, ToolFault> {
     let settings = settings.ok_or_else(|| {
         ToolFault::lasting("not_configured", "no search endpoint is configured")
-            .hint("name one with `url` under [tools.search] in config.toml")
+            .hint("set `url` under [tools.search] in config.toml")
     })?;
     let count = wanted.count.unwrap_or(USUAL).clamp(1, MOST);
     let url =
@@ -55,7 +55,7 @@ pub(super) fn search(
         let value = std::env::var(variable).map_err(|_| {
             ToolFault::lasting(
                 "not_configured",
-                format!("the variable {variable} is not set, which the search endpoint needs"),
+                format!("the search endpoint needs the environment variable {variable}, which is not set"),
             )
         })?;
         headers.push((name.clone(), value));
@@ -69,11 +69,18 @@ pub(super) fn search(
         .to_owned();
     let may_ask = move |uri: &Uri| uri.authority().is_some_and(|at| at.as_str() == own);
     let page = fetcher.get(&url, headers, Box::new(may_ask), bounds)?;
-    let answer: Value = serde_json::from_slice(&page.bytes)
-        .map_err(|error| ToolFault::passing("bad_answer", format!("the search endpoint answers no JSON: {error}")))?;
+    let answer: Value = serde_json::from_slice(&page.bytes).map_err(|error| {
+        ToolFault::passing(
+            "bad_answer",
+            format!(
+                "the search endpoint did not return valid JSON: \
+                                                                   {error}"
+            ),
+        )
+    })?;
     let results = answer.pointer(&settings.results).and_then(Value::as_array).ok_or_else(|| {
-        ToolFault::lasting("bad_answer", format!("the search endpoint's answer has no list at {}", settings.results))
-            .hint("say where it is with `results` under [tools.search] in config.toml")
+        ToolFault::lasting("bad_answer", format!("the search endpoint's response has no list at {}", settings.results))
+            .hint("set the path of the list with `results` under [tools.search] in config.toml")
     })?;
     let part =
         |result: &Value, pointer: &str| result.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();

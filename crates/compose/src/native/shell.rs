@@ -15,11 +15,11 @@ const PASSED: [&str; 6] = ["PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR"];
 pub(super) fn spec() -> ToolSpec {
     tool(
         "shell",
-        "Run a command in the working folder. Nothing contains it.",
+        "Run a command in the working folder, without a sandbox.",
         json!({
-            "command": text("The program"),
+            "command": text("Program, without arguments"),
             "args": {"type": "array", "items": {"type": "string"}, "default": []},
-            "stdin": text("What it reads"),
+            "stdin": text("Standard input"),
         }),
         &["command"],
         gives(json!({"exit_code": {"type": "integer"}, "stdout": {"type": "string"}, "stderr": {"type": "string"}})),
@@ -43,13 +43,15 @@ pub(super) fn run(folder: &Path, wanted: &Shell, bounds: &Bounds<'_>) -> Result<
     let (time, most) = (bounds.remaining()?, bounds.answer_bytes / 2);
     let order = Order { command, input: wanted.stdin.clone().into_bytes(), time, output_bytes: most };
     let done = process::run(order, || bounds.remaining().is_err()).map_err(|error| {
-        ToolFault::lasting("not_started", format!("{:?} cannot be started: {error}", wanted.command))
-            .hint("`command` is the program alone, and `args` lists its arguments; `sh` with `-c` takes a whole line")
+        ToolFault::lasting("not_started", format!("cannot start {:?}: {error}", wanted.command)).hint(
+            "put only the program in `command` and its arguments in `args`; for a command line, use `sh` with \
+                   `-c`",
+        )
     })?;
     match done.ended {
         Ended::Exited => {}
         Ended::TooMuchOutput => {
-            return Err(ToolFault::lasting("too_large", format!("the command writes more than {most} bytes")));
+            return Err(ToolFault::lasting("too_large", format!("the command printed more than {most} bytes")));
         }
         Ended::TimedOut | Ended::Stopped => bounds.remaining().map(drop)?,
     }

@@ -116,7 +116,7 @@ fn absolute_paths_stay_in_configured_folders() {
     let settings = NativeSettings { folders: vec![open.clone()], ..NativeSettings::default() };
     let keeping = Native::new(settings, &work).keeping([open.join("library")]);
     let fault = call(&keeping, "write_file", json!({"path": at("library/a/SKILL.md"), "content": "x"})).unwrap_err();
-    assert!(fault.message.contains("skillhub's own"), "{fault:?}");
+    assert!(fault.message.contains("belongs to skillhub"), "{fault:?}");
     assert_eq!(std::fs::read_to_string(other.join("secret")).unwrap(), "s");
     assert!(call(&native, "write_file", json!({"path": "r.md", "content": "r"})).is_ok() && work.join("r.md").exists());
 }
