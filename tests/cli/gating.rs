@@ -149,7 +149,7 @@ fn invented_runs_promote_nothing() {
     assert_eq!(decision["uncounted"]["unseen"], 600);
     assert!(text(&sandbox).contains("alpha line"));
     let shown = sandbox.run(&["evolve", "status", "demo"]).text();
-    assert!(shown.contains("not counted: 600 runs that read no skill from skillhub before their end"), "{shown}");
+    assert!(shown.contains("not counted: 600 runs that did not read the skill from skillhub"), "{shown}");
 }
 
 #[test]

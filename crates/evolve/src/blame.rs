@@ -86,7 +86,7 @@ pub enum BlameError {
         number: u64,
     },
     /// The file is binary, so it has no lines.
-    #[error("{path} of {skill} is no text")]
+    #[error("{path} of {skill} is not a text file")]
     Binary {
         /// Name of the skill.
         skill: SkillName,
@@ -104,9 +104,11 @@ impl Fails for BlameError {
             Self::Spec(_) => Failure::new(FailureKind::Usage, "invalid_request"),
             Self::Find(error) => error.failure(),
             Self::NoFile { skill, .. } => Failure::new(FailureKind::NotFound, "not_found")
-                .hint(format!("`skillhub show {skill}` lists the files of a revision")),
-            Self::Binary { skill, path } => Failure::new(FailureKind::Invalid, "not_text")
-                .hint(format!("`skillhub history {skill}` has the revisions, `skillhub show {skill} {path}` the file")),
+                .hint(format!("list the files of a revision with `skillhub show {skill}`")),
+            Self::Binary { skill, path } => Failure::new(FailureKind::Invalid, "not_text").hint(format!(
+                "see its revisions with `skillhub history {skill}`, and the file with `skillhub show \
+                               {skill} {path}`"
+            )),
             Self::Storage(error) => error.failure(),
         }
     }

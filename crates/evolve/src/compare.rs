@@ -171,7 +171,7 @@ pub fn compare(cases: &[CaseRuns], rules: Rules) -> Comparison {
         (true, _) => Decision::Worse,
         (false, true) if held_out.losses > held_out.wins => {
             reasons.push(format!(
-                "better in {} pairs and worse in {}, but not in the cases held out",
+                "better in {} pairs and worse in {}, but not in the held-out cases",
                 overall.wins, overall.losses
             ));
             Decision::NoDifference
@@ -185,8 +185,11 @@ pub fn compare(cases: &[CaseRuns], rules: Rules) -> Comparison {
         }
         (false, false) => {
             reasons.push(match overall.wins + overall.losses {
-                0 => format!("none of {} pairs differs", overall.ties),
-                n => format!("{n} pairs differ, {} of them for the candidate, which shows nothing", overall.wins),
+                0 => format!("all {} pairs have equal results", overall.ties),
+                n => format!(
+                    "{n} pairs differ, {} of them in favour of the candidate, which is not significant",
+                    overall.wins
+                ),
             });
             Decision::NoDifference
         }

@@ -96,10 +96,7 @@ pub fn look(
         decision = decide(case, &log.outcomes, &standing, now);
     }
     if decision.verdict != Verdict::Wait && is_edited(library, skill, &head)? {
-        let why = format!(
-            "its folder holds other files than its newest revision, which wait to be recorded; {}",
-            decision.why
-        );
+        let why = format!("its folder has unrecorded edits; {}", decision.why);
         decision = Decision { verdict: Verdict::Wait, why, ..decision };
     }
     let noted = Noted {
@@ -183,9 +180,11 @@ fn guard(
     standing: &Standing,
     trial: Option<&StoredTrial>,
 ) -> Result<Option<String>, ManageError> {
-    let Some(base) = standing.base.first() else { return Ok(Some("there is nothing to go back to".to_owned())) };
+    let Some(base) = standing.base.first() else {
+        return Ok(Some("there is no earlier state to roll back to".to_owned()));
+    };
     if let Some(finding) = brought_back(library.scanner(), &library.bundle(base)?, &library.bundle(&judged.id)?) {
-        return Ok(Some(format!("going back would bring back what it repairs: {finding}")));
+        return Ok(Some(format!("a rollback would reintroduce a finding that it fixed: {finding}")));
     }
     if trial.is_some() {
         return Ok(None);
@@ -197,7 +196,7 @@ fn guard(
         }
         let is_release = matches!(revision.action, Action::Install | Action::Update | Action::Adopt);
         if is_release || revision.upstream.is_some() {
-            return Ok(Some(format!("revision {} brings a release, which may repair something", revision.number)));
+            return Ok(Some(format!("revision {} installed a release, which may contain a fix", revision.number)));
         }
         if revision.acceptance.as_ref().is_some_and(|accepted| accepted.reviewer.kind == ActorKind::Person) {
             return Ok(Some(format!("revision {} was accepted by a person", revision.number)));
@@ -247,7 +246,7 @@ fn carry_out(
 
 /// Converts a decision that was refused into an alarm.
 fn refused(noted: &Noted, error: &ManageError) -> Noted {
-    let why = format!("{}; but that was refused: {error}", noted.decision.why);
+    let why = format!("{}; but the change was refused: {error}", noted.decision.why);
     let decision = Decision { verdict: Verdict::Alarm, why, ..noted.decision.clone() };
     Noted { decision, ..noted.clone() }
 }
@@ -348,7 +347,7 @@ pub fn force(
         _ => None,
     };
     found.decision.verdict = verdict;
-    found.decision.why = format!("{by} wanted it; {}", found.decision.why);
+    found.decision.why = format!("requested by {by}; {}", found.decision.why);
     if let Some(target) = target {
         bring(library, &found, &target, &Context { actor: by.clone(), ..context.clone() })?;
     }

@@ -125,9 +125,9 @@ impl Uncounted {
     #[must_use]
     pub fn sentence(&self) -> Option<String> {
         let parts = [
-            (self.unseen, "that read no skill from skillhub before their end".to_owned()),
-            (self.authored, "of the author of the revision".to_owned()),
-            (self.beyond_limit, format!("beyond {RUNS_A_DAY} a day of one agent")),
+            (self.unseen, "that did not read the skill from skillhub before they ended".to_owned()),
+            (self.authored, "by the author of the revision".to_owned()),
+            (self.beyond_limit, format!("beyond {RUNS_A_DAY} per day by one agent")),
         ];
         let parts: Vec<String> = parts
             .into_iter()
@@ -152,6 +152,13 @@ pub struct Evidence {
 impl Evidence {
     fn decides(&self) -> bool {
         self.e_value >= self.threshold
+    }
+
+    /// Formats the e-value with its threshold, for a sentence.
+    fn words(&self) -> String {
+        let value =
+            if self.e_value < 10_000.0 { format!("{:.1}", self.e_value) } else { format!("{:.1e}", self.e_value) };
+        format!("evidence {value}, threshold {:.0}", self.threshold)
     }
 }
 
@@ -360,38 +367,41 @@ fn of_trial(trial: &StoredTrial, seen: &Seen, standing: &Standing, now: Timestam
     let decision =
         |verdict, why: String| Decision { rate, worse: Some(worse), good: Some(good), ..seen.decision(verdict, why) };
     if trial.paused {
-        return decision(Verdict::Wait, "a person paused it".to_owned());
+        return decision(Verdict::Wait, "paused by a person".to_owned());
     }
     if standing.head == trial.candidate_digest {
-        return decision(Verdict::Promote, "it is the head already".to_owned());
+        return decision(Verdict::Promote, "it is already the newest revision".to_owned());
     }
     if standing.head != trial.base_digest {
-        return decision(Verdict::Inconclusive, "the skill was changed meanwhile, and the trial ends".to_owned());
+        return decision(Verdict::Inconclusive, "the skill was changed during the trial, which ends it".to_owned());
     }
     if worse.decides() {
-        let why = format!("its runs fail more often: evidence {:.1} of {:.1}", worse.e_value, worse.threshold);
-        return decision(Verdict::RollBack, why);
+        return decision(Verdict::RollBack, format!("its runs fail more often ({})", worse.words()));
     }
     let (done, least) = (seen.candidate.known(), terms.min_runs);
     if good.decides() && done >= least && standing.unreadable == 0 {
-        let why = format!("it is not worse by {:.0} points in {done} runs", part(terms.margin) * 100.0);
+        let why =
+            format!("it is not worse by more than {:.0} percentage points in {done} runs", part(terms.margin) * 100.0);
         return decision(Verdict::Promote, why);
     }
     if seen.candidate.runs >= terms.max_runs {
         return decision(
             Verdict::Inconclusive,
-            format!("{} showed nothing", skill::counted(seen.candidate.runs, "run")),
+            format!("no significant difference after {}", skill::counted(seen.candidate.runs, "run")),
         );
     }
     let started = trial.started.parse().unwrap_or(now);
     if now.duration_since(started) >= SignedDuration::from_hours(24 * i64::from(terms.max_days)) {
-        return decision(Verdict::Inconclusive, format!("{} showed nothing", skill::counted(terms.max_days, "day")));
+        return decision(
+            Verdict::Inconclusive,
+            format!("no significant difference after {}", skill::counted(terms.max_days, "day")),
+        );
     }
     let why = match (standing.unreadable, done < least) {
         (0, true) => format!("{done} of at least {}", skill::counted(least, "run")),
-        (0, false) => format!("evidence {:.1} of {:.1} that it is no worse", good.e_value, good.threshold),
+        (0, false) => format!("not enough evidence yet that it is not worse ({})", good.words()),
         (lines, _) => {
-            format!("{} of its outcomes cannot be read, so it is not promoted", skill::counted(lines, "line"))
+            format!("{} of its outcome log cannot be read, so it is not promoted", skill::counted(lines, "line"))
         }
     };
     decision(Verdict::Wait, why)
@@ -433,7 +443,10 @@ fn of_head(terms: &TrialTerms, seen: &Seen) -> Decision {
     };
     let drift = drift(seen);
     let Some(rate) = rate else {
-        let why = format!("the revision before it has {} of {KNOWN_RUNS} runs to be compared with", seen.base.known());
+        let why = format!(
+            "the revision before it has {} of the {KNOWN_RUNS} runs that a comparison needs",
+            seen.base.known()
+        );
         return Decision { drift, ..seen.decision(Verdict::Wait, why) };
     };
     let mut evidence = EProcess::default();
@@ -447,20 +460,18 @@ fn of_head(terms: &TrialTerms, seen: &Seen) -> Decision {
         |verdict, why: String| Decision { rate: Some(rate), worse: Some(worse), drift, ..seen.decision(verdict, why) };
     if worse.decides() {
         let why = format!(
-            "its runs fail more often than those before, evidence {:.1} of {:.1} against a rate of {:.0} %",
-            worse.e_value,
-            worse.threshold,
-            rate * 100.0
+            "its runs fail more often than before: {} of {} succeeded, {:.0} % expected ({})",
+            seen.candidate.successes,
+            seen.candidate.known(),
+            rate * 100.0,
+            worse.words()
         );
         return decision(Verdict::RollBack, why);
     }
     if drift.is_some_and(|drift| drift.decides()) {
         return decision(Verdict::Alarm, "its runs fail more often than they did at first".to_owned());
     }
-    decision(
-        Verdict::Wait,
-        format!("{}, and nothing shows that it is worse", skill::counted(seen.candidate.known(), "run")),
-    )
+    decision(Verdict::Wait, format!("no sign of a decline in {}", skill::counted(seen.candidate.known(), "run")))
 }
 
 /// Returns the evidence that runs after the first [`SETTLED_RUNS`] have another rate than those.

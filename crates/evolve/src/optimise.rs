@@ -134,13 +134,13 @@ pub struct Improvement {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AnswerError {
     /// The answer is not a single JSON document.
-    #[error("the optimiser's answer is no JSON: {0}")]
+    #[error("the optimiser's answer is not valid JSON: {0}")]
     NoJson(String),
     /// The answer does not conform to the schema.
-    #[error("the optimiser's answer is not of the documented form: {0}")]
+    #[error("the optimiser's answer does not match the documented format: {0}")]
     Form(String),
     /// The answer has too many edits.
-    #[error("the optimiser proposes {count} edits; at most {limit} are taken")]
+    #[error("the optimiser proposes {count} edits; the limit is {limit}")]
     TooMany {
         /// Number of edits found.
         count: usize,
@@ -148,10 +148,10 @@ pub enum AnswerError {
         limit: usize,
     },
     /// An edit would change the evals.
-    #[error("the optimiser would change {0}, and what says how a skill is judged is not for it to change")]
+    #[error("the optimiser may not change {0}, which defines how the skill is judged")]
     Evals(String),
     /// An edit is invalid.
-    #[error("the optimiser's edits cannot be used: {0}")]
+    #[error("the optimiser's edits are invalid: {0}")]
     Edits(#[from] RequestError),
 }
 
@@ -160,16 +160,15 @@ impl Fails for AnswerError {
         match self {
             Self::NoJson(_) | Self::Form(_) | Self::TooMany { .. } => {
                 Failure::new(FailureKind::Invalid, "optimiser_answer")
-                    .hint("docs/guides/optimisers.md says what an optimiser answers, and how to try one")
+                    .hint("see docs/guides/optimisers.md for the format of an answer and how to test an optimiser")
             }
             Self::Evals(_) => {
-                Failure::new(FailureKind::Refused, "policy_denied").hint("a person changes evals/evals.json")
+                Failure::new(FailureKind::Refused, "policy_denied").hint("ask a person to change evals/evals.json")
             }
-            Self::Edits(RequestError::Path(_)) => {
-                Failure::new(FailureKind::Invalid, "invalid_path").hint("paths stay inside the skill: scripts/run.sh")
-            }
+            Self::Edits(RequestError::Path(_)) => Failure::new(FailureKind::Invalid, "invalid_path")
+                .hint("use a path inside the skill, such as scripts/run.sh"),
             Self::Edits(_) => Failure::new(FailureKind::Invalid, "optimiser_answer")
-                .hint("the edits are those of skill_manage: edit, patch, write_file, remove_file"),
+                .hint("use edits of skill_manage: edit, patch, write_file, remove_file"),
         }
     }
 }

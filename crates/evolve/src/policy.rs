@@ -60,12 +60,12 @@ impl Default for GateConfig {
 
 /// Error in the `[gate]` table.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("[gate] cannot be used: {0}")]
+#[error("[gate] in config.toml is invalid: {0}")]
 pub struct GateConfigError(pub String);
 
 impl Fails for GateConfigError {
     fn failure(&self) -> Failure {
-        Failure::new(FailureKind::Usage, "invalid_config").hint("mend config.toml; `skillhub where` says where it is")
+        Failure::new(FailureKind::Usage, "invalid_config").hint("correct config.toml (`skillhub where` shows its path)")
     }
 }
 
@@ -87,11 +87,11 @@ impl GateConfig {
         if let Some((name, _, low, high)) =
             shares.into_iter().find(|(_, value, low, high)| !(low..=high).contains(&value))
         {
-            return Err(GateConfigError(format!("{name} has to be from {low} to {high}")));
+            return Err(GateConfigError(format!("{name} must be from {low} to {high}")));
         }
         if config.min_runs == 0 || config.max_runs < config.min_runs || config.max_days == 0 {
             return Err(GateConfigError(
-                "min_runs, max_runs and max_days have to be at least 1, and max_runs no less than min_runs".to_owned(),
+                "min_runs, max_runs and max_days must be at least 1, and max_runs at least min_runs".to_owned(),
             ));
         }
         Ok(config)
@@ -104,7 +104,7 @@ impl GateConfig {
     pub fn terms(&self, share: Option<f64>) -> Result<TrialTerms, GateConfigError> {
         let share = share.unwrap_or(self.share);
         if !(0.0..=1.0).contains(&share) {
-            return Err(GateConfigError("a share is a number from 0 to 1, such as 0.2".to_owned()));
+            return Err(GateConfigError("the share must be a number from 0 to 1, such as 0.2".to_owned()));
         }
         let alpha = if self.known_rate.is_some() { KNOWN_RATE_ALPHA } else { UNKNOWN_RATE_ALPHA };
         Ok(TrialTerms {

@@ -69,10 +69,10 @@ pub struct Request {
 #[derive(Debug, Error)]
 pub enum RecordError {
     /// The request cannot be parsed.
-    #[error("the request cannot be read: {0}")]
+    #[error("the request is invalid: {0}")]
     Malformed(String),
     /// The call exceeds a limit on outcomes or bytes.
-    #[error("a call may have {REQUESTS} outcomes and {BYTES} bytes")]
+    #[error("the request exceeds {REQUESTS} outcomes or {BYTES} bytes")]
     TooMany,
     /// An outcome is invalid.
     #[error("outcome {place}: {fault}")]
@@ -83,7 +83,7 @@ pub enum RecordError {
         fault: OutcomeFault,
     },
     /// The time of an outcome is in the future.
-    #[error("outcome {place}: its ts is in the future")]
+    #[error("outcome {place}: `ts` is in the future")]
     Future {
         /// Position of the outcome, from 1.
         place: usize,
@@ -105,13 +105,13 @@ impl Fails for RecordError {
     fn failure(&self) -> Failure {
         match self {
             Self::Malformed(_) | Self::Future { .. } => Failure::new(FailureKind::Usage, "invalid_request")
-                .hint(r#"write {"skill":"NAME","event":"completed","run":"ID"}, one a line"#),
+                .hint(r#"write one outcome per line: {"skill":"NAME","event":"completed","run":"ID"}"#),
             Self::Fault { .. } => Failure::new(FailureKind::Usage, "invalid_request"),
-            Self::TooMany => Failure::new(FailureKind::Invalid, "too_large").hint("record it in several calls"),
+            Self::TooMany => Failure::new(FailureKind::Invalid, "too_large").hint("split it into several calls"),
             Self::Find { source: FindError::Storage(_), .. } => Failure::new(FailureKind::Integrity, "damaged_history"),
             Self::Find { source: FindError::Ambiguous { .. }, .. } => Failure::new(FailureKind::Conflict, "ambiguous"),
             Self::Find { .. } => Failure::new(FailureKind::NotFound, "not_found")
-                .hint("`skillhub list` shows the skills with their revisions"),
+                .hint("list the skills and their revisions with `skillhub list`"),
             Self::Library(_) => Failure::io(),
         }
     }
@@ -165,7 +165,7 @@ pub fn requests(bytes: &[u8]) -> Result<Vec<Request>, RecordError> {
         }
     }
     match requests.is_empty() {
-        true => Err(RecordError::Malformed("there is none".to_owned())),
+        true => Err(RecordError::Malformed("it has no outcomes".to_owned())),
         false => Ok(requests),
     }
 }
@@ -246,7 +246,7 @@ fn outcome(
     let malformed = |error: String| RecordError::Malformed(format!("outcome {place}: {error}"));
     let event = OutcomeKind::from_word(&request.event).ok_or_else(|| {
         let words = OutcomeKind::ALL.map(OutcomeKind::as_str).join(", ");
-        malformed(format!("{:?} is no event; write one of {words}", request.event))
+        malformed(format!("unknown event {:?}; use one of {words}", request.event))
     })?;
     let run = request.run.unwrap_or_else(|| match place {
         1 => defaults.run.to_owned(),

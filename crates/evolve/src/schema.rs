@@ -11,7 +11,7 @@ pub fn compile(schema: &Value) -> Result<Validator, String> {
     jsonschema::options()
         .with_pattern_options(PatternOptions::regex())
         .build(schema)
-        .map_err(|error| format!("this is no JSON Schema: {error}"))
+        .map_err(|error| format!("this is not a valid JSON Schema: {error}"))
 }
 
 /// Returns the first five violations in a document, one sentence each.

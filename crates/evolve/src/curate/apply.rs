@@ -23,16 +23,16 @@ const RESTORE: &str = "restore";
 #[derive(Debug, Error)]
 pub enum CurateError {
     /// The library has no such plan.
-    #[error("there is no plan {0} for this library")]
+    #[error("this library has no plan {0}")]
     NoPlan(String),
     /// No plan has been made for the library.
-    #[error("no plan was made for this library")]
+    #[error("this library has no plan yet")]
     NoPlans,
     /// The policy does not allow agents to archive skills.
-    #[error("the policy {0} lets no agent archive skills by itself")]
+    #[error("the policy {0} does not allow agents to archive skills")]
     Denied(&'static str),
     /// No archived skill has that name or id.
-    #[error("{0:?} names no skill that is archived here")]
+    #[error("{0:?} does not match an archived skill")]
     NotArchived(String),
     /// The library cannot be read or written.
     #[error(transparent)]
@@ -43,12 +43,12 @@ impl Fails for CurateError {
     fn failure(&self) -> Failure {
         match self {
             Self::NoPlan(_) | Self::NoPlans => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("make one and read it: skillhub curate plan")
+                Failure::new(FailureKind::NotFound, "not_found").hint("make a plan and review it: skillhub curate plan")
             }
             Self::Denied(_) => Failure::new(FailureKind::Refused, "policy_denied")
-                .hint("a person applies it at a terminal: skillhub curate apply"),
+                .hint("ask a person to apply it at a terminal: skillhub curate apply"),
             Self::NotArchived(_) => Failure::new(FailureKind::NotFound, "not_found")
-                .hint("`skillhub curate list` shows what is archived, with names and ids"),
+                .hint("list archived skills and their ids with `skillhub curate list`"),
             Self::Library(error) => error.failure(),
         }
     }
@@ -142,15 +142,15 @@ fn archive(
 /// Returns the skill of a step if the current decision would be the same. Otherwise returns the change as an error.
 fn still_stale(step: &Step, plan: &Plan, facts: &Facts, now: Timestamp) -> Result<SkillName, String> {
     let skill = facts.skills.iter().find(|skill| skill.name.as_str() == step.skill);
-    let skill = skill.ok_or_else(|| "there is no such skill any more".to_owned())?;
+    let skill = skill.ok_or_else(|| "the skill no longer exists".to_owned())?;
     if skill.revision != step.revision {
         return Err(format!("it was changed since the plan was made, to revision {}", skill.number));
     }
     match judge(skill, &facts.record, plan.terms, now) {
         Judgement::Stale(again) if again.last_used == step.last_used => Ok(skill.name.clone()),
         Judgement::Stale(_) | Judgement::Kept(Kept::InUse) => Err("it was used since the plan was made".to_owned()),
-        Judgement::Kept(Kept::OutOfSight) => Err("agents do not see it any more".to_owned()),
-        Judgement::Kept(Kept::Silence) => Err("too little is recorded of uses now".to_owned()),
+        Judgement::Kept(Kept::OutOfSight) => Err("agents no longer see it".to_owned()),
+        Judgement::Kept(Kept::Silence) => Err("too few uses are recorded now".to_owned()),
         Judgement::Kept(Kept::Exempt(why)) => Err(format!("{why} now")),
     }
 }

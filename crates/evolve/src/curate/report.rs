@@ -173,11 +173,13 @@ fn drift(skill: &SkillFacts) -> Vec<Drift> {
     let mut found: Vec<Drift> = dead.collect();
     found.extend(widened(skill).map(|message| of(DriftKind::WidenedTools, None, message)));
     found.extend(skill.fault.as_ref().map(|fault| match fault {
-        Fault::Unrecorded => {
-            of(DriftKind::UnrecordedEdit, None, "its folder was changed by hand; no revision has that yet".to_owned())
-        }
+        Fault::Unrecorded => of(
+            DriftKind::UnrecordedEdit,
+            None,
+            "its folder was edited by hand, and the edit is not recorded yet".to_owned(),
+        ),
         Fault::Blocked(why) => of(DriftKind::BlockedEdit, None, why.clone()),
-        Fault::Missing => of(DriftKind::MissingFolder, None, "its folder is gone".to_owned()),
+        Fault::Missing => of(DriftKind::MissingFolder, None, "its folder is missing".to_owned()),
     }));
     found
 }
@@ -188,10 +190,10 @@ fn widened(skill: &SkillFacts) -> Option<String> {
     let before = base.tools.as_ref()?;
     let since = base.release.clone().unwrap_or_else(|| "its first revision".to_owned());
     match &skill.tools {
-        None => Some(format!("it has no allowed-tools any more, so that every tool is allowed; {since} had them")),
+        None => Some(format!("it no longer has allowed-tools, so every tool is allowed; {since} had the field")),
         Some(now) => {
             let more: Vec<&str> = now.iter().filter(|tool| !before.contains(tool)).map(String::as_str).collect();
-            (!more.is_empty()).then(|| format!("allowed-tools has {} more than {since}", more.join(", ")))
+            (!more.is_empty()).then(|| format!("allowed-tools has {}, which {since} did not have", more.join(", ")))
         }
     }
 }

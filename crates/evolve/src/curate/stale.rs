@@ -38,15 +38,15 @@ fn day(time: Timestamp) -> String {
 /// Returns the reason why no skill can be called stale, if the record of uses is insufficient.
 pub(super) fn silence(record: &Record, terms: Terms, now: Timestamp) -> Option<String> {
     let (Some(since), Some(until)) = (record.since, record.until) else {
-        return Some("no use of any skill is recorded here, so that none can be told to be unused".to_owned());
+        return Some("no uses are recorded, so unused skills cannot be found".to_owned());
     };
     if since > before(now, terms.stale_days) {
         let days = terms.stale_days;
-        return Some(format!("uses are recorded since {} only, and {days} days have to be known", day(since)));
+        return Some(format!("uses are recorded only since {}; {days} days are needed", day(since)));
     }
     if until < before(now, terms.silent_days) {
         return Some(format!(
-            "the last use is recorded on {}: that nothing is recorded since does not say that nothing is used",
+            "the last recorded use was on {}; the log may have stopped since, so unused skills cannot be found",
             day(until)
         ));
     }
@@ -71,7 +71,7 @@ pub fn judge(skill: &SkillFacts, record: &Record, terms: Terms, now: Timestamp) 
     }
     let reason = match skill.used {
         Some(used) => format!("not used since {}", day(used)),
-        None => format!("never used since uses are recorded, {}", day(record.since.unwrap_or(now))),
+        None => format!("never used since recording began on {}", day(record.since.unwrap_or(now))),
     };
     Judgement::Stale(Box::new(Step {
         skill: skill.name.to_string(),
@@ -90,13 +90,13 @@ fn exempt(skill: &SkillFacts) -> Option<String> {
     }
     if let Some((first, more)) = skill.needed_by.split_first() {
         let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
-        return Some(format!("{first}{more} needs it or names it"));
+        return Some(format!("needed or mentioned by {first}{more}"));
     }
     if skill.fault.is_some() && skill.fault != Some(Fault::Missing) {
-        return Some("its folder was changed by hand".to_owned());
+        return Some("its folder was edited by hand".to_owned());
     }
     if skill.placed > 0 && skill.used.is_none() {
-        return Some("agents read it in their own folders, where uses are not recorded".to_owned());
+        return Some("agents read it from their own folders, where uses are not recorded".to_owned());
     }
     None
 }

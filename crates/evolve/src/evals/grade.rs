@@ -27,9 +27,9 @@ impl Ended {
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
-            Self::Exited => "it ended by itself",
-            Self::TimedOut => "it took longer than it may, and was killed",
-            Self::TooMuchOutput => "it printed more than it may, and was killed",
+            Self::Exited => "it exited normally",
+            Self::TimedOut => "it exceeded the time limit and was killed",
+            Self::TooMuchOutput => "it exceeded the output limit and was killed",
         }
     }
 }
@@ -92,7 +92,7 @@ pub fn grade(case: &Case, observed: &Observed, witness: &dyn Witness, limits: &E
     let mut said = said.into_iter();
     let mut decide = |assertion: &Assertion| match (is_whole, &assertion.check) {
         (false, _) => Judgement { passed: Some(false), evidence: observed.ended.words().to_owned() },
-        (true, Check::Judged) => said.next().unwrap_or_else(|| undecided("there is no judge; see --judge")),
+        (true, Check::Judged) => said.next().unwrap_or_else(|| undecided("no judge was given; see --judge")),
         (true, Check::Script(path)) => witness.script(path),
         (true, check) => decide_machine(check, observed, witness, limits),
     };
@@ -120,22 +120,22 @@ fn decide_machine(check: &Check, observed: &Observed, witness: &dyn Witness, lim
     match check {
         Check::ExitCode(code) => match observed.exit {
             Some(exit) => decided(exit == *code, format!("the exit code was {exit}")),
-            None => decided(false, "a signal ended it"),
+            None => decided(false, "it was killed by a signal"),
         },
         Check::File { path, there } => {
             let is_there = witness.file(path).is_some();
-            decided(is_there == *there, format!("{path} is {}there", if is_there { "" } else { "not " }))
+            decided(is_there == *there, format!("{path} {}", if is_there { "exists" } else { "does not exist" }))
         }
         Check::Size { target, at_least, at_most } => match bytes(target).map(|bytes| bytes.len() as u64) {
             Some(size) => {
                 let fits = size >= *at_least && at_most.is_none_or(|most| size <= most);
                 decided(fits, format!("{} has {size} bytes", target.words()))
             }
-            None => decided(false, format!("{} is not there", target.words())),
+            None => decided(false, format!("{} does not exist", target.words())),
         },
         Check::Regex { pattern, target, matches } => match bytes(target) {
             Some(bytes) => match_pattern(pattern, &bytes, *matches, limits),
-            None => decided(false, format!("{} is not there", target.words())),
+            None => decided(false, format!("{} does not exist", target.words())),
         },
         Check::JsonPath { target, at, equals } => match document(target, bytes(target)) {
             Ok(document) => at_path(&document, at, equals.as_ref()),
@@ -145,19 +145,22 @@ fn decide_machine(check: &Check, observed: &Observed, witness: &dyn Witness, lim
             Ok(document) => match crate::schema::compile(schema) {
                 Ok(validator) => {
                     let faults = crate::schema::faults(&validator, &document);
-                    decided(faults.is_empty(), if faults.is_empty() { "it fits".to_owned() } else { faults.join("; ") })
+                    decided(
+                        faults.is_empty(),
+                        if faults.is_empty() { "it matches the schema".to_owned() } else { faults.join("; ") },
+                    )
                 }
                 Err(why) => undecided(&why),
             },
             Err(why) => decided(false, why),
         },
-        Check::Judged | Check::Script(_) => undecided("a machine does not decide this"),
+        Check::Judged | Check::Script(_) => undecided("this needs a person or a judge"),
     }
 }
 
 fn document(target: &Target, bytes: Option<Vec<u8>>) -> Result<Value, String> {
-    let bytes = bytes.ok_or_else(|| format!("{} is not there", target.words()))?;
-    serde_json::from_slice(&bytes).map_err(|error| format!("{} is no JSON: {error}", target.words()))
+    let bytes = bytes.ok_or_else(|| format!("{} does not exist", target.words()))?;
+    serde_json::from_slice(&bytes).map_err(|error| format!("{} is not valid JSON: {error}", target.words()))
 }
 
 fn at_path(document: &Value, at: &str, equals: Option<&Value>) -> Judgement {
@@ -169,7 +172,7 @@ fn at_path(document: &Value, at: &str, equals: Option<&Value>) -> Judgement {
             let seen: Vec<String> = found.iter().take(3).map(ToString::to_string).collect();
             decided(
                 passed,
-                if seen.is_empty() { format!("nothing is at {at}") } else { format!("{at} is {}", seen.join(", ")) },
+                if seen.is_empty() { format!("{at} does not exist") } else { format!("{at} is {}", seen.join(", ")) },
             )
         }
     }
@@ -185,7 +188,7 @@ fn match_pattern(pattern: &str, bytes: &[u8], wanted: bool, limits: &EvalLimits)
             let seen = String::from_utf8_lossy(bytes.get(found.range()).unwrap_or_default()).into_owned();
             decided(wanted, format!("it matches: {}", cut(&seen, limits.evidence_chars / 2)))
         }
-        None => decided(!wanted, "it matches nowhere"),
+        None => decided(!wanted, "no match was found"),
     }
 }
 
@@ -195,7 +198,7 @@ pub(super) fn pattern_of(pattern: &str) -> Result<Regex, String> {
         .size_limit(PATTERN_MEMORY_BYTES)
         .dfa_size_limit(PATTERN_MEMORY_BYTES)
         .build()
-        .map_err(|error| format!("{:?} is no regular expression: {error}", cut(pattern, 60)))
+        .map_err(|error| format!("{:?} is not a valid regular expression: {error}", cut(pattern, 60)))
 }
 
 fn cut(text: &str, chars: usize) -> String {

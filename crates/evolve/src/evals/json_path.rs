@@ -47,7 +47,7 @@ fn enter<'v>(value: &'v Value, step: &Step) -> Vec<&'v Value> {
 }
 
 fn steps(path: &str) -> Result<Vec<Step>, String> {
-    let wrong = || format!("{path:?} is no path; write `$.name[0]` or `/name/0`");
+    let wrong = || format!("{path:?} is not a valid path; write `$.name[0]` or `/name/0`");
     let mut rest = path.strip_prefix('$').ok_or_else(wrong)?;
     let mut steps = Vec::new();
     while !rest.is_empty() {

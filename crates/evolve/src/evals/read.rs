@@ -69,18 +69,18 @@ impl Reader<'_> {
     fn set(&mut self) -> Option<EvalSet> {
         let path = SkillPath::parse(EVALS_FILE).ok()?;
         let Some(file) = self.skill.get(&path) else {
-            self.error("evals_missing", "", format!("there is no {EVALS_FILE}; a skill without cases cannot be tried"));
+            self.error("evals_missing", "", format!("{EVALS_FILE} does not exist, so the skill has no cases to run"));
             return None;
         };
         let Some(text) = file.text() else {
-            self.error("evals_syntax", "", "the file is not text in UTF-8");
+            self.error("evals_syntax", "", "the file is not valid UTF-8");
             return None;
         };
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let document: Value = match serde_json::from_str(text) {
             Ok(document) => document,
             Err(error) => {
-                let message = format!("this is no JSON: {error}");
+                let message = format!("this is not valid JSON: {error}");
                 self.error("evals_syntax", "", message);
                 let last = self.problems.last_mut()?;
                 last.line = Some(error.line().max(1));
@@ -89,7 +89,7 @@ impl Reader<'_> {
         };
         self.places = Places::of(text);
         for (line, key) in self.places.doubled.clone() {
-            let message = format!("{key:?} stands twice in one object; only one of them counts");
+            let message = format!("the key {key:?} occurs twice in one object");
             self.error("evals_doubled_key", "", message);
             if let Some(last) = self.problems.last_mut() {
                 last.line = Some(line);
@@ -110,15 +110,19 @@ impl Reader<'_> {
                 (list, format!("/{key}"))
             }
             _ => {
-                self.error("evals_form", "", "the file has to be an object with `evals`, the list of cases");
+                self.error("evals_form", "", "the file must be an object with `evals`, the list of cases");
                 return None;
             }
         };
         if list.is_empty() {
-            self.error("evals_empty", &at, "there is no case");
+            self.error("evals_empty", &at, "the list of cases is empty");
         }
         if list.len() > self.limits.cases {
-            self.error("evals_too_many", &at, format!("{} cases; at most {} are read", list.len(), self.limits.cases));
+            self.error(
+                "evals_too_many",
+                &at,
+                format!("there are {} cases; the limit is {}", list.len(), self.limits.cases),
+            );
             return None;
         }
         let skill_name = document.get("skill_name").and_then(Value::as_str).map(str::to_owned);
@@ -127,7 +131,7 @@ impl Reader<'_> {
             let at = format!("{at}/{index}");
             let Some(case) = self.case(written, index, &at) else { continue };
             if cases.iter().any(|known| known.id == case.id || known.folder() == case.folder()) {
-                self.error("eval_id", &format!("{at}/id"), format!("the id {} is there twice", case.id));
+                self.error("eval_id", &format!("{at}/id"), format!("the id {} is used twice", case.id));
             }
             cases.push(case);
         }
@@ -136,28 +140,24 @@ impl Reader<'_> {
 
     fn case(&mut self, written: &Value, index: usize, at: &str) -> Option<Case> {
         let Some(map) = written.as_object() else {
-            self.error("eval_form", at, "a case is an object with `id`, `prompt` and `assertions`");
+            self.error("eval_form", at, "a case must be an object with `id`, `prompt` and `assertions`");
             return None;
         };
         if map.contains_key("should_trigger") {
             self.error(
                 "eval_form",
                 at,
-                "this asks whether the skill is chosen (`should_trigger`); here a case is a task",
+                "cases about triggering (`should_trigger`) are not supported; a case must be a task",
             );
             return None;
         }
         for key in map.keys().filter(|key| !CASE_FIELDS.contains(&key.as_str()) && !key.starts_with('_')) {
-            self.warn("eval_field", &format!("{at}/{key}"), format!("the field {key:?} is not known and not read"));
+            self.warn("eval_field", &format!("{at}/{key}"), format!("the unknown field {key:?} is ignored"));
         }
         let (id, written_id) = self.id(map, index, at);
         let prompt = self.text(map, "prompt", at).unwrap_or_default();
         if prompt.trim().is_empty() {
-            self.error(
-                "eval_prompt",
-                &format!("{at}/prompt"),
-                format!("the case {id} has no `prompt`, what a user says"),
-            );
+            self.error("eval_prompt", &format!("{at}/prompt"), format!("the case {id} has no `prompt`"));
         }
         let expected_output = self.text(map, "expected_output", at).or_else(|| self.text(map, "expected", at));
         let name = self.text(map, "name", at).or_else(|| self.text(map, "eval_name", at));
@@ -167,11 +167,12 @@ impl Reader<'_> {
             self.assertions(map, key, at, &mut assertions);
         }
         if assertions.is_empty() {
-            let message = format!("the case {id} asserts nothing, so that no run of it can fail");
+            let message = format!("the case {id} has no assertions, so its runs cannot fail");
             self.warn("eval_assertions", at, message);
         }
         if assertions.len() > self.limits.assertions_per_case {
-            let message = format!("{} assertions; at most {}", assertions.len(), self.limits.assertions_per_case);
+            let message =
+                format!("there are {} assertions; the limit is {}", assertions.len(), self.limits.assertions_per_case);
             self.error("evals_too_many", at, message);
         }
         Some(Case { id, written_id, name, prompt, expected_output, files, assertions })
@@ -188,13 +189,13 @@ impl Reader<'_> {
                 self.error(
                     "eval_id",
                     &at,
-                    format!("an id is a number, or a text of 1 to {} characters", self.limits.id_chars),
+                    format!("an id must be a number, or a string of 1 to {} characters", self.limits.id_chars),
                 );
                 (format!("case-{}", index + 1), Value::Null)
             }
             None => {
                 let number = index + 1;
-                self.warn("eval_id", &at, format!("there is no `id`; the case goes by its place, {number}"));
+                self.warn("eval_id", &at, format!("the case has no `id`; its position, {number}, is used instead"));
                 (number.to_string(), Value::from(number))
             }
         }
@@ -208,13 +209,13 @@ impl Reader<'_> {
                 self.error(
                     "eval_too_long",
                     &at,
-                    format!("`{key}` has more than {} characters", self.limits.text_chars),
+                    format!("`{key}` is longer than {} characters", self.limits.text_chars),
                 );
                 None
             }
             Value::Null => None,
             _ => {
-                self.error("eval_form", &at, format!("`{key}` has to be a text"));
+                self.error("eval_form", &at, format!("`{key}` must be a string"));
                 None
             }
         }
@@ -224,7 +225,7 @@ impl Reader<'_> {
         let Some(written) = map.get("files").filter(|files| !files.is_null()) else { return Vec::new() };
         let at = format!("{at}/files");
         let Some(list) = written.as_array() else {
-            self.error("eval_files", &at, "`files` is a list of paths inside the skill");
+            self.error("eval_files", &at, "`files` must be a list of paths in the skill");
             return Vec::new();
         };
         let mut files: Vec<SkillPath> = Vec::new();
@@ -232,7 +233,7 @@ impl Reader<'_> {
             let at = format!("{at}/{index}");
             let Some(path) = written.as_str().and_then(|text| self.path(text, &at)) else {
                 if !written.is_string() {
-                    self.error("eval_files", &at, "a path is a text");
+                    self.error("eval_files", &at, "a path must be a string");
                 }
                 continue;
             };
@@ -240,7 +241,7 @@ impl Reader<'_> {
             let inner = SkillPath::parse(&format!("evals/{path}")).ok();
             match [Some(path.clone()), inner].into_iter().flatten().find(|path| self.skill.get(path).is_some()) {
                 Some(path) if files.iter().any(|known| Case::place_of(known) == Case::place_of(&path)) => {
-                    self.error("eval_files", &at, format!("two files would stand at {}", Case::place_of(&path)));
+                    self.error("eval_files", &at, format!("two files would have the path {}", Case::place_of(&path)));
                 }
                 Some(path) => files.push(path),
                 None => self.error("eval_files", &at, format!("the skill has no file {path}")),
@@ -263,7 +264,7 @@ impl Reader<'_> {
         let Some(written) = map.get(key).filter(|written| !written.is_null()) else { return };
         let at = format!("{at}/{key}");
         let Some(list) = written.as_array() else {
-            self.error("eval_assertion", &at, format!("`{key}` is a list"));
+            self.error("eval_assertion", &at, format!("`{key}` must be a list"));
             return;
         };
         for (index, written) in list.iter().enumerate() {
@@ -274,13 +275,13 @@ impl Reader<'_> {
                 }
                 Value::Object(map) => self.check(map, &at),
                 _ => {
-                    self.error("eval_assertion", &at, "an assertion is a sentence, or an object with `type`");
+                    self.error("eval_assertion", &at, "an assertion must be a sentence, or an object with `type`");
                     None
                 }
             };
             let Some(assertion) = assertion else { continue };
             match found.contains(&assertion) {
-                true => self.warn("eval_assertion", &at, format!("the same again: {}", assertion.text)),
+                true => self.warn("eval_assertion", &at, format!("this assertion occurs twice: {}", assertion.text)),
                 false => found.push(assertion),
             }
         }
@@ -291,7 +292,7 @@ impl Reader<'_> {
         let check = match map.get("type").and_then(Value::as_str) {
             None if words.is_some() => Check::Judged,
             None => {
-                self.error("eval_assertion", at, "an assertion that is an object has a `type` or a `text`");
+                self.error("eval_assertion", at, "an assertion object must have a `type` or a `text`");
                 return None;
             }
             Some(word) => match self.typed(word, map, at) {
@@ -304,7 +305,7 @@ impl Reader<'_> {
         };
         let known = ["type", "text", "path", "equals", "pattern", "of", "at", "schema", "at_least", "at_most"];
         for key in map.keys().filter(|key| !known.contains(&key.as_str())) {
-            self.warn("eval_field", &format!("{at}/{key}"), format!("the field {key:?} is not known and not read"));
+            self.warn("eval_field", &format!("{at}/{key}"), format!("the unknown field {key:?} is ignored"));
         }
         let text = words.unwrap_or_else(|| check.words());
         Some(Assertion { text, check })
@@ -312,24 +313,24 @@ impl Reader<'_> {
 
     fn typed(&self, word: &str, map: &Map<String, Value>, at: &str) -> Result<Check, String> {
         let text =
-            |key: &str| map.get(key).and_then(Value::as_str).ok_or_else(|| format!("`{word}` needs `{key}`, a text"));
+            |key: &str| map.get(key).and_then(Value::as_str).ok_or_else(|| format!("`{word}` needs a string `{key}`"));
         let path = |key: &str| parse(text(key)?);
         let number = |key: &str| {
-            map.get(key).map(|n| n.as_u64().ok_or_else(|| format!("`{key}` is a number of bytes"))).transpose()
+            map.get(key).map(|n| n.as_u64().ok_or_else(|| format!("`{key}` must be a number of bytes"))).transpose()
         };
         let target = target(map)?;
         Ok(match word {
             "text" => Check::Judged,
             "exit_code" => {
                 let code = map.get("equals").map_or(Some(0), Value::as_i64).and_then(|code| i32::try_from(code).ok());
-                Check::ExitCode(code.ok_or("`equals` is an exit code")?)
+                Check::ExitCode(code.ok_or("`equals` must be an exit code")?)
             }
             "file_exists" => Check::File { path: path("path")?, there: true },
             "file_absent" => Check::File { path: path("path")?, there: false },
             "regex" | "not_regex" => {
                 let pattern = text("pattern")?.to_owned();
                 if pattern.len() > self.limits.pattern_bytes {
-                    return Err(format!("the pattern has more than {} bytes", self.limits.pattern_bytes));
+                    return Err(format!("the pattern is longer than {} bytes", self.limits.pattern_bytes));
                 }
                 pattern_of(&pattern)?;
                 Check::Regex { pattern, target, matches: word == "regex" }
@@ -347,7 +348,7 @@ impl Reader<'_> {
             "script" => {
                 let path = path("path")?;
                 if !is_eval(&path) || self.skill.get(&path).is_none() {
-                    return Err(format!("{path} is no file of the skill below evals/"));
+                    return Err(format!("{path} is not a file of the skill below evals/"));
                 }
                 Check::Script(path)
             }
@@ -361,7 +362,8 @@ impl Reader<'_> {
             other => {
                 let line = self.places.line(at).unwrap_or_default();
                 return Err(format!(
-                    "{other:?} in line {line} is no type; it is one of exit_code, file_exists, file_absent, regex, not_regex, json_path, json_schema, script, size, text"
+                    "unknown type {other:?} in line {line}; use one of exit_code, file_exists, file_absent, regex, \
+                     not_regex, json_path, json_schema, script, size, text"
                 ));
             }
         })
@@ -378,8 +380,8 @@ fn target(map: &Map<String, Value>) -> Result<Target, String> {
         (Some(path), None) => Ok(Target::File(parse(path)?)),
         (None, None | Some("stdout")) => Ok(Target::Stdout),
         (None, Some("stderr")) => Ok(Target::Stderr),
-        (Some(_), Some(_)) => Err("a check has `path` or `of`, not both".to_owned()),
-        (None, Some(other)) => Err(format!("`of` is stdout or stderr, not {other:?}")),
+        (Some(_), Some(_)) => Err("a check must not have both `path` and `of`".to_owned()),
+        (None, Some(other)) => Err(format!("`of` must be stdout or stderr, not {other:?}")),
     }
 }
 
