@@ -48,8 +48,8 @@ fn tell_files(skill: &mut Value, files: &Bundle) {
 fn with_text(work: &Work<'_>, name: &SkillName) -> Result<Value, ApiError> {
     let mut skill = found(work, name)?;
     if skill["category"] != "custom" {
-        return Err(ApiError::not_found(format!("{name} is no skill of this library"))
-            .hint("GET /api/skills/custom lists those that can be changed"));
+        return Err(ApiError::not_found(format!("{name} is not a skill of this library"))
+            .hint("list editable skills with GET /api/skills/custom"));
     }
     let given =
         work.live.with(|catalogue| catalogue.given(catalogue.find(name)?, None)).map_err(told)?.map_err(told)?;
@@ -99,9 +99,9 @@ pub async fn edit(caller: Caller, Path(name): Path<String>, body: Bytes) -> Answ
     work_for(caller, move |work| {
         let (name, mut asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         if asked.revision.is_some() {
-            return Err(ApiError::bad_request("a text is put in place of another; `revision` belongs to a rollback"));
+            return Err(ApiError::bad_request("`revision` is only valid for a rollback"));
         }
-        let content = asked.content.take().ok_or_else(|| ApiError::bad_request("`content` is missing"))?;
+        let content = asked.content.take().ok_or_else(|| ApiError::bad_request("`content` is required"))?;
         let request = asked.request(&name, Edit::Edit { content })?;
         let report = edited(work, &name, &request)?;
         Ok(Json(joined(with_text(work, &name)?, report)))
@@ -124,11 +124,11 @@ fn with_next_step(work: &Work<'_>, name: &SkillName, error: ApiError) -> ApiErro
     let hint = match others.iter().find(|other| other.name == *name && other.scope != Scope::Builtin) {
         Some(other) => format!("change it {}: `skillhub manage edit {name} --global`", other.place),
         None => format!(
-            "`skillhub manage create {name} --content FILE` makes a custom skill that goes before it; \
-             installing an archive of that name does so too"
+            "create a custom skill that takes precedence with `skillhub manage create {name} --content FILE`, or \
+             install an archive of that name"
         ),
     };
-    let message = format!("{name} can only be read here; it is not a skill of this library");
+    let message = format!("{name} is read-only here; it is not a skill of this library");
     let details = Box::new(json!({"read_only": skill["scope"]}));
     ApiError { message, hint: Some(hint), details, ..error }
 }
@@ -149,7 +149,7 @@ pub async fn roll_back(caller: Caller, Path(name): Path<String>, body: Bytes) ->
     work_for(caller, move |work| {
         let (name, asked) = (work.skill_called(&name)?, read::<Change>(&body)?);
         if asked.content.is_some() {
-            return Err(ApiError::bad_request("a rollback takes no `content`"));
+            return Err(ApiError::bad_request("a rollback does not take `content`"));
         }
         let rollback = Rollback {
             skill: name.clone(),

@@ -30,7 +30,11 @@ pub async fn held_to_table(State(gateway): State<Shared>, request: Request, next
     let method = if parts.method == Method::HEAD { "GET" } else { parts.method.as_str() };
     let Some(operation) = Operation::find(Channel::Http, &format!("{method} {path}")) else {
         let is_api = path.starts_with("/api/");
-        let missing = ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here");
+        let missing = ApiError::new(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "invalid_request",
+            "this address does not support the method",
+        );
         return if is_api { missing.into_response() } else { refused(&mut parts, &gateway, missing).await };
     };
     let values = RawPathParams::from_request_parts(&mut parts, &gateway).await;

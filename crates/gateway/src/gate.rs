@@ -30,7 +30,12 @@ impl Gate {
 
     /// Rejects requests for another host, and changes that another site's page initiates.
     pub(crate) fn check(&self, request: &Request) -> Result<(), ApiError> {
-        check_host(&self.hosts, request, "who runs it names it: `skillhub serve --gateway --host NAME`")?;
+        check_host(
+            &self.hosts,
+            request,
+            "ask the gateway's operator to allow the name with `skillhub serve --gateway \
+                                          --host NAME`",
+        )?;
         check_site(request)
     }
 }

@@ -106,7 +106,7 @@ impl Asker {
     /// The request had no token.
     pub fn of(parts: &Parts) -> Result<Self, ApiError> {
         let asker = parts.extensions.get::<Self>().cloned();
-        asker.ok_or_else(|| ApiError::bad_request("the request came without a token"))
+        asker.ok_or_else(|| ApiError::bad_request("the request has no token"))
     }
 }
 
@@ -179,9 +179,9 @@ pub(crate) fn skill_name(text: &str) -> Result<SkillName, ApiError> {
 pub(crate) fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
     let most = Limits::default().request_bytes;
     if body.len() as u64 > most {
-        let message = format!("the request has {} bytes, the limit is {most}", body.len());
+        let message = format!("the request has {} bytes; the limit is {most}", body.len());
         return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
     }
     let body = if body.is_empty() { &b"{}"[..] } else { body };
-    serde_json::from_slice(body).map_err(|error| ApiError::bad_request(format!("the request is not readable: {error}")))
+    serde_json::from_slice(body).map_err(|error| ApiError::bad_request(format!("the request is invalid: {error}")))
 }

@@ -34,12 +34,12 @@ pub async fn bearer(State(gateway): State<Shared>, mut request: Request, next: N
 
 fn admit(gate: &Gate, request: &Request) -> Result<Asker, ApiError> {
     if !gate.token.is_in(request.headers()) {
-        let message = "the bearer token is missing or wrong";
+        let message = "missing or wrong bearer token";
         return Err(ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
-            .hint("the gateway showed it when it started; `Authorization: Bearer …`"));
+            .hint("send the token that the gateway printed at startup as `Authorization: Bearer …`"));
     }
     let token = request.headers().get(REVIEWER_TOKEN).map(|value| value.to_str().map(str::to_owned));
-    let unreadable = |_| ApiError::bad_request("the reviewer's token cannot be read");
+    let unreadable = |_| ApiError::bad_request("the reviewer's token is malformed");
     let (is_safe, reviewer_token) = (request.method().is_safe(), token.transpose().map_err(unreadable)?);
     Ok(Asker { surface: Surface::Api, reads: false, is_safe, reviewer_token })
 }
@@ -48,7 +48,7 @@ fn admit(gate: &Gate, request: &Request) -> Result<Asker, ApiError> {
 pub async fn guard(State(gateway): State<Shared>, mut request: Request, next: Next) -> Response {
     identify(&gateway.proxies, &mut request);
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
-    let slow_hint = Some("look at the skill before you try again: a change may be done by now");
+    let slow_hint = Some("check the skill before you retry; the change may have been made");
     let terms = Terms { session: LIBRARY, time: gateway.limits.request_time, slow_hint };
     let mut response = terms.answer(gateway.gate.check(&request), request, next).await;
     if response.status().is_server_error() {

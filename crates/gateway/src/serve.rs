@@ -77,7 +77,7 @@ pub fn app(gateway: &Arc<Gateway>) -> Router {
         )
         .fallback(pages::nothing)
         .method_not_allowed_fallback(|| async {
-            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here")
+            ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this address does not support the method")
         })
         .layer(DefaultBodyLimit::max(archive));
     DIALECTS

@@ -40,8 +40,8 @@ fn listed(work: &Work<'_>, custom_only: bool) -> Answer {
 /// Renders the list of skills for a prompt, in one of its forms.
 pub async fn prompt(caller: Caller, Path(form): Path<String>) -> Answer {
     let none = || {
-        ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("a prompt has no form {form:?}"))
-            .hint(format!("the forms are {}", Form::all_names("and")))
+        ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("unknown prompt form {form:?}"))
+            .hint(format!("use one of {}", Form::all_names("and")))
     };
     let named = Form::named(&form).ok_or_else(none)?;
     work_for(caller, move |work| {
@@ -62,8 +62,8 @@ pub struct Wanted {
 /// Returns one skill of the catalogue.
 pub async fn one(caller: Caller, Path(name): Path<String>, Parameters(asked): Parameters<Wanted>) -> Answer {
     if asked.revision.is_some() {
-        return Err(ApiError::bad_request("this tells of a skill as it is now")
-            .hint("GET /api/skills/custom/NAME?revision=… gives the text of a revision"));
+        return Err(ApiError::bad_request("`revision` is not supported here")
+            .hint("get the text of a revision with GET /api/skills/custom/NAME?revision=…"));
     }
     work_for(caller, move |work| Ok(Json(found(work, &work.skill_called(&name)?)?))).await
 }
@@ -107,14 +107,14 @@ pub async fn install(caller: Caller, upload: Option<Extension<Upload>>, archive:
     let upload = upload.map(|Extension(upload)| upload).unwrap_or_default();
     work_for(caller, move |work| {
         if !archive.starts_with(b"PK") {
-            return Err(ApiError::bad_request("the body is no .skill archive")
-                .hint("send the bytes that `skillhub pack DIR` writes"));
+            return Err(ApiError::bad_request("the body is not a .skill archive")
+                .hint("send an archive made with `skillhub pack DIR`"));
         }
         let mut document = work.place.install_upload(&archive, &upload)?;
         work.live.reload();
         let name = document.pointer("/skills/0/name").and_then(Value::as_str).unwrap_or_default().to_owned();
         document["success"] = json!(true);
-        document["message"] = json!(format!("{name} is installed"));
+        document["message"] = json!(format!("installed {name}"));
         document["skill_name"] = json!(name);
         Ok(Json(document))
     })

@@ -85,10 +85,10 @@ pub enum Caller {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Denied {
     /// The action needs an authenticated caller.
-    #[error("this needs a token")]
+    #[error("authentication required")]
     SignIn,
     /// The scope of the token is too low.
-    #[error("the token is good for `{has}` only, and this needs `{needs}`")]
+    #[error("the token has the scope `{has}`, but this needs `{needs}`")]
     Scope {
         /// Scope of the token.
         has: &'static str,
@@ -96,7 +96,7 @@ pub enum Denied {
         needs: &'static str,
     },
     /// The account has no sufficient role in the namespace.
-    #[error("{account} may not {what} in the namespace {owner}")]
+    #[error("{account} is not allowed to {what} in the namespace {owner}")]
     Namespace {
         /// Name of the account.
         account: Owner,
@@ -106,7 +106,7 @@ pub enum Denied {
         owner: Owner,
     },
     /// The action is for admins of the server.
-    #[error("{0} does not run this server")]
+    #[error("{0} is not an admin of this server")]
     NotAdmin(Owner),
 }
 
@@ -176,7 +176,7 @@ impl Caller {
             Action::Publish(at) if at.role.is_some() || (!at.is_taken && at.owner == name) => Ok(()),
             Action::Publish(at) => Err(denied("publish", at.owner)),
             Action::Maintain(at) if at.role == Some(Role::Maintainer) => Ok(()),
-            Action::Maintain(at) => Err(denied("say who publishes", at.owner)),
+            Action::Maintain(at) => Err(denied("manage members and keys", at.owner)),
         }
     }
 }

@@ -80,10 +80,10 @@ pub enum AccountError {
     #[error(transparent)]
     Database(#[from] DatabaseError),
     /// The system did not provide random bytes.
-    #[error("the system gives no random bytes: {0}")]
+    #[error("cannot get random bytes from the system: {0}")]
     Random(getrandom::Error),
     /// The account does not exist.
-    #[error("there is no account {0}")]
+    #[error("the account {0} does not exist")]
     NoAccount(Owner),
     /// The change would leave a namespace without a maintainer.
     #[error("{0} would have no maintainer")]

@@ -128,8 +128,8 @@ async fn by_cookie(parts: &Parts, hub: &Shared) -> Result<Caller, ApiError> {
 }
 
 fn unknown_token() -> ApiError {
-    ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "the token is unknown, over or revoked")
-        .hint("make another one, or leave the header out")
+    ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "the token is unknown, expired or revoked")
+        .hint("create a new token, or omit the header")
 }
 
 /// Parses `owner/name` from two segments of a path.
@@ -137,7 +137,7 @@ fn unknown_token() -> ApiError {
 /// # Errors
 /// [`ApiError`] with 404, as no skill can have such a name.
 pub fn name_of(owner: &str, name: &str) -> Result<QualifiedName, ApiError> {
-    let none = || ApiError::not_found(format!("there is no skill {owner}/{name}"));
+    let none = || ApiError::not_found(format!("the skill {owner}/{name} was not found"));
     let (owner, name) =
         (Owner::parse(owner).map_err(|_| none())?, SkillName::parse_standard(name).map_err(|_| none())?);
     if !name.is_publishable() {

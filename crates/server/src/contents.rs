@@ -83,5 +83,5 @@ async fn once<T: Send + 'static>(
 
 fn differs(error: &FetchError) -> ApiError {
     ApiError::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "line_differs", error.to_string())
-        .hint("who runs the server finds all such lines with `skillhub index verify`")
+        .hint("ask the server's operator to check the index with `skillhub index verify`")
 }

@@ -43,7 +43,7 @@ pub enum DataError {
         source: io::Error,
     },
     /// Another server holds the lock of the folder.
-    #[error("{} is served already, by {holder}", path.display())]
+    #[error("{} is already served by {holder}", path.display())]
     Served {
         /// The folder.
         path: PathBuf,
@@ -70,7 +70,7 @@ pub enum DataError {
     #[error(transparent)]
     Database(#[from] DatabaseError),
     /// The catalogue cannot be refreshed from the index.
-    #[error("cannot read the index into the catalogue: {0}")]
+    #[error("cannot load the catalogue from the index: {0}")]
     Refresh(String),
 }
 
@@ -78,14 +78,15 @@ impl Fails for DataError {
     fn failure(&self) -> Failure {
         match self {
             Self::Folder { .. } | Self::Refresh(_) => {
-                Failure::io().hint("name a folder of your own that can be written: --data DIR")
+                Failure::io().hint("use a writable folder of your own: --data DIR")
             }
             Self::Served { path, .. } => Failure::new(FailureKind::Conflict, "locked").hint(format!(
-                "stop that server, or serve a mirror beside it: skillhub serve --read-only --addr 127.0.0.1:0 --data {}",
+                "stop that server, or run a read-only mirror beside it: skillhub serve --read-only --addr 127.0.0.1:0 \
+                 --data {}",
                 shell_word(&path.display().to_string())
             )),
             Self::Exposed { path, mode, .. } => Failure::new(FailureKind::Refused, "permission_denied")
-                .hint(format!("run as its owner: chmod {mode} {}", shell_word(&path.display().to_string()))),
+                .hint(format!("run this as its owner: chmod {mode} {}", shell_word(&path.display().to_string()))),
             Self::Database(error) => error.failure(),
             Self::Init(error) => error.failure(),
             Self::Open(error) => error.failure(),

@@ -32,13 +32,13 @@ pub enum DatabaseError {
     #[error("the database failed: {0}")]
     Sqlite(#[from] rusqlite::Error),
     /// A newer build wrote the file.
-    #[error("the database was made by a newer skillhub: it has {found}")]
+    #[error("a newer version of skillhub wrote the database: it has {found}")]
     Newer {
         /// Name of the first migration that this build lacks.
         found: String,
     },
     /// An applied migration differs from the one of this build.
-    #[error("the database was made by another build: its migration {found} differs from the one of this build")]
+    #[error("another build of skillhub wrote the database: its migration {found} differs")]
     Altered {
         /// Name of the migration.
         found: String,
@@ -48,11 +48,11 @@ pub enum DatabaseError {
 impl Fails for DatabaseError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Sqlite(_) => Failure::io().hint("name a folder of your own that can be written: --data DIR"),
+            Self::Sqlite(_) => Failure::io().hint("use a writable folder of your own: --data DIR"),
             Self::Newer { .. } => Failure::new(FailureKind::Failed, "newer_format")
-                .hint("use the skillhub that wrote it or a newer one, or restore a backup from before the upgrade"),
+                .hint("use that version of skillhub or a newer one, or restore a backup from before the upgrade"),
             Self::Altered { .. } => {
-                Failure::new(FailureKind::Integrity, "other_format").hint("use the skillhub that wrote it")
+                Failure::new(FailureKind::Integrity, "other_format").hint("use the build of skillhub that wrote it")
             }
         }
     }

@@ -35,7 +35,7 @@ pub fn decide(
         Decision::Upheld => "upheld",
     };
     let decided = hub.stores.activity.decide(id, word, (account, reason), Timestamp::now())?;
-    decided.ok_or_else(|| ApiError::not_found(format!("there is no open report {id}")))
+    decided.ok_or_else(|| ApiError::not_found(format!("no open report has the number {id}")))
 }
 
 /// Puts a release under quarantine: it is yanked, and its archive is not served. Other releases with the same content

@@ -9,12 +9,12 @@ impl From<Denied> for ApiError {
     fn from(denied: Denied) -> Self {
         match denied {
             Denied::SignIn => Self::new(StatusCode::UNAUTHORIZED, "unauthorized", denied.to_string())
-                .hint("send a token: `Authorization: Bearer skh_…`; `skillhub login` keeps one"),
+                .hint("send a token as `Authorization: Bearer skh_…`, or store one with `skillhub login`"),
             Denied::Scope { .. } => Self::new(StatusCode::FORBIDDEN, "policy_denied", denied.to_string())
-                .hint("use a token that was made for it"),
+                .hint("use a token with that scope"),
             Denied::Namespace { .. } | Denied::NotAdmin(_) => {
                 Self::new(StatusCode::FORBIDDEN, "policy_denied", denied.to_string())
-                    .hint("ask a maintainer of the namespace, or who runs the server")
+                    .hint("ask a maintainer of the namespace or an admin of the server")
             }
         }
     }
@@ -36,9 +36,10 @@ impl From<crate::accounts::AccountError> for ApiError {
     fn from(error: crate::accounts::AccountError) -> Self {
         use crate::accounts::AccountError;
         match error {
-            AccountError::NoAccount(_) => {
-                Self::not_found(error.to_string()).hint("an account is made with its first token")
-            }
+            AccountError::NoAccount(_) => Self::not_found(error.to_string()).hint(
+                "create a token for the account first, which creates the \
+                                                         account",
+            ),
             AccountError::LastMaintainer(_) => Self::new(StatusCode::CONFLICT, "last_maintainer", error.to_string())
                 .hint("make another account a maintainer first"),
             AccountError::Database(_) | AccountError::Random(_) => Self::broken(&error),

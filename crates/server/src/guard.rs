@@ -65,7 +65,12 @@ fn keep_private(headers: &mut HeaderMap) {
 
 /// Refuses requests for another host, from another site, with too large a body, or above the rate limit.
 fn admitted(hub: &Shared, request: &Request, client: Client) -> Result<(), ApiError> {
-    check_host(&hub.settings.hosts, request, "who runs it names it: `skillhub serve --host NAME`")?;
+    check_host(
+        &hub.settings.hosts,
+        request,
+        "ask the server's operator to allow the name with `skillhub serve --host \
+                                              NAME`",
+    )?;
     check_length(request)?;
     check_site(request)?;
     let (path, is_change) = (request.uri().path(), is_change(request));
@@ -78,7 +83,7 @@ fn admitted(hub: &Shared, request: &Request, client: Client) -> Result<(), ApiEr
     hub.stores.rates.admit(kind, client, Instant::now()).map_err(|TooMany { retry_after }| ApiError {
         retry_after: Some(retry_after),
         ..ApiError::new(StatusCode::TOO_MANY_REQUESTS, "too_many_requests", "too many requests from this address")
-            .hint(format!("try again in {retry_after} s"))
+            .hint(format!("try again in {retry_after} seconds"))
     })
 }
 
@@ -87,9 +92,9 @@ fn check_length(request: &Request) -> Result<(), ApiError> {
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     let most = Limits::default().archive_bytes;
     if length.is_some_and(|length| length.parse::<u64>().is_ok_and(|length| length > most)) {
-        let message = format!("a body has {most} bytes at most");
+        let message = format!("the body must have at most {most} bytes");
         return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
-            .hint("leave out what agents do not need"));
+            .hint("remove files that agents do not need"));
     }
     Ok(())
 }

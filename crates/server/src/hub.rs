@@ -82,7 +82,7 @@ impl Hub {
         for name in route_names::RESERVED {
             let Ok(owner) = Owner::parse(name) else { continue };
             if self.stores.releases.file(&shard::owner_file(&owner))?.is_some() {
-                let why = format!("the owner {owner} has the name of a route: some of its pages cannot be reached");
+                let why = format!("the owner {owner} has the name of a route, so some of its pages are unreachable");
                 let line = serde_json::json!({"time": Timestamp::now().to_string(), "why": why});
                 (self.settings.log)(&line.to_string());
             }
@@ -96,8 +96,12 @@ impl Hub {
     /// [`ApiError`] with 401 or 403.
     pub fn check(&self, caller: &Caller, action: Action<'_>) -> Result<(), ApiError> {
         if self.settings.read_only && !matches!(action, Action::Read) {
-            return Err(ApiError::new(axum::http::StatusCode::FORBIDDEN, "read_only", "this server is a mirror")
-                .hint("ask the server that it mirrors"));
+            return Err(ApiError::new(
+                axum::http::StatusCode::FORBIDDEN,
+                "read_only",
+                "this server is a read-only mirror",
+            )
+            .hint("use the server that it mirrors"));
         }
         Ok(caller.check(self.settings.visibility, action)?)
     }
@@ -113,9 +117,9 @@ impl Hub {
         let at = Namespace { owner, is_taken, role };
         self.check(caller, if maintains { Action::Maintain(&at) } else { Action::Publish(&at) })?;
         if !is_taken && route_names::is_reserved(owner) {
-            let why = format!("{owner} is a path of this server and cannot be the name of an owner");
+            let why = format!("{owner} is reserved for a path of this server and cannot be an owner");
             return Err(ApiError::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "reserved_name", why)
-                .hint("publish under another owner: --owner NAME"));
+                .hint("publish under another owner with --owner NAME"));
         }
         Ok(())
     }
@@ -140,7 +144,7 @@ impl Hub {
     pub fn releases(&self, name: &QualifiedName) -> Result<Vec<Entry>, ApiError> {
         let entries = self.stores.releases.of_skill(name)?;
         if entries.is_empty() {
-            return Err(ApiError::not_found(format!("there is no skill {name}")).hint("search for it"));
+            return Err(ApiError::not_found(format!("the skill {name} was not found")).hint("search for it"));
         }
         Ok(entries)
     }
@@ -155,8 +159,8 @@ impl Hub {
         if version == "latest" {
             return newest(&entries, false).cloned().ok_or_else(none);
         }
-        let version =
-            Version::parse(version).map_err(|_| ApiError::bad_request(format!("{version:?} is no version")))?;
+        let version = Version::parse(version)
+            .map_err(|_| ApiError::bad_request(format!("{version:?} is not a valid version")))?;
         entries.into_iter().find(|entry| entry.version == version).ok_or_else(none)
     }
 
@@ -203,7 +207,7 @@ impl Hub {
     /// [`ApiError`] with 410 when it was withdrawn or its archive is missing.
     pub fn stored(&self, entry: &Entry) -> Result<Bytes, ApiError> {
         check_not_withdrawn(entry)?;
-        let missing = || gone("missing", format!("the archive of {} {} is gone", entry.name, entry.version));
+        let missing = || gone("missing", format!("the archive of {} {} is missing", entry.name, entry.version));
         let bytes = self.stores.blobs.get(&entry.digest)?.ok_or_else(missing)?;
         entry.check_archive(&bytes).map_err(|error| ApiError::broken(&error))?;
         Ok(bytes)
@@ -235,8 +239,7 @@ fn gone(code: &'static str, why: String) -> ApiError {
 /// Returns the 403 error for content behind a barrier.
 pub fn behind(what: &str, barrier: &Barrier) -> ApiError {
     let message = format!("{what} {}", barrier.message());
-    ApiError::new(axum::http::StatusCode::FORBIDDEN, barrier.code(), message)
-        .hint("the admins of the server decide about it")
+    ApiError::new(axum::http::StatusCode::FORBIDDEN, barrier.code(), message).hint("ask an admin of the server")
 }
 
 impl From<CatalogueError> for DataError {

@@ -56,14 +56,13 @@ impl Metrics {
     /// Formats the counters for Prometheus, text format 0.0.4.
     #[must_use]
     pub fn text(&self, skills: u64) -> String {
-        let mut out = String::from(
-            "# HELP skillhub_requests_total Requests that were answered.\n# TYPE skillhub_requests_total counter\n",
-        );
+        let mut out =
+            String::from("# HELP skillhub_requests_total Answered requests.\n# TYPE skillhub_requests_total counter\n");
         for ((method, status), count) in self.requests.lock().unwrap_or_else(PoisonError::into_inner).iter() {
             let _never = writeln!(out, "skillhub_requests_total{{method=\"{method}\",status=\"{status}\"}} {count}");
         }
         out.push_str(
-            "# HELP skillhub_request_seconds How long they took.\n# TYPE skillhub_request_seconds histogram\n",
+            "# HELP skillhub_request_seconds Duration of requests.\n# TYPE skillhub_request_seconds histogram\n",
         );
         for (bound, bucket) in BOUNDS_MS.iter().zip(&self.took) {
             let (seconds, count) = (*bound as f64 / 1000.0, bucket.load(Ordering::Relaxed));
@@ -77,8 +76,8 @@ impl Metrics {
              # TYPE skillhub_skills gauge\nskillhub_skills {skills}"
         );
         for (name, help, count) in [
-            ("skillhub_unpacked_total", "Releases that were unpacked to be read.", &self.unpacked),
-            ("skillhub_scanned_total", "Releases that were scanned to be read.", &self.scanned),
+            ("skillhub_unpacked_total", "Releases unpacked for reading.", &self.unpacked),
+            ("skillhub_scanned_total", "Releases scanned for reading.", &self.scanned),
         ] {
             let count = count.load(Ordering::Relaxed);
             let _never = writeln!(out, "# HELP {name} {help}\n# TYPE {name} counter\n{name} {count}");

@@ -44,7 +44,7 @@ pub enum MirrorError {
     #[error(transparent)]
     Database(#[from] DatabaseError),
     /// The namespace has members on this server.
-    #[error("{owner} is a namespace of this server: {} may publish there", members.join(", "))]
+    #[error("{owner} is a namespace of this server, where {} may publish", members.join(", "))]
     Taken {
         /// Owner that names the namespace.
         owner: Owner,
@@ -52,7 +52,7 @@ pub enum MirrorError {
         members: Vec<String>,
     },
     /// The owner has the name of a route.
-    #[error("{0} is a path of a server and cannot be the name of an owner")]
+    #[error("{0} is reserved for a path of the server and cannot be an owner")]
     Reserved(Owner),
     /// The index cannot be read.
     #[error(transparent)]
@@ -61,7 +61,7 @@ pub enum MirrorError {
     #[error(transparent)]
     Signer(#[from] SignerError),
     /// The other registry lacks an active key that the owner has here.
-    #[error("the other registry does not have the key {key} of {owner}, with which releases here are signed")]
+    #[error("the other registry lacks the key {key} of {owner}, which signed releases here")]
     OtherKeys {
         /// Owner of the release.
         owner: Owner,
@@ -87,14 +87,14 @@ impl Fails for MirrorError {
             Self::Accounts(_) => Failure::io(),
             Self::Database(error) => error.failure(),
             Self::Taken { .. } => Failure::new(FailureKind::Conflict, "namespace_taken")
-                .hint("publish it under another owner; who it is from stands in `forked_from`"),
+                .hint("publish it under another owner; `forked_from` records its source"),
             Self::Reserved(_) => {
                 Failure::new(FailureKind::Invalid, "reserved_name").hint("publish it under another owner")
             }
             Self::Read(error) => error.failure(),
             Self::Signer(error) => error.failure(),
             Self::OtherKeys { owner, .. } => Failure::new(FailureKind::Integrity, "key_changed")
-                .hint(format!("ask {owner} whether the other registry is theirs")),
+                .hint(format!("ask {owner} if the other registry is theirs")),
             Self::Key(error) => error.failure(),
             Self::Append(error) => error.failure(),
             Self::Hold(error) => error.failure(),

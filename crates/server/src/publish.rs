@@ -48,7 +48,7 @@ pub fn publish(hub: &Hub, caller: &Caller, submission: &Submission) -> Result<Re
     hub.check_namespace(caller, &submission.name.owner, false)?;
     let cleared = cleared(submission, hub.settings.scanner)?;
     let packed = archive::pack(cleared.bundle());
-    let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody publishes"))?;
+    let account = caller.account().ok_or_else(|| ApiError::bad_request("authentication required"))?;
     let release = NewRelease {
         name: submission.name.clone(),
         version: submission.version.clone(),
@@ -80,13 +80,13 @@ fn cleared(submission: &Submission, scanner: Scanner) -> Result<Cleared, ApiErro
                 "invalid_skill",
                 format!("{name} is not a valid skill: {}", what.join("; ")),
             )
-            .hint("`skillhub validate PATH` lists every problem with its line")
+            .hint("list every problem and its line with `skillhub validate PATH`")
         });
     }
     scan::clear_by(bundle, Baseline::None, &scanner).map_err(|blocked| ApiError {
         details: Box::new(json!({ "findings": blocked.report().findings })),
         ..ApiError::new(unprocessable(), "scan_blocked", blocked.to_string())
-            .hint("each finding says what to change; `skillhub scan PATH` shows the same")
+            .hint("fix each finding as advised; see the findings with `skillhub scan PATH`")
     })
 }
 
@@ -95,6 +95,5 @@ fn unprocessable() -> axum::http::StatusCode {
 }
 
 fn invalid(code: &'static str, error: &dyn std::error::Error) -> ApiError {
-    ApiError::new(unprocessable(), code, error.to_string())
-        .hint("`skillhub pack DIR` makes an archive that can be read")
+    ApiError::new(unprocessable(), code, error.to_string()).hint("make a valid archive with `skillhub pack DIR`")
 }

@@ -99,7 +99,7 @@ impl Barrier {
 /// Returns the reason for a hold, addressed to people who have the copy installed.
 #[must_use]
 pub fn hold_reason(copy_of: &str) -> String {
-    format!("it has the content of {copy_of}, which is under quarantine; the moderators decide about it")
+    format!("it has the same content as {copy_of}, which is under quarantine; the moderators will decide about it")
 }
 
 impl Quarantines {

@@ -86,7 +86,11 @@ pub fn app(hub: &Shared) -> Router {
         .merge(pages::router())
         .fallback(pages::nothing)
         .method_not_allowed_fallback(|| async {
-            ApiError::new(axum::http::StatusCode::METHOD_NOT_ALLOWED, "invalid_request", "this cannot be done here")
+            ApiError::new(
+                axum::http::StatusCode::METHOD_NOT_ALLOWED,
+                "invalid_request",
+                "this address does not support the method",
+            )
         })
         .layer(DefaultBodyLimit::max(archive))
         .layer(middleware::from_fn_with_state(Arc::clone(hub), guard))

@@ -61,7 +61,7 @@ async fn file(
 ) -> Result<Response, ApiError> {
     hub.check(&caller, Action::Read)?;
     let is_file = path == shard::CONFIG || path.starts_with("owners/") || shard::skill_at(&path).is_some();
-    let none = || ApiError::not_found(format!("the index has no file {path}"));
+    let none = || ApiError::not_found(format!("the index file {path} was not found"));
     if !is_file {
         return Err(none());
     }
@@ -87,7 +87,7 @@ async fn bundle(
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     hub.check(&caller, Action::Read)?;
-    let none = || ApiError::not_found("there is no such archive").hint("its release may have been withdrawn");
+    let none = || ApiError::not_found("the archive was not found").hint("the release may have been withdrawn");
     let hex = file.strip_suffix(".skill").filter(|hex| hex.starts_with(&format!("{first}{second}")));
     let digest: Digest = format!("sha256:{}", hex.ok_or_else(none)?).parse().map_err(|_| none())?;
     if !hub.stores.releases.is_readable(&digest)? {
@@ -96,7 +96,7 @@ async fn bundle(
             "quarantined",
             "a release with this content is under quarantine",
         )
-        .hint("the admins of the server decide about it"));
+        .hint("ask an admin of the server"));
     }
     let bytes = contents::archive(&hub, digest).await?.ok_or_else(none)?;
     if method == Method::GET {

@@ -21,17 +21,17 @@ pub struct Token(String);
 #[derive(Debug, Error)]
 pub enum TokenError {
     /// The given token is too short, or has characters that an HTTP header cannot hold.
-    #[error("the token has to have {TOKEN_CHARS} characters at least, printable ASCII without spaces")]
+    #[error("the token must have at least {TOKEN_CHARS} characters of printable ASCII, without spaces")]
     Unfit,
     /// The operating system's random number generator failed.
-    #[error("the system gives no random bytes: {0}")]
+    #[error("cannot get random bytes from the system: {0}")]
     Random(#[from] getrandom::Error),
 }
 
 impl Fails for TokenError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Unfit => Failure::new(FailureKind::Usage, "usage").hint("unset it, and a good one is made"),
+            Self::Unfit => Failure::new(FailureKind::Usage, "usage").hint("unset it to have a token generated"),
             Self::Random(_) => Failure::io(),
         }
     }

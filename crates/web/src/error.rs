@@ -77,7 +77,7 @@ impl ApiError {
     }
 
     fn broken_by(why: String) -> Self {
-        let message = "the server could not answer; its log says why";
+        let message = "internal server error; see the server's log";
         Self { details: Box::new(json!({ "log": why })), ..Self::new(StatusCode::INTERNAL_SERVER_ERROR, "io", message) }
     }
 

@@ -39,7 +39,7 @@ impl Terms {
                 Ok(response) => response,
                 Err(_) => page.of(ApiError {
                     hint: self.slow_hint.map(str::to_owned),
-                    ..ApiError::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the request took too long")
+                    ..ApiError::new(StatusCode::REQUEST_TIMEOUT, "too_slow", "the request timed out")
                 }),
             },
         };
@@ -66,7 +66,7 @@ pub fn check_host(hosts: &[String], request: &Request, hint: &str) -> Result<(),
     match is_for(hosts, request) {
         true => Ok(()),
         false => {
-            let message = "this server has another name";
+            let message = "this server does not have that host name";
             Err(ApiError::new(StatusCode::MISDIRECTED_REQUEST, "wrong_host", message).hint(hint))
         }
     }
@@ -81,7 +81,7 @@ pub fn check_site(request: &Request) -> Result<(), ApiError> {
     if !is_change(request) || site.is_none_or(|site| site == "same-origin" || site == "none") {
         return Ok(());
     }
-    let message = "a page of another site may change nothing here";
+    let message = "a page of another site may not change anything here";
     Err(ApiError::new(StatusCode::FORBIDDEN, "other_site", message).hint("open the page on this server"))
 }
 

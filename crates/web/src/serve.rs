@@ -40,9 +40,10 @@ pub struct ServeError {
 impl Fails for ServeError {
     fn failure(&self) -> Failure {
         match self.error.kind() {
-            io::ErrorKind::AddrInUse => {
-                Failure::io().hint("another server listens there; name another port: --addr 127.0.0.1:0 takes any")
-            }
+            io::ErrorKind::AddrInUse => Failure::io().hint(
+                "another server uses that port; choose another one, or any free port with --addr \
+                                    127.0.0.1:0",
+            ),
             _ => Failure::io(),
         }
     }
@@ -54,7 +55,7 @@ impl Fails for ServeError {
 /// [`ServeError`]
 pub fn runtime() -> Result<tokio::runtime::Runtime, ServeError> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(|error| ServeError { what: "cannot start".to_owned(), error })
+    runtime.map_err(|error| ServeError { what: "cannot start the server".to_owned(), error })
 }
 
 /// Serves the routes until the process receives SIGINT or SIGTERM, then lets requests in progress finish.
@@ -71,12 +72,12 @@ pub async fn until_asked_to_end(
     let io = |what: String| move |error| ServeError { what, error };
     let most = descriptors::for_connections(limits.connections);
     let listener = TcpListener::bind(address).await.map_err(io(format!("cannot listen on {address}")))?;
-    ready(listener.local_addr().map_err(io("cannot tell the address".to_owned()))?);
+    ready(listener.local_addr().map_err(io("cannot read the address of the socket".to_owned()))?);
     let (end, ending) = watch::channel(());
     let open = Connections::new(most, limits.connections_of_client.min(most));
     tokio::select! {
         () = accept(listener, app, (limits, proxies), &open, &ending) => {}
-        ended = asked_to_end() => ended.map_err(io("cannot wait for the end".to_owned()))?,
+        ended = asked_to_end() => ended.map_err(io("cannot wait for a shutdown signal".to_owned()))?,
     }
     drop(ending);
     let _all_are_gone = end.send(());

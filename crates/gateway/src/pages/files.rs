@@ -31,7 +31,7 @@ pub async fn file(
     answer(&gateway, guest, move |work, guest| {
         let (texts, name) = (guest.texts, work.skill_called(&name)?);
         let bundle = files(work, &name, &revision)?;
-        let none = || ApiError::not_found(format!("{name} has no file {path:?} there"));
+        let none = || ApiError::not_found(format!("{name} has no file {path:?} in this revision"));
         let path = SkillPath::parse(&path).map_err(|_| none())?;
         let file = bundle.get(&path).ok_or_else(none)?;
         let judgement = judgements.of(bundle.digest(), &bundle);

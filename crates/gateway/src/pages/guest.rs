@@ -137,7 +137,10 @@ pub fn reviewer_token_of(parts: &Parts, gateway: &Shared) -> Option<String> {
 
 /// Renders the error page for an address without a page.
 pub async fn nothing(anybody: Anybody) -> Response {
-    let error = ApiError::not_found("there is nothing here").hint("skills are at / and, for programs, at /api/skills");
+    let error = ApiError::not_found("no page has this address").hint(
+        "see / for the skills, or /api/skills for \
+                                                                      programs",
+    );
     anybody.refused(&anybody.frame(), error, None)
 }
 

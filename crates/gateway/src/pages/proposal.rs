@@ -224,7 +224,7 @@ pub async fn decide(
     let done = guest.change(&gateway, move |work| {
         let revision = match fields.revision.as_str() {
             "" => None,
-            text => Some(text.parse().map_err(|_| ApiError::bad_request("the form names no revision"))?),
+            text => Some(text.parse().map_err(|_| ApiError::bad_request("the form has no revision"))?),
         };
         let id = target(&id)?.id;
         let target = match fields.target.as_str() {
@@ -232,7 +232,7 @@ pub async fn decide(
             text => target(text)
                 .ok()
                 .filter(|target| target.id == id)
-                .ok_or_else(|| ApiError::bad_request("the form names another proposal"))?,
+                .ok_or_else(|| ApiError::bad_request("the form is for another proposal"))?,
         };
         let done = carry_out(work, target, &decision, fields.reason)?;
         Ok(format!("{}?done={done}", next(work)?))
@@ -255,7 +255,7 @@ fn carry_out(work: &Work<'_>, target: ProposalRef, decision: &str, reason: Strin
             rejected(work, target, notes(reason, "rejected on the pages")?.reason)?;
             Ok("rejected")
         }
-        _ => Err(ApiError::not_found(format!("{decision:?} is no decision"))),
+        _ => Err(ApiError::not_found(format!("{decision:?} is not a valid decision"))),
     }
 }
 

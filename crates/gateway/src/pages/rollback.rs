@@ -158,7 +158,7 @@ fn check_folder(work: &Work<'_>, name: &SkillName, seen: &str) -> Result<(), Api
     match now.digest().to_string() == seen {
         true => Ok(()),
         false => {
-            let message = format!("the folder of {name} is not as it was when you looked at it");
+            let message = format!("the folder of {name} has changed since you viewed it");
             Err(ApiError::new(StatusCode::CONFLICT, "stale_revision", message))
         }
     }
@@ -174,7 +174,7 @@ pub async fn roll_back(
     let done = guest.change(&gateway, move |work| {
         let name = work.skill_called(&name)?;
         if fields.to.is_empty() {
-            return Err(ApiError::bad_request("the form names no revision"));
+            return Err(ApiError::bad_request("the form has no revision"));
         }
         if !fields.folder.is_empty() {
             check_folder(work, &name, &fields.folder)?;

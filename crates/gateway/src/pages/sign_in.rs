@@ -40,8 +40,8 @@ pub fn wanted(anybody: &Anybody) -> Response {
     if anybody.reads_pages {
         return shown(anybody, StatusCode::UNAUTHORIZED, &anybody.at, None);
     }
-    ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "this page is for who has signed in")
-        .hint("sign in at /-/sign-in; programs ask /api/skills with `Authorization: Bearer …`")
+    ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", "sign-in required")
+        .hint("sign in at /-/sign-in; in programs, use /api/skills with `Authorization: Bearer …`")
         .into_response()
 }
 
@@ -101,7 +101,8 @@ pub async fn sign_in(State(gateway): State<Shared>, Form { anybody, fields }: Fo
     match gateway.sessions.begin(reviewer, Instant::now()) {
         Some(name) => anybody.to_with_session(next, LIBRARY, &name),
         None => {
-            let error = ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "the system gives no random bytes");
+            let error =
+                ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, "io", "cannot get random bytes from the system");
             anybody.refused(&anybody.frame(), error, None)
         }
     }

@@ -269,7 +269,7 @@ pub async fn set_sight(
         let enabled = match fields.enabled.as_str() {
             "yes" => true,
             "no" => false,
-            _ => return Err(ApiError::bad_request("the form says neither yes nor no")),
+            _ => return Err(ApiError::bad_request("the form does not say whether to show or hide the skill")),
         };
         work.place.set_enabled(&name, enabled)?;
         work.live.reload();

@@ -86,7 +86,7 @@ async fn bodies(State(gateway): State<Shared>, request: Request, next: Next) -> 
     }
     match call.route.as_str() {
         "POST /api/skills/reload" => {
-            let added = json!({"success": true, "scope": "process", "message": "the folders were looked at again"});
+            let added = json!({"success": true, "scope": "process", "message": "the skill folders were reloaded"});
             with_fields(next.run(call.into_request()).await, added).await
         }
         "GET /api/skills/custom/{name}/history" => with_history(call, &gateway, next).await,
@@ -104,7 +104,7 @@ async fn translate(call: &mut Call, gateway: &Shared) -> Result<(), ApiError> {
     rename_thread(&mut object)?;
     if let Some(index) = object.remove("history_index") {
         if object.get("revision").is_some_and(|revision| !revision.is_null()) {
-            return Err(ApiError::bad_request("name `revision` or `history_index`, not both"));
+            return Err(ApiError::bad_request("set either `revision` or `history_index`, not both"));
         }
         let (name, asker) = (call.name(gateway).await?, Asker::of(&call.parts)?);
         let revision =
@@ -119,7 +119,7 @@ async fn translate(call: &mut Call, gateway: &Shared) -> Result<(), ApiError> {
 fn rename_thread(object: &mut Map<String, Value>) -> Result<(), ApiError> {
     let Some(id) = object.remove("thread_id").filter(|id| !id.is_null()) else { return Ok(()) };
     match object.get("thread").filter(|thread| !thread.is_null()) {
-        Some(thread) if *thread != id => Err(ApiError::bad_request("`thread` and `thread_id` differ")),
+        Some(thread) if *thread != id => Err(ApiError::bad_request("`thread` and `thread_id` have different values")),
         _ => {
             object.insert("thread".to_owned(), id);
             Ok(())

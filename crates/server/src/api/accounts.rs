@@ -39,7 +39,7 @@ pub async fn owner(
         let members = hub.stores.people.members(&owner)?;
         let file = hub.stores.releases.owner(&owner)?;
         if skills.is_empty() && members.is_empty() && file.keys().is_empty() {
-            return Err(ApiError::not_found(format!("nothing was published by {owner}")));
+            return Err(ApiError::not_found(format!("{owner} has not published any skills")));
         }
         Ok(OwnerDocument { ok: true, owner: owner.to_string(), members, keys: file.signing(), skills })
     });
@@ -57,7 +57,7 @@ pub struct NewMember {
 /// Add an account to a namespace, or change its role.
 #[utoipa::path(put, path = "/v1/owners/{owner}/members/{account}", tag = "owners",
     params(("owner" = String, Path), ("account" = String, Path)), request_body = NewMember,
-    responses((status = 200, body = Done), (status = 409, description = "No maintainer would be left")), security(("token" = [])))]
+    responses((status = 200, body = Done), (status = 409, description = "The namespace would have no maintainer")), security(("token" = [])))]
 pub async fn set_member(
     State(hub): HubState,
     caller: Caller,
@@ -76,7 +76,7 @@ pub async fn set_member(
 /// Remove an account from a namespace.
 #[utoipa::path(delete, path = "/v1/owners/{owner}/members/{account}", tag = "owners",
     params(("owner" = String, Path), ("account" = String, Path)),
-    responses((status = 200, body = Done), (status = 409, description = "No maintainer would be left")), security(("token" = [])))]
+    responses((status = 200, body = Done), (status = 409, description = "The namespace would have no maintainer")), security(("token" = [])))]
 pub async fn remove_member(
     State(hub): HubState,
     caller: Caller,
@@ -86,7 +86,7 @@ pub async fn remove_member(
         let (owner, account) = (named(&owner)?, named(&account)?);
         hub.check_namespace(&caller, &owner, true)?;
         if !hub.stores.people.remove_member(&owner, &account)? {
-            return Err(ApiError::not_found(format!("{account} is no member of {owner}")));
+            return Err(ApiError::not_found(format!("{account} is not a member of {owner}")));
         }
         note(hub, &caller, "remove member", &format!("{account} in {owner}"))
     })
@@ -167,13 +167,15 @@ pub async fn new_token(
     run(&hub, move |hub| {
         hub.check(&caller, Action::OwnTokens)?;
         let TokenRequest { account, scope, label, days, admin } = body.0;
-        let own = caller.account().ok_or_else(|| ApiError::bad_request("nobody asks"))?;
+        let own = caller.account().ok_or_else(|| ApiError::bad_request("authentication required"))?;
         let account = account.as_deref().map(named).transpose()?.unwrap_or_else(|| own.clone());
         if account != *own || admin {
             hub.check(&caller, Action::Administer)?;
         }
         if label.chars().count() > LABEL_CHARS || label.chars().any(char::is_control) {
-            return Err(ApiError::bad_request(format!("a label is one line of {LABEL_CHARS} characters at most")));
+            return Err(ApiError::bad_request(format!(
+                "the label must be one line of at most {LABEL_CHARS} characters"
+            )));
         }
         let now = Timestamp::now();
         let expires_at = match days {
@@ -182,7 +184,7 @@ pub async fn new_token(
                 let later = now.checked_add(SignedDuration::from_hours(24 * i64::from(days)));
                 Some(later.map_err(|error| bad(&error))?)
             }
-            Some(_) => return Err(ApiError::bad_request(format!("a token is good for 1 to {MOST_DAYS} days"))),
+            Some(_) => return Err(ApiError::bad_request(format!("a token must be valid for 1 to {MOST_DAYS} days"))),
         };
         let new = NewToken { account, scope, label, expires_at };
         let (token, secret) = hub.stores.people.add_token(&new, admin, own, now)?;
@@ -198,7 +200,7 @@ pub async fn revoke(State(hub): HubState, caller: Caller, Path(id): Path<String>
     run(&hub, move |hub| {
         hub.check(&caller, Action::OwnTokens)?;
         if !hub.stores.people.revoke(&id, whose(&caller), Timestamp::now())? {
-            return Err(ApiError::not_found(format!("there is no token {id} that could be revoked")));
+            return Err(ApiError::not_found(format!("no active token has the id {id}")));
         }
         note(hub, &caller, "revoke token", &id)
     })

@@ -40,16 +40,18 @@ impl Modify for SignIn {
 /// Errors of all operations of a kind. Specific errors are described at their handlers. Failures of the server itself
 /// are 500.
 const FAILURES: [(u16, &str, Holds); 10] = [
-    (400, "The request cannot be understood", |_| true),
-    (401, "A token is needed, or the one that was sent is unknown, over or revoked", |_| true),
-    (403, "The token or its account may not, or the server is a mirror", |kind| kind.is_change || kind.is_secured),
-    (404, "There is no such thing", |kind| kind.has_place),
-    (408, "The request took too long", |_| true),
+    (400, "The request is malformed", |_| true),
+    (401, "A token is required, or the token is unknown, expired or revoked", |_| true),
+    (403, "The token or its account lacks permission, or the server is a mirror", |kind| {
+        kind.is_change || kind.is_secured
+    }),
+    (404, "The resource does not exist", |kind| kind.has_place),
+    (408, "The request timed out", |_| true),
     (413, "The body is too large", |kind| kind.has_body),
-    (415, "The body has another type", |kind| kind.has_body),
-    (421, "The request is meant for another server", |_| true),
-    (422, "The body can be read and cannot be used", |kind| kind.has_body),
-    (429, "Too many requests from this address; `Retry-After` says when to try again", |kind| kind.is_costly),
+    (415, "The content type of the body is not supported", |kind| kind.has_body),
+    (421, "The request names another host", |_| true),
+    (422, "The content of the body is invalid", |kind| kind.has_body),
+    (429, "Too many requests from this address. Retry after the time in `Retry-After`.", |kind| kind.is_costly),
 ];
 
 type Holds = fn(&Kind) -> bool;
@@ -126,7 +128,7 @@ fn add_failures(operation: &mut Operation, kind: &Kind) {
     for (status, meaning, _) in holds {
         responses.entry(status.to_string()).or_insert_with(|| RefOr::T(failure(meaning)));
     }
-    responses.insert("5XX".to_owned(), RefOr::T(failure("The server is at fault")));
+    responses.insert("5XX".to_owned(), RefOr::T(failure("Internal server error")));
     // The HTTP layer sends this error before our code sees the request, so it has no document.
     let large = ResponseBuilder::new().description("The head of the request is too large");
     responses.insert("431".to_owned(), RefOr::T(large.build()));

@@ -70,7 +70,7 @@ pub struct KeyDocument {
 /// one if one of those vouches for it.
 #[utoipa::path(post, path = "/v1/owners/{owner}/keys", tag = "owners", params(("owner" = String, Path)),
     request_body = NewKey, responses((status = 200, body = KeysDocument),
-        (status = 422, description = "The key was retired, or the signature does not vouch for it")),
+        (status = 422, description = "The key was retired, or the signature of the vouching key is invalid")),
     security(("token" = [])))]
 pub async fn add_key(
     State(hub): HubState,

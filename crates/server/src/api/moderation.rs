@@ -85,7 +85,7 @@ pub async fn decide(
 ) -> Result<Json<OneReport>, ApiError> {
     let report = administer(&hub, caller, move |hub, account| {
         let reason = reason(&body.0.reason)?;
-        let none = |_| ApiError::bad_request(format!("{:?} is no number of a report", id.0));
+        let none = |_| ApiError::bad_request(format!("{:?} is not a report number", id.0));
         decisions::decide(hub, account, id.0.parse().map_err(none)?, body.0.decision, &reason)
     });
     Ok(Json(OneReport { ok: true, report: report.await? }))
@@ -238,7 +238,7 @@ async fn administer<T: Send + 'static>(
 ) -> Result<T, ApiError> {
     run(hub, move |hub| {
         hub.check(&caller, Action::Administer)?;
-        let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody decides"))?;
+        let account = caller.account().ok_or_else(|| ApiError::bad_request("authentication required"))?;
         work(hub, account)
     })
     .await

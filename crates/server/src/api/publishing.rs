@@ -52,7 +52,7 @@ pub struct PublishParameters {
 #[utoipa::path(put, path = "/v1/skills/{owner}/{name}/{version}", tag = "publishing",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path), PublishParameters),
     request_body(content = Vec<u8>, content_type = "application/zip"),
-    responses((status = 200, body = PublishedDocument), (status = 409, description = "Another release has this version")), security(("token" = [])))]
+    responses((status = 200, body = PublishedDocument), (status = 409, description = "The version exists with other content")), security(("token" = [])))]
 pub async fn publish(
     State(hub): HubState,
     caller: Caller,
@@ -83,7 +83,7 @@ pub async fn publish(
 
 fn submission(at: &ReleasePath, said: PublishParameters, archive: Bytes) -> Result<Submission, ApiError> {
     if said.changelog.chars().count() > TEXT_CHARS {
-        return Err(ApiError::bad_request(format!("a changelog has {TEXT_CHARS} characters at most")));
+        return Err(ApiError::bad_request(format!("the changelog must have at most {TEXT_CHARS} characters")));
     }
     let signature = said.signature.map(|text| {
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|error| bad(&error))?;
@@ -102,7 +102,8 @@ fn submission(at: &ReleasePath, said: PublishParameters, archive: Bytes) -> Resu
 }
 
 fn exact(version: &str) -> Result<Version, ApiError> {
-    Version::parse(version).map_err(|_| ApiError::bad_request(format!("{version:?} is no version such as 1.2.0")))
+    Version::parse(version)
+        .map_err(|_| ApiError::bad_request(format!("{version:?} is not a valid version; use one such as 1.2.0")))
 }
 
 /// Query parameters of a yank.
@@ -156,7 +157,7 @@ fn set_yanked(
     let name = name_of(&at.owner, &at.name)?;
     hub.check_namespace(caller, &name.owner, false)?;
     let version = exact(&at.version)?;
-    let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody yanks"))?;
+    let account = caller.account().ok_or_else(|| ApiError::bad_request("authentication required"))?;
     let entry = hub.release(&name, &version.to_string())?;
     let flag = if yanked { Flag::Yanked(reason) } else { Flag::Unyanked };
     let entry = hub.set_flag(&entry, flag, account)?;
@@ -194,7 +195,7 @@ fn deprecation_of(parameters: DeprecationParameters) -> Result<Deprecation, ApiE
     let DeprecationParameters { reason: given, replacement } = parameters;
     let reason = if given.trim().is_empty() { String::new() } else { reason(given.trim())? };
     if replacement.as_ref().is_some_and(|name| name.parse::<QualifiedName>().is_err()) {
-        return Err(ApiError::bad_request("`use` names no skill; write owner/name"));
+        return Err(ApiError::bad_request("`use` is not the name of a skill; write owner/name"));
     }
     Ok(Deprecation { replacement, reason })
 }
@@ -223,7 +224,7 @@ fn set_deprecated(
     let deprecation = parameters.map(deprecation_of).transpose()?;
     let deprecation = deprecation.as_ref();
     let version = exact(&at.version)?;
-    let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody deprecates"))?;
+    let account = caller.account().ok_or_else(|| ApiError::bad_request("authentication required"))?;
     let entry = hub.release(&name, &version.to_string())?;
     let entry = hub.set_flag(&entry, deprecation.map_or(Flag::Undeprecated, Flag::Deprecated), account)?;
     Ok(Json(OneRelease::of(&entry, hub.barrier(&entry)?)))
@@ -262,7 +263,7 @@ fn set_star(
     hub.check(caller, Action::TakePart)?;
     let name = name_of(owner, name)?;
     hub.releases(&name)?;
-    let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody stars"))?;
+    let account = caller.account().ok_or_else(|| ApiError::bad_request("authentication required"))?;
     Ok(Json(StarsDocument { ok: true, stars: hub.stores.activity.set_star(&name.to_string(), account, starred)? }))
 }
 
@@ -289,7 +290,7 @@ pub async fn report(
     of_release(&hub, caller, at, move |hub, entry| {
         hub.check(&by, Action::TakePart)?;
         let reason = reason(&body.0.reason)?;
-        let account = by.account().ok_or_else(|| ApiError::bad_request("nobody reports"))?;
+        let account = by.account().ok_or_else(|| ApiError::bad_request("authentication required"))?;
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());
         let _kept: ReportOfRelease =
             hub.stores.activity.report((&skill, &version), &reason, account, Timestamp::now())?;
@@ -306,7 +307,7 @@ pub fn reason(text: &str) -> Result<String, ApiError> {
     let text = text.trim();
     match text.chars().count() {
         1..=TEXT_CHARS => Ok(text.to_owned()),
-        0 => Err(ApiError::bad_request("a reason is needed")),
-        _ => Err(ApiError::bad_request(format!("a reason has {TEXT_CHARS} characters at most"))),
+        0 => Err(ApiError::bad_request("a reason is required")),
+        _ => Err(ApiError::bad_request(format!("the reason must have at most {TEXT_CHARS} characters"))),
     }
 }

@@ -77,13 +77,13 @@ pub async fn search(
 ) -> Result<Json<SearchDocument>, ApiError> {
     let SearchParameters { q, owner, sort, limit, offset } = parameters.0;
     if q.chars().count() > 500 {
-        return Err(ApiError::bad_request("a search has 500 characters at most"));
+        return Err(ApiError::bad_request("the search must have at most 500 characters"));
     }
     let owner = owner.map(|owner| Owner::parse(&owner)).transpose().map_err(|error| bad(&error))?;
     let (limit, offset) = (limit.unwrap_or(RESULTS), offset.unwrap_or(0));
     if !(1..=catalogue::PAGE).contains(&limit) || offset > catalogue::DEEPEST {
         let (most, deepest) = (catalogue::PAGE, catalogue::DEEPEST);
-        return Err(ApiError::bad_request(format!("a limit is 1 to {most}, an offset {deepest} at most")));
+        return Err(ApiError::bad_request(format!("the limit must be 1 to {most}, and the offset at most {deepest}")));
     }
     let permit = hub.contents.lanes.search().await;
     let page = run(&hub, move |hub| {
@@ -146,7 +146,7 @@ pub async fn release(
     responses(
         (status = 200, body = FilesDocument),
         (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
-        (status = 422, description = "The line of the index differs from the archive")
+        (status = 422, description = "The index entry does not match the archive")
     ))]
 pub async fn files(
     State(hub): HubState,
@@ -167,11 +167,11 @@ pub async fn files(
 /// Get a file of a release, as plain text or as bytes that browsers download.
 #[utoipa::path(get, path = "/v1/skills/{owner}/{name}/{version}/files/{*path}", tag = "skills",
     params(("owner" = String, Path), ("name" = String, Path), ("version" = String, Path),
-        ("path" = String, Path, description = "The path in the skill, with its slashes")),
+        ("path" = String, Path, description = "Path in the skill, with unencoded slashes")),
     responses(
-        (status = 200, description = "The file", content((String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
+        (status = 200, description = "Content of the file", content((String = "text/plain"), (Vec<u8> = "application/octet-stream"))),
         (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
-        (status = 422, description = "The line of the index differs from the archive")
+        (status = 422, description = "The index entry does not match the archive")
     ))]
 pub async fn file(
     State(hub): HubState,
@@ -200,7 +200,7 @@ pub fn file_answer(file: &skill::File) -> Response {
     responses(
         (status = 200, body = ScanDocument),
         (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
-        (status = 422, description = "The line of the index differs from the archive")
+        (status = 422, description = "The index entry does not match the archive")
     ))]
 pub async fn scan_of_release(
     State(hub): HubState,
@@ -230,7 +230,7 @@ fn scan_document(Judgement { report, capabilities, .. }: &Judgement) -> Bytes {
     responses(
         (status = 200, body = Vec<u8>, content_type = "application/zip"),
         (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
-        (status = 422, description = "The line of the index differs from the archive")
+        (status = 422, description = "The index entry does not match the archive")
     ))]
 pub async fn archive(
     State(hub): HubState,
@@ -269,7 +269,7 @@ pub fn count(hub: &Hub, entry: &Entry, account: String, client: Client) {
     responses(
         (status = 200, body = DiffDocument),
         (status = 403, description = "Under quarantine or on hold"), (status = 410, description = "Withdrawn"),
-        (status = 422, description = "The line of the index differs from the archive")
+        (status = 422, description = "The index entry does not match the archive")
     ))]
 pub async fn diff(
     State(hub): HubState,

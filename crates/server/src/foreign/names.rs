@@ -84,9 +84,9 @@ fn ambiguous(name: &SkillName, all: &[QualifiedName]) -> ApiError {
         ..ApiError::new(
             axum::http::StatusCode::CONFLICT,
             "ambiguous_name",
-            format!("{} owners have a skill {name}", all.len()),
+            format!("{name} is ambiguous: {} owners have a skill of this name", all.len()),
         )
-        .hint(format!("name one: {}", named.join(", ")))
+        .hint(format!("use one of {}", named.join(", ")))
     }
 }
 

@@ -95,7 +95,7 @@ enum Part {
 impl Place {
     fn part(&self) -> Result<Part, ApiError> {
         let Some(owner) = &self.owner else { return Ok(Part::All) };
-        let none = |_| ApiError::not_found(format!("nothing was published by {owner}"));
+        let none = |_| ApiError::not_found(format!("{owner} has not published any skills"));
         Ok(match &self.skill {
             Some(name) => Part::One(name_of(owner, name)?),
             None => Part::Of(Owner::parse(owner).map_err(none)?),
@@ -217,7 +217,7 @@ async fn file(
 ) -> Result<Response, ApiError> {
     let account = caller.account().map(ToString::to_string).unwrap_or_default();
     let (name, path) = (at.name.as_deref().unwrap_or_default(), at.path.as_deref().unwrap_or_default());
-    let none = || ApiError::not_found(format!("there is no file {name}/{path}"));
+    let none = || ApiError::not_found(format!("the file {name}/{path} was not found"));
     let (part, skill) = (at.part()?, SkillName::parse_standard(name).map_err(|_| none())?);
     let entry = run(&hub, move |hub| {
         hub.check(&caller, Action::Read)?;
@@ -242,7 +242,8 @@ async fn file(
 fn entries(hub: &Hub, part: &Part) -> Result<Vec<Entry>, ApiError> {
     let owner = match part {
         Part::One(name) => {
-            let entry = current(hub, name)?.ok_or_else(|| ApiError::not_found(format!("there is no skill {name}")))?;
+            let entry =
+                current(hub, name)?.ok_or_else(|| ApiError::not_found(format!("the skill {name} was not found")))?;
             return Ok(vec![entry]);
         }
         Part::Of(owner) => Some(owner.clone()),

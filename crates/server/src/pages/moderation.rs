@@ -171,7 +171,7 @@ pub async fn decide(
     let (caller, texts) = (visitor.caller.clone(), visitor.texts);
     let done = run(&hub, move |hub| {
         hub.check(&caller, Action::Administer)?;
-        let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody decides"))?;
+        let account = caller.account().ok_or_else(|| ApiError::bad_request("authentication required"))?;
         if decision == "withdraw" && fields.is_sure.is_empty() {
             return Err(ApiError::bad_request(texts.not_sure).hint(texts.back_and_again));
         }
@@ -193,7 +193,7 @@ fn carry_out(hub: &Hub, account: &skill::Owner, decision: &str, fields: &Decided
     let reason = reason(&fields.reason)?;
     let release = || release(hub, fields.skill.trim(), fields.version.trim());
     let report = |what| {
-        let id = fields.report.parse().map_err(|_| ApiError::bad_request("the form names no report"))?;
+        let id = fields.report.parse().map_err(|_| ApiError::bad_request("the form has no report"))?;
         decisions::decide(hub, account, id, what, &reason).map(|_| ())
     };
     match decision {
@@ -207,6 +207,6 @@ fn carry_out(hub: &Hub, account: &skill::Owner, decision: &str, fields: &Decided
         "quarantine" => decisions::quarantine(hub, account, &release()?, &reason).map(|_| ()),
         "restore" => decisions::restore(hub, account, &release()?, &reason).map(|_| ()),
         "withdraw" => decisions::withdraw(hub, account, &release()?, &reason).map(|_| ()),
-        _ => Err(ApiError::not_found(format!("{decision:?} is no decision"))),
+        _ => Err(ApiError::not_found(format!("{decision:?} is not a valid decision"))),
     }
 }

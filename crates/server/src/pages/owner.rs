@@ -39,7 +39,7 @@ pub async fn owner(
 ) -> Response {
     answer(&hub, visitor, move |hub, visitor| {
         let texts = visitor.texts;
-        let none = || ApiError::not_found(format!("nothing was published by {owner}"));
+        let none = || ApiError::not_found(format!("{owner} has not published any skills"));
         let owner = Owner::parse(&owner).map_err(|_| none())?;
         let offset = from.ok().and_then(|Parameters(From { from })| from.parse().ok()).unwrap_or(0);
         let query =

@@ -49,7 +49,7 @@ pub async fn report(State(hub): HubState, Sent { visitor, fields }: Sent<Fields>
     let caller = visitor.caller.clone();
     let noted = run(&hub, move |hub| {
         hub.check(&caller, Action::TakePart)?;
-        let account = caller.account().ok_or_else(|| ApiError::bad_request("nobody reports"))?;
+        let account = caller.account().ok_or_else(|| ApiError::bad_request("authentication required"))?;
         let (owner, name) = fields.skill.split_once('/').unwrap_or((&fields.skill, ""));
         let entry = hub.release(&name_of(owner, name)?, &fields.version)?;
         let (skill, version) = (entry.name.to_string(), entry.version.to_string());

@@ -67,7 +67,7 @@ pub async fn search(
 impl Search {
     fn query(&self) -> Result<Query, ApiError> {
         if self.q.chars().count() > MOST_CHARS {
-            return Err(ApiError::bad_request(format!("a search has {MOST_CHARS} characters at most")));
+            return Err(ApiError::bad_request(format!("the search must have at most {MOST_CHARS} characters")));
         }
         let owner = match self.owner.trim() {
             "" => None,

@@ -123,7 +123,7 @@ pub fn refused(visitor: &Visitor, error: ApiError) -> Response {
 
 /// Renders the error page for an address without a page.
 pub async fn nothing(visitor: Visitor) -> Response {
-    refused(&visitor, ApiError::not_found("there is nothing here").hint("the API is described at /v1/openapi.json"))
+    refused(&visitor, ApiError::not_found("no page has this address").hint("see /v1/openapi.json for the API"))
 }
 
 /// A form of one of these pages, with its sender.

@@ -57,7 +57,7 @@ impl Asset {
 /// Serves an asset by its hashed name. The name of an older build is not found.
 pub async fn file(Path(file): Path<String>) -> Result<Response, ApiError> {
     let asset = [&STYLE, &SCRIPT].into_iter().find(|asset| *asset.file == file);
-    let asset = asset.ok_or_else(|| ApiError::not_found("there is no such file").hint("load the page again"))?;
+    let asset = asset.ok_or_else(|| ApiError::not_found("the file was not found").hint("reload the page"))?;
     let headers = [(header::CONTENT_TYPE, asset.kind), (header::CACHE_CONTROL, FOR_EVER)];
     Ok((headers, asset.text).into_response())
 }

@@ -68,7 +68,7 @@ impl Field {
     /// Replaces the value by its normalised form, or returns the fault.
     fn settle(&self, object: &mut Map<String, Value>) -> Option<Value> {
         let Some(value) = object.get_mut(self.name) else {
-            return self.is_required.then(|| fault("missing", Some(self.name), "it is missing"));
+            return self.is_required.then(|| fault("missing", Some(self.name), "field required"));
         };
         match self.kind.read(value) {
             Some(read) => {
@@ -103,10 +103,10 @@ impl Kind {
 
     fn expected(self) -> &'static str {
         match self {
-            Self::Text => "it is not a text",
-            Self::Flag => "it is neither true nor false",
-            Self::Index => "it is not an integer",
-            Self::Revision => "it is neither the id nor the number of a revision",
+            Self::Text => "must be a string",
+            Self::Flag => "must be true or false",
+            Self::Index => "must be an integer",
+            Self::Revision => "must be the id or number of a revision",
         }
     }
 }
@@ -130,7 +130,7 @@ fn fault(kind: &str, field: Option<&str>, message: &str) -> Value {
 
 fn refusal(faults: Vec<Value>) -> ApiError {
     let told: Vec<String> = faults.iter().map(describe).collect();
-    let message = format!("the request is not readable: {}", told.join("; "));
+    let message = format!("the request is invalid: {}", told.join("; "));
     let error = ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_request", message);
     ApiError { details: Box::new(json!({"fields": faults})), ..error }
 }

@@ -30,7 +30,7 @@ pub async fn translate(call: &mut Call, gateway: &Shared) -> Result<(), ApiError
     let is_json = call.body.is_empty() || call.body.trim_ascii_start().starts_with(b"{");
     let (archive, upload) = if let Some(boundary) = boundary(content_type) {
         let (file, archive) = file_of(&call.body, boundary).ok_or_else(|| {
-            ApiError::bad_request("the form holds no file").hint("send a .skill file as a field of it")
+            ApiError::bad_request("the form has no file").hint("send a .skill file in a field of the form")
         })?;
         (call.body.slice(archive), Upload { file: stem(&file).to_owned(), ..Upload::default() })
     } else if is_json {
@@ -54,15 +54,15 @@ fn below_thread(thread: &str, path: &str) -> Result<String, ApiError> {
     let is_id = (1..=THREAD_BYTES).contains(&thread.len())
         && thread.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'));
     if !is_id {
-        return Err(ApiError::bad_request("`thread_id` has letters, digits, - and _ only, at most 200"));
+        return Err(ApiError::bad_request("`thread_id` must have at most 200 letters, digits, - and _"));
     }
     let below = path.trim_start_matches('/').strip_prefix(VIRTUAL).filter(|rest| rest.starts_with('/'));
-    let below = below.ok_or_else(|| ApiError::bad_request(format!("`path` does not begin with /{VIRTUAL}/")))?;
+    let below = below.ok_or_else(|| ApiError::bad_request(format!("`path` must begin with /{VIRTUAL}/")))?;
     if below.split(['/', '\\']).any(|part| part == "..") {
-        return Err(ApiError::new(StatusCode::FORBIDDEN, "invalid_path", "`path` leads out of the thread's folder"));
+        return Err(ApiError::new(StatusCode::FORBIDDEN, "invalid_path", "`path` leads outside the thread's folder"));
     }
     if !below.ends_with(SUFFIX) {
-        return Err(ApiError::bad_request(format!("`path` does not end with {SUFFIX}")));
+        return Err(ApiError::bad_request(format!("`path` must end with {SUFFIX}")));
     }
     Ok(format!("{thread}/user-data{below}"))
 }

@@ -81,7 +81,7 @@ pub fn owner(name: &QualifiedName) -> Value {
 pub fn moderation(entry: &Entry) -> Value {
     let warns = entry.verdict != "allow";
     let summary =
-        format!("the scanner's verdict is `{}`: GET /v1/skills/{}/{}/scan", entry.verdict, entry.name, entry.version);
+        format!("scanner verdict: `{}`; see GET /v1/skills/{}/{}/scan", entry.verdict, entry.name, entry.version);
     json!({
         "isSuspicious": warns, "isMalwareBlocked": false, "verdict": if warns { "suspicious" } else { "clean" },
         "reasonCodes": [], "updatedAt": at(entry), "engineVersion": null, "summary": summary,

@@ -47,7 +47,7 @@ pub async fn upload_url(
     publisher(&hub, &caller)?;
     let most = Limits::default().skill_bytes;
     if announced.size > most {
-        let message = format!("a skill has {most} bytes at most, and one file has {}", announced.size);
+        let message = format!("the limit for a skill is {most} bytes, but one file has {}", announced.size);
         return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
     }
     let ticket = digest(&announced.sha256)?.hex();
@@ -66,9 +66,8 @@ pub async fn upload(
     let announced = digest(&ticket)?;
     let stored = run(&hub, move |hub| {
         if Digest::of_bytes(&body) != announced {
-            return Err(
-                ApiError::bad_request("these are not the bytes that were announced").hint("send the file again")
-            );
+            return Err(ApiError::bad_request("the uploaded bytes do not match the announced sha256")
+                .hint("upload the file again"));
         }
         Ok(hub.stores.uploads.put(&account, body, Instant::now()))
     });
@@ -129,14 +128,17 @@ pub async fn publish(State(hub): HubState, caller: Caller, body: Bytes) -> Resul
 
 fn submission(hub: &Hub, account: &Owner, publication: &Publication) -> Result<(Submission, Vec<Digest>), ApiError> {
     if publication.migrate_owner {
-        return Err(ApiError::bad_request("a skill keeps its owner").hint("publish it again under the other one"));
+        return Err(
+            ApiError::bad_request("a skill cannot change its owner").hint("publish it again under the other owner")
+        );
     }
     if publication.changelog.chars().count() > TEXT_CHARS {
-        return Err(ApiError::bad_request(format!("a changelog has {TEXT_CHARS} characters at most")));
+        return Err(ApiError::bad_request(format!("the changelog must have at most {TEXT_CHARS} characters")));
     }
     let name = own_name(account, publication)?;
-    let version = Version::parse(&publication.version)
-        .map_err(|_| ApiError::bad_request(format!("{:?} is no version such as 1.2.0", publication.version)))?;
+    let version = Version::parse(&publication.version).map_err(|_| {
+        ApiError::bad_request(format!("{:?} is not a valid version; use one such as 1.2.0", publication.version))
+    })?;
     let (bundle, digests) = collected(hub, account, &publication.files)?;
     let forked_from = publication.fork_of.as_ref().map(|fork| forked_from(hub, fork)).transpose()?;
     let submission = Submission {
@@ -159,7 +161,8 @@ fn own_name(account: &Owner, publication: &Publication) -> Result<QualifiedName,
     };
     let owner = inside.or(given).unwrap_or(account.as_str());
     SkillName::parse_standard(name).map_err(|error| ApiError::bad_request(error.to_string()))?;
-    name_of(owner, name).map_err(|_| ApiError::bad_request(format!("nothing can be published as {owner}/{name}")))
+    name_of(owner, name)
+        .map_err(|_| ApiError::bad_request(format!("{owner}/{name} is not a valid name for publishing")))
 }
 
 /// The files, which must all have been sent by this account. ClawHub knows no executable bit.
@@ -168,8 +171,12 @@ fn collected(hub: &Hub, account: &Owner, sent: &[Sent]) -> Result<(Bundle, Vec<D
     for Sent { path, storage_id } in sent {
         let digest = digest(storage_id)?;
         let bytes = hub.stores.uploads.get(account, &digest).ok_or_else(|| {
-            ApiError::new(StatusCode::CONFLICT, "not_uploaded", format!("{path} was not sent, or too long ago"))
-                .hint("publish again: files wait for 15 minutes")
+            ApiError::new(
+                StatusCode::CONFLICT,
+                "not_uploaded",
+                format!("{path} was not uploaded, or its upload expired"),
+            )
+            .hint("publish again; uploads expire after 15 minutes")
         })?;
         files.push((
             SkillPath::parse(path).map_err(|error| unfit(&error))?,
@@ -236,18 +243,18 @@ fn publisher<'a>(hub: &Hub, caller: &'a Caller) -> Result<&'a Owner, ApiError> {
 /// Parses a sha256 in hexadecimal.
 fn digest(hex: &str) -> Result<Digest, ApiError> {
     let parsed = format!("sha256:{}", hex.to_ascii_lowercase()).parse();
-    parsed.map_err(|_| ApiError::bad_request(format!("{hex:?} is no sha256")))
+    parsed.map_err(|_| ApiError::bad_request(format!("{hex:?} is not a sha256")))
 }
 
 fn unfit(error: &dyn std::error::Error) -> ApiError {
     ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_skill", error.to_string())
-        .hint("rename or remove the file, and publish again")
+        .hint("rename or remove the file and publish again")
 }
 
 /// Parses a JSON body, whatever its content type.
 fn read<T: DeserializeOwned>(body: &Bytes) -> Result<T, ApiError> {
     if body.len() > BODY_BYTES {
-        let message = format!("a request has {BODY_BYTES} bytes at most");
+        let message = format!("the request must have at most {BODY_BYTES} bytes");
         return Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message));
     }
     serde_json::from_slice(body).map_err(|error| ApiError::bad_request(error.to_string()))

@@ -90,7 +90,7 @@ pub async fn list(
 
 fn find(hub: &Hub, asked: &Asked, words: &str, order: Order) -> Result<Page, ApiError> {
     if words.chars().count() > QUERY_CHARS {
-        return Err(ApiError::bad_request(format!("a search has {QUERY_CHARS} characters at most")));
+        return Err(ApiError::bad_request(format!("the search must have at most {QUERY_CHARS} characters")));
     }
     let limit = asked.limit.unwrap_or(RESULTS).min(PAGE);
     let offset = asked.cursor.unwrap_or(0);
@@ -279,7 +279,7 @@ fn newest_of(hub: &Hub, word: &str, asked: &Asked) -> Result<(QualifiedName, Ent
     let name = named(hub, word, asked.owner_handle.as_deref())?;
     let entry = current(hub, &name)?.ok_or_else(|| {
         ApiError::not_found(format!("skill not found: {name} has no release that can be installed"))
-            .hint("every one was yanked, withdrawn or is under quarantine")
+            .hint("every release is yanked, withdrawn or under quarantine")
     })?;
     Ok((name, entry))
 }
@@ -294,7 +294,7 @@ fn release(hub: &Hub, word: &str, asked: &Asked) -> Result<(QualifiedName, Entry
             Ok((name, entry))
         }
         (None, None | Some("latest")) => newest_of(hub, word, asked),
-        (None, Some(tag)) => Err(ApiError::not_found(format!("there is no tag {tag:?}; the one tag is `latest`"))),
+        (None, Some(tag)) => Err(ApiError::not_found(format!("unknown tag {tag:?}; the only tag is `latest`"))),
     }
 }
 

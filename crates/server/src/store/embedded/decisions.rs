@@ -48,7 +48,7 @@ impl IndexReleases {
         if let (Some(held), false) = (self.quarantines.of(&skill, &version)?, yanked) {
             let why = format!("{skill} {version} is under quarantine: {}", held.reason);
             return Err(ApiError::new(axum::http::StatusCode::CONFLICT, "quarantined", why)
-                .hint("the admins of the server restore it, and then it is as it was"));
+                .hint("ask an admin of the server to restore it first"));
         }
         let action = if yanked { "yank" } else { "unyank" };
         self.flagged(entry, (action, reason.unwrap_or_default()), by, |index, stamp| {
