@@ -110,9 +110,9 @@ const steps = {
     await page.goto(`${base}/?q=pdf`);
     assert.match(await text("pdf-forms"), /pinned/);
     await page.goto(`${base}/?only=modified`);
-    assert.match(await text("biaoge-tubiao"), /changed here/);
+    assert.match(await text("biaoge-tubiao"), /edited here/);
     await page.goto(`${base}/?q=nothing-like-this`);
-    assert.match(await page.innerText("main"), /No skill fits/);
+    assert.match(await page.innerText("main"), /No skills found/);
     return page;
   },
   async "a hostile text does nothing"(base, browser) {
@@ -142,7 +142,7 @@ const steps = {
     assert.ok((await page.locator("table.split").count()) > 0 && (await page.locator(".diff .old").count()) > 0);
     await page.click("text=Unified");
     assert.ok((await page.locator("table.unified").count()) > 0 && (await page.locator("table.split").count()) === 0);
-    await page.click("text=The other way round");
+    await page.click("text=Swap sides");
     assert.match(await page.innerText("h1"), /Revision 2 → 1/);
     return page;
   },
@@ -150,7 +150,7 @@ const steps = {
     const page = await signedIn(browser, base, reviewer);
     await page.goto(`${base}/skills/meeting-notes/history`);
     await page.click("#r1 .button");
-    assert.match(await page.innerText("main"), /All files become as they were in revision 1[\s\S]*What would change/);
+    assert.match(await page.innerText("main"), /restores all files of revision 1[\s\S]*Changes to be made/);
     assert.match(read("meeting-notes"), /ignore all/, "looking changes nothing");
     await page.click("text=Cancel");
     await page.click("#r1 .button");
@@ -177,7 +177,7 @@ const steps = {
     await page.goto(`${base}/skills/small-3/rollback?to=1`);
     manage("patch", "small-3", "--find", "first", "--replace", "second")();
     await page.click("button.main");
-    assert.match(await page.innerText("h1"), /Something else changed meanwhile/);
+    assert.match(await page.innerText("h1"), /Changed in the meantime/);
     assert.match(read("small-3"), /Do it second/);
     refusedFault(page);
     return page;
@@ -204,17 +204,17 @@ const steps = {
     await page.waitForURL(/done=rejected/);
     assert.doesNotMatch(read("meeting-notes"), /and for the goal/);
     assert.match(await page.innerText("h1"), /small-2/);
-    assert.match(await page.innerText("main"), /has changed since[\s\S]*cannot be accepted as it is/);
+    assert.match(await page.innerText("main"), /has changed since[\s\S]*cannot be accepted as is/);
     await page.click("button.main");
-    assert.match(await page.innerText("h1"), /Something else changed meanwhile/);
+    assert.match(await page.innerText("h1"), /Changed in the meantime/);
     assert.match(read("small-2"), /Do it slowly/, "what conflicts changes nothing");
     refusedFault(page);
     await page.goto(`${base}/review`);
-    assert.match(await page.innerText(".queue"), /does not fit any more/);
+    assert.match(await page.innerText(".queue"), /no longer applies/);
     await page.click(".queue a");
     await page.click("text=Reject");
     await page.waitForURL(/review\?done=rejected/);
-    assert.match(await page.innerText("main"), /Nothing waits for you/);
+    assert.match(await page.innerText("main"), /Nothing to review/);
     await page.goto(`${base}/review?only=all`);
     assert.match(await page.innerText(".queue"), /rejected[\s\S]*accepted/);
     return page;
@@ -261,7 +261,7 @@ const steps = {
     await page.goto(`${base}/review`);
     await page.click(".queue a");
     assert.equal(await page.locator("main form").count(), 0);
-    assert.match(await page.innerText("main"), /Deciding takes a person/);
+    assert.match(await page.innerText("main"), /Only a person can decide/);
     await page.goto(`${base}/skills/pdf-forms/rollback?to=1`);
     assert.match(await page.innerText("h1"), /Not allowed/);
     refusedFault(page);
@@ -271,11 +271,11 @@ const steps = {
     const page = await signedIn(browser, base, undefined, { javaScriptEnabled: false });
     await page.goto(`${base}/skills/small-5`);
     await page.click("text=Hide it from agents");
-    assert.match(await page.innerText("[role=status]"), /do not see/);
+    assert.match(await page.innerText("[role=status]"), /no longer see/);
     assert.equal(JSON.parse(skillhub(["list", "--json"])).skills.find((one) => one.name === "small-5").enabled, false);
     await page.click("footer >> text=中文");
     await page.click("text=向智能体显示");
-    await page.click("header >> text=以个人身份决定");
+    await page.click("header >> text=以审阅者身份登录");
     await page.fill("#reviewer", reviewer);
     await page.click("main button");
     await page.click("header >> text=审阅");
@@ -296,7 +296,7 @@ const steps = {
     assert.equal(waiting.length, 2);
     const look = await signedIn(browser, base, reviewer);
     await look.goto(base + waiting[1]);
-    assert.match(await look.innerText("main"), /touches more than before[\s\S]*api\.example\.org[\s\S]*executable/);
+    assert.match(await look.innerText("main"), /accesses more than before[\s\S]*api\.example\.org[\s\S]*executable/);
     await look.context().close();
     const shown = ["/", "/?q=notes", "/?only=elsewhere", "/skills/meeting-notes", "/skills/biaoge-tubiao", "/skills/release-notes-with-a-name-as-long-as-the-standard-allows-it-xxx", "/skills/meeting-notes/files/now/SKILL.md", "/skills/meeting-notes/history", "/skills/meeting-notes/diff?from=1&to=2", "/skills/meeting-notes/diff?to=3&view=unified", "/skills/meeting-notes/rollback?to=1", "/review", "/review?only=all", ...waiting, "/-/sign-in", "/skills/nobody", "/nowhere"];
     for (const width of [390, 820, 1440]) {

@@ -74,7 +74,7 @@ const steps = {
     await page.check("input[name=signed]");
     await page.click(".filters button");
     assert.equal(await page.locator(".skills li").count(), 0);
-    assert.match(await page.innerText("main"), /No skill fits/);
+    assert.match(await page.innerText("main"), /No skills found/);
     return page;
   },
   async "a skill is installed by a line for the agent, which is remembered"(base, browser) {
@@ -113,7 +113,7 @@ const steps = {
     const page = await opened(browser);
     await page.goto(`${base}/acme/meeting-notes`);
     await page.click("text=changes since 1.0.0");
-    assert.match(await page.innerText("main"), /touches more than before[\s\S]*api\.example\.org/);
+    assert.match(await page.innerText("main"), /accesses more than before[\s\S]*api\.example\.org/);
     assert.ok(await page.locator("del").count() > 0 && await page.locator("ins").count() > 0);
     await page.locator(".gap summary").first().click();
     assert.ok(await page.locator(".gap[open] td").first().isVisible());
@@ -143,7 +143,7 @@ const steps = {
     assert.match(await page.innerText("main"), /under quarantine: It does\./);
     const nobody = await opened(browser);
     await nobody.goto(`${base}/acme/meeting-notes?version=1.1.0`);
-    assert.match(await nobody.innerText("main"), /under quarantine: It does\.[\s\S]*not handed out/);
+    assert.match(await nobody.innerText("main"), /under quarantine: It does\.[\s\S]*not available/);
     await page.goto(`${base}/-/moderation`);
     await page.locator(".queue textarea").fill("Looked at it: the host is theirs.");
     await page.click("text=Restore");
@@ -153,7 +153,7 @@ const steps = {
     assert.ok(session.httpOnly && session.sameSite === "Strict");
     await page.click("text=Sign out");
     await page.goto(`${base}/-/moderation`);
-    assert.match(await page.innerText("h1"), /Sign in first/);
+    assert.match(await page.innerText("h1"), /Sign-in required/);
     page.faults.length = 0;
     return page;
   },
@@ -165,7 +165,7 @@ const steps = {
     assert.match(await page.innerText("#line"), /--agent goose$/);
     assert.equal(await page.locator("[data-copy]").isVisible(), false);
     await page.click("footer >> text=中文");
-    assert.match(await page.innerText("main"), /它会接触什么/);
+    assert.match(await page.innerText("main"), /访问范围/);
     await page.click("text=1.1.0 >> nth=0");
     await page.goto(`${base}/-/sign-in`);
     await page.fill("#token", token);

@@ -220,7 +220,7 @@ fn proposal_evidence_is_escaped_and_attributed() {
     let id = held["proposal"].as_str().unwrap();
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
     let page = Browser::signed_in(&gateway, "").page(&format!("/review/{id}"));
-    assert!(page.contains("Evidence, by its author") && page.contains("<li>eval:run-7</li>"), "{page}");
+    assert!(page.contains("Evidence from the author") && page.contains("<li>eval:run-7</li>"), "{page}");
     assert!(page.contains("&lt;script&gt;alert(1)") && !page.contains("<script>alert"), "{page}");
 }
 
@@ -243,7 +243,7 @@ fn page_rollback_records_its_actor() {
     patch(&sandbox, "twice", "thrice");
     let moved = ann.send("/skills/notes/rollback", &[("to", "1"), ("expected", &seen)]);
     assert_eq!(moved.status, 409);
-    assert!(moved.text.contains("Something else changed meanwhile"), "{}", moved.text);
+    assert!(moved.text.contains("Changed in the meantime"), "{}", moved.text);
     let now = history(&sandbox, "notes")[0]["revision"].as_str().unwrap().to_owned();
     let done = ann.send("/skills/notes/rollback", &[("to", "1"), ("expected", &now), ("reason", "it was\r\nbetter")]);
     assert_eq!(done.status, 303, "{}", done.text);
@@ -282,7 +282,7 @@ fn blocked_edit_cannot_be_restored_on_pages() {
     assert!(page.contains("blocked") && page.contains("Agents do not see this skill"), "{page}");
     assert!(page.contains("/skills/notes/rollback?to=head"), "the way out is offered");
     let preview = ann.page("/skills/notes/rollback?to=head");
-    assert!(preview.contains("changed by hand") && !preview.contains("<img"), "{preview}");
+    assert!(preview.contains("edited by hand") && !preview.contains("<img"), "{preview}");
     let folder = preview.split("name=\"folder\" value=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let back = |folder: &str| ann.send("/skills/notes/rollback", &[("to", "head"), ("folder", folder)]).status;
     let harm = std::fs::read_to_string(&file).unwrap();
@@ -305,14 +305,14 @@ fn skill_page_shows_run_outcomes() {
     sandbox.create("notes", "Read. Write.");
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
     let ann = Browser::signed_in(&gateway, &sandbox.token());
-    assert!(!ann.page("/skills/notes").contains("How runs with it went"), "nothing was told");
+    assert!(!ann.page("/skills/notes").contains("Results of runs"), "nothing was told");
     for (run, event) in [("1", "completed"), ("2", "completed"), ("3", "failed"), ("4", "aborted")] {
         sandbox.done(&["record", "notes", "--event", event, "--run", run]);
     }
     let page = ann.page("/skills/notes");
-    assert!(page.contains("How runs with it went") && page.contains("67 %"), "{page}");
+    assert!(page.contains("Results of runs") && page.contains("67 %"), "{page}");
     let chinese = ann.ask("GET /skills/notes", &["Accept-Language: zh"], "").text;
-    assert!(chinese.contains("使用它的运行情况") && chinese.contains("67 %"), "{chinese}");
+    assert!(chinese.contains("运行结果") && chinese.contains("67 %"), "{chinese}");
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn list_of_proposals_shows_new_capabilities() {
     patch(&sandbox, "Write.", "The form is at https://docs.acme-notes.io/v1.");
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
     let page = Browser::signed_in(&gateway, "").page("/review");
-    assert!(page.contains("It touches more than before: Talks to <code>docs.acme-notes.io</code>"), "{page}");
+    assert!(page.contains("It accesses more than before: Talks to <code>docs.acme-notes.io</code>"), "{page}");
 }
 
 #[test]
@@ -439,7 +439,7 @@ fn conflicting_release_cannot_be_accepted_on_pages() {
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
     let ann = Browser::signed_in(&gateway, &sandbox.token());
     let page = ann.page(&format!("/review/{id}"));
-    assert!(page.contains("both stand in these files") && page.contains("acme/notes 1.0.1"), "{page}");
+    assert!(page.contains("These files contain both") && page.contains("acme/notes 1.0.1"), "{page}");
     assert!(!page.contains(">Accept<") && page.contains(">Reject<"), "{page}");
     let refused = ann.send(&format!("/review/{id}/accept"), &[("revision", "1")]);
     assert!(refused.status == 409 && refused.text.contains(&format!("href=\"/review/{id}\"")), "{}", refused.text);
@@ -487,7 +487,7 @@ fn proposal_page_names_added_capabilities() {
     let id = patch(&sandbox, "Read.", block);
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
     let page = Browser::signed_in(&gateway, "").page(&format!("/review/{id}"));
-    let (_, more) = page.split_once("It touches more than before").unwrap_or_else(|| panic!("{page}"));
+    let (_, more) = page.split_once("It accesses more than before").unwrap_or_else(|| panic!("{page}"));
     let (more, _) = more.split_once("</section>").unwrap();
     assert!(more.contains("<code>api.metrics.dev</code>") && more.contains("<code>curl</code>"), "{more}");
     assert!(!page.contains("<b>x"), "{page}");

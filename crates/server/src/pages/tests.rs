@@ -184,15 +184,15 @@ async fn skill_page_shows_capabilities_and_install_command() {
     ] {
         assert!(got.contains(told), "{told} in {got}");
     }
-    let (_, more) = got.split_once("It touches more than before").unwrap();
+    let (_, more) = got.split_once("It accesses more than before").unwrap();
     let (more, _) = more.split_once("</section>").unwrap();
     assert!(more.contains("<code>api.example.org</code>") && more.contains("<code>curl</code>"), "{more}");
     let other = server.get("/acme/notes?version=1.0.0&agent=codex").await;
-    assert!(!other.text.contains("It touches more than before"), "nothing was before");
+    assert!(!other.text.contains("It accesses more than before"), "nothing was before");
     assert!(other.text.contains("install acme/notes@1.0.0 --agent codex"), "{}", other.text);
     assert!(other.cookies().contains("skillhub_agent=codex"), "the choice is remembered without script");
     let diff = server.get("/acme/notes/diff/1.0.0/1.1.0").await.text;
-    assert!(diff.contains("api.example.org") && diff.contains("touches more"), "{diff}");
+    assert!(diff.contains("api.example.org") && diff.contains("accesses more"), "{diff}");
     assert!(diff.contains("<del>old</del>") && diff.contains("<ins>new</ins>"), "{diff}");
 }
 
