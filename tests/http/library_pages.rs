@@ -257,7 +257,7 @@ fn page_rollback_records_its_actor() {
     assert_eq!(agent.send("/skills/notes/rollback", &[("to", "4")]).status, 303);
     let newest = &history(&sandbox, "notes")[0];
     assert_eq!(newest["actor"], serde_json::json!({"kind": "agent", "id": "pages"}), "the token shows no person");
-    assert_eq!(newest["reason"], "rolled back on the pages");
+    assert_eq!(newest["reason"], "rolled back in the browser");
 
     sandbox.done(&["pin", "notes"]);
     let pinned = agent.send("/skills/notes/rollback", &[("to", "1")]);
@@ -375,7 +375,7 @@ fn only_people_decide_proposals_on_pages() {
     assert_eq!(ann.send(&format!("/review/{id}/reject"), &[("revision", "1")]).status, 303);
     assert_eq!(history(&sandbox, "notes").len(), 2);
     let shown = ann.page(&format!("/review/{id}"));
-    assert!(shown.contains("rejected on the pages") && !shown.contains("<textarea"), "{shown}");
+    assert!(shown.contains("rejected in the browser") && !shown.contains("<textarea"), "{shown}");
 }
 
 #[test]
@@ -386,7 +386,7 @@ fn list_of_proposals_shows_new_capabilities() {
     patch(&sandbox, "Write.", "The form is at https://docs.acme-notes.io/v1.");
     let gateway = Gateway::start(&sandbox, TOKEN, &[]);
     let page = Browser::signed_in(&gateway, "").page("/review");
-    assert!(page.contains("It accesses more than before: Talks to <code>docs.acme-notes.io</code>"), "{page}");
+    assert!(page.contains("It accesses more than before: Connects to <code>docs.acme-notes.io</code>"), "{page}");
 }
 
 #[test]

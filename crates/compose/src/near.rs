@@ -28,9 +28,9 @@ pub(crate) fn suggest<'a>(name: &str, names: impl IntoIterator<Item = &'a str> +
     let more = all.len().saturating_sub(12);
     all.truncate(12);
     match (all.is_empty(), more) {
-        (true, _) => "none exist".to_owned(),
-        (_, 0) => format!("available: `{}`", all.join("`, `")),
-        _ => format!("available: `{}` and {more} more", all.join("`, `")),
+        (true, _) => "none are available here".to_owned(),
+        (_, 0) => format!("use one of `{}`", all.join("`, `")),
+        _ => format!("use one of `{}` and {more} more", all.join("`, `")),
     }
 }
 
@@ -45,6 +45,6 @@ mod tests {
         assert_eq!(near("webfetch", names), Some("web_fetch"));
         assert_eq!(near("Write_File", names), Some("write_file"));
         assert_eq!(near("delete", names), None);
-        assert_eq!(suggest("delete", names), "there is `web_fetch`, `web_search`, `write_file`");
+        assert_eq!(suggest("delete", names), "use one of `web_fetch`, `web_search`, `write_file`");
     }
 }

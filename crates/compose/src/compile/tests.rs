@@ -143,7 +143,7 @@ const BROKEN: &[(&str, &str, (usize, usize), &str)] = &[
         "steps: [{tool: web_fetch, input: {url: \"{{steps.1.output.text}}\"}}, {tool: web_fetch, input: {url: a}}]",
         "forward_reference",
         (5, 45),
-        "comes later",
+        "has not run yet",
     ),
     (
         "steps: [{id: me, tool: web_fetch, input: {url: \"{{steps.me.output.text}}\"}}]",

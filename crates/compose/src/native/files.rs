@@ -118,8 +118,8 @@ impl Files {
     pub fn open(located: &Located<'_>, working: &Path, hidden: bool) -> Result<Self, ToolFault> {
         let place = located.folder.unwrap_or(working);
         let root = folder::open_at(place).map_err(|error| {
-            let which = if located.folder.is_some() { "cannot use a configured" } else { "cannot use the working" };
-            ToolFault::lasting("no_folder", format!("{which} folder: {error}"))
+            let which = if located.folder.is_some() { "a configured" } else { "the working" };
+            ToolFault::lasting("no_folder", format!("cannot use {which} folder: {error}"))
         })?;
         let prefix = located.folder.map(|folder| folder.join("").display().to_string()).unwrap_or_default();
         Ok(Self { root, place: place.to_owned(), hidden, prefix })

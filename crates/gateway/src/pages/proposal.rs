@@ -248,11 +248,11 @@ pub async fn decide(
 fn carry_out(work: &Work<'_>, target: ProposalRef, decision: &str, reason: String) -> Result<&'static str, ApiError> {
     match decision {
         "accept" => {
-            let report = accepted(work, target, notes(reason, "accepted on the pages")?.reason)?;
+            let report = accepted(work, target, notes(reason, "accepted in the browser")?.reason)?;
             Ok(if report["status"] == "unchanged" { "superseded" } else { "accepted" })
         }
         "reject" => {
-            rejected(work, target, notes(reason, "rejected on the pages")?.reason)?;
+            rejected(work, target, notes(reason, "rejected in the browser")?.reason)?;
             Ok("rejected")
         }
         _ => Err(ApiError::not_found(format!("{decision:?} is not a valid decision"))),

@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// Default reason of a rollback.
-const REASON: &str = "rolled back on the pages";
+const REASON: &str = "rolled back in the browser";
 
 /// The effect of a rollback.
 struct Preview {
