@@ -21,7 +21,7 @@ pub(crate) fn prompts(call: &Call<'_>, cursor: Option<&str>) -> Result<ListPromp
     let listed = call.live.with(|catalogue| {
         let seen = catalogue.visible().filter(|listed| listed.sight(&settings, call.agent) == Sight::Seen);
         let argument =
-            || PromptArgument::new(ARGUMENTS).with_description("What to do with the skill").with_required(false);
+            || PromptArgument::new(ARGUMENTS).with_description("Task to do with the skill").with_required(false);
         seen.map(|listed| {
             Prompt::new(listed.name.as_str(), Some(agent::told(&listed.description)), Some(vec![argument()]))
         })

@@ -67,7 +67,7 @@ impl Process {
     pub(super) fn start(server: &RemoteServer) -> Result<(Self, Streams), ToolFault> {
         let failed = |error: std::io::Error| {
             let program = server.command.first().map_or("", String::as_str);
-            ToolFault::lasting("server_failed", format!("{} cannot be started: {error}", plain(program, SAID_CHARS)))
+            ToolFault::lasting("server_failed", format!("cannot start {}: {error}", plain(program, SAID_CHARS)))
                 .hint("check `command` in the server's configuration")
         };
         let mut child = command(server).spawn().map_err(failed)?;

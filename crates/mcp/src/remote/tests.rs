@@ -123,7 +123,7 @@ fn servers_failing_to_start_are_reported() {
     let failed: Vec<&str> = faults.keys().map(String::as_str).collect();
     assert_eq!(failed, ["bad__name", "exit", "garbage", "lines", "missing", "nonsense"], "{faults:?}");
     assert!(faults["exit"].contains("No module named 'wonder'"), "{faults:?}");
-    assert!(faults["missing"].contains("cannot be started"), "{faults:?}");
+    assert!(faults["missing"].contains("cannot start"), "{faults:?}");
     assert!(tools.iter().filter(|tool| tool.name.starts_with("mcp__endless__")).count() <= offered::TOOLS);
     assert_eq!(code(&remote, "mcp__exit__echo"), "server_failed");
 }
