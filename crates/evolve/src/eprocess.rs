@@ -148,6 +148,12 @@ pub fn wilson(successes: u32, runs: u32) -> (f64, f64) {
     (((middle - half) / scale).max(0.0), ((middle + half) / scale).min(1.0))
 }
 
+/// Formats an e-value with the threshold of its test, large values in scientific notation.
+pub(crate) fn describe(e_value: f64, threshold: f64) -> String {
+    let value = if e_value < 10_000.0 { format!("{e_value:.1}") } else { format!("{e_value:.1e}") };
+    format!("evidence {value}, threshold {threshold:.0}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

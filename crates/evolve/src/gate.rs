@@ -154,11 +154,8 @@ impl Evidence {
         self.e_value >= self.threshold
     }
 
-    /// Formats the e-value with its threshold, for a sentence.
     fn words(&self) -> String {
-        let value =
-            if self.e_value < 10_000.0 { format!("{:.1}", self.e_value) } else { format!("{:.1e}", self.e_value) };
-        format!("evidence {value}, threshold {:.0}", self.threshold)
+        eprocess::describe(self.e_value, self.threshold)
     }
 }
 
@@ -380,22 +377,18 @@ fn of_trial(trial: &StoredTrial, seen: &Seen, standing: &Standing, now: Timestam
     }
     let (done, least) = (seen.candidate.known(), terms.min_runs);
     if good.decides() && done >= least && standing.unreadable == 0 {
-        let why =
-            format!("it is not worse by more than {:.0} percentage points in {done} runs", part(terms.margin) * 100.0);
+        let why = format!("it is not worse by more than {:.0} points in {done} runs", part(terms.margin) * 100.0);
         return decision(Verdict::Promote, why);
     }
     if seen.candidate.runs >= terms.max_runs {
         return decision(
             Verdict::Inconclusive,
-            format!("no significant difference after {}", skill::counted(seen.candidate.runs, "run")),
+            format!("undecided after {}", skill::counted(seen.candidate.runs, "run")),
         );
     }
     let started = trial.started.parse().unwrap_or(now);
     if now.duration_since(started) >= SignedDuration::from_hours(24 * i64::from(terms.max_days)) {
-        return decision(
-            Verdict::Inconclusive,
-            format!("no significant difference after {}", skill::counted(terms.max_days, "day")),
-        );
+        return decision(Verdict::Inconclusive, format!("undecided after {}", skill::counted(terms.max_days, "day")));
     }
     let why = match (standing.unreadable, done < least) {
         (0, true) => format!("{done} of at least {}", skill::counted(least, "run")),
@@ -443,10 +436,7 @@ fn of_head(terms: &TrialTerms, seen: &Seen) -> Decision {
     };
     let drift = drift(seen);
     let Some(rate) = rate else {
-        let why = format!(
-            "the revision before it has {} of the {KNOWN_RUNS} runs that a comparison needs",
-            seen.base.known()
-        );
+        let why = format!("the revision before it has {} of {KNOWN_RUNS} required runs", seen.base.known());
         return Decision { drift, ..seen.decision(Verdict::Wait, why) };
     };
     let mut evidence = EProcess::default();
