@@ -4,17 +4,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
-use serde::Serialize;
 use sha2::{Digest, Sha256};
 use skill::{Owner, hex};
-use thiserror::Error;
-use utoipa::ToSchema;
 
 use crate::{
     access::{Caller, Role, Scope},
     audit::note,
-    database::{Database, DatabaseError},
-    store::People,
+    database::{Database, to_the_second},
+    store::{AccountError, Member, NewToken, People, Token},
 };
 
 /// Prefix of our tokens, by which secret scanners recognise them.
@@ -30,70 +27,6 @@ pub const LABEL_CHARS: usize = 100;
 #[derive(Debug, Clone)]
 pub struct Accounts {
     database: Arc<Database>,
-}
-
-/// Metadata of a token, without its secret.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Token {
-    /// Public identifier of the token.
-    pub id: String,
-    /// Account that the token authenticates.
-    pub account: String,
-    /// Most that the token permits.
-    pub scope: Scope,
-    /// Name given to it by its maker.
-    pub label: String,
-    /// Time of creation, RFC 3339.
-    pub created_at: String,
-    /// Time of expiry, RFC 3339; `null` for a token that does not expire.
-    pub expires_at: Option<String>,
-    /// Time of revocation, RFC 3339; `null` while it is valid.
-    pub revoked_at: Option<String>,
-}
-
-/// Request for a new token.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewToken {
-    /// The account, created if it does not exist.
-    pub account: Owner,
-    /// Most that the token permits.
-    pub scope: Scope,
-    /// Name given to it by its maker.
-    pub label: String,
-    /// Time of expiry; `None` for a token that does not expire.
-    pub expires_at: Option<Timestamp>,
-}
-
-/// A member of a namespace.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Member {
-    /// Name of the account.
-    pub account: String,
-    /// Role in the namespace.
-    pub role: Role,
-}
-
-/// Reasons why an account could not be read or changed.
-#[derive(Debug, Error)]
-pub enum AccountError {
-    /// SQLite failed.
-    #[error(transparent)]
-    Database(#[from] DatabaseError),
-    /// The system did not provide random bytes.
-    #[error("cannot get random bytes from the system: {0}")]
-    Random(getrandom::Error),
-    /// The account does not exist.
-    #[error("the account {0} does not exist")]
-    NoAccount(Owner),
-    /// The change would leave a namespace without a maintainer.
-    #[error("{0} would have no maintainer")]
-    LastMaintainer(Owner),
-}
-
-impl From<rusqlite::Error> for AccountError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self::Database(error.into())
-    }
 }
 
 impl Accounts {
@@ -124,7 +57,7 @@ impl Accounts {
     /// Returns the role of an account in a namespace, or `None` for a non-member.
     ///
     /// # Errors
-    /// [`AccountError::Database`]
+    /// [`AccountError::Store`]
     pub fn role(&self, namespace: &Owner, account: &Owner) -> Result<Option<Role>, AccountError> {
         let found = self.database.reader().query_row(
             "select role from members where namespace = ?1 and account = ?2",
@@ -274,11 +207,6 @@ fn token_of(row: &Row<'_>) -> rusqlite::Result<Token> {
         expires_at: row.get(5)?,
         revoked_at: row.get(6)?,
     })
-}
-
-/// Formats a time as it is stored: UTC, to the second.
-pub(crate) fn to_the_second(at: Timestamp) -> String {
-    Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()
 }
 
 #[cfg(test)]

@@ -7,17 +7,14 @@ use std::{
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, Row, params};
-use serde::Serialize;
 use skill::{Digest, Owner};
-use utoipa::ToSchema;
 use web::Client;
 
 use crate::{
-    accounts::to_the_second,
     audit::note,
-    counted::{Counted, Download},
-    database::{Database, DatabaseError},
-    store::Activity,
+    counted::Counted,
+    database::{Database, to_the_second},
+    store::{Activity, AuditLine, Download, Downloader, ReportOfRelease, StoreError},
 };
 
 /// SQLite store of downloads, stars, reports and decisions.
@@ -30,61 +27,6 @@ pub struct SqliteActivity {
     counted: Counted,
 }
 
-/// Downloads of some content by one account on one day.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Downloader {
-    /// `owner/name`.
-    pub skill: String,
-    /// Version of the downloaded release.
-    pub version: String,
-    /// Name of the account; `null` for anonymous downloads.
-    pub account: Option<String>,
-    /// The day in UTC.
-    pub day: String,
-    /// Number of downloads on that day.
-    pub count: u64,
-}
-
-/// A complaint about a release.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct ReportOfRelease {
-    /// Number that identifies the report.
-    pub id: i64,
-    /// `owner/name`.
-    pub skill: String,
-    /// Version of the release.
-    pub version: String,
-    /// The problem, in the reporter's words.
-    pub reason: String,
-    /// Account that made the report.
-    pub account: String,
-    /// Time of the report, RFC 3339.
-    pub created_at: String,
-    /// `dismissed` or `upheld`; `null` while the report is open.
-    pub decision: Option<String>,
-    /// Admin who decided; `null` while the report is open.
-    pub decided_by: Option<String>,
-    /// Time of the decision, RFC 3339; `null` while the report is open.
-    pub decided_at: Option<String>,
-}
-
-/// One line of the audit log.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct AuditLine {
-    /// Number of the line, ascending in time.
-    pub id: i64,
-    /// Time of the action, RFC 3339.
-    pub at: String,
-    /// Account that acted; empty if it is unknown.
-    pub account: String,
-    /// Kind of action, such as `new token`.
-    pub action: String,
-    /// Object of the action, such as a release or token.
-    pub subject: String,
-    /// Reason given for the action; may be empty.
-    pub reason: String,
-}
-
 impl SqliteActivity {
     /// Creates the store on a database.
     #[must_use]
@@ -92,7 +34,7 @@ impl SqliteActivity {
         Self { database, pending: Mutex::default(), counted: Counted::default() }
     }
 
-    fn add_downloads(&self, downloads: &BTreeMap<Download, u64>) -> Result<(), DatabaseError> {
+    fn add_downloads(&self, downloads: &BTreeMap<Download, u64>) -> Result<(), StoreError> {
         let mut writer = self.database.writer();
         let write = writer.transaction()?;
         for (download, count) in downloads {
@@ -121,7 +63,7 @@ impl Activity for SqliteActivity {
         *self.pending.lock().unwrap_or_else(PoisonError::into_inner).entry(download).or_default() += 1;
     }
 
-    fn write_downloads(&self) -> Result<(), DatabaseError> {
+    fn write_downloads(&self) -> Result<(), StoreError> {
         let pending = std::mem::take(&mut *self.pending.lock().unwrap_or_else(PoisonError::into_inner));
         if pending.is_empty() {
             return Ok(());
@@ -136,7 +78,7 @@ impl Activity for SqliteActivity {
         written
     }
 
-    fn by_day(&self, skill: &str, since: &str) -> Result<Vec<(String, u64)>, DatabaseError> {
+    fn by_day(&self, skill: &str, since: &str) -> Result<Vec<(String, u64)>, StoreError> {
         let reader = self.database.reader();
         let mut select = reader.prepare_cached(
             "select day, sum(count) from downloads where skill = ?1 and day >= ?2 group by day order by day",
@@ -145,7 +87,7 @@ impl Activity for SqliteActivity {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    fn by_version(&self, skill: &str) -> Result<BTreeMap<String, u64>, DatabaseError> {
+    fn by_version(&self, skill: &str) -> Result<BTreeMap<String, u64>, StoreError> {
         let reader = self.database.reader();
         let mut select =
             reader.prepare_cached("select version, sum(count) from downloads where skill = ?1 group by version")?;
@@ -153,7 +95,7 @@ impl Activity for SqliteActivity {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    fn downloaders(&self, digest: &Digest) -> Result<Vec<Downloader>, DatabaseError> {
+    fn downloaders(&self, digest: &Digest) -> Result<Vec<Downloader>, StoreError> {
         self.write_downloads()?;
         let reader = self.database.reader();
         let mut select = reader.prepare_cached(
@@ -172,7 +114,7 @@ impl Activity for SqliteActivity {
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
-    fn set_star(&self, skill: &str, account: &Owner, is_starred: bool) -> Result<u64, DatabaseError> {
+    fn set_star(&self, skill: &str, account: &Owner, is_starred: bool) -> Result<u64, StoreError> {
         let writer = self.database.writer();
         let sql = match is_starred {
             true => "insert into stars (skill, account) values (?1, ?2) on conflict do nothing",
@@ -182,7 +124,7 @@ impl Activity for SqliteActivity {
         Ok(stars(&writer, skill)?)
     }
 
-    fn stars(&self, skill: &str) -> Result<u64, DatabaseError> {
+    fn stars(&self, skill: &str) -> Result<u64, StoreError> {
         Ok(stars(&self.database.reader(), skill)?)
     }
 
@@ -192,7 +134,7 @@ impl Activity for SqliteActivity {
         reason: &str,
         account: &Owner,
         now: Timestamp,
-    ) -> Result<ReportOfRelease, DatabaseError> {
+    ) -> Result<ReportOfRelease, StoreError> {
         let created_at = to_the_second(now);
         let writer = self.database.writer();
         writer.execute(
@@ -203,7 +145,7 @@ impl Activity for SqliteActivity {
         Ok(writer.query_row(&format!("{REPORTS} where id = ?1"), [id], report_of)?)
     }
 
-    fn reports(&self, are_open: bool) -> Result<Vec<ReportOfRelease>, DatabaseError> {
+    fn reports(&self, are_open: bool) -> Result<Vec<ReportOfRelease>, StoreError> {
         let reader = self.database.reader();
         let which = if are_open { "decision is null order by id" } else { "decision is not null order by id desc" };
         let mut select = reader.prepare_cached(&format!("{REPORTS} where {which} limit 200"))?;
@@ -217,7 +159,7 @@ impl Activity for SqliteActivity {
         decision: &str,
         (account, reason): (&Owner, &str),
         now: Timestamp,
-    ) -> Result<Option<ReportOfRelease>, DatabaseError> {
+    ) -> Result<Option<ReportOfRelease>, StoreError> {
         let mut writer = self.database.writer();
         let write = writer.transaction()?;
         let at = to_the_second(now);
@@ -239,17 +181,17 @@ impl Activity for SqliteActivity {
         action: &str,
         subject: &str,
         reason: &str,
-    ) -> Result<(), DatabaseError> {
+    ) -> Result<(), StoreError> {
         Ok(note(&self.database.writer(), (account, &to_the_second(now)), action, subject, reason)?)
     }
 
-    fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), DatabaseError> {
+    fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), StoreError> {
         let sql = "insert into audit (at, account, action, subject, reason) values (?1, '', ?2, ?3, ?4)";
         self.database.writer().execute(sql, [&to_the_second(now), action, subject, reason])?;
         Ok(())
     }
 
-    fn audit(&self, before: Option<i64>) -> Result<Vec<AuditLine>, DatabaseError> {
+    fn audit(&self, before: Option<i64>) -> Result<Vec<AuditLine>, StoreError> {
         let reader = self.database.reader();
         let mut select = reader.prepare_cached(
             "select id, at, account, action, subject, reason from audit where id < ?1 order by id desc limit 200",

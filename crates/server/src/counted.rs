@@ -7,26 +7,11 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use skill::Digest;
+use crate::store::Download;
 
 /// Most downloads of one day in the set, about 16 MB. Beyond it, the set is cleared, so a client can count again after
 /// a million others.
 const MOST: usize = 1_000_000;
-
-/// One download, the key under which it is counted.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Download {
-    /// `owner/name`; empty if the request names only the content. The release that first published it is then counted.
-    pub skill: String,
-    /// Version of the downloaded release.
-    pub version: String,
-    /// Digest of the downloaded content.
-    pub digest: Digest,
-    /// Name of the account; empty for an anonymous download.
-    pub account: String,
-    /// The day in UTC.
-    pub day: String,
-}
 
 /// Keyed hashes of address, account and content. The key lives as long as the process, and no address is stored.
 #[derive(Debug, Default)]
@@ -55,6 +40,8 @@ impl Counted {
 
 #[cfg(test)]
 mod tests {
+    use skill::Digest;
+
     use super::*;
 
     #[test]

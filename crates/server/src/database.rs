@@ -17,6 +17,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
+use crate::store::records::{AccountError, StoreError};
 use migrations::migrate;
 
 /// Busy timeout of SQLite, for locks held by other processes.
@@ -45,6 +46,24 @@ pub enum DatabaseError {
     },
 }
 
+impl From<DatabaseError> for StoreError {
+    fn from(error: DatabaseError) -> Self {
+        Self(Box::new(error))
+    }
+}
+
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        DatabaseError::from(error).into()
+    }
+}
+
+impl From<rusqlite::Error> for AccountError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
 impl Fails for DatabaseError {
     fn failure(&self) -> Failure {
         match self {
@@ -56,6 +75,11 @@ impl Fails for DatabaseError {
             }
         }
     }
+}
+
+/// Formats a time as it is stored: UTC, to the second.
+pub fn to_the_second(at: Timestamp) -> String {
+    Timestamp::from_second(at.as_second()).unwrap_or(at).to_string()
 }
 
 /// Bytes of the file mapped by each reader. SQLite's own page cache would be empty after every commit.

@@ -7,7 +7,11 @@ use skill::Owner;
 use utoipa::ToSchema;
 
 pub use crate::api::reason;
-use crate::{activity::ReportOfRelease, error::ApiError, hub::Hub, store::Flag};
+use crate::{
+    error::ApiError,
+    hub::Hub,
+    store::{Flag, ReportOfRelease},
+};
 
 /// The decision about a report.
 #[derive(Debug, Clone, Copy, Deserialize, ToSchema)]

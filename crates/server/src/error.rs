@@ -3,7 +3,10 @@
 use axum::http::StatusCode;
 pub use web::ApiError;
 
-use crate::access::Denied;
+use crate::{
+    access::Denied,
+    store::records::{AccountError, StoreError},
+};
 
 impl From<Denied> for ApiError {
     fn from(denied: Denied) -> Self {
@@ -30,19 +33,16 @@ macro_rules! broken {
     )+ };
 }
 
-broken!(crate::database::DatabaseError, crate::catalogue::CatalogueError, crate::blobs::BlobError,);
+broken!(crate::database::DatabaseError, StoreError, crate::catalogue::CatalogueError, crate::blobs::BlobError);
 
-impl From<crate::accounts::AccountError> for ApiError {
-    fn from(error: crate::accounts::AccountError) -> Self {
-        use crate::accounts::AccountError;
+impl From<AccountError> for ApiError {
+    fn from(error: AccountError) -> Self {
         match error {
-            AccountError::NoAccount(_) => Self::not_found(error.to_string()).hint(
-                "create a token for the account first, which creates the \
-                                                         account",
-            ),
+            AccountError::NoAccount(_) => Self::not_found(error.to_string())
+                .hint("create a token for the account first, which creates the account"),
             AccountError::LastMaintainer(_) => Self::new(StatusCode::CONFLICT, "last_maintainer", error.to_string())
                 .hint("make another account a maintainer first"),
-            AccountError::Database(_) | AccountError::Random(_) => Self::broken(&error),
+            AccountError::Store(_) | AccountError::Random(_) => Self::broken(&error),
         }
     }
 }

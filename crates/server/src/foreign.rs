@@ -13,7 +13,6 @@ mod fingerprint;
 mod kept;
 mod names;
 mod rendered;
-mod uploads;
 mod well_known;
 
 #[cfg(test)]
@@ -29,7 +28,6 @@ use web::Client;
 
 use crate::api::Shared;
 use kept::Kept;
-pub use uploads::Uploads;
 
 /// Builds all routes for foreign clients.
 pub fn router() -> Router<Shared> {

@@ -18,7 +18,12 @@ use web::{
     pages::session::MARKET,
 };
 
-use crate::{access::Visibility, api::Shared, error::ApiError, rate::TooMany, store::Limited};
+use crate::{
+    access::Visibility,
+    api::Shared,
+    error::ApiError,
+    store::{Limited, TooMany},
+};
 
 /// Path of the sign-in form.
 const SIGN_IN: &str = "/-/sign-in";

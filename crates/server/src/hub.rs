@@ -18,11 +18,10 @@ use crate::{
     error::ApiError,
     index_pool::IndexPool,
     metrics::Metrics,
-    quarantines::Barrier,
     recent::Recent,
     route_names,
     settings::Settings,
-    store::{Flag, Limited, NamespaceState, People, Stores, embedded},
+    store::{Barrier, Flag, Limited, NamespaceState, People, Stores, embedded},
 };
 
 /// Name of the git repository with the index, in the data folder.

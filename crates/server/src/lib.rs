@@ -84,11 +84,13 @@ mod sign_ins;
 mod sparse;
 mod static_files;
 pub mod store;
+mod uploads;
 
 pub use access::{Scope, Visibility};
-pub use accounts::{AccountError, Accounts, NewToken, Token};
+pub use accounts::Accounts;
 pub use data_dir::{DATABASE, DataError};
 pub use hub::{Hub, INDEX};
 pub use mirrored::{MirrorError, mirror};
 pub use serve::{app, serve};
 pub use settings::Settings;
+pub use store::{AccountError, NewToken, Token};

@@ -15,15 +15,14 @@ use skill::{
 use thiserror::Error;
 
 use crate::{
-    accounts::{AccountError, Accounts},
+    accounts::Accounts,
     activity::SqliteActivity,
     data_dir::{DataDir, DataError},
-    database::DatabaseError,
     hub::INDEX,
     quarantines::Quarantines,
     route_names,
     store::{
-        Activity as _, People as _,
+        AccountError, Activity as _, People as _, StoreError,
         embedded::{HoldError, hold_copy},
     },
 };
@@ -40,9 +39,9 @@ pub enum MirrorError {
     /// The accounts cannot be read.
     #[error(transparent)]
     Accounts(#[from] AccountError),
-    /// The database cannot be used.
+    /// The audit log cannot be written.
     #[error(transparent)]
-    Database(#[from] DatabaseError),
+    Audit(#[from] StoreError),
     /// The namespace has members on this server.
     #[error("{owner} is a namespace of this server, where {} may publish", members.join(", "))]
     Taken {
@@ -84,8 +83,7 @@ impl Fails for MirrorError {
         match self {
             Self::Data(error) => error.failure(),
             Self::Init(error) => error.failure(),
-            Self::Accounts(_) => Failure::io(),
-            Self::Database(error) => error.failure(),
+            Self::Accounts(_) | Self::Audit(_) => Failure::io(),
             Self::Taken { .. } => Failure::new(FailureKind::Conflict, "namespace_taken")
                 .hint("publish it under another owner; `forked_from` records its source"),
             Self::Reserved(_) => {

@@ -8,16 +8,13 @@ use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
 use skill::Owner;
 
-use crate::{
-    access::Role,
-    accounts::{AccountError, Accounts, to_the_second},
-};
+use crate::{access::Role, accounts::Accounts, database::to_the_second, store::AccountError};
 
 impl Accounts {
     /// Records that an account opens a namespace with its next release. Returns `false` if the namespace has members.
     ///
     /// # Errors
-    /// [`AccountError::Database`]
+    /// [`AccountError::Store`]
     pub fn begin_opening(&self, namespace: &Owner, account: &Owner, now: Timestamp) -> Result<bool, AccountError> {
         let sql = "insert into openings (namespace, account, at)
                    select ?1, ?2, ?3 where not exists (select 1 from members where namespace = ?1)
@@ -29,7 +26,7 @@ impl Accounts {
     /// Makes the account that opened a namespace its maintainer, unless the namespace has members by now.
     ///
     /// # Errors
-    /// [`AccountError::Database`]; the opening is then still recorded.
+    /// [`AccountError::Store`]; the opening is then still recorded.
     pub fn finish_opening(&self, namespace: &Owner) -> Result<(), AccountError> {
         let mut writer = self.database().writer();
         let write = writer.transaction()?;
@@ -46,7 +43,7 @@ impl Accounts {
     /// Removes the intent for a namespace whose release was refused.
     ///
     /// # Errors
-    /// [`AccountError::Database`]
+    /// [`AccountError::Store`]
     pub fn cancel_opening(&self, namespace: &Owner) -> Result<(), AccountError> {
         self.database().writer().execute("delete from openings where namespace = ?1", [namespace.as_str()])?;
         Ok(())
@@ -55,7 +52,7 @@ impl Accounts {
     /// Returns whether the opening of a namespace is unfinished.
     ///
     /// # Errors
-    /// [`AccountError::Database`]
+    /// [`AccountError::Store`]
     pub fn is_opening(&self, namespace: &Owner) -> Result<bool, AccountError> {
         let sql = "select 1 from openings where namespace = ?1";
         let reader = self.database().reader();
@@ -65,7 +62,7 @@ impl Accounts {
     /// Returns the namespaces with an unfinished opening.
     ///
     /// # Errors
-    /// [`AccountError::Database`]
+    /// [`AccountError::Store`]
     pub fn openings(&self) -> Result<Vec<Owner>, AccountError> {
         let reader = self.database().reader();
         let mut select = reader.prepare_cached("select namespace from openings order by namespace")?;

@@ -12,14 +12,12 @@ use std::sync::{
 
 use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use serde::Serialize;
 use skill::{Digest, Owner};
-use utoipa::ToSchema;
 
 use crate::{
-    accounts::to_the_second,
     audit::note,
-    database::{Database, DatabaseError},
+    database::{Database, DatabaseError, to_the_second},
+    store::{Barrier, HeldCopy, Quarantined},
 };
 
 /// Quarantines and copies in a database.
@@ -27,73 +25,6 @@ use crate::{
 pub struct Quarantines {
     database: Arc<Database>,
     changes: AtomicU64,
-}
-
-/// A release under quarantine, which is not served until an admin restores it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct Quarantined {
-    /// `owner/name`.
-    pub skill: String,
-    /// Version of the release.
-    pub version: String,
-    /// Reason given by the admin.
-    pub reason: String,
-    /// Admin who decided.
-    pub account: String,
-    /// Time of the decision, RFC 3339.
-    pub at: String,
-    /// True if it was yanked before; it then stays yanked when it is restored.
-    pub was_yanked: bool,
-}
-
-/// A release with the content of one under quarantine. It is on hold until an admin decides about it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, ToSchema)]
-pub struct HeldCopy {
-    /// `owner/name`.
-    pub skill: String,
-    /// Version of the release.
-    pub version: String,
-    /// The release under quarantine that has the same content: `owner/name version`.
-    pub copy_of: String,
-    /// Time at which it was put on hold, RFC 3339.
-    pub at: String,
-}
-
-/// Reason why a release is not served.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Barrier {
-    /// Under quarantine, with the admin's reason.
-    Quarantined(String),
-    /// On hold as an undecided copy of a release under quarantine, with the reason.
-    Held(String),
-}
-
-impl Barrier {
-    /// Returns the error code of the refusal.
-    #[must_use]
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::Quarantined(_) => "quarantined",
-            Self::Held(_) => "held",
-        }
-    }
-
-    /// Returns the predicate of a sentence about the release, without its name.
-    #[must_use]
-    pub fn message(&self) -> String {
-        match self {
-            Self::Quarantined(reason) => format!("is under quarantine: {reason}"),
-            Self::Held(reason) => format!("is on hold: {reason}"),
-        }
-    }
-
-    /// Returns the reason without a sentence around it.
-    #[must_use]
-    pub fn reason(&self) -> &str {
-        match self {
-            Self::Quarantined(reason) | Self::Held(reason) => reason,
-        }
-    }
 }
 
 /// Returns the reason for a hold, addressed to people who have the copy installed.

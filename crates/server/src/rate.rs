@@ -9,7 +9,7 @@ use std::{
 
 use web::ServerLimits;
 
-use crate::store::{Limited, RateLimiter};
+use crate::store::{Limited, RateLimiter, TooMany};
 
 /// Audited failures to sign in per client and minute. Further ones are refused but not audited.
 const AUDITED_FAILURES: u32 = 10;
@@ -59,13 +59,6 @@ pub struct Rate {
 struct Bucket {
     left: f64,
     at: Instant,
-}
-
-/// The client exceeded its rate.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooMany {
-    /// Seconds until the next request is admitted.
-    pub retry_after: u64,
 }
 
 impl Rate {

@@ -9,9 +9,9 @@ use skill::hex;
 
 use crate::{
     access::Caller,
-    accounts::{AccountError, Accounts, to_the_second},
-    database::Database,
-    store::{People as _, Sessions},
+    accounts::Accounts,
+    database::{Database, to_the_second},
+    store::{AccountError, People as _, Sessions},
 };
 
 /// Maximum lifetime of a session. It ends earlier with its token, or when the user signs out.
@@ -97,7 +97,7 @@ mod tests {
     use skill::Owner;
 
     use super::*;
-    use crate::{Scope, accounts::NewToken};
+    use crate::{Scope, store::NewToken};
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(1_800_000_000 + second).unwrap()

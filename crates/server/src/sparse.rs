@@ -17,9 +17,8 @@ use crate::{
     access::{Action, Caller},
     api::{HubState, Shared, run},
     contents,
-    counted::Download,
     error::ApiError,
-    static_files::StaticFile,
+    store::{Download, StaticFile},
 };
 
 /// Caching of an index file: it may change at any time, so caches store and revalidate it.

@@ -8,22 +8,13 @@ use std::{
 use axum::body::Bytes;
 use registry_index::{OpenError, ReadError};
 
-use crate::{error::ApiError, index_pool::IndexPool};
+use crate::{error::ApiError, index_pool::IndexPool, store::StaticFile};
 
 /// Most bytes of files in the cache.
 const KEPT_BYTES: usize = 64 << 20;
 
 /// Overhead of a cached file in bytes, besides its path and content.
 const ENTRY_BYTES: usize = 200;
-
-/// A file with its entity tag.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StaticFile {
-    /// Content of the file.
-    pub bytes: Bytes,
-    /// The ETag, in quotes.
-    pub etag: String,
-}
 
 /// Files of the newest commit.
 #[derive(Debug)]

@@ -4,6 +4,7 @@
 //! repository and a SQLite file in one folder; `contract` has the tests that every backend must pass.
 
 pub mod embedded;
+pub mod records;
 
 #[cfg(test)]
 mod contract;
@@ -18,18 +19,15 @@ use web::Client;
 
 use crate::{
     access::{Caller, Role},
-    accounts::{AccountError, Member, NewToken, Token},
-    activity::{AuditLine, Downloader, ReportOfRelease},
-    counted::Download,
-    database::DatabaseError,
     error::ApiError,
-    quarantines::{Barrier, HeldCopy, Quarantined},
-    rate::TooMany,
-    static_files::StaticFile,
 };
 pub use crate::{
     blobs::{BlobError, Blobs},
     catalogue::Catalogue,
+};
+pub use records::{
+    AccountError, AuditLine, Barrier, Download, Downloader, HeldCopy, Member, NewToken, Quarantined, ReportOfRelease,
+    StaticFile, StoreError, Token, TooMany,
 };
 
 /// The stores of one index.
@@ -248,31 +246,31 @@ pub trait People: Send + Sync {
     /// Returns the caller authenticated by a token; `None` for a token that is unknown, expired or revoked.
     ///
     /// # Errors
-    /// [`AccountError::Database`]
+    /// [`AccountError::Store`]
     fn caller(&self, secret: &str, now: Timestamp) -> Result<Option<Caller>, AccountError>;
 
     /// Returns an account that a trusted proxy has signed in. It is created if it does not exist.
     ///
     /// # Errors
-    /// [`AccountError::Database`]
+    /// [`AccountError::Store`]
     fn signed_in(&self, name: Owner, now: Timestamp) -> Result<Caller, AccountError>;
 
     /// Returns the tokens of an account, or those of all accounts, newest first.
     ///
     /// # Errors
-    /// [`AccountError::Database`]
+    /// [`AccountError::Store`]
     fn tokens(&self, account: Option<&Owner>) -> Result<Vec<Token>, AccountError>;
 
     /// Revokes a token, only if it is of `account` when that is given. Returns `false` if no valid token matches.
     ///
     /// # Errors
-    /// [`AccountError::Database`]
+    /// [`AccountError::Store`]
     fn revoke(&self, id: &str, account: Option<&Owner>, now: Timestamp) -> Result<bool, AccountError>;
 
     /// Returns the members of a namespace, sorted by name.
     ///
     /// # Errors
-    /// [`AccountError::Database`]
+    /// [`AccountError::Store`]
     fn members(&self, namespace: &Owner) -> Result<Vec<Member>, AccountError>;
 
     /// Makes an account a member, or changes the role of a member.
@@ -300,13 +298,13 @@ pub trait Sessions: Send + Sync {
     /// Returns the caller of a session; `None` if the session or its token is unknown or no longer valid.
     ///
     /// # Errors
-    /// [`AccountError::Database`]
+    /// [`AccountError::Store`]
     fn caller(&self, name: &str, now: Timestamp) -> Result<Option<Caller>, AccountError>;
 
     /// Ends a session; an unknown one is ignored.
     ///
     /// # Errors
-    /// [`AccountError::Database`]
+    /// [`AccountError::Store`]
     fn end(&self, name: &str) -> Result<(), AccountError>;
 }
 
@@ -319,86 +317,86 @@ pub trait Activity: Send + Sync {
     /// Writes the downloads that were counted since the last call.
     ///
     /// # Errors
-    /// `DatabaseError`; the counts are kept for the next call.
-    fn write_downloads(&self) -> Result<(), DatabaseError>;
+    /// [`StoreError`]; the counts are kept for the next call.
+    fn write_downloads(&self) -> Result<(), StoreError>;
 
     /// Returns the downloads of a skill by day (UTC) since a day, oldest first.
     ///
     /// # Errors
-    /// `DatabaseError`
-    fn by_day(&self, skill: &str, since: &str) -> Result<Vec<(String, u64)>, DatabaseError>;
+    /// [`StoreError`]
+    fn by_day(&self, skill: &str, since: &str) -> Result<Vec<(String, u64)>, StoreError>;
 
     /// Returns the downloads of each version of a skill.
     ///
     /// # Errors
-    /// `DatabaseError`
-    fn by_version(&self, skill: &str) -> Result<BTreeMap<String, u64>, DatabaseError>;
+    /// [`StoreError`]
+    fn by_version(&self, skill: &str) -> Result<BTreeMap<String, u64>, StoreError>;
 
     /// Returns the downloads of some content by account and day, newest first.
     ///
     /// # Errors
-    /// `DatabaseError`
-    fn downloaders(&self, digest: &Digest) -> Result<Vec<Downloader>, DatabaseError>;
+    /// [`StoreError`]
+    fn downloaders(&self, digest: &Digest) -> Result<Vec<Downloader>, StoreError>;
 
     /// Adds or removes an account's star on a skill and returns the number of its stars.
     ///
     /// # Errors
-    /// `DatabaseError`
-    fn set_star(&self, skill: &str, account: &Owner, is_starred: bool) -> Result<u64, DatabaseError>;
+    /// [`StoreError`]
+    fn set_star(&self, skill: &str, account: &Owner, is_starred: bool) -> Result<u64, StoreError>;
 
     /// Returns the number of stars of a skill.
     ///
     /// # Errors
-    /// `DatabaseError`
-    fn stars(&self, skill: &str) -> Result<u64, DatabaseError>;
+    /// [`StoreError`]
+    fn stars(&self, skill: &str) -> Result<u64, StoreError>;
 
     /// Records a report about a release.
     ///
     /// # Errors
-    /// `DatabaseError`
+    /// [`StoreError`]
     fn report(
         &self,
         release: (&str, &str),
         reason: &str,
         account: &Owner,
         now: Timestamp,
-    ) -> Result<ReportOfRelease, DatabaseError>;
+    ) -> Result<ReportOfRelease, StoreError>;
 
     /// Returns open reports, oldest first, or decided ones, newest first; at most 200.
     ///
     /// # Errors
-    /// `DatabaseError`
-    fn reports(&self, are_open: bool) -> Result<Vec<ReportOfRelease>, DatabaseError>;
+    /// [`StoreError`]
+    fn reports(&self, are_open: bool) -> Result<Vec<ReportOfRelease>, StoreError>;
 
     /// Decides an open report; `None` if no open report has this number.
     ///
     /// # Errors
-    /// `DatabaseError`
+    /// [`StoreError`]
     fn decide(
         &self,
         id: i64,
         decision: &str,
         by: (&Owner, &str),
         now: Timestamp,
-    ) -> Result<Option<ReportOfRelease>, DatabaseError>;
+    ) -> Result<Option<ReportOfRelease>, StoreError>;
 
     /// Records a decision in the audit log.
     ///
     /// # Errors
-    /// `DatabaseError`
-    fn note(&self, by: (&Owner, Timestamp), action: &str, subject: &str, reason: &str) -> Result<(), DatabaseError>;
+    /// [`StoreError`]
+    fn note(&self, by: (&Owner, Timestamp), action: &str, subject: &str, reason: &str) -> Result<(), StoreError>;
 
     /// Records an action of an unknown client in the audit log.
     ///
     /// # Errors
-    /// `DatabaseError`
-    fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), DatabaseError>;
+    /// [`StoreError`]
+    fn note_unknown(&self, now: Timestamp, action: &str, subject: &str, reason: &str) -> Result<(), StoreError>;
 
     /// Returns the lines of the audit log, newest first and at most 200; with `before`, only older ones.
     ///
     /// # Errors
-    /// `DatabaseError`
-    fn audit(&self, before: Option<i64>) -> Result<Vec<AuditLine>, DatabaseError>;
+    /// [`StoreError`]
+    fn audit(&self, before: Option<i64>) -> Result<Vec<AuditLine>, StoreError>;
 }
 
 /// A kind of request with a separate rate limit, so that one kind cannot use up another's share.

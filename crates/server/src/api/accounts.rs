@@ -15,9 +15,10 @@ use super::{
 };
 use crate::{
     access::{Action, Caller, Role, Scope},
-    accounts::{LABEL_CHARS, NewToken, Token},
+    accounts::LABEL_CHARS,
     catalogue::{PAGE, Query},
     error::ApiError,
+    store::{NewToken, Token},
 };
 
 /// Maximum lifetime of a token, in days.

@@ -5,7 +5,11 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::{access::Scope, accounts::Member, catalogue::Found, quarantines::Barrier};
+use crate::{
+    access::Scope,
+    catalogue::Found,
+    store::{Barrier, Member},
+};
 
 /// A page of search results.
 #[derive(Debug, Serialize, ToSchema)]

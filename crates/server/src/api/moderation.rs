@@ -16,11 +16,10 @@ use super::{
 };
 use crate::{
     access::{Action, Caller},
-    activity::{AuditLine, Downloader, ReportOfRelease},
     decisions::{self, Decision, reason},
     error::ApiError,
     hub::Hub,
-    quarantines::{HeldCopy, Quarantined},
+    store::{AuditLine, Downloader, HeldCopy, Quarantined, ReportOfRelease},
 };
 
 /// A list of reports.

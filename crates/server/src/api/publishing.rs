@@ -20,11 +20,10 @@ use super::{
 };
 use crate::{
     access::{Action, Caller},
-    activity::ReportOfRelease,
     error::ApiError,
     hub::Hub,
     publish::{Submission, publish as publish_archive},
-    store::Flag,
+    store::{Flag, ReportOfRelease},
 };
 
 /// Maximum length of a changelog and of a reason, in characters.

@@ -30,9 +30,9 @@ use crate::{
     access::{Action, Caller},
     catalogue::{self, Order},
     contents,
-    counted::Download,
     error::ApiError,
     hub::Hub,
+    store::Download,
 };
 
 /// Number of results on a page, unless the request has a limit.

@@ -15,12 +15,11 @@ use super::{
 };
 use crate::{
     access::Action,
-    activity::{AuditLine, ReportOfRelease},
     api::{HubState, name_of, run},
     decisions::{self, Decision, reason},
     error::ApiError,
     hub::Hub,
-    quarantines::{HeldCopy, Quarantined},
+    store::{AuditLine, HeldCopy, Quarantined, ReportOfRelease},
 };
 
 /// Number of decisions that are shown.

@@ -12,14 +12,12 @@ use web::{Client, ServerLimits};
 use super::{Flag, Limited, NamespaceState, Stores, embedded};
 use crate::{
     access::{Role, Scope},
-    accounts::NewToken,
     catalogue::Query,
-    counted::Download,
     database::Database,
     error::ApiError,
     fixtures::owner,
     index_pool::IndexPool,
-    quarantines::Barrier,
+    store::{Barrier, Download, NewToken},
 };
 
 /// Opens the stores of a folder, as each process of a server does.

@@ -18,19 +18,20 @@ use web::ServerLimits;
 pub use self::decisions::{HoldError, hold_copy};
 use super::{Blobs, Flag, NamespaceState, Releases, Stores};
 use crate::{
-    accounts::{Accounts, to_the_second},
+    accounts::Accounts,
     activity::SqliteActivity,
     audit,
     blobs::{BlobError, IndexBlobs},
     catalogue::{ShownSkill, SqliteCatalogue},
-    database::{Database, DatabaseError},
+    database::{Database, DatabaseError, to_the_second},
     error::ApiError,
-    foreign::Uploads,
     index_pool::IndexPool,
-    quarantines::{Barrier, HeldCopy, Quarantined, Quarantines},
+    quarantines::Quarantines,
     rate::Rates,
     sign_ins::SignIns,
-    static_files::{StaticFile, StaticFiles},
+    static_files::StaticFiles,
+    store::{Barrier, HeldCopy, Quarantined, StaticFile},
+    uploads::Uploads,
 };
 
 /// Releases in a git repository on this machine.

@@ -12,11 +12,10 @@ use thiserror::Error;
 
 use super::IndexReleases;
 use crate::{
-    accounts::to_the_second,
-    database::DatabaseError,
+    database::{DatabaseError, to_the_second},
     error::ApiError,
-    quarantines::{Barrier, HeldCopy, Quarantined, Quarantines, hold_reason},
-    store::{Flag, Releases},
+    quarantines::{Quarantines, hold_reason},
+    store::{Barrier, Flag, HeldCopy, Quarantined, Releases},
 };
 
 /// Account and time of a decision.
