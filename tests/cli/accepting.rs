@@ -264,12 +264,12 @@ fn clone_shows_and_asks_again() {
     fs::remove_dir_all(sandbox.skillhub_home()).unwrap();
     fs::remove_dir_all(sandbox.cwd().join(".agents")).unwrap();
     let verified = sandbox.ask(&["verify", "--registry", &from]).json()["skills"][0].clone();
-    assert!(verified["warnings"].to_string().contains("each home decides for itself"), "{verified:#}");
+    assert!(verified["warnings"].to_string().contains("each home has its own waivers"), "{verified:#}");
     let refused = sandbox.run(&["install", "--registry", &from]).exits(4);
     assert!(refused.stderr.contains("is accepted by person:ann"), "{refused}");
     assert!(refused.stderr.contains("skillhub install") && refused.stderr.contains("--accept"), "{refused}");
     let asked = sandbox.typing("seen\n", &["install", "--registry", &from]).exits(0);
-    assert!(asked.stderr.contains("each home decides for itself"), "{asked}");
+    assert!(asked.stderr.contains("each home has its own waivers"), "{asked}");
     assert!(sandbox.cwd().join(".agents/skills/demo").exists());
 }
 

@@ -381,7 +381,7 @@ fn outdated_registry_mirror_is_refused() {
         let message = error["message"].as_str().unwrap();
         assert!(message.contains(&newest), "{error:#}");
         if older == seen {
-            assert!(message.contains("is older than it was"), "{error:#}");
+            assert!(message.contains("is at an older state than before"), "{error:#}");
         }
     }
     set_branch(&sandbox, &path, &newest);

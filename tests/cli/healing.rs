@@ -157,7 +157,7 @@ fn older_format_is_migrated_on_write() {
     fs::write(&path, &later).unwrap();
     for args in [&["install"][..], &["install", "acme/late"], &["update"], &["verify"], &["uninstall", "demo"]] {
         let error = sandbox.ask(args).refused_with_hint(8, "damaged_lock_file");
-        assert!(error["message"].as_str().unwrap().contains("made by a newer skillhub"), "{error:#}");
+        assert!(error["message"].as_str().unwrap().contains("written by a newer skillhub"), "{error:#}");
     }
     sandbox.ask(&["doctor", "--fix"]).exits(1);
     assert_eq!(lock(&sandbox), later);
@@ -172,7 +172,7 @@ fn unknown_source_kind_is_kept() {
     fs::write(&path, &later).unwrap();
     for args in [&["install"][..], &["install", "acme/late"], &["update"], &["verify"], &["uninstall", "demo"]] {
         let error = sandbox.ask(args).refused_with_hint(8, "damaged_lock_file");
-        assert!(error["message"].as_str().unwrap().contains("made by a newer skillhub"), "{error:#}");
+        assert!(error["message"].as_str().unwrap().contains("written by a newer skillhub"), "{error:#}");
         assert_eq!(lock(&sandbox), later, "{args:?}");
     }
     for args in [&["list"][..], &["status"], &["manage", "patch", "demo", "--find", "Read", "--replace", "See"]] {
@@ -196,7 +196,7 @@ fn broken_conflict_markers_are_reported() {
     let broken = format!("<<<<<<< HEAD\n{}", lock(&sandbox));
     fs::write(&path, &broken).unwrap();
     let error = sandbox.ask(&["verify"]).refused_with_hint(6, "merge_conflict");
-    assert!(error["message"].as_str().unwrap().contains("cannot be told apart"), "{error:#}");
+    assert!(error["message"].as_str().unwrap().contains("cannot be separated"), "{error:#}");
     sandbox.ask(&["doctor", "--fix"]).exits(1);
     assert_eq!(lock(&sandbox), broken);
 }

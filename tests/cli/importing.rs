@@ -228,7 +228,7 @@ fn offline_import_adopts_local_skills() {
     assert_eq!([&row["changed"], &row["commit"]], [&json!(false), &Value::Null]);
     assert!(row["warnings"][0].as_str().unwrap().contains("commit"), "{row:#}");
     let told = sandbox.run(&["import", "--offline"]).exits(0).text();
-    assert!(told.contains("left-pad") && told.contains("not there"), "{told}");
+    assert!(told.contains("left-pad") && told.contains("folder is missing"), "{told}");
 }
 
 #[test]

@@ -49,7 +49,7 @@ fn lookalike_of_installed_skill_warns() {
     sandbox.done(&["install", "acme/pdf-forms"]);
     sandbox.skill("pdf-fomrs", "Fills forms. Use in tests.", &[]);
     let told = install(&sandbox, "./pdf-fomrs");
-    assert!(told[0].contains("pdf-fomrs is not acme/pdf-forms, which is installed"), "{told:?}");
+    assert!(told[0].contains("pdf-fomrs is not acme/pdf-forms, which is already installed"), "{told:?}");
     sandbox.skill("lesson-1", "Teaches. Use in tests.", &[]);
     sandbox.done(&["install", "./lesson-1"]);
     sandbox.skill("lesson-2", "Teaches. Use in tests.", &[]);

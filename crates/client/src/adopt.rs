@@ -114,13 +114,13 @@ pub enum AdoptError {
         source: io::Error,
     },
     /// The folder has no `SKILL.md`.
-    #[error("there is no skill in {}", path.display())]
+    #[error("{} has no SKILL.md, so it is not a skill", path.display())]
     NoSkill {
         /// Path of the folder.
         path: PathBuf,
     },
     /// The folder cannot be read as a skill.
-    #[error("{} cannot be read: {source}", path.display())]
+    #[error("cannot read {}: {source}", path.display())]
     Folder {
         /// Path of the folder.
         path: PathBuf,
@@ -128,7 +128,7 @@ pub enum AdoptError {
         source: FolderError,
     },
     /// The skill has problems that prevent its use.
-    #[error("{} is not a usable skill: {}", path.display(), problems.first().map_or("", |p| p.message.as_str()))]
+    #[error("{} is not a valid skill: {}", path.display(), problems.first().map_or("", |p| p.message.as_str()))]
     Invalid {
         /// Path of the folder.
         path: PathBuf,
@@ -136,7 +136,7 @@ pub enum AdoptError {
         problems: Vec<Problem>,
     },
     /// Neither the folder's name nor the frontmatter's is valid for a skill.
-    #[error("{name:?} cannot be the name of a skill's folder: {source}")]
+    #[error("{name:?} is not a valid name for a skill's folder: {source}")]
     Name {
         /// Name of the folder.
         name: String,
@@ -150,7 +150,7 @@ pub enum AdoptError {
     #[error(transparent)]
     Denied(#[from] Denied),
     /// The library has another skill of this name.
-    #[error("the library has another skill called {0}")]
+    #[error("the library already has another skill named {0}")]
     Exists(SkillName),
     /// The library cannot be read or written.
     #[error(transparent)]
@@ -173,16 +173,15 @@ impl Fails for AdoptError {
                 Failure::new(FailureKind::NotFound, "not_found").hint("check the path")
             }
             Self::Open { .. } => Failure::io(),
-            Self::NoSkill { .. } => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("name a folder with a SKILL.md, or one of such")
-            }
+            Self::NoSkill { .. } => Failure::new(FailureKind::NotFound, "not_found")
+                .hint("name a folder that has a SKILL.md, or a folder of skills"),
             Self::Folder { source, .. } => source.failure(),
             Self::Invalid { path, .. } => Failure::new(FailureKind::Invalid, "invalid_skill")
-                .hint(format!("see all problems: skillhub validate {}", shell_word(&path.display().to_string()))),
+                .hint(format!("list all problems: skillhub validate {}", shell_word(&path.display().to_string()))),
             Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_name").hint("rename the folder"),
             Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked")
-                .hint("follow the remedy of each finding and adopt it again, or accept the findings"),
-            Self::Exists(_) => Failure::new(FailureKind::Conflict, "exists").hint("rename one of the two"),
+                .hint("fix each finding as advised and adopt the skill again, or accept the findings"),
+            Self::Exists(_) => Failure::new(FailureKind::Conflict, "exists").hint("rename one of the two skills"),
             Self::Denied(error) => error.failure(),
             Self::Library(error) => error.failure(),
             Self::Commit(error) => error.failure(),

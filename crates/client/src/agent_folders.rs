@@ -43,7 +43,7 @@ pub struct AgentFolders {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum AgentError {
     /// No agent has this id.
-    #[error("there is no agent {id:?}")]
+    #[error("unknown agent {id:?}")]
     Unknown {
         /// Id as the user gave it.
         id: String,
@@ -51,10 +51,10 @@ pub enum AgentError {
         nearest: Option<&'static str>,
     },
     /// The agent has no skills folder for users.
-    #[error("the agent {0} has no skills folder of the user")]
+    #[error("the agent {0} has no skills folder for the user, only for projects")]
     NoFolder(String),
     /// A link in the project leads the agent's folder out of the project. It may have come with a clone.
-    #[error("the skills folder of the agent {id} is a link that leads out of the project, to {}", path.display())]
+    #[error("the skills folder of the agent {id} is a link to a folder outside the project: {}", path.display())]
     Outside {
         /// Id of the agent.
         id: String,
@@ -68,12 +68,12 @@ impl Fails for AgentError {
         let failure = Failure::new(FailureKind::Usage, "unknown_agent");
         match self {
             Self::Unknown { nearest: Some(nearest), .. } => {
-                failure.hint(format!("did you mean {nearest}? `skillhub list --agents` has them all"))
+                failure.hint(format!("did you mean {nearest}? `skillhub list --agents` lists all agents"))
             }
-            Self::Unknown { .. } => failure.hint("`skillhub list --agents` has them all"),
-            Self::NoFolder(_) => failure.hint("install into a project: --project"),
+            Self::Unknown { .. } => failure.hint("list all agents: skillhub list --agents"),
+            Self::NoFolder(_) => failure.hint("add --project to install into the current project"),
             Self::Outside { .. } => Failure::new(FailureKind::Refused, "policy_denied")
-                .hint("put a folder in place of the link, or install for the user: --global"),
+                .hint("replace the link with a folder, or add --global to install for the user"),
         }
     }
 }

@@ -139,7 +139,9 @@ impl TryFrom<Table> for AgentsConfig {
         let in_use: Vec<String> =
             in_use.map_err(|_| "agents.in_use is not a list of agents".to_owned())?.unwrap_or_default();
         if let Some(unknown) = in_use.iter().find(|id| library::find_agent(id).is_none()) {
-            return Err(format!("agents.in_use names {unknown:?}, which `skillhub list --agents` does not have"));
+            return Err(format!(
+                "agents.in_use has the unknown agent {unknown:?}; `skillhub list --agents` lists all agents"
+            ));
         }
         let mut tables = BTreeMap::new();
         for (id, value) in table {

@@ -86,13 +86,13 @@ pub(crate) enum ForeignSource {
 #[derive(Debug, Error)]
 pub enum ForeignError {
     /// No lock file was found.
-    #[error("there is no lock file of another tool: looked for {}", list(looked))]
+    #[error("no lock file of another tool was found; looked for {}", list(looked))]
     None {
         /// Paths that were tried.
         looked: Vec<PathBuf>,
     },
     /// The file has a name that no known tool uses.
-    #[error("{} is no lock file that this version knows", path.display())]
+    #[error("{} is not a lock file that skillhub can import", path.display())]
     Unknown {
         /// Path of the file.
         path: PathBuf,
@@ -106,7 +106,7 @@ pub enum ForeignError {
         source: io::Error,
     },
     /// The file has the conflict markers of an unfinished merge.
-    #[error("{} has conflict markers of a merge in line {line}", path.display())]
+    #[error("{} has unresolved merge conflicts, the first in line {line}", path.display())]
     ConflictMarkers {
         /// Path of the file.
         path: PathBuf,
@@ -122,7 +122,7 @@ pub enum ForeignError {
         message: String,
     },
     /// The file has an unknown format version.
-    #[error("{} has the format version {found}; this version reads {known}", path.display())]
+    #[error("{} has format version {found}, but this version of skillhub reads only {known}", path.display())]
     Version {
         /// Path of the file.
         path: PathBuf,
@@ -132,7 +132,7 @@ pub enum ForeignError {
         known: &'static str,
     },
     /// The source of an entry is unusable.
-    #[error("{}: the source of {key:?} cannot be used: {source}", path.display())]
+    #[error("{} has an invalid source for {key:?}: {source}", path.display())]
     Source {
         /// Path of the file.
         path: PathBuf,
@@ -151,20 +151,22 @@ impl Fails for ForeignError {
     fn failure(&self) -> Failure {
         let invalid = Failure::new(FailureKind::Invalid, "invalid_lock_file");
         match self {
-            Self::None { .. } => Failure::new(FailureKind::NotFound, "not_found")
-                .hint("name the file, `skillhub import PATH`; folders without one: `skillhub adopt PATH`"),
+            Self::None { .. } => Failure::new(FailureKind::NotFound, "not_found").hint(
+                "give the path of the file, `skillhub import PATH`, or manage folders without one, `skillhub adopt \
+                 PATH`",
+            ),
             Self::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Failure::new(FailureKind::NotFound, "not_found").hint("check the path")
             }
             Self::Io { .. } => Failure::io(),
             Self::ConflictMarkers { .. } => Failure::new(FailureKind::Conflict, "merge_conflict")
-                .hint("finish the merge of that file, then import it again; nothing was changed"),
-            Self::Unknown { .. } => invalid.hint("it reads skills-lock.json, .skill-lock.json and .clawhub/lock.json"),
-            Self::Damaged { .. } => {
-                invalid.hint("let its own tool write it anew, or take the folders over: `skillhub adopt PATH`")
-            }
-            Self::Version { .. } => invalid.hint("take the folders over as they are: `skillhub adopt PATH`"),
-            Self::Source { .. } => invalid.hint("nothing was changed; take the entry out if you do not know it"),
+                .hint("resolve the conflicts in that file, then import it again; nothing was changed"),
+            Self::Unknown { .. } => invalid.hint("import a skills-lock.json, .skill-lock.json or .clawhub/lock.json"),
+            Self::Damaged { .. } => invalid.hint(
+                "recreate it with the tool that wrote it, or manage the folders without it: `skillhub adopt PATH`",
+            ),
+            Self::Version { .. } => invalid.hint("manage the folders without it: `skillhub adopt PATH`"),
+            Self::Source { .. } => invalid.hint("correct or remove that entry; nothing was changed"),
         }
     }
 }
@@ -296,7 +298,7 @@ impl ForeignSource {
 fn read_text(path: &Path) -> Result<String, ForeignError> {
     let io = |source| ForeignError::Io { path: path.to_owned(), source };
     let damaged = |message: String| ForeignError::Damaged { path: path.to_owned(), message };
-    let missing = || io(io::Error::new(io::ErrorKind::NotFound, "there is no such file"));
+    let missing = || io(io::Error::new(io::ErrorKind::NotFound, "the file does not exist"));
     let dir = Dir::open_ambient_dir(path.parent().unwrap_or(Path::new("/")), ambient_authority()).map_err(io)?;
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let bytes = read_bounded(&dir, name, Limits::default().lock_file_bytes).map_err(io)?.ok_or_else(missing)?;
@@ -320,7 +322,7 @@ fn parse<T: DeserializeOwned>(
         Some(Value::Number(number)) => {
             return Err(ForeignError::Version { path: path.to_owned(), found: number.to_string(), known });
         }
-        _ => return Err(damaged("it does not say its version".to_owned())),
+        _ => return Err(damaged("it has no version".to_owned())),
     }
     serde_json::from_str(text).map_err(|error| damaged(error.to_string()))
 }

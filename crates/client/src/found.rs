@@ -37,7 +37,7 @@ pub struct Pick {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum PickError {
     /// The source does not contain a `SKILL.md`.
-    #[error("there is no skill in {origin}")]
+    #[error("no skill was found in {origin}")]
     None {
         /// Source as shown to people.
         origin: String,
@@ -51,7 +51,7 @@ pub enum PickError {
         names: Vec<String>,
     },
     /// The source does not have the selected skill.
-    #[error("{origin} has no skill {wanted}; it has {}", names.join(", "))]
+    #[error("{origin} has no skill named {wanted}; it has {}", names.join(", "))]
     Missing {
         /// Source as shown to people.
         origin: String,
@@ -66,10 +66,10 @@ impl Fails for PickError {
     fn failure(&self) -> Failure {
         match self {
             Self::None { .. } => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("name the folder that holds a SKILL.md")
+                Failure::new(FailureKind::NotFound, "not_found").hint("name a folder that has a SKILL.md")
             }
             Self::Several { .. } => Failure::new(FailureKind::Conflict, "ambiguous_name")
-                .hint("choose with --skill NAME, or take them with --all"),
+                .hint("choose one with --skill NAME, or install all of them with --all"),
             Self::Missing { .. } => Failure::new(FailureKind::NotFound, "not_found"),
         }
     }

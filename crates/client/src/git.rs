@@ -64,10 +64,10 @@ pub(crate) const QUIET_FETCH: [&str; 3] =
 #[derive(Debug, Error)]
 pub enum ProgramError {
     /// The program `git` was not found.
-    #[error("the program git is not installed, or not on the path")]
+    #[error("git was not found on the PATH")]
     NoGit,
     /// git exceeded the timeout and was killed.
-    #[error("git took more than {seconds} seconds for {url}")]
+    #[error("git did not finish within {seconds} seconds for {url}")]
     TooSlow {
         /// URL that git accessed.
         url: String,
@@ -75,7 +75,7 @@ pub enum ProgramError {
         seconds: u64,
     },
     /// git fetched more than the size limit.
-    #[error("git fetched more than {limit} bytes of {url}")]
+    #[error("git fetched more than the limit of {limit} bytes from {url}")]
     TooMuch {
         /// URL that git accessed.
         url: String,
@@ -102,7 +102,7 @@ impl Fails for ProgramError {
             Self::NoGit => Failure::new(FailureKind::Failed, "no_git").hint("install git"),
             Self::TooSlow { .. } => Failure::new(FailureKind::Unreachable, "network"),
             Self::TooMuch { .. } => Failure::new(FailureKind::Invalid, "too_large")
-                .hint("clone it yourself and use the folder of the clone"),
+                .hint("clone the repository yourself and name the folder of the clone"),
             Self::Interrupted(error) => error.failure(),
             Self::Failed { message } if message.contains("certificate") => untrusted(),
             Self::Failed { .. } => Failure::new(FailureKind::Unreachable, "git_failed"),

@@ -37,7 +37,7 @@ pub enum GitError {
     #[error(transparent)]
     Program(ProgramError),
     /// git exited with an error.
-    #[error("git cannot fetch {reference} of {url}: {message}")]
+    #[error("git cannot fetch {reference} from {url}: {message}")]
     Fetch {
         /// URL of the repository.
         url: String,
@@ -47,16 +47,16 @@ pub enum GitError {
         message: String,
     },
     /// The fetched objects cannot be read.
-    #[error("cannot read what git fetched: {0}")]
+    #[error("cannot read the objects that git fetched: {0}")]
     Read(#[from] git2::Error),
     /// The folder contains a symbolic link.
-    #[error("{0} is a link; skills hold regular files only")]
+    #[error("{0} is a link, but a skill may have only regular files")]
     Link(String),
     /// The folder contains a submodule.
-    #[error("{0} is a submodule; skills hold regular files only")]
+    #[error("{0} is a submodule, but a skill may have only regular files")]
     Submodule(String),
     /// A file has a mode that git does not write: that of a device, or one with the setuid bit.
-    #[error("{path} has the mode {mode:o}; skills hold regular files only")]
+    #[error("{path} has the mode {mode:o}, but a skill may have only regular files")]
     Mode {
         /// Path of the file.
         path: String,
@@ -67,7 +67,7 @@ pub enum GitError {
     #[error(transparent)]
     Path(#[from] PathError),
     /// A file name is not valid UTF-8.
-    #[error("a file name in {0:?} is not UTF-8")]
+    #[error("the folder {0:?} has a file name that is not UTF-8")]
     NameEncoding(String),
     /// The files exceed the limits in number or size.
     #[error(transparent)]
@@ -84,14 +84,14 @@ impl Fails for GitError {
             Self::Fetch { message, .. } if message.contains("certificate") => crate::http::untrusted(),
             Self::Fetch { reference, .. } if reference == "HEAD" => {
                 Failure::new(FailureKind::Unreachable, "git_failed")
-                    .hint("check the URL, and that git can fetch it without asking for a password")
+                    .hint("check the URL, and make sure that git can fetch it without a password prompt")
             }
             Self::Fetch { .. } => Failure::new(FailureKind::Unreachable, "git_failed")
-                .hint("check the URL and the branch, tag or whole commit id after the @"),
+                .hint("check the URL and the part after the @, which must be a branch, a tag or a full commit id"),
             Self::Read(_) => Failure::io(),
             Self::Link(_) | Self::Submodule(_) | Self::Mode { .. } | Self::Path(_) | Self::NameEncoding(_) => {
                 Failure::new(FailureKind::Invalid, "invalid_path")
-                    .hint("nothing was installed; its author has to mend it")
+                    .hint("ask the author of the skill to fix it; nothing was installed")
             }
             Self::Bundle(error) => error.failure(),
             Self::Cache(error) => error.failure(),

@@ -44,7 +44,7 @@ pub enum HttpError {
         url: String,
     },
     /// The server does not have the file.
-    #[error("there is nothing at {url} (the server answers {status})")]
+    #[error("{url} was not found (HTTP status {status})")]
     NotFound {
         /// URL of the request.
         url: String,
@@ -52,7 +52,7 @@ pub enum HttpError {
         status: u16,
     },
     /// The server responded with another status.
-    #[error("cannot fetch {url}: the server answers {status}")]
+    #[error("cannot fetch {url}: HTTP status {status}")]
     Status {
         /// URL of the request.
         url: String,
@@ -60,7 +60,7 @@ pub enum HttpError {
         status: u16,
     },
     /// The body is larger than allowed.
-    #[error("the file at {url} has more than {limit} bytes")]
+    #[error("{url} is larger than the limit of {limit} bytes")]
     TooLarge {
         /// URL of the request.
         url: String,
@@ -79,13 +79,13 @@ pub enum HttpError {
     #[error(transparent)]
     Trust(#[from] TrustError),
     /// The token was not sent, because it would travel unencrypted to another machine.
-    #[error("a token for {url} would travel unencrypted; nothing was sent")]
+    #[error("refused to send a token to {url} without encryption")]
     PlainToken {
         /// URL of the request.
         url: String,
     },
     /// The server redirects to a URL that is not followed.
-    #[error("{url} sends on to {to:?}, which is not followed")]
+    #[error("{url} redirects to {to:?}, which skillhub does not follow")]
     Redirect {
         /// URL that redirected.
         url: String,
@@ -99,17 +99,18 @@ impl Fails for HttpError {
         match self {
             Self::Unreached { .. } | Self::Refused { .. } | Self::Status { .. } => {
                 Failure::new(FailureKind::Unreachable, "network")
-                    .hint("check the URL and the network, and try again; or download the file and install that")
+                    .hint("check the URL and the network and try again, or download the file yourself and install that")
             }
             Self::NotFound { .. } => Failure::new(FailureKind::NotFound, "not_found").hint("check the URL"),
-            Self::TooLarge { .. } => Failure::new(FailureKind::Invalid, "too_large")
-                .hint("no skill is as large; check what stands at the URL"),
+            Self::TooLarge { .. } => {
+                Failure::new(FailureKind::Invalid, "too_large").hint("check the URL: no skill is that large")
+            }
             Self::Untrusted { .. } => untrusted(),
             Self::Trust(error) => error.failure(),
             Self::PlainToken { .. } => Failure::new(FailureKind::Refused, "insecure")
-                .hint("name the server as https://; in a network that you trust, add --insecure"),
+                .hint("use an https:// URL, or add --insecure if you trust the network"),
             Self::Redirect { .. } => Failure::new(FailureKind::Unreachable, "network")
-                .hint("if you trust that place, name its URL; it must be of the same scheme"),
+                .hint("use the URL that it redirects to, if you trust it"),
         }
     }
 }
@@ -117,8 +118,8 @@ impl Fails for HttpError {
 /// Returns the failure for a server, or a git server, whose certificate is not trusted.
 pub(crate) fn untrusted() -> Failure {
     Failure::new(FailureKind::Unreachable, "untrusted_certificate").hint(
-        "if it is your own CA, add --ca-file FILE with its certificate in PEM form, or set SSL_CERT_FILE; a CA's own \
-         certificate is not accepted as a server's",
+        "if your own CA issued it, add --ca-file FILE with the CA's certificate in PEM format, or set SSL_CERT_FILE; \
+         a server must not use the CA's certificate as its own",
     )
 }
 
@@ -157,9 +158,9 @@ fn unreached(url: &str, error: &ureq::Error) -> HttpError {
 /// Describes the problem with a certificate.
 fn fault_of(fault: &CertificateError) -> String {
     match fault {
-        CertificateError::UnknownIssuer => "its issuer is not trusted here".to_owned(),
+        CertificateError::UnknownIssuer => "its issuer is not trusted on this machine".to_owned(),
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "it is for another host".to_owned()
+            "it was issued for another host".to_owned()
         }
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired".to_owned(),
         other => match other.to_string() {
@@ -183,7 +184,7 @@ pub(crate) fn get(url: &str, limit: u64) -> Result<Vec<u8>, HttpError> {
             _ => return Err(HttpError::Status { url, status }),
         };
     }
-    Err(HttpError::Redirect { to: "yet another place".to_owned(), url })
+    Err(HttpError::Redirect { to: "another URL, after too many redirects".to_owned(), url })
 }
 
 /// Parts of an HTTP request besides the URL.

@@ -115,7 +115,7 @@ impl Installer<'_> {
                 Ok(Plan::Leave(why)) => row.why = Some(why),
                 Ok(Plan::Have) => {
                     row.status = ImportStatus::Unchanged;
-                    row.why = Some("the library has it from there already".to_owned());
+                    row.why = Some("already installed from the same source".to_owned());
                 }
                 Err(error) => {
                     batch.settle(Installed::failed(entry.key.clone(), None, error));
@@ -144,7 +144,9 @@ impl Installer<'_> {
         if let Some(head) = self.library.head(&name)?.filter(|head| !head.tombstone) {
             match &head.origin {
                 Some(origin) if entry.source.is_of(origin) => return Ok(Plan::Have),
-                None => return Ok(Plan::Leave("the library has it as a skill of its own, which stays".to_owned())),
+                None => {
+                    return Ok(Plan::Leave("the library has its own skill of this name, which was kept".to_owned()));
+                }
                 Some(_) => {}
             }
         }
@@ -157,7 +159,7 @@ impl Installer<'_> {
         let mut notes = entry.notes.clone();
         let theirs = theirs.unwrap_or_else(|error| {
             if !matches!(error, InstallError::Offline { .. }) {
-                notes.push(format!("its source was not asked: {error}"));
+                notes.push(format!("its source could not be checked: {error}"));
             }
             None
         });
@@ -169,14 +171,14 @@ impl Installer<'_> {
         row.is_changed = !is_known || !release.bundle.same_but_line_ends(&files);
         if !is_known {
             notes.push(
-                "it was changed since it was installed, or what it was installed from is not known, so an update will \
-                 ask where the two differ"
+                "it was changed after it was installed, or its original release is unknown, so an update asks you \
+                 about each difference"
                     .to_owned(),
             );
         } else if release.origin.kind == "git" && release.origin.commit.is_none() {
             notes.push(format!(
-                "which commit it is of is not known until it is updated (`skillhub update {name}`); until then a clone \
-                 cannot restore it from the lock file"
+                "its commit is unknown until you update it (`skillhub update {name}`); until then, the lock file \
+                 cannot restore it in a clone"
             ));
         }
         notes.extend(release.warnings.iter().cloned());
@@ -233,17 +235,17 @@ impl Installer<'_> {
                 if !entry.recorded.is_of(&theirs.bundle) {
                     theirs
                         .warnings
-                        .push("its source has gone on since it was locked; this is what it has now".to_owned());
+                        .push("its source has changed since it was locked; this is the current content".to_owned());
                 }
                 theirs.warnings.extend(entry.notes.iter().cloned());
                 Ok(Plan::Take(Box::new(theirs)))
             }
             Ok(None) => Ok(Plan::Leave(format!(
-                "its folder is not there, and skillhub does not fetch from {}",
+                "its folder is missing, and skillhub cannot fetch from {}",
                 entry.source.describe()
             ))),
             Err(InstallError::Offline { .. }) if request.offline => {
-                Ok(Plan::Leave("its folder is not there; without --offline it is installed from its source".to_owned()))
+                Ok(Plan::Leave("its folder is missing; run without --offline to install it from its source".to_owned()))
             }
             Err(error) => Err(error),
         }

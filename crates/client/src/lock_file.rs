@@ -131,7 +131,7 @@ pub struct LockedSkill {
 #[derive(Debug, Error)]
 pub enum LockFileError {
     /// The file has the conflict markers of an unfinished merge.
-    #[error("{} has conflict markers of a merge from line {line} on; {differences}", path.display())]
+    #[error("{} has unresolved merge conflicts from line {line} on; {differences}", path.display())]
     ConflictMarkers {
         /// Path of the file.
         path: PathBuf,
@@ -149,7 +149,7 @@ pub enum LockFileError {
         message: String,
     },
     /// The file has the format of a later version.
-    #[error("{} was made by a newer skillhub: it has format {found}, this version reads {FORMAT}", path.display())]
+    #[error("{} was written by a newer skillhub: it has format {found}, this version reads {FORMAT}", path.display())]
     Newer {
         /// Path of the file.
         path: PathBuf,
@@ -157,7 +157,7 @@ pub enum LockFileError {
         found: i64,
     },
     /// The file has a kind of source that a later version introduced.
-    #[error("{} was made by a newer skillhub: it has {name} from a source of kind {kind:?}", path.display())]
+    #[error("{} was written by a newer skillhub: it has {name} from a source of kind {kind:?}", path.display())]
     NewerKind {
         /// Path of the file.
         path: PathBuf,
@@ -167,7 +167,7 @@ pub enum LockFileError {
         kind: String,
     },
     /// The file would become too large to be read again.
-    #[error("{} cannot be written: {why}", path.display())]
+    #[error("cannot write {}: {why}", path.display())]
     TooLarge {
         /// Path of the file.
         path: PathBuf,
@@ -192,16 +192,15 @@ impl Fails for LockFileError {
         let integrity = Failure::new(FailureKind::Integrity, "damaged_lock_file");
         match self {
             Self::ConflictMarkers { .. } => Failure::new(FailureKind::Conflict, "merge_conflict").hint(
-                "`skillhub doctor --fix` takes what goes together and names what you have to decide; or finish the merge",
+                "run `skillhub doctor --fix`, which merges the lines that agree and lists the rest, or resolve the \
+                 conflicts yourself",
             ),
             Self::Damaged { .. } => {
-                integrity.hint("bring back the last good version, or delete the file and install again")
+                integrity.hint("restore the last good version of the file, or delete it and install again")
             }
-            Self::Newer { .. } | Self::NewerKind { .. } => {
-                integrity.hint("update skillhub; the file was left as it is")
-            }
+            Self::Newer { .. } | Self::NewerKind { .. } => integrity.hint("update skillhub; the file was not changed"),
             Self::TooLarge { .. } => Failure::new(FailureKind::Invalid, "too_large")
-                .hint("uninstall what is not used, or install into the library of another project"),
+                .hint("uninstall skills that you do not use, or install into another project's library"),
             Self::Library(error) => error.failure(),
             Self::Io { .. } => Failure::io(),
         }
@@ -251,19 +250,19 @@ impl LockFile {
             Some(Value::Integer(found)) if found > FORMAT => {
                 return Err(LockFileError::Newer { path: path.to_owned(), found });
             }
-            _ => return Err(damaged("it does not say its format".to_owned())),
+            _ => return Err(damaged("it has no `format`".to_owned())),
         }
         let tables = match others.remove("skill") {
             None => Vec::new(),
             Some(Value::Array(tables)) => tables,
-            Some(_) => return Err(damaged("`skill` is no list of tables".to_owned())),
+            Some(_) => return Err(damaged("`skill` is not a list of tables".to_owned())),
         };
         let mut skills = BTreeMap::new();
         for (at, table) in tables.into_iter().enumerate() {
             check_kind(&table, path)?;
-            let skill = LockedSkill::of(table).map_err(|what| damaged(format!("skill {}: {what}", at + 1)))?;
+            let skill = LockedSkill::of(table).map_err(|what| damaged(format!("skill number {}: {what}", at + 1)))?;
             if let Some(double) = skills.insert(skill.name.clone(), skill) {
-                return Err(damaged(format!("{} is there twice", double.name)));
+                return Err(damaged(format!("{} is listed twice", double.name)));
             }
         }
         Ok(Self { path: path.to_owned(), others, skills })
@@ -410,7 +409,7 @@ impl LockedSkill {
     }
 
     fn of(value: Value) -> Result<Self, String> {
-        let Value::Table(mut raw) = value else { return Err("it is no table".to_owned()) };
+        let Value::Table(mut raw) = value else { return Err("it is not a table".to_owned()) };
         let mut skill = Self {
             name: text(&mut raw, "name")?.ok_or("it has no `name`")?,
             requested: text(&mut raw, "requested")?.unwrap_or_default(),
@@ -440,7 +439,7 @@ fn text(table: &mut Table, key: &str) -> Result<Option<String>, String> {
     match table.remove(key) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("`{key}` is no text")),
+        Some(_) => Err(format!("`{key}` is not a string")),
     }
 }
 
@@ -484,10 +483,10 @@ mod tests {
     fn too_many_values_are_refused() {
         for flood in ["0,", "a.", "[", "{a=", "do not ", "a\"", "é "] {
             let error = parse(&format!("format = 1\nx = [{}", flood.repeat(1 << 20))).unwrap_err().to_string();
-            assert!(error.contains("more than a lock file of its size can have"), "{flood}: {error}");
+            assert!(error.contains("too many for a lock file of its size"), "{flood}: {error}");
         }
         let tables = (0..1_000).map(|at| format!("x{at}{} = 1\n", ".aaaaaaaaaaaaaaa".repeat(70))).collect::<String>();
-        assert!(parse(&tables).unwrap_err().to_string().contains("70000 dots beside its texts"));
+        assert!(parse(&tables).unwrap_err().to_string().contains("70000 dots outside its strings"));
         assert!(parse(&"\n".repeat(10_000)).unwrap_err().to_string().contains("format"));
     }
 
@@ -555,7 +554,7 @@ mod tests {
         let newer = format!("{OLD}\n[[skill]]\nname = \"acme/later\"\nkind = \"oci\"\nlayers = [1]\n");
         let error = parse(&newer).unwrap_err();
         assert!(matches!(&error, LockFileError::NewerKind { kind, .. } if kind == "oci"), "{error}");
-        assert!(error.to_string().contains("made by a newer skillhub"), "{error}");
+        assert!(error.to_string().contains("written by a newer skillhub"), "{error}");
         assert_eq!(error.failure().kind, FailureKind::Integrity);
     }
 

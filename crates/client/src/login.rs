@@ -48,13 +48,13 @@ pub enum LoginError {
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The URL does not belong to a skillhub server.
-    #[error("{0} is no skillhub server")]
+    #[error("{0} is not a skillhub server")]
     NoServer(String),
     /// The server rejected the token.
-    #[error("{0} does not know this token")]
+    #[error("{0} does not accept this token")]
     Unknown(String),
     /// The file with the logins cannot be used.
-    #[error("{FILE} in the home cannot be used: {0}")]
+    #[error("cannot use {FILE} in the skillhub home: {0}")]
     File(String),
 }
 
@@ -63,10 +63,11 @@ impl Fails for LoginError {
         match self {
             Self::Http(error) => error.failure(),
             Self::NoServer(_) => Failure::new(FailureKind::NotFound, "not_a_registry")
-                .hint("name the server as a browser does: http://host:port"),
-            Self::Unknown(_) => Failure::new(FailureKind::Refused, "unauthorized")
-                .hint("ask who runs the server for a token; on the server: skillhub serve admin-token"),
-            Self::File(_) => Failure::new(FailureKind::Failed, "io").hint("remove the file and sign in again"),
+                .hint("give the URL of the server, as in http://host:port"),
+            Self::Unknown(_) => Failure::new(FailureKind::Refused, "unauthorized").hint(
+                "ask the operator of the server for a token; on the server itself, run: skillhub serve admin-token",
+            ),
+            Self::File(_) => Failure::new(FailureKind::Failed, "io").hint("delete the file and sign in again"),
         }
     }
 }
@@ -104,7 +105,7 @@ impl Logins {
         let logins: Self = from_toml(&text).map_err(|error| bad(&error))?;
         match logins.format {
             FORMAT => Ok(logins),
-            other => Err(bad(&format!("it has format {other}, this version reads {FORMAT}"))),
+            other => Err(bad(&format!("it has format {other}, but this version of skillhub reads only {FORMAT}"))),
         }
     }
 

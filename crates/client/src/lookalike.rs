@@ -179,8 +179,10 @@ impl<'l> Here<'l> {
         let of_owners = owner.into_iter().flat_map(|owner| self.owners.alike(owner, OWNER_SLIP));
         let near: BTreeSet<&str> = self.names.alike(bare(name), ONE_SLIP).chain(of_owners).collect();
         let told = near.into_iter().filter(|other| *other != name && is_near(name, other));
-        told.map(|other| format!("{name} is not {other}, which is installed; look whether it is the one that you mean"))
-            .collect()
+        told.map(|other| {
+            format!("{name} is not {other}, which is already installed; check that it is the skill you want")
+        })
+        .collect()
     }
 }
 
@@ -208,7 +210,10 @@ fn earlier(registry: &Registry, name: &QualifiedName) -> Result<Vec<String>, Reg
     for other in near(registry, name)? {
         let Ok(releases) = registry.with_skill(&other)?.releases(&other) else { continue };
         if first(&releases).is_some_and(|at| at < since) {
-            told.push(format!("{name} is not {other}, which was in {registry} before it {}", releases_of(&releases)));
+            told.push(format!(
+                "{name} is not {other}, which was published in {registry} before it {}",
+                releases_of(&releases)
+            ));
         }
     }
     Ok(told)
@@ -217,7 +222,7 @@ fn earlier(registry: &Registry, name: &QualifiedName) -> Result<Vec<String>, Reg
 /// Returns the warnings about a skill that is about to be published for the first time.
 pub(crate) fn of_new(registry: &Registry, name: &QualifiedName) -> Vec<String> {
     let near = near(registry, name).unwrap_or_default().into_iter();
-    near.map(|other| format!("{name} may be taken for {other}, which is in {registry} already")).collect()
+    near.map(|other| format!("{name} is easily mistaken for {other}, which is already in {registry}")).collect()
 }
 
 fn releases_of(entries: &[Entry]) -> String {

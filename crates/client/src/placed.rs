@@ -57,17 +57,17 @@ impl PlacedSkill {
     pub fn describe(&self) -> String {
         match &self.standing {
             Standing::Ours if self.exists => format!("shows {}", self.skill),
-            Standing::Ours => format!("still shows {}, which is gone", self.skill),
-            Standing::Nothing if self.exists => format!("{} was placed here and nothing is", self.skill),
-            Standing::Nothing => format!("{} is gone, and the place is still noted", self.skill),
-            Standing::Dangling(to) => format!("leads to {}, where nothing is", to.display()),
+            Standing::Ours => format!("still shows {}, which no longer exists", self.skill),
+            Standing::Nothing if self.exists => format!("should show {}, but nothing is there", self.skill),
+            Standing::Nothing => format!("is still recorded for {}, but both are gone", self.skill),
+            Standing::Dangling(to) => format!("leads to {}, which does not exist", to.display()),
             Standing::Elsewhere(to) => format!(
-                "leads to {} and no longer to {}; remove it, then install again, or leave it",
+                "leads to {} and no longer to {}; keep it, or remove it and install again",
                 to.display(),
                 self.skill
             ),
             Standing::Other => {
-                format!("holds files that no revision of {} has; they are not ours to take away", self.skill)
+                format!("has files that are in no revision of {}, so skillhub does not remove them", self.skill)
             }
         }
     }

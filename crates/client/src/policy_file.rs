@@ -110,7 +110,7 @@ impl PolicyFile {
 fn read(path: &Path) -> io::Result<String> {
     let (folder, name) = match (path.parent(), path.file_name()) {
         (Some(folder), Some(name)) => (folder, name),
-        _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file")),
+        _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file")),
     };
     // The last component may be a link, as in a managed configuration. Its target may be anywhere.
     let resolved = library::resolve(&folder.join(name))?;

@@ -252,7 +252,8 @@ impl Draft<'_> {
         let file = self.registry.with_owner(owner)?.owner(owner)?;
         let Some(signing) = self.signing else {
             if newest(entries, true).is_some_and(|entry| entry.signature.is_some()) {
-                self.warnings.push(format!("{owner} signed the release before this one; sign it as well: --sign"));
+                self.warnings
+                    .push(format!("{owner} signed the previous release, but this one is not signed; add --sign"));
             }
             return Ok(());
         };
@@ -273,8 +274,9 @@ impl Draft<'_> {
             let releases = registry.with_skill(&required.name)?.releases(&required.name)?;
             let is_met = |entry: &Entry| entry.is_offered() && required.takes(&entry.version);
             if !releases.iter().any(is_met) {
-                self.warnings
-                    .push(format!("no release in {registry} is {required}: it cannot be installed until there is"));
+                self.warnings.push(format!(
+                    "{registry} has no release that satisfies {required}, so this skill cannot be installed yet"
+                ));
             }
         }
         Ok(())
@@ -284,7 +286,8 @@ impl Draft<'_> {
     fn unchanged(mut self, entry: &Entry) -> Published {
         if self.signing.is_some() && entry.signature.is_none() {
             let release = format!("{} {}", entry.name, entry.version);
-            self.warnings.push(format!("{release} is not signed and stays so; publish a new version to sign it"));
+            self.warnings
+                .push(format!("{release} is already published without a signature; to sign, publish a new version"));
         }
         self.published(PublishStatus::Unchanged, entry.version.clone())
     }
@@ -357,7 +360,8 @@ impl Draft<'_> {
         let release = NewRelease { name, version, changelog, signature, forked_from, stamp };
         match self.registry.append::<PublishError>(&release, &self.cleared, &bytes) {
             Ok(Appended::Published(entry)) => {
-                self.warnings.extend(entry.held().map(|notice| format!("nobody gets it yet: {}", notice.reason)));
+                self.warnings
+                    .extend(entry.held().map(|notice| format!("it cannot be installed yet: {}", notice.reason)));
                 Ok((PublishStatus::Published, entry.version.clone()))
             }
             Ok(Appended::Unchanged(entry)) => Ok((PublishStatus::Unchanged, entry.version.clone())),

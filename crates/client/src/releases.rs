@@ -105,7 +105,7 @@ pub enum YankError {
     #[error(transparent)]
     Resolve(#[from] ResolveError),
     /// The spec does not name an exact version.
-    #[error("{0} names no exact version")]
+    #[error("{0} does not name an exact version")]
     NotExact(String),
     /// The registry cannot be changed.
     #[error(transparent)]
@@ -121,7 +121,7 @@ impl Fails for YankError {
             Self::Resolve(error) => error.failure(),
             Self::NotExact(spec) => {
                 let name = spec.split('@').next().unwrap_or(spec);
-                Failure::new(FailureKind::Usage, "invalid_spec").hint(format!("name one release: {name}@1.2.0"))
+                Failure::new(FailureKind::Usage, "invalid_spec").hint(format!("name one release, as in {name}@1.2.0"))
             }
             Self::Registry(error) => error.failure(),
             Self::Flag(error) => error.failure(),

@@ -31,13 +31,13 @@ use solve::{Release, Releases, Takes, Wish, solve};
 #[derive(Debug, Error)]
 pub enum Unsolved {
     /// The requirements contradict each other; the value lists the reasons.
-    #[error("no releases go together: {}", .0.join("; "))]
+    #[error("no combination of releases works: {}", .0.join("; "))]
     Impossible(Vec<String>),
     /// Skills require each other in a cycle; the first name is repeated at the end.
-    #[error("skills require each other in a ring: {}", ring(.0))]
+    #[error("skills require each other in a cycle: {}", ring(.0))]
     Cycle(Vec<QualifiedName>),
     /// The resolver exceeded this number of steps.
-    #[error("which releases go together was not found in {0} steps")]
+    #[error("no combination of releases was found within {0} steps")]
     TooMany(u32),
     /// A registry cannot be used.
     #[error(transparent)]
@@ -48,13 +48,13 @@ impl Fails for Unsolved {
     fn failure(&self) -> Failure {
         match self {
             Self::Impossible(_) => Failure::new(FailureKind::Conflict, "requirements_conflict").hint(
-                "nothing was changed; ask for other releases (owner/name@range), update what is in the way in the same \
-                 command, or uninstall it",
+                "request other releases (owner/name@range), or update or uninstall the conflicting skills; nothing \
+                 was changed",
             ),
             Self::Cycle(_) => Failure::new(FailureKind::Conflict, "requirement_cycle")
-                .hint("nothing was changed; one of their owners has to take a requirement out"),
+                .hint("ask one of their owners to remove a requirement; nothing was changed"),
             Self::TooMany(_) => Failure::new(FailureKind::Invalid, "too_large")
-                .hint("nothing was changed; name the versions that you want (owner/name@1.2.0)"),
+                .hint("name the exact versions that you want (owner/name@1.2.0); nothing was changed"),
             Self::Resolve(error) => error.failure(),
         }
     }

@@ -34,10 +34,10 @@ pub enum ResolveError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The spec is not the name of a skill in a registry, where only such a name is allowed.
-    #[error("{0:?} is no skill of a registry; write owner/name")]
+    #[error("{0:?} is not the name of a skill in a registry; write owner/name")]
     NotAName(String),
     /// No registry has the skill.
-    #[error("no skill {name} in {registry}")]
+    #[error("{name} was not found in {registry}")]
     NotFound {
         /// Name as the user gave it.
         name: String,
@@ -47,7 +47,7 @@ pub enum ResolveError {
         similar: Vec<String>,
     },
     /// Several owners have a skill of this name.
-    #[error("several owners have a skill {name}: {}", owners.join(", "))]
+    #[error("several owners have a skill named {name}: {}", owners.join(", "))]
     AmbiguousName {
         /// Bare name of the skill.
         name: SkillName,
@@ -77,7 +77,7 @@ impl Fails for ResolveError {
             Self::NotFound { name, similar, .. } => {
                 let failure = Failure::new(FailureKind::NotFound, "not_found");
                 match similar.as_slice() {
-                    [] => failure.hint(format!("look for it: skillhub search {name}")),
+                    [] => failure.hint(format!("search for it: skillhub search {name}")),
                     some => failure.hint(format!("did you mean {}?", some.join(", "))),
                 }
             }
@@ -88,10 +88,9 @@ impl Fails for ResolveError {
             Self::NoRelease { available, .. } => {
                 let failure = Failure::new(FailureKind::NotFound, "not_found");
                 match available.as_slice() {
-                    [] => {
-                        failure.hint("every release was yanked or withdrawn; an exact version can still be asked for")
-                    }
-                    some => failure.hint(format!("there is {}", join(some))),
+                    [] => failure
+                        .hint("every release was yanked or withdrawn; name an exact version to install a yanked one"),
+                    some => failure.hint(format!("the newest release is {}", join(some))),
                 }
             }
         }

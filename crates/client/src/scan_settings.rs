@@ -42,7 +42,7 @@ pub fn of_file(mut settings: Settings, file: &Path, user_home: &Path, now: Times
         let end = one.until.as_ref().map(|until| until.parse::<Date>()).transpose();
         let end = end.map_err(|_| SettingsError::Value {
             key: format!("accepted ({})", one.rule),
-            message: "its end is no day, such as \"2027-01-31\"".to_owned(),
+            message: "`until` is not a date such as \"2027-01-31\"".to_owned(),
         })?;
         if end.is_none_or(|end| today < end) {
             accepted.push(one);
@@ -62,7 +62,7 @@ pub fn scanner(settings: &Settings) -> Result<Scanner, ConfigError> {
         let found = texts(&PathBuf::from(folder)).map_err(|error| wrong(error.to_string()))?;
         files.extend(found);
         if files.len() > FILES {
-            return Err(wrong(format!("there are more than {FILES} files of rules")).into());
+            return Err(wrong(format!("it has more than {FILES} rule files")).into());
         }
     }
     Ok(Scanner::new(settings, &files)?)
@@ -79,8 +79,8 @@ fn texts(folder: &Path) -> io::Result<Vec<(String, String)>> {
     let text = |name: String| {
         let bad = |why: String| io::Error::new(io::ErrorKind::InvalidData, format!("{name} {why}"));
         let bytes = read_file(&dir, &name, FILE_BYTES)?
-            .ok_or_else(|| bad(format!("is no regular file of at most {FILE_BYTES} bytes")))?;
-        let text = String::from_utf8(bytes).map_err(|_| bad("is no text".to_owned()))?;
+            .ok_or_else(|| bad(format!("is not a regular file of at most {FILE_BYTES} bytes")))?;
+        let text = String::from_utf8(bytes).map_err(|_| bad("is not UTF-8".to_owned()))?;
         Ok((folder.join(&name).display().to_string(), text))
     };
     names.into_iter().take(FILES + 1).map(text).collect()

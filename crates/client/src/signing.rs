@@ -39,10 +39,10 @@ enum Key {
 #[derive(Debug, Error)]
 pub enum SigningError {
     /// The key file does not exist.
-    #[error("there is no key at {}", .0.display())]
+    #[error("the key {} does not exist", .0.display())]
     NotFound(PathBuf),
     /// The file is not a usable key.
-    #[error("the key {} cannot be used: {reason}", path.display())]
+    #[error("cannot use the key {}: {reason}", path.display())]
     Key {
         /// Path of the key file.
         path: PathBuf,
@@ -50,7 +50,7 @@ pub enum SigningError {
         reason: KeyError,
     },
     /// `ssh-keygen` failed to sign.
-    #[error("the key {} did not sign: {message}", path.display())]
+    #[error("cannot sign with the key {}: {message}", path.display())]
     NotSigned {
         /// Path of the key file.
         path: PathBuf,
@@ -58,7 +58,7 @@ pub enum SigningError {
         message: String,
     },
     /// The signature does not verify, or was made with another key.
-    #[error("the signature made with {} is not good: {reason}", path.display())]
+    #[error("the signature made with {} is invalid: {reason}", path.display())]
     Signature {
         /// Path of the key file.
         path: PathBuf,
@@ -79,13 +79,13 @@ impl Fails for SigningError {
     fn failure(&self) -> Failure {
         match self {
             Self::NotFound(_) => Failure::new(FailureKind::NotFound, "no_key").hint(
-                "make one: ssh-keygen -t ed25519; or name yours: --sign=PATH, or key = \"PATH\" under [signing] in \
-                 config.toml",
+                "create a key with `ssh-keygen -t ed25519`, or name yours: --sign=PATH, or key = \"PATH\" under \
+                 [signing] in config.toml",
             ),
             Self::Key { .. } => Failure::new(FailureKind::Usage, "invalid_key")
-                .hint("name another: --sign=PATH; ssh-keygen -t ed25519 makes one"),
+                .hint("name another key with --sign=PATH, or create one with `ssh-keygen -t ed25519`"),
             Self::NotSigned { path, .. } => Failure::new(FailureKind::Failed, "not_signed")
-                .hint(format!("give the key to your agent, then run it again: ssh-add {}", path.display())),
+                .hint(format!("add the key to your SSH agent, then run the command again: ssh-add {}", path.display())),
             Self::Signature { .. } => Failure::new(FailureKind::Failed, "not_signed"),
             Self::Io { .. } => Failure::io(),
         }
@@ -145,7 +145,7 @@ impl SigningKey {
             command.env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force");
         }
         let output = command.output().map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => failed("the program ssh-keygen is not installed, or not on the path".to_owned()),
+            io::ErrorKind::NotFound => failed("ssh-keygen was not found on the PATH".to_owned()),
             _ => io(source),
         })?;
         if output.status.success() {
@@ -177,6 +177,6 @@ fn read_key(path: &Path) -> Result<String, SigningError> {
     let bytes = read_bounded(&dir, name, Limits::default().settings_bytes).map_err(io)?;
     let bytes = bytes.ok_or_else(|| SigningError::NotFound(path.to_owned()))?;
     let not_text =
-        |_| SigningError::Key { path: path.to_owned(), reason: KeyError::Damaged("it is no text".to_owned()) };
+        |_| SigningError::Key { path: path.to_owned(), reason: KeyError::Damaged("it is not UTF-8".to_owned()) };
     String::from_utf8(bytes).map_err(not_text)
 }

@@ -58,25 +58,25 @@ pub struct GitSpec {
 #[derive(Debug, Error)]
 pub enum SpecError {
     /// The text is empty.
-    #[error("the name of what to install is empty")]
+    #[error("the name of the skill to install is empty")]
     Empty,
     /// The text starts with a hyphen, like an option.
     #[error("{0:?} starts with a hyphen")]
     Hyphen(String),
     /// The URL contains spaces, control characters or another invalid sequence.
-    #[error("{0:?} holds a character that no URL has")]
+    #[error("{0:?} has a character that is not allowed in a URL")]
     BadUrl(String),
     /// The URL has an unsupported scheme.
-    #[error("{0:?} has a scheme that is not known; use https, ssh or file")]
+    #[error("{0:?} has an unknown scheme; use https, ssh or file")]
     Scheme(String),
     /// The URL contains a user name or password, which would be stored in lock files and histories.
-    #[error("the URL {0:?} holds a user name or password")]
+    #[error("the URL {0:?} contains a user name or password")]
     Credentials(String),
     /// The text after `github:` is not an owner and a repository.
-    #[error("{0:?} is not of the form github:owner/repo")]
+    #[error("{0:?} does not have the form github:owner/repo")]
     GitHub(String),
     /// The reference is not a possible branch, tag or commit of git.
-    #[error("{0:?} is no name of a branch, tag or commit")]
+    #[error("{0:?} is not the name of a branch, tag or commit")]
     Reference(String),
     /// The folder in the repository is invalid.
     #[error(transparent)]
@@ -88,7 +88,7 @@ pub enum SpecError {
     #[error(transparent)]
     Owner(#[from] OwnerError),
     /// The text contains more than one slash, or ends with `@`.
-    #[error("{0:?} is not of the form owner/name")]
+    #[error("{0:?} does not have the form owner/name")]
     Form(String),
     /// The text after the `@` is not a version or range.
     #[error(transparent)]
@@ -99,9 +99,9 @@ impl Fails for SpecError {
     fn failure(&self) -> Failure {
         let usage = Failure::new(FailureKind::Usage, "invalid_spec");
         match self {
-            Self::Form(text) => usage.hint(format!("a folder is written with its place: ./{text}")),
+            Self::Form(text) => usage.hint(format!("to name a folder, write ./{text}")),
             Self::Wanted(_) => usage.hint("write @1.2.0, @^1.2, @~1.2 or @>=1,<2"),
-            Self::Credentials(_) => usage.hint("leave it out; git's credential helper supplies what git needs"),
+            Self::Credentials(_) => usage.hint("remove them from the URL; git's credential helper supplies them"),
             Self::Path(_) => Failure::new(FailureKind::Invalid, "invalid_path"),
             _ => usage.hint(
                 "write owner/name, owner/name@^1.2, a bare name, ./folder, file.skill, a git URL or github:owner/repo",

@@ -55,7 +55,7 @@ pub struct TrustError {
 impl Fails for TrustError {
     fn failure(&self) -> Failure {
         Failure::new(FailureKind::Usage, "invalid_ca_file")
-            .hint("name a PEM file of CA certificates with --ca-file or SSL_CERT_FILE, or leave both out")
+            .hint("name a PEM file of CA certificates with --ca-file or SSL_CERT_FILE, or use neither")
     }
 }
 
@@ -84,7 +84,8 @@ impl Transport {
         found.extend(loaded.certs.iter().map(|der| Certificate::from_der(der).to_owned()));
         match (&self.ca_dir, found.is_empty()) {
             (Some(dir), true) => {
-                let reason = loaded.errors.first().map_or_else(|| "it holds none".to_owned(), ToString::to_string);
+                let reason =
+                    loaded.errors.first().map_or_else(|| "it has no certificates".to_owned(), ToString::to_string);
                 Err(TrustError { path: dir.clone(), reason })
             }
             (None, true) => Ok(RootCerts::WebPki),
@@ -127,7 +128,7 @@ fn read_file(path: &Path) -> Result<Vec<Certificate<'static>>, TrustError> {
     let parent = resolved.parent().unwrap_or(Path::new("/"));
     let dir = Dir::open_ambient_dir(parent, ambient_authority()).map_err(io)?;
     let bytes = read_bounded(&dir, name, MOST_CA_BYTES).map_err(io)?;
-    let bytes = bytes.ok_or_else(|| fault("there is no such file".to_owned()))?;
+    let bytes = bytes.ok_or_else(|| fault("the file does not exist".to_owned()))?;
     let mut found = Vec::new();
     for item in parse_pem(&bytes) {
         let PemItem::Certificate(certificate) = item.map_err(|error| fault(error.to_string()))? else { continue };
@@ -136,7 +137,7 @@ fn read_file(path: &Path) -> Result<Vec<Certificate<'static>>, TrustError> {
         RootCertStore::empty().add(der).map_err(|error| fault(format!("certificate {number}: {error}")))?;
         found.push(certificate);
     }
-    if found.is_empty() { Err(fault("it holds no certificate in PEM form".to_owned())) } else { Ok(found) }
+    if found.is_empty() { Err(fault("it has no certificate in PEM format".to_owned())) } else { Ok(found) }
 }
 
 #[cfg(test)]

@@ -331,9 +331,9 @@ impl Planned<'_> {
             && !self.is_deleted()
             && let Err(why) = self.put_folder_back(library)
         {
-            outcome
-                .warnings
-                .push(format!("its folder was not put back; `skillhub rollback {name} head` writes it again: {why}"));
+            outcome.warnings.push(format!(
+                "its folder was not restored: {why}; to write it again, run: skillhub rollback {name} head"
+            ));
         }
     }
 
@@ -404,10 +404,7 @@ fn restore_settings(
     let changes: BTreeMap<_, _> = links.iter().map(|(name, _)| *name).zip(linked.iter().flatten()).collect();
     for skill in skills {
         skill.warnings.extend(
-            linked
-                .as_ref()
-                .err()
-                .map(|error| format!("what was set of {} is as the operation left it: {error}", skill.name)),
+            linked.as_ref().err().map(|error| format!("the settings of {} were not restored: {error}", skill.name)),
         );
         if let Some(changes) = changes.get(&skill.name) {
             skill.linked(changes);
@@ -440,7 +437,7 @@ impl UndoneSkill {
         match &committed.checkout {
             Checkout::Done => {}
             Checkout::HandEditKept(id) => {
-                self.warnings.push(format!("a hand edit of that very moment is kept as revision {}", id.short()));
+                self.warnings.push(format!("a hand edit made at the same moment was kept as revision {}", id.short()));
             }
             Checkout::Pending(why) => self.checkout_pending = Some(why.clone()),
         }

@@ -44,13 +44,13 @@ pub struct Uninstalled {
 #[derive(Debug, Error)]
 pub enum UninstallError {
     /// The library does not have the skill.
-    #[error("no skill {0} is installed")]
+    #[error("{0} is not installed")]
     NotFound(SkillName),
     /// The folder exists but has no history.
     #[error("{0} is a folder that skillhub does not manage")]
     Unmanaged(SkillName, PathBuf),
     /// The skill was written or adopted here. The flag is true if its folder has a blocked edit.
-    #[error("{0} was written or adopted here, not installed")]
+    #[error("{0} was not installed: it was written or adopted here")]
     Authored(SkillName, bool),
     /// Other installed skills require the skill.
     #[error("{name} is required by {}", by.join(", "))]
@@ -87,14 +87,14 @@ impl Fails for UninstallError {
     fn failure(&self) -> Failure {
         match self {
             Self::NotFound(_) => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("`skillhub list` shows what is there")
+                Failure::new(FailureKind::NotFound, "not_found").hint("list the installed skills: skillhub list")
             }
             Self::Unmanaged(_, path) => Failure::new(FailureKind::NotFound, "not_found").hint(format!(
-                "remove the folder yourself, or manage it first: skillhub adopt {}",
+                "delete the folder yourself, or manage it first: skillhub adopt {}",
                 shell_word(&path.display().to_string())
             )),
             Self::Authored(name, true) => Failure::new(FailureKind::Refused, "not_installed").hint(format!(
-                "`skillhub status {name}` shows why its folder is blocked; mend it, then delete the skill"
+                "find out with `skillhub status {name}` why its folder is blocked, fix it, then delete the skill"
             )),
             Self::Authored(name, false) => Failure::new(FailureKind::Refused, "not_installed")
                 .hint(format!("delete it: skillhub manage delete {name}")),
@@ -161,10 +161,11 @@ pub fn uninstall(
         match name.map(|name| (prepare(library, &name, &lock, stamp, permit), name)) {
             Some((Ok(leaving), name)) => prepared.push((name, Ok(leaving))),
             Some((Err(error), _)) => {
-                kept.push(format!("{} was here only for what leaves, and stays: {error}", skill.name))
+                kept.push(format!("{} is no longer required, but could not be removed: {error}", skill.name))
             }
             None => kept.push(format!(
-                "{0} was here only for what leaves, and stays since it was changed here: skillhub uninstall {0}",
+                "{0} is no longer required, but was kept because it has local changes; to remove it, run: skillhub \
+                 uninstall {0}",
                 skill.bare_name()
             )),
         }
@@ -257,7 +258,7 @@ impl Uninstalled {
         match &committed.checkout {
             Checkout::Done => {}
             Checkout::HandEditKept(id) => {
-                self.warnings.push(format!("a hand edit of that very moment is kept as revision {}", id.short()));
+                self.warnings.push(format!("a hand edit made at the same moment was kept as revision {}", id.short()));
             }
             Checkout::Pending(why) => self.checkout_pending = Some(why.clone()),
         }

@@ -100,7 +100,7 @@ fn look(by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Result<Verifi
         accepted: Vec::new(),
     };
     let Ok(name) = SkillName::parse(entry.bare_name()) else {
-        return Ok(found.is(VerifyStatus::Tampered, "its name is none that a skill can have"));
+        return Ok(found.is(VerifyStatus::Tampered, "its name is not a valid skill name"));
     };
     found.accepted = LockedWaiver::of(by.library, &name)?;
     let is_ours = |waiver: &&LockedWaiver| {
@@ -128,13 +128,15 @@ impl Verified {
         let committed = head.as_ref().map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
         let on_disk = match library.folder_state(name)? {
             FolderState::Absent | FolderState::Missing => {
-                return Ok(self.is(VerifyStatus::Missing, "its folder is not there; `skillhub install` brings it"));
+                return Ok(
+                    self.is(VerifyStatus::Missing, "its folder is missing; to restore it, run: skillhub install")
+                );
             }
             FolderState::Clean => committed.clone(),
             FolderState::Modified(cleared) | FolderState::Earlier { cleared, .. } => cleared.bundle().clone(),
             FolderState::Blocked(fault) => match fault.bundle() {
                 Some(files) => files.clone(),
-                None => return Ok(self.is(VerifyStatus::Tampered, "its folder cannot be read as a skill")),
+                None => return Ok(self.is(VerifyStatus::Tampered, "its folder is not a readable skill")),
             },
         };
         let content = if entry.content.is_empty() { &entry.digest } else { &entry.content };
@@ -147,7 +149,7 @@ impl Verified {
             if !self.files.is_empty() && is_known(library, name, content)? {
                 return Ok(Self { status: VerifyStatus::Modified, ..self });
             }
-            return Ok(self.is(VerifyStatus::Tampered, "its content is not the one that the lock file names"));
+            return Ok(self.is(VerifyStatus::Tampered, "its content does not match the lock file"));
         }
         let status = if *content == entry.digest { VerifyStatus::Pristine } else { VerifyStatus::Evolved };
         Ok(Self { status, ..self })
@@ -158,7 +160,7 @@ impl Verified {
         let Some((_, release)) = library.release(name, &entry.digest)? else { return Ok(self) };
         match Digest::of_bytes(&archive::pack(&release)).to_string() == entry.archive {
             true => Ok(self),
-            false => Ok(self.is(VerifyStatus::Tampered, "the lock file names another archive than its digest makes")),
+            false => Ok(self.is(VerifyStatus::Tampered, "the archive and the digest in the lock file do not match")),
         }
     }
 
@@ -168,10 +170,10 @@ impl Verified {
         let (Ok(name), Some(Ok(request))) =
             (entry.name.parse::<QualifiedName>(), entry.version.as_deref().map(str::parse::<Request>))
         else {
-            return self.is(VerifyStatus::Tampered, "the lock file has no owner/name and version of it");
+            return self.is(VerifyStatus::Tampered, "the lock file has no owner/name or no version for it");
         };
         if !matches!(request.wanted(), Wanted::Exact(_)) {
-            return self.is(VerifyStatus::Tampered, "the version in the lock file is none");
+            return self.is(VerifyStatus::Tampered, "the version in the lock file is not an exact version");
         }
         let registry = registries.of_installed(&name.owner, &entry.source).map_err(ResolveError::from);
         match registry.and_then(|registry| resolve::release_in(registry, name, &request)) {
@@ -181,7 +183,7 @@ impl Verified {
                 }
                 Some(state) => self.is(VerifyStatus::Quarantined, format!("its release {}", state.sentence())),
                 None if found.entry.digest.to_string() != entry.digest => {
-                    let why = format!("{} has other content under this version", found.registry);
+                    let why = format!("{} has different content for this version", found.registry);
                     self.is(VerifyStatus::Tampered, why)
                 }
                 None => {
@@ -197,11 +199,11 @@ impl Verified {
                 }
             },
             Err(error @ (ResolveError::NotFound { .. } | ResolveError::NoRelease { .. })) => {
-                self.warnings.push(format!("its registry does not have the release any more: {error}"));
+                self.warnings.push(format!("its registry no longer has the release: {error}"));
                 self
             }
             Err(error) => {
-                self.warnings.push(format!("its registry was not asked: {error}"));
+                self.warnings.push(format!("its registry could not be checked: {error}"));
                 self
             }
         }
@@ -219,7 +221,7 @@ impl Verified {
         let index = match brought {
             Ok(index) => index,
             Err(error) => {
-                self.warnings.push(format!("its signature was not looked at: {error}"));
+                self.warnings.push(format!("its signature could not be checked: {error}"));
                 return self;
             }
         };
@@ -228,8 +230,10 @@ impl Verified {
             (Ok(key), Some(locked)) if key.map(|key| key.fingerprint()).as_ref() != Some(locked) => {
                 let now =
                     key.map_or_else(|| "not signed".to_owned(), |key| format!("signed with {}", key.fingerprint()));
-                return self
-                    .is(VerifyStatus::Tampered, format!("its release is {now}, the lock file has the key {locked}"));
+                return self.is(
+                    VerifyStatus::Tampered,
+                    format!("its release is {now}, but the lock file has the key {locked}"),
+                );
             }
             (Ok(key), _) => self.signer = key.map(|key| key.fingerprint()),
         }

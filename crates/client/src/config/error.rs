@@ -13,7 +13,7 @@ pub(super) const FORMAT: u32 = 1;
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// The file is not TOML, or a value has the wrong type.
-    #[error("{} is not readable: {message}", path.display())]
+    #[error("cannot read {}: {message}", path.display())]
     Damaged {
         /// Path of the file.
         path: PathBuf,
@@ -21,7 +21,7 @@ pub enum ConfigError {
         message: String,
     },
     /// The file has the format of a later version.
-    #[error("{} has format {found}, this version reads {FORMAT}", path.display())]
+    #[error("{} has format {found}, but this version of skillhub reads only format {FORMAT}", path.display())]
     Format {
         /// Path of the file.
         path: PathBuf,
@@ -29,7 +29,7 @@ pub enum ConfigError {
         found: u32,
     },
     /// Two registries list the same owner.
-    #[error("{} gives the owner {owner:?} to two registries; an owner is asked at one only", path.display())]
+    #[error("{} assigns the owner {owner:?} to two registries, but an owner can have only one", path.display())]
     OwnerTwice {
         /// Path of the file.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum ConfigError {
         source: OwnerError,
     },
     /// A policy rule cannot be parsed.
-    #[error("rule {number} of {} cannot be used: {message}", path.display())]
+    #[error("rule {number} in {} is invalid: {message}", path.display())]
     Rule {
         /// Path of the file.
         path: PathBuf,
@@ -77,16 +77,16 @@ impl Fails for ConfigError {
             | Self::OwnerTwice { path, .. }
             | Self::Owner { path, .. }
             | Self::Rule { path, .. } => {
-                Failure::new(FailureKind::Usage, "invalid_config").hint(format!("mend {}", path.display()))
+                Failure::new(FailureKind::Usage, "invalid_config").hint(format!("edit {}", path.display()))
             }
             Self::Scan(error) => {
                 let (code, hint) = match error {
-                    scan::SettingsError::Value { .. } => ("invalid_config", "mend [scan] in the configuration"),
-                    _ => ("invalid_rules", "mend the file; docs/guides/scan-rules.md shows the form"),
+                    scan::SettingsError::Value { .. } => ("invalid_config", "correct [scan] in config.toml"),
+                    _ => ("invalid_rules", "correct the file as described in docs/guides/scan-rules.md"),
                 };
                 Failure::new(FailureKind::Usage, code).hint(hint)
             }
-            Self::Format { .. } => Failure::new(FailureKind::Usage, "invalid_config").hint("use a newer skillhub"),
+            Self::Format { .. } => Failure::new(FailureKind::Usage, "invalid_config").hint("update skillhub"),
             Self::Place(error) => error.failure(),
             Self::Io { .. } => Failure::io(),
         }

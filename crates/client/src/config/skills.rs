@@ -71,25 +71,25 @@ impl TryFrom<Fields> for SkillsConfig {
             None | Some("local") => SkillsStorage::Local,
             Some("registry") => SkillsStorage::Registry,
             Some(class) if LAYOUTS.iter().any(|layout| layout.class == class) => SkillsStorage::Local,
-            Some(other) => return Err(format!("skills.use is {other:?}; write \"local\" or \"registry\"")),
+            Some(other) => return Err(format!("skills.use is {other:?}, but must be \"local\" or \"registry\"")),
         };
         let is_path = |text: &String| text.starts_with('/') || text == "~" || text.starts_with("~/");
         let folder = fields.path.as_ref().filter(|_| storage == SkillsStorage::Local);
         for (key, text) in [("path", folder), ("uploads", fields.uploads.as_ref())] {
             if let Some(text) = text.filter(|text| !is_path(text) && !Path::new(text).is_absolute()) {
-                return Err(format!("skills.{key} is {text:?}, which is not an absolute path"));
+                return Err(format!("skills.{key} is {text:?}, but must be an absolute path"));
             }
         }
         if fields.path.as_ref().is_some_and(String::is_empty) {
-            return Err("skills.path is empty; leave it out for the default".to_owned());
+            return Err("skills.path is empty; remove it to use the default".to_owned());
         }
         if let Some(text) = fields.container_path.as_ref().filter(|text| !text.starts_with('/')) {
-            return Err(format!("skills.container_path is {text:?}, which does not begin with /"));
+            return Err(format!("skills.container_path is {text:?}, but must begin with /"));
         }
         let inner = match fields.inner.as_deref() {
             None | Some("hidden") => false,
             Some("own") => true,
-            Some(other) => return Err(format!("skills.inner is {other:?}; write \"hidden\" or \"own\"")),
+            Some(other) => return Err(format!("skills.inner is {other:?}, but must be \"hidden\" or \"own\"")),
         };
         let Fields { path, container_path, uploads, .. } = fields;
         Ok(Self { storage, path, container_path, inner, uploads })

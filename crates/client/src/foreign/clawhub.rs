@@ -37,7 +37,7 @@ pub(super) fn entries(path: &Path, text: &str) -> Result<Vec<ForeignEntry>, Fore
         let source = entry.place(&key, &slug);
         let source = source.map_err(|source| ForeignError::Source { path: path.to_owned(), key: key.clone(), source });
         let pinned = entry.pinned == Some(true);
-        let note = || format!("it was pinned there; here that is: skillhub pin {slug}");
+        let note = || format!("ClawHub had it pinned; to pin it here, run: skillhub pin {slug}");
         Ok(ForeignEntry {
             source: source?,
             recorded: Recorded::None,

@@ -116,7 +116,7 @@ impl Ahead {
 
 fn failed_before(git: &GitSpec, commit: Option<&str>) -> GitError {
     let reference = commit.or(git.reference.as_deref()).unwrap_or("HEAD").to_owned();
-    GitError::Fetch { url: git.url(), reference, message: "it could not be fetched before".to_owned() }
+    GitError::Fetch { url: git.url(), reference, message: "an earlier attempt to fetch it failed".to_owned() }
 }
 
 /// Prefetches in parallel what several orders need. A single order gains nothing from it.

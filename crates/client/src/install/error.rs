@@ -31,7 +31,7 @@ pub enum InstallError {
     #[error(transparent)]
     Resolve(#[from] ResolveError),
     /// The registry that was queried does not have a skill that the lock file lists from another registry.
-    #[error("{error}; the lock file has it from {locked_in}, which this home has not used yet")]
+    #[error("{error}; the lock file lists it from {locked_in}, a registry that you have not used yet")]
     NotInThisRegistry {
         /// Full name of the skill; `None` if the lock file has all skills from that registry.
         name: Option<String>,
@@ -62,7 +62,7 @@ pub enum InstallError {
         required_by: Option<String>,
     },
     /// The release is not signed, although its owner signs releases.
-    #[error("{release} is not signed, and {owner} signs releases with {}", known.join(", "))]
+    #[error("{release} is not signed, but {owner} signs releases with {}", known.join(", "))]
     UnsignedUpdate {
         /// Name and version of the release.
         release: String,
@@ -72,7 +72,7 @@ pub enum InstallError {
         known: Vec<String>,
     },
     /// The owner signed with a different key before, and signatures are required.
-    #[error("{release} is signed with the key {key}; {owner} signed with {} before", before.join(", "))]
+    #[error("{release} is signed with the key {key}, but {owner} signed earlier releases with {}", before.join(", "))]
     KeyChanged {
         /// Name and version of the release.
         release: String,
@@ -84,7 +84,7 @@ pub enum InstallError {
         before: Vec<String>,
     },
     /// The content does not have the expected digest.
-    #[error("the content of {name} is not the one that {promised_by} names: expected {expected}, found {found}")]
+    #[error("the content of {name} does not match {promised_by}: expected {expected}, found {found}")]
     Digest {
         /// Name of the skill.
         name: String,
@@ -96,7 +96,7 @@ pub enum InstallError {
         found: String,
     },
     /// The result would differ from the lock file.
-    #[error("{name} is not as the lock file has it: {what}")]
+    #[error("{name} does not match the lock file: {what}")]
     LockDiffers {
         /// Name of the skill, or the spec.
         name: String,
@@ -104,7 +104,7 @@ pub enum InstallError {
         what: String,
     },
     /// The archive is invalid.
-    #[error("{origin} cannot be used: {source}")]
+    #[error("{origin} is not a valid skill archive: {source}")]
     Archive {
         /// Path or URL of the archive.
         origin: String,
@@ -112,7 +112,7 @@ pub enum InstallError {
         source: ArchiveError,
     },
     /// The source's folder cannot be read as a skill.
-    #[error("{origin} cannot be read: {source}")]
+    #[error("cannot read {origin}: {source}")]
     Folder {
         /// Folder as shown to people.
         origin: String,
@@ -134,13 +134,13 @@ pub enum InstallError {
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The source needs the network, and `--offline` is set.
-    #[error("{origin} needs the network, and --offline forbids it")]
+    #[error("cannot fetch {origin}: --offline is set")]
     Offline {
         /// Source as shown to people.
         origin: String,
     },
     /// The skill has problems that prevent its use.
-    #[error("{name} is not a usable skill: {}", problems.first().map_or("", |problem| problem.message.as_str()))]
+    #[error("{name} is not a valid skill: {}", problems.first().map_or("", |problem| problem.message.as_str()))]
     Invalid {
         /// Name of the skill, or its source.
         name: String,
@@ -148,7 +148,7 @@ pub enum InstallError {
         problems: Vec<Problem>,
     },
     /// The skill's name is invalid.
-    #[error("{name:?} cannot be the name of a skill's folder: {source}")]
+    #[error("{name:?} is not a valid name for a skill's folder: {source}")]
     Name {
         /// Name as it was found.
         name: String,
@@ -162,7 +162,7 @@ pub enum InstallError {
     #[error(transparent)]
     Denied(#[from] Denied),
     /// The library has another skill with this bare name.
-    #[error("the library has {present} under the name {name}; {wanted} would take its place")]
+    #[error("the name {name} is taken by {present}; {wanted} would replace it")]
     Exists {
         /// Bare name of the skill.
         name: SkillName,
@@ -178,7 +178,7 @@ pub enum InstallError {
         is_installed: bool,
     },
     /// The installed skill was changed here since, and another release is requested.
-    #[error("{name} {installed} was changed in this library since it was installed; {wanted} would undo that")]
+    #[error("{name} {installed} has local changes, which {wanted} would overwrite")]
     Evolved {
         /// Bare name of the skill.
         name: SkillName,
@@ -188,7 +188,7 @@ pub enum InstallError {
         wanted: String,
     },
     /// A release conflicts with the changes made here.
-    #[error("{release} does not go together with what was changed in {name} here, in {}", places_of(*places))]
+    #[error("{release} conflicts with the local changes to {name} in {}", places_of(*places))]
     Conflict {
         /// Bare name of the skill.
         name: SkillName,
@@ -200,7 +200,7 @@ pub enum InstallError {
         places: usize,
     },
     /// The merged skill exceeds a limit.
-    #[error("{name}, merged with what was changed here, is too large: {source}")]
+    #[error("{name} is too large after merging the local changes: {source}")]
     TooLarge {
         /// Name of the skill.
         name: String,
@@ -208,7 +208,7 @@ pub enum InstallError {
         source: BundleError,
     },
     /// The skill to update has no source to update from.
-    #[error("{name} was not installed from anywhere{}", if *is_here { ": it was written here" } else { "" })]
+    #[error("{name} was not installed{}", if *is_here { ": it was written in this library" } else { "" })]
     NotInstalled {
         /// Name as the user gave it.
         name: String,
@@ -216,7 +216,7 @@ pub enum InstallError {
         is_here: bool,
     },
     /// The skill's registry is not the one that serves its owner now.
-    #[error("{name} was installed from {installed}, and {asked} is what serves its owner now")]
+    #[error("{name} was installed from {installed}, but its owner is now served by {asked}")]
     OtherRegistry {
         /// Full name of the skill.
         name: String,
@@ -226,7 +226,7 @@ pub enum InstallError {
         asked: String,
     },
     /// The source no longer has the skill.
-    #[error("{name} is not in {place} any more")]
+    #[error("{place} no longer has {name}")]
     Vanished {
         /// Name of the skill.
         name: String,
@@ -240,7 +240,7 @@ pub enum InstallError {
     #[error(transparent)]
     Requirement(#[from] RequirementError),
     /// A skill that this one requires, or that requires this one, was not installed.
-    #[error("{name} is not installed without {other}")]
+    #[error("{name} was not installed, because {other} was not")]
     Unmet {
         /// Name of the skill.
         name: String,
@@ -248,7 +248,7 @@ pub enum InstallError {
         other: String,
     },
     /// Two skills of the batch have the same bare name.
-    #[error("{first} and {second} would both be called {name}")]
+    #[error("{first} and {second} would both be named {name}")]
     TwiceInBatch {
         /// Bare name of both.
         name: SkillName,
@@ -258,7 +258,7 @@ pub enum InstallError {
         second: String,
     },
     /// Nothing was requested, and the lock file lists no skills.
-    #[error("there is nothing to install: {} has no skill", path.display())]
+    #[error("nothing to install: {} lists no skills", path.display())]
     NothingLocked {
         /// Path of the lock file.
         path: PathBuf,
@@ -316,12 +316,13 @@ impl Fails for InstallError {
                 self.signer_failure()
             }
             Self::Digest { .. } => {
-                of(FailureKind::Integrity, "integrity").hint("do not use it; tell whoever publishes it")
+                of(FailureKind::Integrity, "integrity").hint("do not use it; report it to its publisher")
             }
-            Self::LockDiffers { .. } => of(FailureKind::Integrity, "lock_differs")
-                .hint("install without --frozen to change the lock file, if that is what you want"),
+            Self::LockDiffers { .. } => {
+                of(FailureKind::Integrity, "lock_differs").hint("to change the lock file, install without --frozen")
+            }
             Self::Archive { .. } => of(FailureKind::Invalid, "invalid_archive")
-                .hint("get the archive again, or pack the skill anew with `skillhub pack DIR`"),
+                .hint("download the archive again, or pack the skill again with `skillhub pack DIR`"),
             Self::Folder { source, .. } => source.failure(),
             Self::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 of(FailureKind::NotFound, "not_found").hint("check the path")
@@ -329,36 +330,38 @@ impl Fails for InstallError {
             Self::Open { .. } => Failure::io(),
             Self::Git(error) => error.failure(),
             Self::Http(error) => error.failure(),
-            Self::Offline { .. } => of(FailureKind::Unreachable, "offline").hint("run it without --offline"),
+            Self::Offline { .. } => of(FailureKind::Unreachable, "offline").hint("run the command without --offline"),
             Self::Invalid { .. } => of(FailureKind::Invalid, "invalid_skill"),
-            Self::Name { .. } => of(FailureKind::Invalid, "invalid_name").hint("its author has to rename it"),
+            Self::Name { .. } => {
+                of(FailureKind::Invalid, "invalid_name").hint("ask the author of the skill to rename it")
+            }
             Self::Blocked(_) => {
                 of(FailureKind::Blocked, "scan_blocked").hint("read the findings; nothing was installed")
             }
             Self::Denied(error) => error.failure(),
             Self::Exists { .. } => self.name_taken_failure(),
             Self::Evolved { name, .. } => of(FailureKind::Conflict, "evolved")
-                .hint(format!("merge the release with the changes: skillhub update {name}")),
+                .hint(format!("merge the release with the local changes: skillhub update {name}")),
             Self::Conflict { proposal: Some(id), .. } => of(FailureKind::Conflict, "merge_conflict").hint(format!(
-                "the skill stays as it is; both sides are in the proposal {id}: bring them together at a \
-                 terminal with `skillhub review edit {id}`, and a person accepts it"
+                "resolve the conflicts in a terminal with `skillhub review edit {id}`, then accept the proposal; \
+                 until then the skill stays as it is"
             )),
             Self::Conflict { name, .. } => of(FailureKind::Conflict, "merge_conflict")
-                .hint(format!("an update will keep {name} as it is and hold both sides for a person")),
+                .hint(format!("run the update to hold both sides in a proposal for a person; {name} stays as it is")),
             Self::TooLarge { .. } => of(FailureKind::Invalid, "too_large"),
             Self::NotInstalled { is_here: true, .. } => {
-                of(FailureKind::NotFound, "not_found").hint("only what was installed has something to be updated from")
+                of(FailureKind::NotFound, "not_found").hint("only installed skills have a source to update from")
             }
             Self::NotInstalled { .. } => {
-                of(FailureKind::NotFound, "not_found").hint("`skillhub list` shows what is installed")
+                of(FailureKind::NotFound, "not_found").hint("list the installed skills: skillhub list")
             }
-            Self::Vanished { .. } => {
-                of(FailureKind::NotFound, "not_found").hint("it stays as it is; its source has to bring it back")
-            }
+            Self::Vanished { .. } => of(FailureKind::NotFound, "not_found")
+                .hint("keep or uninstall it; it can be updated again only when its source has it"),
             Self::Unsolved(_) | Self::Requirement(_) | Self::Unmet { .. } => self.requirement_failure(),
-            Self::TwiceInBatch { .. } => of(FailureKind::Conflict, "exists").hint("install one of them"),
-            Self::NothingLocked { .. } => of(FailureKind::NotFound, "not_found")
-                .hint("name what to install: `skillhub install OWNER/NAME`; `skillhub search WORD` finds skills"),
+            Self::TwiceInBatch { .. } => of(FailureKind::Conflict, "exists").hint("install only one of them"),
+            Self::NothingLocked { .. } => of(FailureKind::NotFound, "not_found").hint(
+                "name a skill to install, `skillhub install OWNER/NAME`; find skills with `skillhub search WORD`",
+            ),
             Self::LockFile(error) => error.failure(),
             Self::Cache(error) => error.failure(),
             Self::Snapshot(error) => error.failure(),
@@ -381,8 +384,12 @@ impl InstallError {
                 let command = format!("skillhub install{which} --registry {}", quoted(locked_in));
                 Failure { hint: Some(format!("if you trust that registry: {command}")), ..error.failure() }
             }
-            Self::OtherRegistry { name, installed, .. } => Failure::new(FailureKind::Refused, "other_registry")
-                .hint(format!("ask the former one: skillhub update {name} --registry {}", quoted(installed))),
+            Self::OtherRegistry { name, installed, .. } => {
+                Failure::new(FailureKind::Refused, "other_registry").hint(format!(
+                    "update from the registry that it came from: skillhub update {name} --registry {}",
+                    quoted(installed)
+                ))
+            }
             _ => Failure::io(),
         }
     }
@@ -391,7 +398,7 @@ impl InstallError {
         match self {
             Self::Unsolved(error) => error.failure(),
             Self::Unmet { other, .. } => {
-                Failure::new(FailureKind::Failed, "requirement_failed").hint(format!("see what became of {other}"))
+                Failure::new(FailureKind::Failed, "requirement_failed").hint(format!("read the error of {other}"))
             }
             _ => invalid_requirement(),
         }
@@ -403,16 +410,16 @@ impl InstallError {
         match self {
             Self::Exists { name, unmanaged: Some(path), is_adoptable: false, .. } => {
                 of(FailureKind::Conflict, "exists")
-                    .hint(format!("move {} away and install {name} again", path.display()))
+                    .hint(format!("move {} elsewhere and install {name} again", path.display()))
             }
             Self::Exists { name, unmanaged: Some(path), .. } => of(FailureKind::Conflict, "exists").hint(format!(
-                "manage the folder with `skillhub adopt {}`, or move it away and install {name} again",
+                "manage the folder with `skillhub adopt {}`, or move it elsewhere and install {name} again",
                 shell_word(&path.display().to_string())
             )),
             Self::Exists { name, is_installed: true, .. } => of(FailureKind::Conflict, "exists")
-                .hint(format!("a library has one skill of a name; first: skillhub uninstall {name}")),
+                .hint(format!("uninstall that skill first: skillhub uninstall {name}")),
             Self::Exists { name, .. } => of(FailureKind::Conflict, "exists").hint(format!(
-                "a library has one skill of a name; first (a person, where it is pinned): skillhub manage delete {name}"
+                "delete that skill first (if it is pinned, only a person can): skillhub manage delete {name}"
             )),
             _ => Failure::io(),
         }
@@ -422,13 +429,13 @@ impl InstallError {
         match self {
             Self::Signer(error) => error.failure(),
             Self::Unsigned { owner, .. } => Failure::new(FailureKind::Refused, "unsigned").hint(format!(
-                "ask {owner} to publish a signed release, or take the owner or the registry \
-                 out of require_signatures, in config.toml or in the policy"
+                "ask {owner} to publish a signed release, or remove the owner or the registry from require_signatures \
+                 in config.toml or in the policy"
             )),
             Self::UnsignedUpdate { owner, .. } => Failure::new(FailureKind::Refused, "unsigned")
-                .hint(format!("the installed release stays; ask {owner} to publish a signed release")),
+                .hint(format!("ask {owner} to publish a signed release; the installed release was kept")),
             Self::KeyChanged { owner, key, .. } => Failure::new(FailureKind::Integrity, "key_changed").hint(format!(
-                "ask {owner} by another way whether the new key is theirs; if it is: --accept-key {key}"
+                "ask {owner} over another channel whether the new key is theirs; if so, add --accept-key {key}"
             )),
             _ => Failure::new(FailureKind::Integrity, "integrity"),
         }
@@ -455,15 +462,15 @@ impl InstallError {
 
 fn signed_only(owner: &Owner, required_by: Option<&str>) -> String {
     match required_by {
-        Some(requirer) => format!("the configuration takes nothing unsigned that {requirer} requires"),
-        None => format!("the configuration takes nothing of {owner} unsigned"),
+        Some(requirer) => format!("the configuration requires signatures for everything that {requirer} requires"),
+        None => format!("the configuration requires signatures from {owner}"),
     }
 }
 
 /// Returns the failure for a requirement that cannot be parsed, with a hint for the skill's author.
 pub(crate) fn invalid_requirement() -> Failure {
     Failure::new(FailureKind::Invalid, "invalid_requirement")
-        .hint("write requires: \"owner/name\" or \"owner/name@^1.2\" under metadata, several with commas between them")
+        .hint("under metadata, write requires: \"owner/name\" or \"owner/name@^1.2\"; separate several with commas")
 }
 
 fn fetch_failure(error: &FetchError) -> Failure {
@@ -476,10 +483,11 @@ fn fetch_failure(error: &FetchError) -> Failure {
             Failure::new(FailureKind::Refused, "held").hint(format!("choose another version: skillhub info {name}"))
         }
         FetchError::Differs(_) => Failure::new(FailureKind::Integrity, "line_differs")
-            .hint("nothing was installed; tell the people who run the registry that its line was changed"),
+            .hint("report to the operator of the registry that the entry was changed; nothing was installed"),
         FetchError::Missing { .. } | FetchError::Integrity { .. } => Failure::new(FailureKind::Integrity, "integrity")
             .hint(
-                "nothing was installed; tell the people who run the registry that its index or archives were changed",
+                "report to the operator of the registry that the index or an archive was changed; nothing was \
+                 installed",
             ),
         FetchError::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "network"),
         FetchError::Read(error) => error.failure(),

@@ -29,7 +29,7 @@ pub(super) fn evidence(sides: &Sides<'_>, outcomes: Option<String>, conflicts: &
     let Sides { head, ours, has_base, theirs } = sides;
     let base = head.and_then(|head| head.origin.as_ref()).map(|origin| match has_base {
         true => format!("installed: {}", with_digest(origin)),
-        false => format!("installed: {}, which is not to be had any more", with_digest(origin)),
+        false => format!("installed: {}, which is no longer available", with_digest(origin)),
     });
     let here = head.map(|head| format!("here: revision {} ({}), {ours}", head.number, head.id.short()));
     let comes = format!("comes: {}", with_digest(theirs));

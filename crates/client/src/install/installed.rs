@@ -163,7 +163,7 @@ impl Installed {
         match &committed.checkout {
             Checkout::Done => {}
             Checkout::HandEditKept(id) => {
-                self.warnings.push(format!("a hand edit of that very moment is kept as revision {}", id.short()));
+                self.warnings.push(format!("a hand edit made at the same moment was kept as revision {}", id.short()));
             }
             Checkout::Pending(why) => self.checkout_pending = Some(why.clone()),
         }

@@ -39,8 +39,8 @@ pub(super) fn merge_release(
 ) -> Result<Planned, InstallError> {
     let ours = snapshot.bundle.clone();
     if candidate.base.is_none() {
-        let warning = "the release that it was installed from is not to be had any more, so wherever the new one \
-            differs is to be decided about";
+        let warning = "the installed release is no longer available as a merge base, so each difference from the new \
+                       release needs a decision";
         candidate.warnings.push(warning.to_owned());
     }
     let base = candidate.base.clone().unwrap_or_default();
@@ -163,10 +163,10 @@ fn made_from(
 fn why(candidate: &Candidate, conflicts: &[Conflict]) -> String {
     let release = candidate.origin.release();
     match conflicts {
-        [] => format!("{release} and the changes made here do not make a valid skill together"),
-        [one] => format!("{release} does not go together with the changes made here: {one}"),
+        [] => format!("{release} merged with the local changes is not a valid skill"),
+        [one] => format!("{release} conflicts with the local changes: {one}"),
         [first, more @ ..] => {
-            format!("{release} does not go together with the changes made here: {first} (and {} more)", more.len())
+            format!("{release} conflicts with the local changes: {first} (and {} more)", more.len())
         }
     }
 }
@@ -195,7 +195,7 @@ pub(super) fn overtaken(
 
 /// Closes a proposal that a newer merge of the skill replaced.
 fn replaced(waiting: Proposal, by: &ProposalId, stamp: &Stamp) -> ProposalChange {
-    let note = "the skill or the release has changed, and they were merged anew";
+    let note = "the skill or the release has changed, so they were merged again";
     ProposalChange::noted(waiting.superseded(by, note, stamp), EventStatus::Superseded, stamp)
 }
 

@@ -12,8 +12,10 @@ pub(super) fn name_of(skill: &Found, fallback: &str) -> Result<(SkillName, Vec<S
         (Ok(name), _) => Ok((name, Vec::new())),
         (Err(_), Ok(name)) if skill.name.is_empty() => Ok((name, Vec::new())),
         (Err(_), Ok(name)) if is_title(&skill.name) => {
-            let warning =
-                format!("it calls itself {:?}, which the standard does not allow; it is {name} here", skill.name);
+            let warning = format!(
+                "its own name is {:?}, which the standard does not allow; it is installed as {name}",
+                skill.name
+            );
             Ok((name, vec![warning]))
         }
         (Err(_), Err(source)) if skill.name.is_empty() => Err(InstallError::Name { name: fallback.to_owned(), source }),

@@ -80,7 +80,7 @@ fn frozen_order(spec: &Spec, lock: &LockFile) -> Result<Order, InstallError> {
     let locked = locked.ok_or_else(|| differs("it is not in the lock file"))?;
     if request.is_some_and(|request| !fits(request, locked.version.as_deref())) {
         let version = locked.version.as_deref().unwrap_or("none");
-        return Err(differs(&format!("the lock file has the version {version}")));
+        return Err(differs(&format!("the lock file has version {version}")));
     }
     Ok(Order::Locked(Box::new(locked.clone())))
 }

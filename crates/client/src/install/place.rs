@@ -45,8 +45,8 @@ impl Linking<'_> {
             if is_other && !self.replaces_tracked && tracked.has(&path) {
                 let path = path.display();
                 linked.warnings.push(format!(
-                    "{path} is tracked by git and was left as it is, so its agent goes on reading it; replace it with \
-                     a link: {} --link",
+                    "{path} is tracked by git and was not replaced, so its agent keeps reading that copy; to replace \
+                     it with a link, run: {} --link",
                     self.command
                 ));
                 continue;

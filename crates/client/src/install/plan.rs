@@ -78,7 +78,7 @@ fn fresh(
     if let Some(found) = changed_since(library, state, &candidate)? {
         let reason = match &candidate.taken {
             Some(taken) => format!("changed before it was imported from {}", taken.named_in.display()),
-            None => "found in the library beside its lock file".to_owned(),
+            None => "found in the library, listed in its lock file".to_owned(),
         };
         let content = Content::Cleared(found.clone());
         let external = NewRevision::new(content, Action::External, stamp.external(&reason));
@@ -88,8 +88,8 @@ fn fresh(
         && !locked.content.is_empty()
         && locked.content != candidate.bundle.digest().to_string()
     {
-        let warning = "the lock file says that it was changed after it was installed; that change is not here, \
-            so it is as it was released";
+        let warning = "the lock file lists a version with local changes that are not available here, so the unchanged \
+                       release was installed";
         candidate.warnings.push(warning.to_owned());
     }
     let base = tombstone.map(|tombstone| tombstone.id);
@@ -157,7 +157,7 @@ fn check_frozen(planned: &Planned) -> Result<(), InstallError> {
     if found == *wanted {
         return Ok(());
     }
-    let what = format!("its content would have the digest {found}, the lock file {wanted}");
+    let what = format!("its content would have the digest {found}, but the lock file has {wanted}");
     Err(InstallError::LockDiffers { name: locked.name.clone(), what })
 }
 
@@ -178,7 +178,7 @@ fn over_installed(
     let is_missing =
         !stands(&library.path().join(name.as_str())) && matches!(library.folder_state(&name)?, FolderState::Missing);
     if is_missing {
-        candidate.warnings.push("its folder was gone and is back".to_owned());
+        candidate.warnings.push("its folder was missing and was restored".to_owned());
     }
     let before = snapshot.bundle.clone();
     let (base, found) = (snapshot.base.clone(), before.digest().to_string());
@@ -229,7 +229,7 @@ fn exists(candidate: &Candidate, present: Option<&Origin>) -> InstallError {
     InstallError::Exists {
         name: candidate.name.clone(),
         wanted: describe(&candidate.origin),
-        present: present.map_or_else(|| "a skill that was written here".to_owned(), describe),
+        present: present.map_or_else(|| "a skill that was written in this library".to_owned(), describe),
         unmanaged: None,
         is_adoptable: false,
         is_installed: present.is_some(),

@@ -95,7 +95,7 @@ impl Installer<'_> {
         };
         let told = match (signers.standing(&origin.source, owner, signer.as_deref()), signer) {
             (Standing::OtherKey(before), Some(key)) if vouchers.iter().any(|voucher| before.contains(voucher)) => {
-                format!("{owner} signs with another key now, {key}; the one before vouches for it")
+                format!("{owner} now signs with another key, {key}; the earlier key vouches for it")
             }
             (Standing::OtherKey(before), Some(key)) => {
                 let is_accepted = request.accept_keys.contains(key);
@@ -108,7 +108,7 @@ impl Installer<'_> {
                 }
                 let before = before.join(", ");
                 format!(
-                    "{owner} signs with another key now, {key}; before it was {before}: ask {owner} whether it is theirs"
+                    "{owner} now signs with another key, {key} instead of {before}; ask {owner} whether it is theirs"
                 )
             }
             (Standing::NoSignature(known), _) if is_update => {
@@ -116,7 +116,7 @@ impl Installer<'_> {
                 return Err(InstallError::UnsignedUpdate { release, owner, known });
             }
             (Standing::NoSignature(before), _) => {
-                format!("it is not signed, and {owner} signed what came before with {}", before.join(", "))
+                format!("it is not signed, but {owner} signed earlier releases with {}", before.join(", "))
             }
             _ => return Ok(()),
         };

@@ -106,10 +106,10 @@ fn check_lock(candidate: &Candidate, locked: &LockedSkill) -> Result<(), Install
     if let Some(signer) = locked.signer.as_ref().filter(|signer| candidate.signer.as_ref() != Some(*signer)) {
         let found =
             candidate.signer.as_deref().map_or_else(|| "not signed".to_owned(), |key| format!("signed with {key}"));
-        return Err(differs(format!("it is {found}, the lock file has the key {signer}")));
+        return Err(differs(format!("it is {found}, but the lock file has the key {signer}")));
     }
     if candidate.origin.name != locked.name {
-        return Err(differs(format!("it is called {}", candidate.origin.name)));
+        return Err(differs(format!("its name is {}", candidate.origin.name)));
     }
     Ok(())
 }
@@ -162,7 +162,7 @@ impl<'a> Source<'a> {
             },
             other => self.of_cache(locked)?.ok_or_else(|| InstallError::LockDiffers {
                 name: locked.name.clone(),
-                what: format!("this version fetches nothing from sources of the kind {other:?}"),
+                what: format!("this version of skillhub cannot fetch from a source of kind {other:?}"),
             }),
         }
     }
@@ -170,16 +170,17 @@ impl<'a> Source<'a> {
     /// Fetches the release that the lock file names from the index, even if it was yanked.
     fn of_locked_release(&self, locked: &LockedSkill) -> Result<Candidate, InstallError> {
         let differs = |what: &str| InstallError::LockDiffers { name: locked.name.clone(), what: what.to_owned() };
-        let name: QualifiedName = locked.name.parse().map_err(|_| differs("the lock file has no owner/name"))?;
-        let version = locked.version.as_deref().ok_or_else(|| differs("the lock file has no version"))?;
-        let request: Request = version.parse().map_err(|_| differs("the version in the lock file is none"))?;
+        let name: QualifiedName = locked.name.parse().map_err(|_| differs("the lock file has no owner/name for it"))?;
+        let version = locked.version.as_deref().ok_or_else(|| differs("the lock file has no version for it"))?;
+        let request: Request =
+            version.parse().map_err(|_| differs("the version in the lock file is not an exact version"))?;
         if !matches!(request.wanted(), Wanted::Exact(_)) {
-            return Err(differs("the version in the lock file is none"));
+            return Err(differs("the version in the lock file is not an exact version"));
         }
         let registry = self.registries.of_installed(&name.owner, &locked.source).map_err(ResolveError::from);
         match registry.and_then(|registry| resolve::release_in(registry, name, &request)) {
             Ok(found) if found.entry.digest.to_string() != locked.digest => {
-                Err(differs(&format!("the registry has {} under this version", found.entry.digest)))
+                Err(differs(&format!("the registry has the digest {} for this version", found.entry.digest)))
             }
             Ok(found) => self.of_release(&found, &request),
             // An index that was rolled back may hide the current state of the release, so that integrity error is not
@@ -402,7 +403,7 @@ impl<'a> Source<'a> {
 
 /// Returns the error for an archive that is larger than its index entry declares.
 fn too_large(entry: &Entry) -> FetchError {
-    let detail = format!("expected {} bytes, found more", entry.size);
+    let detail = format!("expected {} bytes, but it has more", entry.size);
     FetchError::Integrity { name: entry.name.clone(), version: entry.version.clone(), detail }
 }
 
@@ -415,7 +416,7 @@ struct Local {
 
 /// Returns the candidate that the lock file entry names, out of several.
 fn one(candidates: Vec<Candidate>, locked: &LockedSkill) -> Result<Candidate, InstallError> {
-    let what = "its source has it no more".to_owned();
+    let what = "its source no longer has it".to_owned();
     let differs = InstallError::LockDiffers { name: locked.name.clone(), what };
     candidates.into_iter().find(|candidate| candidate.origin.name == locked.name).ok_or(differs)
 }

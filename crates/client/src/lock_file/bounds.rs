@@ -19,10 +19,11 @@ pub(super) fn check(text: &str) -> Result<(), String> {
     let signs = text.lines().filter(|line| !is_text(line)).flat_map(str::bytes).filter(is_sign).count();
     let most = SHORT_VALUES + text.len() / VALUE_BYTES;
     // Each dot may begin a table, which takes as much memory as four other values.
-    let dots = (toml_dots(text), most / 4, "dots beside its texts");
-    let counts = [(values, most, "lines and values"), (signs, most, "signs beside its texts"), dots];
+    let dots = (toml_dots(text), most / 4, "dots outside its strings");
+    let counts =
+        [(values, most, "lines and values"), (signs, most, "punctuation characters outside its strings"), dots];
     match counts.into_iter().find(|(found, most, _)| found > most) {
-        Some((found, _, what)) => Err(format!("it has {found} {what}, more than a lock file of its size can have")),
+        Some((found, _, what)) => Err(format!("it has {found} {what}, too many for a lock file of its size")),
         None => Ok(()),
     }
 }
@@ -31,7 +32,7 @@ pub(super) fn check(text: &str) -> Result<(), String> {
 pub(super) fn readable(text: String, path: &Path) -> Result<String, LockFileError> {
     let limit = Limits::default().lock_file_bytes;
     let checked = match text.len() as u64 > limit {
-        true => Err(format!("it would have {} bytes, the limit is {limit}", text.len())),
+        true => Err(format!("it would have {} bytes, but the limit is {limit}", text.len())),
         false => check(&text),
     };
     checked.map_err(|why| LockFileError::TooLarge { path: path.to_owned(), why })?;

@@ -50,11 +50,11 @@ impl DriftKind {
     pub fn describe(self) -> &'static str {
         match self {
             Self::Behind => "has changed since its entry was written",
-            Self::Missing => "is installed and has no entry",
-            Self::Gone => "was uninstalled and still has an entry",
-            Self::Ahead => "has an entry for a release that was never here; `skillhub install` brings it",
-            Self::NotInstalled => "has an entry and is not installed; `skillhub install` brings it",
-            Self::NotAName => "is no name that a skill can have; take the entry out",
+            Self::Missing => "is installed but has no entry",
+            Self::Gone => "was uninstalled but still has an entry",
+            Self::Ahead => "has an entry for a release that was never in this library; `skillhub install` installs it",
+            Self::NotInstalled => "has an entry but is not installed; `skillhub install` installs it",
+            Self::NotAName => "is not a valid skill name; remove the entry",
         }
     }
 }

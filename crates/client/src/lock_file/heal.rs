@@ -71,7 +71,7 @@ pub(super) fn first_marker(text: &str) -> Option<usize> {
 
 /// Describes the differences between the sides of a text with markers.
 pub(super) fn differences(text: &str, path: &Path) -> String {
-    let Ok(sides) = Sides::find(text, path) else { return "its two sides cannot be told apart".to_owned() };
+    let Ok(sides) = Sides::find(text, path) else { return "its two sides cannot be separated".to_owned() };
     let mut told = Vec::new();
     for name in sides.names() {
         match (sides.ours.get(&name), sides.theirs.get(&name)) {
@@ -84,7 +84,7 @@ pub(super) fn differences(text: &str, path: &Path) -> String {
         }
     }
     match told.is_empty() {
-        true => "its two sides name the same".to_owned(),
+        true => "its two sides list the same skills".to_owned(),
         false => format!("its two sides differ in {}", told.join(", ")),
     }
 }
@@ -180,9 +180,9 @@ impl Sides {
 
     fn of(text: &str, path: &Path) -> Result<Self, LockFileError> {
         let damaged = |message: &str| LockFileError::Damaged { path: path.to_owned(), message: message.to_owned() };
-        let [ours, theirs] = split(text).ok_or_else(|| damaged("its conflict markers do not belong together"))?;
+        let [ours, theirs] = split(text).ok_or_else(|| damaged("its conflict markers do not match"))?;
         let of_side = |text: &str, side: &str| {
-            let fault = |error: LockFileError| damaged(&format!("{side} of the merge cannot be read: {error}"));
+            let fault = |error: LockFileError| damaged(&format!("cannot read {side} of the merge: {error}"));
             LockFile::parse(text, path).map_err(|error| match error {
                 newer @ (LockFileError::Newer { .. } | LockFileError::NewerKind { .. }) => newer,
                 error => fault(error),
@@ -203,7 +203,7 @@ impl Sides {
         content_here: impl Fn(&str) -> Option<String>,
     ) -> Result<(String, Healed), LockFileError> {
         let others = union(&self.ours.others, &self.theirs.others).ok_or_else(|| {
-            let message = "its two sides differ in what stands before the skills; take one of them by hand";
+            let message = "its two sides differ before the first skill; choose one of them by hand";
             LockFileError::Damaged { path: path.to_owned(), message: message.to_owned() }
         })?;
         let mut text = LockFile { path: PathBuf::new(), others, skills: Default::default() }.to_text();

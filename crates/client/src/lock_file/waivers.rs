@@ -34,12 +34,12 @@ impl LockedWaiver {
     /// Describes a waiver of another home, as a sentence.
     #[must_use]
     pub fn not_ours(&self) -> String {
-        format!("{self}; the lock file says so, and each home decides for itself")
+        format!("{self}; the lock file only reports this: each home has its own waivers")
     }
 
     /// Parses the list of an entry.
     pub(super) fn read(value: Option<Value>) -> Result<Vec<Self>, String> {
-        let bad = || "`waivers` is no list of tables".to_owned();
+        let bad = || "`waivers` is not a list of tables".to_owned();
         let Some(value) = value else { return Ok(Vec::new()) };
         let Value::Array(tables) = value else { return Err(bad()) };
         let one = |value: Value| {

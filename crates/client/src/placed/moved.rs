@@ -80,7 +80,7 @@ fn follow(library: &Library, moved: &Relocation, skill: &SkillName, noted: &Path
             Err(error) => MovedOutcome::Left(error.to_string()),
         },
         Standing::Dangling(to) | Standing::Elsewhere(to) => MovedOutcome::Left(format!("it leads to {}", to.display())),
-        Standing::Other => MovedOutcome::Left("it holds files of its own".to_owned()),
+        Standing::Other => MovedOutcome::Left("it has other files".to_owned()),
     };
     MovedPlace { skill: skill.clone(), path, outcome }
 }

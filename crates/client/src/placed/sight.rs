@@ -56,7 +56,7 @@ pub fn follow_sight_at(library: &Library, skill: &SkillName, path: &Path, is_see
             Ok(false) => left("it is a copy"),
             Err(error) => left(&error.to_string()),
         },
-        (false, Standing::Other) => left("it holds other files"),
+        (false, Standing::Other) => left("it has other files"),
         (false, Standing::Elsewhere(to)) => left(&format!("it leads to {}", to.display())),
         (false, Standing::Nothing | Standing::Dangling(_)) | (true, _) => None,
     }

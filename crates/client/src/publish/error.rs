@@ -42,13 +42,13 @@ pub enum PublishError {
         problems: Vec<Problem>,
     },
     /// The skill's name is not allowed in registries.
-    #[error("a skill called {0} cannot be published: the name must be ASCII and no device name")]
+    #[error("cannot publish a skill named {0}: the name must be ASCII and must not be a device name")]
     Name(SkillName),
     /// The folder's name is not a valid skill name.
     #[error(transparent)]
     NotAName(#[from] NameError),
     /// The version is not a semantic version.
-    #[error("{text:?} is no version: {source}")]
+    #[error("{text:?} is not a version: {source}")]
     Version {
         /// Version as the user gave it.
         text: String,
@@ -56,7 +56,7 @@ pub enum PublishError {
         source: semver::Error,
     },
     /// No owner was given or configured.
-    #[error("nobody said who publishes: there is no owner")]
+    #[error("no owner was given to publish as")]
     NoOwner {
         /// Path of the configuration file, in which a default can be set.
         config: PathBuf,
@@ -79,7 +79,7 @@ pub enum PublishError {
     #[error(transparent)]
     Archive(#[from] skill::archive::ArchiveError),
     /// Lines of the template were left unchanged.
-    #[error("{} is not written yet: {} of the template", path.join("SKILL.md").display(), lines_named(lines))]
+    #[error("{} is not finished: {} from the template", path.join("SKILL.md").display(), lines_named(lines))]
     Template {
         /// Path of the folder.
         path: PathBuf,
@@ -128,19 +128,18 @@ pub enum PublishError {
 fn lines_named(lines: &[usize]) -> String {
     let numbers: Vec<String> = lines.iter().map(usize::to_string).collect();
     match numbers.split_last() {
-        Some((last, [])) => format!("line {last} is"),
-        Some((last, others)) => format!("lines {} and {last} are", others.join(", ")),
+        Some((last, [])) => format!("line {last} is still"),
+        Some((last, others)) => format!("lines {} and {last} are still", others.join(", ")),
         None => String::new(),
     }
 }
 
 fn taken(release: &str, existing: &str, registry: &str) -> String {
     if release == existing {
-        return format!("{release} exists in {registry} with other content");
+        return format!("{registry} already has {release} with different content");
     }
     format!(
-        "{release} was not published to {registry}: {existing} exists, and build metadata (+…) does not make another \
-         version"
+        "cannot publish {release} to {registry}: {existing} exists, and build metadata (+…) does not make a new version"
     )
 }
 
@@ -153,32 +152,31 @@ impl Fails for PublishError {
         let invalid = |code| Failure::new(FailureKind::Invalid, code);
         match self {
             Self::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("name the folder that holds the SKILL.md")
+                Failure::new(FailureKind::NotFound, "not_found").hint("name the folder that has the SKILL.md")
             }
             Self::Open { .. } => Failure::io(),
             Self::Folder { source, .. } => source.failure(),
             Self::Invalid { path, .. } => invalid("invalid_skill")
-                .hint(format!("see all problems: skillhub validate {}", shell_word(&path.display().to_string()))),
+                .hint(format!("list all problems: skillhub validate {}", shell_word(&path.display().to_string()))),
             Self::Template { path, .. } => invalid("invalid_skill").hint(format!(
-                "write these lines, then check: skillhub validate {}",
+                "replace these lines with your own, then run: skillhub validate {}",
                 shell_word(&path.display().to_string())
             )),
             Self::Name(_) | Self::NotAName(_) => invalid("invalid_name").hint("rename the skill and its folder"),
-            Self::Version { .. } => invalid("invalid_version")
-                .hint("write three numbers, as in 1.2.0, in the frontmatter or with --version"),
-            Self::NoOwner { config } => Failure::new(FailureKind::Usage, "no_owner")
-                .hint(format!("add --owner NAME, or set it once: owner = \"NAME\" in {}", config.display())),
-            Self::Owner(_) => Failure::new(FailureKind::Usage, "invalid_owner"),
-            Self::Blocked(_) => {
-                Failure::new(FailureKind::Blocked, "scan_blocked").hint("follow the remedy of each finding")
+            Self::Version { .. } => {
+                invalid("invalid_version").hint("give three numbers, as in 1.2.0, in the frontmatter or with --version")
             }
+            Self::NoOwner { config } => Failure::new(FailureKind::Usage, "no_owner")
+                .hint(format!("add --owner NAME, or set owner = \"NAME\" in {}", config.display())),
+            Self::Owner(_) => Failure::new(FailureKind::Usage, "invalid_owner"),
+            Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked").hint("fix each finding as advised"),
             Self::ServerBlocks { registry, .. } => Failure::new(FailureKind::Blocked, "scan_blocked").hint(format!(
-                "follow the remedy of each finding: {registry} is a server, which scans releases itself, and takes none \
-                 whose findings the publisher accepts"
+                "fix each finding as advised; {registry} is a server, which scans releases itself and ignores \
+                 findings that the publisher accepted"
             )),
             Self::Archive(_) => invalid("invalid_archive"),
             Self::VersionExists { next, .. } => Failure::new(FailureKind::Conflict, "version_exists")
-                .hint(format!("publish under the next free version: --version {next}")),
+                .hint(format!("publish the next free version: --version {next}")),
             Self::Requirement(_) | Self::RequiresItself(_) => invalid_requirement(),
             Self::Signing(error) => error.failure(),
             Self::Signer(error) => error.failure(),

@@ -13,13 +13,13 @@ use crate::{accept::Accept, spec::is_scp_form};
 #[derive(Debug, Error)]
 pub enum ForkError {
     /// The library does not have the skill.
-    #[error("there is no skill {0} in this library")]
+    #[error("this library has no skill named {0}")]
     NotHere(SkillName),
     /// The skill was written here and has no upstream release.
-    #[error("{0} was not installed from anywhere: it was written here")]
+    #[error("{0} was not installed: it was written in this library")]
     NotInstalled(SkillName),
     /// The skill is the unchanged release that was installed.
-    #[error("{name} is {release}, and nothing was changed in it here")]
+    #[error("{name} is the unchanged release {release}")]
     NotChanged {
         /// Name of the skill.
         name: SkillName,
@@ -27,7 +27,7 @@ pub enum ForkError {
         release: String,
     },
     /// The publisher is the owner of the original release.
-    #[error("{0} is of the owner who publishes, so that it is no fork")]
+    #[error("{0} belongs to the publishing owner, so it is not a fork")]
     OwnSkill(String),
     /// The skill's folder was changed by hand into something unusable.
     #[error(transparent)]
@@ -41,14 +41,14 @@ impl Fails for ForkError {
     fn failure(&self) -> Failure {
         match self {
             Self::NotHere(_) => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("`skillhub list` shows what is installed")
+                Failure::new(FailureKind::NotFound, "not_found").hint("list the installed skills: skillhub list")
             }
             Self::NotInstalled(name) => Failure::new(FailureKind::NotFound, "not_installed")
-                .hint(format!("publish its folder without --from-fork; `skillhub list` says where {name} is")),
+                .hint(format!("publish its folder without --from-fork; `skillhub list` shows the folder of {name}")),
             Self::NotChanged { .. } => Failure::new(FailureKind::Conflict, "unchanged")
-                .hint("change it first; a copy under another name would only be another thing to keep up to date"),
+                .hint("change the skill first: an unchanged copy would only have to be kept up to date"),
             Self::OwnSkill(_) => Failure::new(FailureKind::Usage, "own_skill")
-                .hint("publish it without --from-fork, or name another owner with --owner"),
+                .hint("publish it without --from-fork, or give another owner with --owner"),
             Self::Snapshot(error) => error.failure(),
             Self::Library(error) => error.failure(),
         }

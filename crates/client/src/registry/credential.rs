@@ -41,8 +41,8 @@ impl Registries {
     fn withheld(&self, url: &str) -> String {
         let name = self.configured(url).map_or_else(|| url.to_owned(), token_variable);
         match self.configured(url) {
-            Some(_) => format!("{VARIABLE} is sent to one registry only; set {name} for this one"),
-            None => format!("{VARIABLE} is sent to one registry only; for this one, add --registry {name}"),
+            Some(_) => format!("set {name} for this registry: {VARIABLE} is sent to only one registry"),
+            None => format!("add --registry {name}: {VARIABLE} is sent to only one registry"),
         }
     }
 

@@ -13,13 +13,13 @@ use crate::{git::ProgramError, http::HttpError, spec::SpecError};
 #[derive(Debug, Error)]
 pub enum RegistryError {
     /// The text is not a location for a registry.
-    #[error("no place of a registry: {0}")]
+    #[error("not the location of a registry: {0}")]
     Location(#[from] SpecError),
     /// The URL refers to a part of a repository.
-    #[error("{0:?} names a part of a repository; a registry is a whole one")]
+    #[error("{0:?} names a part of a repository, but a registry is a whole repository")]
     Part(String),
     /// The `file://` URL does not have a path on this machine.
-    #[error("{0:?} names no folder of this machine")]
+    #[error("{0:?} is not the URL of a folder on this machine")]
     NoPath(String),
     /// The folder is not a registry.
     #[error(transparent)]
@@ -44,7 +44,7 @@ pub enum RegistryError {
     #[error(transparent)]
     Http(#[from] HttpError),
     /// The server responded with an error.
-    #[error("{url} answers: {message}")]
+    #[error("{url} returned an error: {message}")]
     Answer {
         /// URL of the registry.
         url: String,
@@ -61,10 +61,10 @@ pub enum RegistryError {
     #[error(transparent)]
     Mirrored(#[from] MirrorError),
     /// The registry needs the network, and `--offline` is set.
-    #[error("the registry {0} needs the network, and --offline forbids it")]
+    #[error("cannot reach the registry {0}: --offline is set")]
     Offline(String),
     /// The registry rejected the change.
-    #[error("the registry {url} did not take the change: {message}")]
+    #[error("the registry {url} rejected the change: {message}")]
     NotTaken {
         /// URL of the registry.
         url: String,
@@ -72,7 +72,7 @@ pub enum RegistryError {
         message: String,
     },
     /// Concurrent changes by others made every attempt fail.
-    #[error("others changed the registry {url} at each of {attempts} tries")]
+    #[error("the registry {url} was changed by others during each of {attempts} attempts")]
     Busy {
         /// URL of the registry.
         url: String,
@@ -80,7 +80,7 @@ pub enum RegistryError {
         attempts: u32,
     },
     /// The registry is not on this machine. Only a folder can be checked or copied as a whole.
-    #[error("{0} is not on this machine; only a whole clone can be looked at")]
+    #[error("{0} is not on this machine, but this needs a complete local clone")]
     NotHere(String),
     /// The registry could not be created.
     #[error(transparent)]
@@ -90,8 +90,8 @@ pub enum RegistryError {
     Seed(#[from] SeedError),
     /// The registry does not contain the commit that was seen last.
     #[error(
-        "the registry {location} {}: it does not hold the commit {seen}, which was seen of it before",
-        if *is_older { "is older than it was" } else { "has gone back, or was written anew" }
+        "the registry {location} {}: it no longer has the commit {seen}, which it had before",
+        if *is_older { "is at an older state than before" } else { "was reset or its history was rewritten" }
     )]
     WentBack {
         /// Location of the registry.
@@ -105,7 +105,7 @@ pub enum RegistryError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The local mirror of the registry cannot be read.
-    #[error("cannot read what is here of the registry, {}: {source}", path.display())]
+    #[error("cannot read the local mirror of the registry, {}: {source}", path.display())]
     Mirror {
         /// Path of the mirror.
         path: PathBuf,
@@ -129,16 +129,17 @@ impl Fails for RegistryError {
     fn failure(&self) -> Failure {
         let of = Failure::new;
         match self {
-            Self::Location(_) | Self::Part(_) | Self::NoPath(_) => of(FailureKind::Usage, "invalid_registry")
-                .hint("name a folder, a git URL (https, ssh, git@host:path, file) or a name of the configuration"),
+            Self::Location(_) | Self::Part(_) | Self::NoPath(_) => of(FailureKind::Usage, "invalid_registry").hint(
+                "give a folder, a git URL (https, ssh, git@host:path, file) or the name of a registry in config.toml",
+            ),
             Self::Open(error) => error.failure(),
             Self::NotARegistry { url, .. } => of(FailureKind::NotFound, "not_a_registry").hint(format!(
-                "check the URL; an empty repository becomes a registry with: skillhub index init {}",
+                "check the URL; to make an empty repository a registry, run: skillhub index init {}",
                 skill::shell_word(url)
             )),
             Self::Unreached { source: ProgramError::Failed { message }, url } if !message.contains("certificate") => {
                 of(FailureKind::Unreachable, "registry_unreachable").hint(format!(
-                    "check the URL and the network; this must work without a password being asked: git ls-remote {url}"
+                    "check the URL and the network; this must work without a password prompt: git ls-remote {url}"
                 ))
             }
             Self::Unreached { source, .. } => source.failure(),
@@ -147,29 +148,31 @@ impl Fails for RegistryError {
             Self::Mirrored(MirrorError::Read(error)) => error.failure(),
             Self::Mirrored(MirrorError::Store(error)) => error.failure(),
             Self::Mirrored(MirrorError::WentBack(_)) => of(FailureKind::Integrity, "registry_went_back").hint(
-                "nothing was done; ask who runs it why releases are gone or others; if it was done on purpose: --accept-rewrite",
+                "ask its operator why releases were removed or changed; if it was intended, add --accept-rewrite; \
+                 nothing was changed",
             ),
-            Self::Offline(_) => of(FailureKind::Unreachable, "offline").hint("run it without --offline"),
-            Self::NotTaken { .. } => of(FailureKind::Refused, "registry_refused")
-                .hint("nothing was changed; who runs the registry says who may push to its branch main"),
-            Self::Busy { .. } => of(FailureKind::Conflict, "locked").hint("nothing was changed; run it again"),
+            Self::Offline(_) => of(FailureKind::Unreachable, "offline").hint("run the command without --offline"),
+            Self::NotTaken { .. } => of(FailureKind::Refused, "registry_refused").hint(
+                "ask the operator of the registry for permission to push to its branch main; nothing was changed",
+            ),
+            Self::Busy { .. } => of(FailureKind::Conflict, "locked").hint("run the command again; nothing was changed"),
             Self::NotHere(url) => of(FailureKind::Usage, "usage")
-                .hint(format!("clone it, and name the clone: git clone --bare {url} registry.git")),
+                .hint(format!("clone it and name the clone instead: git clone --bare {url} registry.git")),
             Self::Init(error) => error.failure(),
             Self::Seed(_) => of(FailureKind::Failed, "seed_failed"),
             Self::WentBack { is_older, .. } => of(FailureKind::Integrity, "registry_went_back").hint(match is_older {
                 true => {
-                    "nothing was done; a mirror that is behind catches up: ask who runs it, or use the registry that \
-                     it mirrors; if it was put back on purpose: --accept-rewrite"
+                    "if it is a mirror that lags behind, wait or use the registry that it mirrors; if it was reset on \
+                     purpose, add --accept-rewrite; nothing was changed"
                 }
                 false => {
-                    "nothing was done; ask who runs it why its history was replaced, since yanks may have been taken \
-                     back and releases exchanged; if it was done on purpose: --accept-rewrite"
+                    "ask its operator why its history was replaced: yanks may have been undone and releases \
+                     exchanged; if it was intended, add --accept-rewrite; nothing was changed"
                 }
             }),
             Self::Read(error) => error.failure(),
             Self::Mirror { .. } => {
-                Failure::io().hint("`skillhub doctor --fix` drops it, and what is needed is fetched again")
+                Failure::io().hint("run `skillhub doctor --fix` to delete the mirror; it is fetched again when needed")
             }
             Self::Place(error) => error.failure(),
             Self::Io { .. } => Failure::io(),

@@ -169,14 +169,14 @@ fn fault(path: &Path) -> Option<String> {
     }
     let repository = match Repository::open_bare(path) {
         Ok(repository) => repository,
-        Err(error) => return Some(format!("it is no repository: {}", error.message())),
+        Err(error) => return Some(format!("it is not a git repository: {}", error.message())),
     };
     let Ok(branch) = repository.find_reference(BRANCH) else {
         let is_empty = packs(path).is_empty();
         return (!is_empty).then(|| "it has no branch".to_owned());
     };
     let tree = branch.peel_to_commit().and_then(|commit| commit.tree());
-    tree.err().map(|error| format!("its branch leads nowhere: {}", error.message()))
+    tree.err().map(|error| format!("its branch has no readable commit: {}", error.message()))
 }
 
 /// Lists the names of the packs, without extensions.
@@ -198,7 +198,7 @@ fn broken_pack(path: &Path, pack: &str) -> Result<(), String> {
     });
     match (of_pack, of_index) {
         (Ok(pack), Ok(index)) if pack == index => Ok(()),
-        (Ok(_), Ok(_)) => Err("it is not the one that its index is of".to_owned()),
+        (Ok(_), Ok(_)) => Err("it does not match its index".to_owned()),
         (Err(error), _) | (_, Err(error)) => Err(error.to_string()),
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn read<T: DeserializeOwned>(home: &Home, file: &str) -> Result<BTree
     let noted: Noted<T> = from_toml(&text).map_err(damaged)?;
     match noted.format {
         FORMAT => Ok(noted.seen),
-        other => Err(damaged(format!("it has format {other}, this version reads {FORMAT}"))),
+        other => Err(damaged(format!("it has format {other}, but this version of skillhub reads only {FORMAT}"))),
     }
 }
 

@@ -293,7 +293,7 @@ impl Web {
     fn read<T: serde::de::DeserializeOwned>(&self, answer: &Answer) -> Result<T, RegistryError> {
         serde_json::from_slice(&answer.bytes).map_err(|error| RegistryError::NotARegistry {
             url: self.url.clone(),
-            reason: format!("its answer cannot be read ({error})"),
+            reason: format!("its response cannot be parsed ({error})"),
         })
     }
 
@@ -312,7 +312,7 @@ impl Web {
             url: self.url.clone(),
             kind,
             code,
-            message: text("message").unwrap_or_else(|| format!("the server answers {}", answer.status)),
+            message: text("message").unwrap_or_else(|| format!("HTTP status {}", answer.status)),
             hint: match answer.status {
                 401 => Some(self.credential.hint.clone().unwrap_or_else(login)),
                 403 => self.credential.hint.clone().or_else(|| text("hint")),

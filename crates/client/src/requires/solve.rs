@@ -205,8 +205,8 @@ impl Search<'_> {
         let list = versions.iter().rev().take(5).map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let more = if versions.len() > 5 { " and older ones" } else { "" };
         Some(match versions.len() {
-            0 => format!("there is no release of {name} to choose"),
-            _ => format!("of {name} there is {list}{more}"),
+            0 => format!("{name} has no release that can be installed"),
+            _ => format!("available releases of {name}: {list}{more}"),
         })
     }
 
@@ -261,7 +261,7 @@ impl DependencyProvider for Search<'_> {
         let required = match release.map(|release| release.requires) {
             Some(Ok(required)) => required,
             Some(Err(why)) => return Ok(Dependencies::Unavailable(why)),
-            None => return Ok(Dependencies::Unavailable("it is gone".to_owned())),
+            None => return Ok(Dependencies::Unavailable("it no longer exists".to_owned())),
         };
         let mut ranges: Vec<(Package, Self::VS)> = Vec::new();
         for required in required {
@@ -376,7 +376,7 @@ mod tests {
         assert!(!reasons.contains("x/d"), "{reasons}");
         let reasons = table.solve(&["x/d"]).unwrap_err().join("\n");
         assert!(reasons.contains("x/d 1.0.0 requires x/none@^1"), "{reasons}");
-        assert!(reasons.contains("there is no release of x/none"), "{reasons}");
+        assert!(reasons.contains("x/none has no release"), "{reasons}");
         let reasons = table.solve(&["x/b@^1", "x/b@^2"]).unwrap_err().join("\n");
         assert!(reasons.contains("you asked for x/b@^1") && reasons.contains("you asked for x/b@^2"), "{reasons}");
     }

@@ -15,22 +15,22 @@ use crate::{failure::details, lock_file::LockFileError};
 #[derive(Debug, Error)]
 pub enum UndoError {
     /// The log has no operation that can be undone.
-    #[error("nothing was done here that could be taken back")]
+    #[error("nothing to undo in this library")]
     Nothing,
     /// The log has no undoable operation with this id.
-    #[error("no operation that can be undone has the id {0:?}")]
+    #[error("no undoable operation has the id {0:?}")]
     NoOperation(String),
     /// The prefix matches the ids of several operations.
-    #[error("the ids of several operations begin with {0}")]
+    #[error("several operations have an id that begins with {0}")]
     SeveralOperations(String),
     /// The skill was changed after the operation.
-    #[error("{0} is not as the last operation left it")]
+    #[error("{0} was changed after the last operation")]
     Moved(SkillName),
     /// The skill's folder was edited by hand since.
-    #[error("the folder of {0} was edited by hand since")]
+    #[error("the folder of {0} was edited by hand after the last operation")]
     HandEdited(SkillName),
     /// The skill's folder is at an earlier revision, as on another git branch.
-    #[error("the folder of {name} is at revision {at}, and the last operation made revision {head}")]
+    #[error("the folder of {name} is at revision {at}, but the last operation made revision {head}")]
     Earlier {
         /// Name of the skill.
         name: SkillName,
@@ -40,7 +40,7 @@ pub enum UndoError {
         head: u64,
     },
     /// The scan blocks the earlier content under the current rules.
-    #[error("{name} as it was before is blocked now: {blocked}")]
+    #[error("the scanner now blocks the earlier content of {name}: {blocked}")]
     Blocked {
         /// Name of the skill.
         name: SkillName,
@@ -48,7 +48,7 @@ pub enum UndoError {
         blocked: Box<Blocked>,
     },
     /// The earlier state is a captured hand edit, which was blocked and is never restored.
-    #[error("revision {number} of {name} is a hand edit that was kept although it was blocked; it is never restored")]
+    #[error("revision {number} of {name} is a blocked hand edit and is never restored")]
     Captured {
         /// Name of the skill.
         name: SkillName,
@@ -82,26 +82,28 @@ impl Fails for UndoError {
     fn failure(&self) -> Failure {
         match self {
             Self::Nothing => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("`skillhub log` lists what was done")
+                Failure::new(FailureKind::NotFound, "not_found").hint("list past operations: skillhub log")
             }
             Self::NoOperation(_) => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("see the ids: skillhub undo --list")
+                Failure::new(FailureKind::NotFound, "not_found").hint("list the ids: skillhub undo --list")
             }
-            Self::SeveralOperations(_) => {
-                Failure::new(FailureKind::Conflict, "ambiguous_match").hint("give more of the id: skillhub undo --list")
-            }
-            Self::Moved(name) => Failure::new(FailureKind::Conflict, "stale_revision")
-                .hint(format!("choose a revision in `skillhub history {name}`, then `skillhub rollback {name} REV`")),
+            Self::SeveralOperations(_) => Failure::new(FailureKind::Conflict, "ambiguous_match")
+                .hint("give more digits of the id; `skillhub undo --list` lists the ids"),
+            Self::Moved(name) => Failure::new(FailureKind::Conflict, "stale_revision").hint(format!(
+                "choose a revision from `skillhub history {name}`, then run `skillhub rollback {name} REV`"
+            )),
             Self::HandEdited(name) => Failure::new(FailureKind::Conflict, "hand_edited").hint(format!(
-                "look at it: `skillhub status {name}`; `skillhub rollback {name} head` puts it aside and keeps it in the \
-                 history"
+                "inspect the edit with `skillhub status {name}`; to revert it, run `skillhub rollback {name} head`, \
+                 which keeps it in the history"
             )),
             Self::Earlier { name, .. } => Failure::new(FailureKind::Conflict, "stale_revision").hint(format!(
-                "`skillhub rollback {name}` goes back from the folder's revision; to undo, switch to the git branch with \
-                 the newest revision first"
+                "switch to the git branch that has the newest revision, then undo; or go back from the folder's \
+                 revision with `skillhub rollback {name}`"
             )),
-            Self::Blocked { name, .. } | Self::Captured { name, .. } => Failure::new(FailureKind::Blocked, "scan_blocked")
-                .hint(format!("choose another revision: skillhub history {name}")),
+            Self::Blocked { name, .. } | Self::Captured { name, .. } => {
+                Failure::new(FailureKind::Blocked, "scan_blocked")
+                    .hint(format!("choose another revision from `skillhub history {name}`"))
+            }
             Self::Denied(error) => error.failure(),
             Self::Find(error) => error.failure(),
             Self::LockFile(error) => error.failure(),

@@ -130,7 +130,7 @@ pub(crate) fn newer(
 /// Returns a warning if this version cannot fetch from the skill's source.
 fn unfetchable(origin: &Origin) -> Option<String> {
     let is_known = ["registry", "git", "folder", "archive"].contains(&origin.kind.as_str());
-    let why = || format!("it came from {} ({}), which skillhub does not fetch from", origin.source, origin.kind);
+    let why = || format!("it was installed from {} ({}), from which skillhub cannot fetch", origin.source, origin.kind);
     (!is_known).then(why)
 }
 
@@ -170,10 +170,13 @@ impl<'a> Offered<'a> {
     fn of(by: &Installer<'_>, skill: &'a InstalledSkill, request: &InstallRequest) -> Result<Self, InstallError> {
         let registries = by.registries(request.offline);
         let differs = |what: &str| InstallError::LockDiffers { name: skill.origin.name.clone(), what: what.to_owned() };
-        let name: QualifiedName = skill.origin.name.parse().map_err(|_| differs("it has no owner/name"))?;
+        let name: QualifiedName =
+            skill.origin.name.parse().map_err(|_| differs("the lock file has no owner/name for it"))?;
         let wanted = match &skill.wanted {
             Some(wanted) => wanted.clone(),
-            None => skill.requested().parse().map_err(|_| differs("what was asked for is no version"))?,
+            None => {
+                skill.requested().parse().map_err(|_| differs("the requested version in the lock file is invalid"))?
+            }
         };
         let registry = registries.of_installed(&name.owner, &skill.origin.source).map_err(ResolveError::from)?;
         if registry.location() != skill.origin.source {
@@ -217,9 +220,9 @@ impl<'a> Offered<'a> {
         let Some(version) = self.version() else { return Vec::new() };
         let mut warnings = Vec::new();
         match entries.iter().find(|entry| entry.version == version) {
-            None => warnings.push(format!("its registry does not have {name} {version} any more")),
+            None => warnings.push(format!("its registry no longer has {name} {version}")),
             Some(entry) if entry.digest.to_string() != skill.origin.digest => {
-                warnings.push(format!("its registry has other content under {name} {version} than is installed"));
+                warnings.push(format!("its registry has different content for the installed {name} {version}"));
             }
             Some(entry) => warnings.extend(of_installed(&self.registry, entry)),
         }
@@ -235,16 +238,19 @@ impl<'a> Offered<'a> {
             && next.is_none_or(|next| next.version < newest.version)
         {
             if self.target != Target::Free && *self.wanted.wanted() == Wanted::Newest {
-                warnings
-                    .push(format!("{} is out, and does not go together with the other skills here", newest.version));
+                warnings.push(format!(
+                    "{} is available, but is not compatible with the other installed skills",
+                    newest.version
+                ));
                 return warnings;
             }
             let request = match self.wanted.wanted() {
                 Wanted::Newest => String::new(),
-                _ => format!(", and {} was asked for", self.wanted.as_str()),
+                _ => format!(", but {} was requested", self.wanted.as_str()),
             };
             let newest = &newest.version;
-            warnings.push(format!("{newest} is out{request}; go there with: skillhub update {name}@{newest}"));
+            warnings
+                .push(format!("{newest} is available{request}; to update to it, run: skillhub update {name}@{newest}"));
         }
         warnings
     }
@@ -257,7 +263,7 @@ fn of_installed(registry: &Registry, entry: &Entry) -> Option<String> {
         None if entry.yanked => entry.yank_advice(),
         None => format!("is {}", entry.deprecated()?),
     };
-    Some(format!("{} {}, which is installed, {what}", entry.name, entry.version))
+    Some(format!("the installed {} {} {what}", entry.name, entry.version))
 }
 
 /// Fetches the current content of a source without versions.

@@ -48,7 +48,7 @@ impl Source<'_> {
         }
         let git: GitSpec = locked.requested.parse()?;
         let commit = locked.commit.as_deref().filter(|id| is_commit_id(id)).ok_or_else(|| {
-            let what = "the lock file has no commit of it".to_owned();
+            let what = "the lock file has no commit for it".to_owned();
             InstallError::LockDiffers { name: locked.name.clone(), what }
         })?;
         one(self.of_git(&git, Some(commit))?, locked)
