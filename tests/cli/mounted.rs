@@ -218,7 +218,7 @@ fn fills_a_home_of(kib: u32) -> bool {
     };
     assert_eq!(error["error"]["code"], "io", "{error:#}");
     assert!(error["error"]["message"].as_str().unwrap().contains("No space left"), "{error:#}");
-    assert!(error["error"]["hint"].as_str().unwrap().contains("room"), "{error:#}");
+    assert!(error["error"]["hint"].as_str().unwrap().contains("space"), "{error:#}");
     everything_answers(&place);
     // With a source named, no former option is given again: the owner has no number in a namespace of users.
     place.sh(&format!("mount -o remount,size=32m none {}", place.sandbox.skillhub_home().display()));

@@ -90,7 +90,7 @@ fn hard_evidence_hides_skill_until_accepted() {
     assert!(!sandbox.done(&["prompt", "--format", "json"]).to_string().contains("demo"));
     sandbox.ask(&["read", "demo"]).refused(4, "external_blocked");
     let listed = first(&sandbox.ask(&["list"]).json()).clone();
-    assert!(listed["fault"].as_str().unwrap().contains("the rules of today block it"), "{listed:#}");
+    assert!(listed["fault"].as_str().unwrap().contains("the current rules block it"), "{listed:#}");
     // What leaves the file alone does not bring it back; what takes the finding away does.
     let patch = ["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read it."];
     sandbox.ask(&patch).refused(4, "scan_blocked");

@@ -204,7 +204,7 @@ fn newer_release_supersedes_update_proposal() {
     assert_eq!(texts[2], format!("comes: acme/demo 1.1.0, {theirs}"));
     assert!(texts[3].starts_with("4 runs of revision 2: 4 succeeded, 0 failed, 0 unknown; 100 %"), "{texts:#?}");
     let line = text(&sandbox).lines().position(|line| line.starts_with("2. ")).unwrap() + 1;
-    assert_eq!(texts[4], format!("conflict: both sides changed line {line} of SKILL.md, each differently"));
+    assert_eq!(texts[4], format!("conflict: both sides changed line {line} of SKILL.md differently"));
     assert!(!texts.concat().contains("r0"), "no run is named: {texts:#?}");
     let told = sandbox.run(&["review", "show", older]).exits(0).text();
     assert!(told.contains("installed: acme/demo 1.0.0") && told.contains("conflict: both sides"), "{told}");

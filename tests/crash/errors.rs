@@ -98,7 +98,7 @@ fn run(trial: &Trial, mut refusal: Refusal) -> Tally {
     let at = trial.boundaries.get(refusal.boundary).map(ToString::to_string).unwrap_or_default();
     let more = if refusal.from_there_on { " from there on" } else { "" };
     let name = format!("{:?} at {at}{more}", refusal.error);
-    if answer.to_string().contains("cannot be told whether") {
+    if answer.to_string().contains("may or may not have been saved") {
         said = Said::Nothing;
     }
     trial.judge(Outcome { name, said, faults, powerless: false }, refusal.boundary)

@@ -244,5 +244,5 @@ fn oversized_merge_is_not_written() {
     assert_eq!(world.lock_text(), begun, "the file is as it was");
     write(&world.lock_path(), &format!("{begun}{}", " ".repeat(4 << 20)));
     let error = client::heal(&world.lock_path(), &world.library()).unwrap_err();
-    assert!(error.to_string().contains("more than 4194304 bytes"), "{error}");
+    assert!(error.to_string().contains("the limit of 4194304 bytes"), "{error}");
 }

@@ -118,7 +118,7 @@ pub fn read_bounded(dir: &Dir, name: &str, limit: u64) -> io::Result<Option<Vec<
     };
     let bytes = read_all(io::Read::take(file, limit + 1))?;
     if bytes.len() as u64 > limit {
-        let message = format!("{name} has more than {limit} bytes, which no skillhub writes");
+        let message = format!("{name} is larger than the limit of {limit} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(Some(bytes))

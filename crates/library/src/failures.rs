@@ -17,8 +17,8 @@ use crate::{
 /// Failure for an I/O error on a file of skillhub.
 fn refused() -> Failure {
     Failure::io().hint(
-        "see that the disk has room and may be written (`skillhub where` names the places); nothing was lost, and the \
-         same command goes on from here",
+        "make sure that the disk has free space and is writable (`skillhub where` lists the folders), then run the \
+         same command again; nothing was lost",
     )
 }
 
@@ -26,9 +26,11 @@ impl Fails for PlaceError {
     fn failure(&self) -> Failure {
         match self {
             Self::Foreign { .. } => Failure::new(FailureKind::Refused, "policy_denied")
-                .hint("use folders of your own: --library DIR for the skills, SKILLHUB_HOME for the history"),
-            Self::Shared { path, .. } => Failure::new(FailureKind::Refused, "policy_denied")
-                .hint(format!("close it for others: chmod go-w {}", shell_word(&path.display().to_string()))),
+                .hint("use folders that you own: --library DIR for the skills, SKILLHUB_HOME for the history"),
+            Self::Shared { path, .. } => Failure::new(FailureKind::Refused, "policy_denied").hint(format!(
+                "remove write access for others: chmod go-w {}",
+                shell_word(&path.display().to_string())
+            )),
             Self::Io { .. } => refused(),
         }
     }
@@ -38,7 +40,7 @@ impl Fails for LockError {
     fn failure(&self) -> Failure {
         match self {
             Self::Locked { .. } => {
-                Failure::new(FailureKind::Conflict, "locked").hint("try again when that process is done")
+                Failure::new(FailureKind::Conflict, "locked").hint("try again when that process has ended")
             }
             Self::Io(_) => refused(),
         }
@@ -52,8 +54,8 @@ impl Fails for StorageError {
                 .hint("set `storage = \"git\"` under [library] in config.toml"),
             Self::UnknownRevision(_) => Failure::new(FailureKind::NotFound, "not_found"),
             Self::Damaged(_) => Failure::new(FailureKind::Integrity, "damaged_history").hint(
-                "`skillhub doctor` names what is damaged, `skillhub doctor --fix` mends what can be; the folders are \
-                 not touched",
+                "run `skillhub doctor` to list the damage, then `skillhub doctor --fix` to repair it; skill folders \
+                 are not changed",
             ),
             Self::Uncleared(_) | Self::Unjudged(_) => Failure::new(FailureKind::Blocked, "scan_blocked"),
             Self::Git(_) | Self::Io(_) => refused(),
@@ -65,13 +67,14 @@ impl Fails for StateError {
     fn failure(&self) -> Failure {
         match self {
             Self::Gone | Self::Damaged(_) => Failure::new(FailureKind::Integrity, "damaged_state").hint(
-                "restore state.toml in the home from a backup (`skillhub where` names the place), or run \
-                 `skillhub doctor --fix`, which makes of it what is known and keeps the rest closed",
+                "restore state.toml in the skillhub home from a backup (`skillhub where` lists the folders), or run \
+                 `skillhub doctor --fix`, which recovers what it can and blocks the rest",
             ),
-            Self::Format(_) => Failure::new(FailureKind::Integrity, "damaged_state")
-                .hint("`skillhub where` says where the home is; see to state.toml there"),
+            Self::Format(_) => Failure::new(FailureKind::Integrity, "damaged_state").hint(
+                "update skillhub, or restore state.toml in the skillhub home; `skillhub where` lists the folders",
+            ),
             Self::TooLarge(_) => Failure::new(FailureKind::Invalid, "too_large")
-                .hint("uninstall skills that are not used; what is set for them goes with them"),
+                .hint("uninstall skills that you do not use; their settings are removed with them"),
             Self::Io(_) => refused(),
         }
     }
@@ -89,13 +92,17 @@ impl Fails for LibraryError {
             Self::Storage(error) => error.failure(),
             Self::State(error) => error.failure(),
             Self::Lock(error) => error.failure(),
-            Self::Pinned(skill) => Failure::new(FailureKind::Refused, "policy_denied")
-                .hint(format!("a person can make the change, or run `skillhub unpin {skill}`, at a terminal")),
+            Self::Pinned(skill) => Failure::new(FailureKind::Refused, "policy_denied").hint(format!(
+                "only a person can change it: make the change in a terminal, or run `skillhub unpin {skill}` there"
+            )),
             Self::DisabledByPerson(skill) => Failure::new(FailureKind::Refused, "policy_denied")
-                .hint(format!("a person can run `skillhub enable {skill}` at a terminal")),
+                .hint(format!("only a person can enable it: run `skillhub enable {skill}` in a terminal")),
             Self::TakenBack(taken_back) => Failure::new(FailureKind::Refused, "policy_denied").hint(taken_back.hint()),
             Self::Io { source, .. } if is_damage(source) => Failure::new(FailureKind::Integrity, "damaged_history")
-                .hint("`skillhub doctor` says what is damaged; with --fix it is kept aside and what can be saved is"),
+                .hint(
+                    "run `skillhub doctor` to list the damage; with --fix it recovers what it can and keeps the \
+                     damaged file",
+                ),
             Self::Io { .. } => refused(),
         }
     }
@@ -103,10 +110,11 @@ impl Fails for LibraryError {
 
 impl Fails for FindError {
     fn failure(&self) -> Failure {
-        let revisions = |skill: &SkillName| format!("`skillhub history {skill}` lists its revisions");
+        let revisions = |skill: &SkillName| format!("list its revisions: skillhub history {skill}");
         match self {
-            Self::NoSkill(_) => Failure::new(FailureKind::NotFound, "not_found")
-                .hint("`skillhub list` shows the skills of this library"),
+            Self::NoSkill(_) => {
+                Failure::new(FailureKind::NotFound, "not_found").hint("list the skills in this library: skillhub list")
+            }
             Self::NoRevision { skill, .. } | Self::NoRelease(skill) => {
                 Failure::new(FailureKind::NotFound, "not_found").hint(revisions(skill))
             }
@@ -122,19 +130,21 @@ impl Fails for CommitError {
     fn failure(&self) -> Failure {
         match self {
             Self::Stale { skill, .. } => Failure::new(FailureKind::Conflict, "stale_revision").hint(format!(
-                "look at what changed, `skillhub diff {skill}`, and send the request again on the newest revision"
+                "review the change with `skillhub diff {skill}`, then send the request again for the newest revision"
             )),
             Self::ProposalMoved { id } => Failure::new(FailureKind::Conflict, "stale_revision")
-                .hint(format!("look at it as it is now: `skillhub review show {id}`")),
+                .hint(format!("review its current state: skillhub review show {id}")),
             Self::TooLarge(_) => Failure::new(FailureKind::Invalid, "too_large")
-                .hint("make the change in several steps: fewer skills, or fewer proposals, at a time"),
+                .hint("split the change into several steps with fewer skills or proposals each"),
             Self::QueueFull { .. } | Self::QueueTooLarge { .. } => Failure::new(FailureKind::Refused, "policy_denied")
                 .hint(
-                    "ask a person to decide, `skillhub review list` shows what waits; what an actor proposed it may \
-                     withdraw with `skillhub review reject ID`",
+                    "ask a person to decide on the open proposals in `skillhub review list`, or withdraw your own \
+                     with `skillhub review reject ID`",
                 ),
-            Self::NotWritable { .. } => Failure::io()
-                .hint("see that its disk has room, who owns the folder and its mode, or name another with --library"),
+            Self::NotWritable { .. } => Failure::io().hint(
+                "check the free disk space and the owner and mode of the folder, or choose another folder with \
+                 --library",
+            ),
             Self::Lock(error) => error.failure(),
             Self::Interrupted(error) => error.failure(),
             Self::Library(error) => error.failure(),
@@ -156,8 +166,8 @@ impl Fails for SnapshotError {
                 Failure::new(FailureKind::Blocked, "external_blocked").hint(hand_edit_hint(skill, fault))
             }
             Self::EditHeld { skill, .. } => Failure::new(FailureKind::Refused, "policy_denied").hint(format!(
-                "a person can record it, `skillhub commit {skill} --reason WHY` at a terminal; `skillhub rollback \
-                     {skill} head` puts it aside"
+                "only a person can record it, in a terminal: `skillhub commit {skill} --reason WHY`; to revert it, \
+                 run `skillhub rollback {skill} head`"
             )),
             Self::Library(error) => error.failure(),
             Self::Storage(error) => error.failure(),
@@ -180,16 +190,14 @@ impl Fails for SnapshotError {
 
 fn hand_edit_hint(skill: &SkillName, fault: &HandEditFault) -> String {
     let mend = format!(
-        "mend the folder by hand or move it away; where the skill has a history, `skillhub rollback {skill} head` \
-         keeps that edit in it and restores the skill"
+        "fix the folder by hand, or move it elsewhere; if the skill has a history, `skillhub rollback {skill} head` \
+         restores the skill and keeps the edit in the history"
     );
     match fault {
-        HandEditFault::Unreadable(_) => {
-            "remove or rename what is named there; nothing else in the folder is touched".to_owned()
-        }
+        HandEditFault::Unreadable(_) => "remove or rename the file or folder that the error names".to_owned(),
         HandEditFault::Hostile(blocked) => match blocked.report().blocking().next() {
             Some(first) => format!(
-                "{mend}; a person can accept a finding: `skillhub waive {skill} {} --path {} --reason WHY`",
+                "{mend}; a person can accept the finding with `skillhub waive {skill} {} --path {} --reason WHY`",
                 first.rule,
                 shell_word(&first.path)
             ),
@@ -202,8 +210,8 @@ fn hand_edit_hint(skill: &SkillName, fault: &HandEditFault) -> String {
 impl Fails for Denied {
     fn failure(&self) -> Failure {
         Failure::new(FailureKind::Refused, "policy_denied").hint(
-            "a person does it, at a terminal or with `--actor person` and a token in SKILLHUB_REVIEWER_TOKEN; \
-             `skillhub policy` shows the rules",
+            "only a person can do this, in a terminal or with `--actor person` and a token in \
+             SKILLHUB_REVIEWER_TOKEN; `skillhub policy` shows the rules",
         )
     }
 }
@@ -213,7 +221,7 @@ impl Fails for FolderError {
         let bad_path = || Failure::new(FailureKind::Invalid, "invalid_path");
         match self {
             Self::Missing(_) => Failure::new(FailureKind::NotFound, "not_found"),
-            Self::Link(_) => bad_path().hint("put the file itself in place of the link; links are never followed"),
+            Self::Link(_) => bad_path().hint("replace the link with the file itself: links are never followed"),
             Self::Special(_) | Self::Path(_) | Self::NameEncoding(_) => bad_path().hint("rename or remove that file"),
             Self::Bundle(error) => error.failure(),
             Self::Io { .. } => Failure::io(),

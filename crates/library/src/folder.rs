@@ -44,10 +44,10 @@ pub enum Leftovers {
 #[derive(Debug, Error)]
 pub enum FolderError {
     /// The folder does not exist.
-    #[error("there is no folder {0:?}")]
+    #[error("the folder {0:?} does not exist")]
     Missing(String),
     /// A symbolic link, wherever it leads.
-    #[error("{0} is a link; skills hold regular files only")]
+    #[error("{0} is a link, but a skill may have only regular files")]
     Link(String),
     /// A device, socket or pipe.
     #[error("{0} is neither a regular file nor a folder")]

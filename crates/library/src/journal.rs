@@ -197,7 +197,7 @@ impl Journal {
         written.map_err(|error| match self.file.set_len(before).and_then(|()| self.file.sync_data()) {
             Ok(()) => error,
             Err(_) => {
-                let doubt = format!("{error}; it cannot be told whether the change is kept: look at the history");
+                let doubt = format!("{error}; the change may or may not have been saved: check the history");
                 io::Error::new(error.kind(), doubt)
             }
         })
@@ -218,7 +218,7 @@ impl Journal {
         }
         if !starts(rest).is_empty() {
             let at = from + (bytes.len() - rest.len()) as u64;
-            return Err(invalid(&format!("the journal is damaged at byte {at} and was left as it is")));
+            return Err(invalid(&format!("the journal is damaged at byte {at}; it was not changed")));
         }
         Ok(Contents { records, cut_bytes: rest.len() as u64, is_garbage: !is_beginning(rest, self.most) })
     }
@@ -386,7 +386,9 @@ fn check_size(bytes: u64) -> io::Result<()> {
     if bytes <= JOURNAL_BYTES {
         return Ok(());
     }
-    let message = format!("{FILE} would have {bytes} bytes, at most {JOURNAL_BYTES}: `skillhub doctor` says why");
+    let message = format!(
+        "{FILE} would have {bytes} bytes, but the limit is {JOURNAL_BYTES}; to find the cause, run: skillhub doctor"
+    );
     Err(io::Error::new(io::ErrorKind::FileTooLarge, message))
 }
 
@@ -408,8 +410,7 @@ fn frame(record: &Record, most: u64) -> io::Result<Vec<u8>> {
         || record.objects.iter().map(|object| &object.bytes).chain(record.proposals.iter().map(|file| &file.bytes));
     let bytes = (head.len() + parts().map(Vec::len).sum::<usize>()) as u64;
     if bytes > most {
-        let message =
-            format!("the change has {bytes} bytes of new files and proposals, and a record of it at most {most}");
+        let message = format!("the change has {bytes} bytes of new files and proposals, but the limit is {most}");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     let body: Vec<u8> = parts().flatten().copied().collect();
@@ -456,13 +457,15 @@ fn parse(bytes: &[u8], most: u64) -> io::Result<Option<(Record, &[u8])>> {
     let found = (head.len() + body.len()) as u64;
     if found > most {
         return Err(invalid(&format!(
-            "a record of the journal has {found} bytes, this version reads at most {most}; use the skillhub that wrote it"
+            "a record of the journal has {found} bytes, but this version of skillhub reads at most {most}; use the \
+             version that wrote it"
         )));
     }
     let format: Format = serde_json::from_slice(head)?;
     if !(FORMAT_WITHOUT_PROPOSALS..=FORMAT).contains(&format.format) {
         return Err(invalid(&format!(
-            "the journal has format {}, this version reads {FORMAT}; use the skillhub that wrote it",
+            "the journal has format {}, but this version of skillhub reads only {FORMAT}; use the version that wrote \
+             it",
             format.format
         )));
     }

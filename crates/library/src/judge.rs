@@ -39,7 +39,7 @@ pub fn judged(
 ) -> Scanner {
     let (of_command, home) = (settings.clone(), home.clone());
     scanner.judged_by(settings.clone(), move |question| {
-        ask(&of_command, &home, question).inspect_err(|why| note(&format!("the judge gave no opinion: {why}")))
+        ask(&of_command, &home, question).inspect_err(|why| note(&format!("the judge did not answer: {why}")))
     })
 }
 
@@ -66,7 +66,7 @@ fn key(settings: &JudgeSettings, document: &[u8]) -> Result<String, String> {
 }
 
 fn run(settings: &JudgeSettings, document: Vec<u8>) -> Result<Answer, String> {
-    let (program, arguments) = settings.command.split_first().ok_or("it names no program")?;
+    let (program, arguments) = settings.command.split_first().ok_or("its command is empty")?;
     let mut command = child::command(program);
     command.args(arguments);
     if !settings.folder.is_empty() {
@@ -77,9 +77,9 @@ fn run(settings: &JudgeSettings, document: Vec<u8>) -> Result<Answer, String> {
     let done = process::run(order, interrupt::is_raised).map_err(|error| format!("cannot run {program:?}: {error}"))?;
     match (done.ended, done.exit) {
         (Ended::Exited, Some(0)) => Answer::parse(&done.stdout),
-        (Ended::Exited, Some(code)) => Err(format!("it ended with exit code {code}")),
-        (Ended::Exited, None) => Err("a signal ended it".to_owned()),
-        (Ended::TimedOut, _) => Err(format!("it took longer than {} s", settings.timeout_seconds)),
+        (Ended::Exited, Some(code)) => Err(format!("it failed with exit code {code}")),
+        (Ended::Exited, None) => Err("it was killed by a signal".to_owned()),
+        (Ended::TimedOut, _) => Err(format!("it did not finish within {} s", settings.timeout_seconds)),
         (Ended::TooMuchOutput, _) => Err(format!("it printed more than {ANSWER_BYTES} bytes")),
         (Ended::Stopped, _) => Err("interrupted".to_owned()),
     }

@@ -132,10 +132,10 @@ pub enum FindError {
         spec: String,
     },
     /// The skill does not derive from a release, or from one that is not in the history.
-    #[error("{0} was not installed from anywhere")]
+    #[error("{0} was not installed from a source")]
     NoRelease(SkillName),
     /// An id prefix that several revisions share.
-    #[error("{spec} is the beginning of several revisions of {skill}; give more digits")]
+    #[error("several revisions of {skill} begin with {spec}; give more digits")]
     Ambiguous {
         /// Skill in which it was looked up.
         skill: SkillName,

@@ -40,7 +40,7 @@ pub enum LockError {
         holder: String,
     },
     /// The lock file cannot be opened or locked.
-    #[error("the library cannot be locked: {0}")]
+    #[error("cannot lock the library: {0}")]
     Io(#[from] io::Error),
 }
 

@@ -136,7 +136,7 @@ pub struct Outcome {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum OutcomeFault {
     /// A text that is empty, too long, or contains an invisible character.
-    #[error("its {field} has to have 1 to {limit} bytes and no control characters")]
+    #[error("`{field}` must have 1 to {limit} bytes and no control characters")]
     Text {
         /// Name of the field.
         field: &'static str,
@@ -144,13 +144,13 @@ pub enum OutcomeFault {
         limit: usize,
     },
     /// A number that not every JSON parser represents exactly.
-    #[error("its {0} is larger than {LARGEST_NUMBER}")]
+    #[error("`{0}` is larger than {LARGEST_NUMBER}")]
     Number(&'static str),
     /// A time that cannot be parsed.
-    #[error("its ts is no time; write it as in 2026-01-31T12:00:00Z")]
+    #[error("`ts` is not a time; write it as in 2026-01-31T12:00:00Z")]
     Time,
     /// An unsupported version of the format.
-    #[error("its v is {0}, and has to be 1")]
+    #[error("`v` is {0}, but must be 1")]
     Version(u32),
 }
 
@@ -294,7 +294,7 @@ impl OutcomeWriter {
             }
         }
         if len + lines.len() as u64 > SKILL_BYTES {
-            let message = format!("the outcomes of the skill take {len} bytes, and may take {SKILL_BYTES}");
+            let message = format!("the outcomes of the skill already take {len} bytes, and the limit is {SKILL_BYTES}");
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
         if let Err(error) = self.file.write_all(&lines) {

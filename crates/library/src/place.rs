@@ -53,19 +53,19 @@ impl Placed {
 #[derive(Debug, Error)]
 pub enum PlaceLinkError {
     /// The path is occupied by something that skillhub did not create.
-    #[error("{0:?} is there already and was not placed by skillhub")]
+    #[error("{0:?} already exists and was not created by skillhub")]
     Occupied(PathBuf),
     /// The agent's folder cannot be used.
     #[error(transparent)]
     Place(#[from] PlaceError),
     /// The entry differs from every content that the skill ever had.
-    #[error("{0:?} differs from every revision of the skill and was left as it is")]
+    #[error("{0:?} was not changed: it differs from every revision of the skill")]
     Differs(PathBuf),
     /// The skill itself cannot be read or is blocked.
-    #[error("{0} cannot be copied: {1}")]
+    #[error("cannot copy {0}: {1}")]
     Skill(SkillName, String),
     /// Any other I/O error.
-    #[error("cannot place {path:?}: {source}")]
+    #[error("cannot create {path:?}: {source}")]
     Io {
         /// Path of the skill in the agent's folder.
         path: PathBuf,

@@ -20,7 +20,7 @@ pub struct ProposalId(String);
 
 /// Error for a text that is not a valid [`ProposalId`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0:?} is no id of a proposal; an id is six letters and digits, such as k7m3qx")]
+#[error("{0:?} is not a proposal id; an id has six letters and digits, such as k7m3qx")]
 pub struct ProposalIdError(pub String);
 
 impl ProposalId {

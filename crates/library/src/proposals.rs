@@ -110,7 +110,7 @@ impl ProposedRelease {
     /// Returns a message if base and difference do not result in the release.
     pub fn bundle(&self, base: &Bundle, limits: &Limits) -> Result<Bundle, String> {
         with_files(base, &self.files, &self.digest, limits)
-            .map_err(|why| why.unwrap_or_else(|| "the release's files are not those that it had".to_owned()))
+            .map_err(|why| why.unwrap_or_else(|| "the files of the release have changed".to_owned()))
     }
 }
 
@@ -353,7 +353,7 @@ impl Proposal {
     /// Returns a message if base and difference do not result in what was proposed.
     pub fn candidate(&self, base: &Bundle, limits: &Limits) -> Result<Bundle, String> {
         with_files(base, &self.files, &self.digest, limits)
-            .map_err(|why| why.unwrap_or_else(|| "its files are not those that were proposed".to_owned()))
+            .map_err(|why| why.unwrap_or_else(|| "its files do not match the proposed ones".to_owned()))
     }
 
     /// Replaces the candidate by `candidate`, based on `base` with the files `before`.

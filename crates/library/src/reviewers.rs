@@ -52,10 +52,12 @@ pub struct StoredReviewer {
 #[derive(Debug, Error)]
 pub enum ReviewersError {
     /// The content is not in the format of this version.
-    #[error("reviewers.toml is damaged and was left as it is: {0}")]
+    #[error("reviewers.toml is damaged: {0}")]
     Damaged(String),
     /// A later version wrote it.
-    #[error("reviewers.toml has format {0}, this version reads {FORMAT}; use the skillhub that wrote it")]
+    #[error(
+        "reviewers.toml has format {0}, but this version of skillhub reads only {FORMAT}; use the version that wrote it"
+    )]
     Format(u32),
     /// Other users may read or write the file, another user owns it, or it is not a regular file.
     #[error("reviewers.toml is not trusted: {0}")]
@@ -67,7 +69,7 @@ pub enum ReviewersError {
     #[error(transparent)]
     Lock(#[from] LockError),
     /// Any other I/O error.
-    #[error("reviewers.toml cannot be used: {0}")]
+    #[error("cannot use reviewers.toml: {0}")]
     Io(#[from] io::Error),
 }
 
@@ -122,7 +124,7 @@ impl Reviewers {
         let damaged = |error: &dyn std::fmt::Display| ReviewersError::Damaged(error.to_string());
         io::Read::read_to_string(&mut io::Read::take(file, limit + 1), &mut text).map_err(|error| damaged(&error))?;
         if text.len() as u64 > limit {
-            return Err(damaged(&format!("it has more than {limit} bytes")));
+            return Err(damaged(&format!("it is larger than the limit of {limit} bytes")));
         }
         let reviewers: Self = from_toml(&text).map_err(|error| damaged(&error))?;
         match reviewers.format {
@@ -150,14 +152,14 @@ fn check_private(file: &File) -> Result<(), ReviewersError> {
     let found = file.metadata()?;
     let untrusted = |why: String| Err(ReviewersError::Untrusted(why));
     if !found.is_file() {
-        return untrusted("it is no plain file".to_owned());
+        return untrusted("it is not a regular file".to_owned());
     }
     if found.uid() != rustix::process::geteuid().as_raw() {
         return untrusted(format!("it belongs to another user (id {})", found.uid()));
     }
     match found.mode() & 0o077 {
         0 => Ok(()),
-        _ => untrusted(format!("its mode is {:o}, and only its owner may read and write it", found.mode() & 0o777)),
+        _ => untrusted(format!("its mode is {:o}, but only its owner may have access", found.mode() & 0o777)),
     }
 }
 

@@ -51,7 +51,7 @@ const ID_BYTES: usize = 200;
 
 /// Error for a text that is not a valid [`Actor`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0:?} is no actor; write KIND:ID with KIND one of agent, person, optimizer, external")]
+#[error("{0:?} is not an actor; write KIND:ID, with KIND one of agent, person, optimizer, external")]
 pub struct ActorError(pub String);
 
 impl Actor {
@@ -470,7 +470,7 @@ pub enum RevisionSpec {
 
 /// Error for a text that is not a valid [`RevisionSpec`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0:?} names no revision; use an id or its first digits, a number, `head` or `head~2`")]
+#[error("{0:?} is not a revision; use an id or its first digits, a number, `head` or `head~2`")]
 pub struct RevisionSpecError(pub String);
 
 impl FromStr for RevisionSpec {

@@ -241,19 +241,21 @@ fn yes() -> bool {
 #[derive(Debug, Error)]
 pub enum StateError {
     /// A state existed, and its file is missing.
-    #[error("state.toml is gone, and with it what was set of the skills: pins, waivers, which are disabled")]
+    #[error("state.toml is missing, and with it the settings of all skills: pins, waivers, disabled skills")]
     Gone,
     /// The content is not in the format of this version.
-    #[error("state.toml is damaged and was left as it is: {0}")]
+    #[error("state.toml is damaged: {0}")]
     Damaged(String),
     /// A later version wrote it.
-    #[error("state.toml has format {0}, this version reads {FORMAT}; use the skillhub that wrote it")]
+    #[error(
+        "state.toml has format {0}, but this version of skillhub reads only {FORMAT}; use the version that wrote it"
+    )]
     Format(u32),
     /// The new content would exceed the limits and could not be read again.
-    #[error("state.toml cannot be written: {0}")]
+    #[error("cannot write state.toml: {0}")]
     TooLarge(String),
     /// Any other I/O error.
-    #[error("state.toml cannot be used: {0}")]
+    #[error("cannot use state.toml: {0}")]
     Io(#[from] io::Error),
 }
 
@@ -318,14 +320,14 @@ impl State {
             let twice =
                 part.skills.into_iter().find_map(|(name, state)| skills.insert(name.clone(), state).map(|_| name));
             if let Some(name) = twice {
-                return Err(StateError::Damaged(format!("{name} is there twice")));
+                return Err(StateError::Damaged(format!("{name} is listed twice")));
             }
             check_number(skills.len()).map_err(StateError::Damaged)?;
         }
         match format {
             Some(FORMAT) => Ok(Self::of_skills(skills)),
             Some(other) => Err(StateError::Format(other)),
-            None => Err(StateError::Damaged("it does not say its format".to_owned())),
+            None => Err(StateError::Damaged("it has no `format`".to_owned())),
         }
     }
 
@@ -360,7 +362,7 @@ impl State {
     fn check_readable(&self, text: &str) -> Result<(), String> {
         let limit = Limits::default().state_bytes;
         if text.len() as u64 > limit {
-            return Err(format!("it would have {} bytes, the limit is {limit}", text.len()));
+            return Err(format!("it would have {} bytes, but the limit is {limit}", text.len()));
         }
         check_number(self.skills.len())?;
         parts(text).map(drop)
@@ -370,7 +372,7 @@ impl State {
 fn check_number(skills: usize) -> Result<(), String> {
     let limit = Limits::default().state_skills;
     match skills > limit {
-        true => Err(format!("it has {skills} skills, the limit is {limit}")),
+        true => Err(format!("it has {skills} skills, but the limit is {limit}")),
         false => Ok(()),
     }
 }
@@ -478,7 +480,7 @@ mod tests {
         let refused = state.write(&dir).unwrap_err().to_string();
         assert!(refused.contains(&format!("the limit is {}", limits.state_bytes)), "{refused}");
         state.set(&pdf, SkillState { placed: vec![PathBuf::new(); 40_000], ..SkillState::default() });
-        assert!(state.write(&dir).unwrap_err().to_string().contains("more values"));
+        assert!(state.write(&dir).unwrap_err().to_string().contains("too many values"));
         let pinned = SkillState { pinned: true, ..SkillState::default() };
         let many = (0..=limits.state_skills).map(|at| (format!("s-{at}"), pinned.clone())).collect();
         let refused = State::of_skills(many).write(&dir).unwrap_err().to_string();

@@ -78,25 +78,25 @@ pub struct Fault {
 #[derive(Debug, Error)]
 pub enum StorageError {
     /// The configuration names a storage that there is not.
-    #[error("there is no storage called {0:?}; the one there is is called \"git\"")]
+    #[error("unknown storage {0:?}; the only storage is \"git\"")]
     UnknownKind(String),
     /// No such revision.
-    #[error("there is no revision {0}")]
+    #[error("the revision {0} does not exist")]
     UnknownRevision(String),
     /// What was read is not what a storage writes.
     #[error("the history is damaged: {0}")]
     Damaged(String),
     /// A revision that was to stand at the head, but that nobody cleared.
-    #[error("a blocked hand edit of {0} can be kept, but not be what the skill is")]
+    #[error("a blocked hand edit of {0} cannot become its head")]
     Uncleared(SkillName),
     /// A revision that was only looked at, so that no judge was asked.
-    #[error("{0} cannot be written: the judge of [scan.judge] was not asked about it")]
+    #[error("cannot write {0}: the judge of [scan.judge] was not asked about it")]
     Unjudged(SkillName),
     /// The git library or the system refused.
-    #[error("the history cannot be used: {0}")]
+    #[error("cannot use the history: {0}")]
     Git(git2::Error),
     /// The system refused.
-    #[error("the history cannot be used: {0}")]
+    #[error("cannot use the history: {0}")]
     Io(#[from] std::io::Error),
 }
 

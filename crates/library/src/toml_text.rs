@@ -33,7 +33,7 @@ pub(crate) fn parts(text: &str) -> Result<Vec<&str>, String> {
         begins_line = token.kind() == TokenKind::Newline;
         (weight, all) = (weight + weight_of(&token), all + weight_of(&token));
         if weight > PART_WEIGHT || all > STATE_WEIGHT {
-            return Err("it has more values than a state of its size can have".to_owned());
+            return Err("it has too many values for its size".to_owned());
         }
     }
     parts.push(part);
@@ -55,7 +55,7 @@ fn begins_skill(text: &str) -> bool {
 /// Returns a message with that reason.
 pub fn refuse_toml_flood(text: &str) -> Result<(), String> {
     match is_heavier(text, SETTINGS_WEIGHT) {
-        true => Err("it has more values than settings can have".to_owned()),
+        true => Err("it has too many values".to_owned()),
         false => Ok(()),
     }
 }
@@ -125,7 +125,9 @@ mod tests {
             let text = flood.repeat((1 << 20) / flood.len());
             assert!(parts(&text).is_err() && refuse_toml_flood(&text).is_err() && is_flood(&text), "{flood:?}");
         }
-        assert!(from_toml::<toml::Table>(&"x = [0,]\n".repeat(50_000)).is_err_and(|why| why.contains("more values")));
+        assert!(
+            from_toml::<toml::Table>(&"x = [0,]\n".repeat(50_000)).is_err_and(|why| why.contains("too many values"))
+        );
         let long = format!("x = \"{}\"\n", "a.b = [], ".repeat(100_000));
         assert!(parts(&long).is_ok() && refuse_toml_flood(&long).is_ok() && !is_flood(&long));
     }

@@ -214,7 +214,7 @@ mod tests {
         }
         let large = zipped(&[("a.bin", &vec![b'\n'; 17 << 20])]);
         let outside = zipped(&[("../a.sh", ATTACK)]);
-        for (bytes, reason) in [(deep, "archives deep"), (large, "limit"), (outside, "would leave")] {
+        for (bytes, reason) in [(deep, "archives deep"), (large, "limit"), (outside, "written outside")] {
             let found = found("assets/a.docx", bytes);
             let closed = found.iter().find(|one| one.rule == "nested-archive").unwrap();
             assert!(closed.message.contains(reason), "{closed:?}");

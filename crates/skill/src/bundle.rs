@@ -75,7 +75,7 @@ impl fmt::Debug for Bundle {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum BundleError {
     /// The skill has too many files.
-    #[error("the skill has {files} files, the limit is {limit}")]
+    #[error("the skill has {files} files, but the limit is {limit}")]
     TooManyFiles {
         /// Number of files found.
         files: usize,
@@ -83,7 +83,7 @@ pub enum BundleError {
         limit: usize,
     },
     /// The files are too large in total.
-    #[error("the skill has {bytes} bytes, the limit is {limit}")]
+    #[error("the skill has {bytes} bytes, but the limit is {limit}")]
     TooManyBytes {
         /// Total size found, in bytes.
         bytes: u64,
@@ -91,7 +91,7 @@ pub enum BundleError {
         limit: u64,
     },
     /// A text file exceeds the limit for text.
-    #[error("{path} has {bytes} bytes, the limit for a text file is {limit}")]
+    #[error("{path} has {bytes} bytes, but the limit for a text file is {limit}")]
     TextTooLarge {
         /// Path of the file in the skill.
         path: SkillPath,

@@ -16,7 +16,7 @@ pub struct Digest([u8; 32]);
 
 /// Text that is not a valid [`Digest`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0:?} is no digest of the form sha256:<64 hexadecimal digits>")]
+#[error("{0:?} is not a digest of the form sha256:<64 hexadecimal digits>")]
 pub struct DigestError(pub String);
 
 impl Digest {

@@ -96,8 +96,8 @@ impl Relaxation {
 impl fmt::Display for Relaxation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::LineEnds => "line ends",
-            Self::TrailingSpace => "trailing space",
+            Self::LineEnds => "line endings",
+            Self::TrailingSpace => "trailing spaces",
             Self::Typography => "typography",
             Self::Indentation => "indentation",
         })

@@ -77,9 +77,11 @@ pub trait Fails: std::error::Error {
 impl Fails for BundleError {
     fn failure(&self) -> Failure {
         match self {
-            Self::Collision { .. } => Failure::new(FailureKind::Invalid, "invalid_path").hint("rename one of the two"),
+            Self::Collision { .. } => {
+                Failure::new(FailureKind::Invalid, "invalid_path").hint("rename one of the two files")
+            }
             Self::TooManyFiles { .. } | Self::TooManyBytes { .. } | Self::TextTooLarge { .. } => {
-                Failure::new(FailureKind::Invalid, "too_large").hint("leave out what agents do not need")
+                Failure::new(FailureKind::Invalid, "too_large").hint("remove what agents do not need")
             }
         }
     }

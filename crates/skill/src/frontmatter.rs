@@ -42,13 +42,13 @@ pub struct Reading<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum FrontmatterError {
     /// The first line is not `---`.
-    #[error("SKILL.md must start with a line that is exactly `---`, followed by YAML and another `---` line")]
+    #[error("SKILL.md must begin with a line that is exactly `---`, then YAML, then another `---` line")]
     Missing,
     /// There is no second `---` line.
-    #[error("the frontmatter is not closed: no further line is exactly `---`")]
+    #[error("the frontmatter has no end: no later line is exactly `---`")]
     Unclosed,
     /// The block exceeds the size limit of the parser.
-    #[error("the frontmatter has {bytes} bytes, the limit is {limit}")]
+    #[error("the frontmatter has {bytes} bytes, but the limit is {limit}")]
     TooLarge {
         /// Size found, in bytes.
         bytes: usize,
@@ -56,7 +56,7 @@ pub enum FrontmatterError {
         limit: usize,
     },
     /// The YAML parser rejected the block.
-    #[error("the frontmatter is not readable YAML: {message}")]
+    #[error("the frontmatter is not valid YAML: {message}")]
     Yaml {
         /// Message of the parser, without its position.
         message: String,
@@ -64,7 +64,7 @@ pub enum FrontmatterError {
         line: Option<usize>,
     },
     /// The block is valid YAML, but not a map of keys to values.
-    #[error("the frontmatter must be a map of keys to values")]
+    #[error("the frontmatter must be a mapping of keys to values")]
     NotAMap,
 }
 

@@ -25,7 +25,7 @@ pub enum NameError {
     #[error("the name is empty")]
     Empty,
     /// The name is longer than allowed, 64 characters in the standard.
-    #[error("the name has {chars} characters, the limit is {limit}")]
+    #[error("the name has {chars} characters, but the limit is {limit}")]
     TooLong {
         /// Number of characters found.
         chars: usize,
@@ -42,7 +42,7 @@ pub enum NameError {
     #[error("the name must not contain two hyphens in a row")]
     DoubleHyphen,
     /// The name contains a character other than a letter, digit or hyphen.
-    #[error("the name must hold only letters, digits and hyphens, not {0:?}")]
+    #[error("the name may contain only letters, digits and hyphens, not {0:?}")]
     BadCharacter(char),
 }
 
@@ -177,7 +177,8 @@ pub struct Owner(String);
 /// Text that is not a valid [`Owner`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "{0:?} is no owner name: use 1-39 lower-case ASCII letters, digits and single hyphens, starting with a letter or digit"
+    "{0:?} is not an owner name: use 1-39 lower-case ASCII letters, digits and single hyphens, starting with a letter \
+     or digit"
 )]
 pub struct OwnerError(pub String);
 
@@ -224,7 +225,7 @@ pub struct QualifiedName {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum QualifiedNameError {
     /// The text does not consist of two parts with a single slash between them.
-    #[error("{0:?} is not of the form owner/name")]
+    #[error("{0:?} does not have the form owner/name")]
     Form(String),
     /// The part before the slash is not a valid owner.
     #[error(transparent)]

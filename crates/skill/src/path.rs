@@ -23,10 +23,10 @@ pub enum PathError {
     #[error("the path {0:?} is empty or has an empty segment")]
     Empty(String),
     /// The path would leave the skill's folder: it starts with `/` or `~`, or has a `..` segment.
-    #[error("the path {0:?} leaves the skill's folder")]
+    #[error("the path {0:?} leads outside the skill's folder")]
     Escapes(String),
     /// The path contains a character that some file system or reader misinterprets.
-    #[error("the path {path:?} holds the character {character:?}, which is not allowed")]
+    #[error("the path {path:?} contains the character {character:?}, which is not allowed")]
     BadCharacter {
         /// Path as given by the caller.
         path: String,
@@ -34,7 +34,7 @@ pub enum PathError {
         character: char,
     },
     /// A segment is reserved or rewritten on some system.
-    #[error("the path {path:?} has the segment {segment:?}, which is reserved on some system")]
+    #[error("the path {path:?} has the segment {segment:?}, which is reserved on some systems")]
     Reserved {
         /// Path as given by the caller.
         path: String,

@@ -157,24 +157,26 @@ fn read_skill_md<'a>(listing: &Listing<'a>, limits: &Limits) -> Result<&'a str, 
         let other_case = listing.paths.iter().find(|path| path.as_str().eq_ignore_ascii_case(SkillPath::SKILL_MD));
         match other_case {
             Some(path) => error("skill_md_case", format!("rename {path} to SKILL.md: the name is case-sensitive")),
-            None => error("skill_md_missing", "there is no SKILL.md; `skillhub new NAME` starts a skill".to_owned()),
+            None => {
+                error("skill_md_missing", "SKILL.md is missing; start a new skill with `skillhub new NAME`".to_owned())
+            }
         }
     })?;
     let text = std::str::from_utf8(bytes).map_err(|fault| {
         let line = 1 + bytes[..fault.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-        let message = "SKILL.md is not UTF-8; save it in that encoding".to_owned();
+        let message = "SKILL.md is not UTF-8; save it as UTF-8".to_owned();
         Problem::of_skill_md("not_utf8", Severity::Error, message, Some(line))
     })?;
     if let Some(at) = memchr::memchr(0, bytes) {
         let line = 1 + text[..at].matches('\n').count();
-        let message = "SKILL.md holds a NUL character; remove it".to_owned();
+        let message = "SKILL.md contains a NUL character; remove it".to_owned();
         return Err(Problem::of_skill_md("nul_character", Severity::Error, message, Some(line)));
     }
     let limit = limits.skill_md_chars;
     // A text has at least as many bytes as characters.
     let chars = if bytes.len() > limit { text.chars().count() } else { 0 };
     if chars > limit {
-        let message = format!("SKILL.md has {chars} characters, the limit is {limit}; move parts to references/");
+        let message = format!("SKILL.md has {chars} characters, but the limit is {limit}; move parts to references/");
         return Err(error("skill_md_too_large", message));
     }
     Ok(text)
@@ -186,7 +188,8 @@ fn unreadable(error: &FrontmatterError) -> Problem {
 
 fn quoted(reading: &Reading<'_>, strictness: Strictness) -> Option<Problem> {
     let line = reading.quoted_line?;
-    let message = "the frontmatter is YAML only after quoting a value on this line; put it in quotes".to_owned();
+    let message =
+        "the frontmatter is not valid YAML unless the value on this line is quoted; put it in quotes".to_owned();
     Some(Problem::of_skill_md("yaml_unquoted", strictness.tolerated(), message, Some(line)))
 }
 
@@ -199,7 +202,9 @@ fn shape(listing: &Listing<'_>) -> Vec<Problem> {
         .map(|path| Problem {
             code: "second_skill_md",
             severity: Severity::Error,
-            message: format!("{path} is a second SKILL.md; a skill has one, at its top (fixtures go under evals/)"),
+            message: format!(
+                "{path} is a second SKILL.md; a skill has only one, in its top folder (put fixtures under evals/)"
+            ),
             path: path.to_string(),
             line: None,
         })

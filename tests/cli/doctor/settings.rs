@@ -82,7 +82,7 @@ fn damaged_proposals_are_reported() {
     fs::write(&waiting, &open[..open.len() / 2]).unwrap();
     assert!(is_told_and_left(&sandbox, "proposals").contains(&format!("review reject {id}")));
     fs::write(&waiting, open.replace("gamma", "delta")).unwrap();
-    assert!(is_told_and_left(&sandbox, "proposals").contains("not those that were proposed"));
+    assert!(is_told_and_left(&sandbox, "proposals").contains("do not match the proposed ones"));
     fs::rename(&waiting, &decided).unwrap();
     fs::write(&decided, &open).unwrap();
     is_found_and_mended(&sandbox, "proposals");

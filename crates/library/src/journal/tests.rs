@@ -161,7 +161,7 @@ fn oversized_record_is_not_written() {
     let large = ProposalFile { id: "p".into(), is_open: true, bytes: vec![0; RECORD_BYTES as usize] };
     let error = journal.append(&Record { proposals: vec![large], ..record("b") }).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
-    assert!(error.to_string().contains("at most 134217728"), "{error}");
+    assert!(error.to_string().contains("the limit is 134217728"), "{error}");
     assert_eq!((journal.len().unwrap(), journal.read(0).unwrap().records.len()), (len, 1));
 }
 

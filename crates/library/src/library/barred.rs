@@ -45,6 +45,6 @@ impl Barred {
         let is_lapsed = *standing == Standing::Clean && self.lapsed.contains(name.as_str());
         let Some(head) = head.filter(|_| is_lapsed) else { return Ok(None) };
         let blocked = library.lapsed(name, &library.bundle(&head.id)?)?;
-        Ok(blocked.map(|blocked| Standing::Lapsed(format!("a waiver for it has ended or was taken back: {blocked}"))))
+        Ok(blocked.map(|blocked| Standing::Lapsed(format!("a waiver for it has expired or was revoked: {blocked}"))))
     }
 }

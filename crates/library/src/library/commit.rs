@@ -389,7 +389,7 @@ impl Library {
         match events::last_applied(own, &new).map_err(self.own_io())? {
             None => Ok(()),
             Some((skill, id)) => Err(StorageError::Damaged(format!(
-                "{skill} has no head, but the log names its revision {}",
+                "{skill} has no head, but the event log lists its revision {}",
                 id.short()
             ))
             .into()),

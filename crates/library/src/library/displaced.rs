@@ -114,7 +114,7 @@ impl Library {
         settled: &mut bool,
     ) -> Checkout {
         let Some(found) = displaced.bundle(self.limits()) else {
-            let why = "the folder was changed meanwhile into something that cannot be read as a skill";
+            let why = "the folder was changed at the same time and is no longer a readable skill";
             return put_back(part, displaced, why, settled);
         };
         let is_known = |known: &Bundle| folder::without_leftovers(known).same_but_line_ends(&found);
@@ -127,7 +127,7 @@ impl Library {
             revisions: vec![self.external(found, part), again(&part.last)],
         };
         match self.commit_locked(own, journal, commit.into(), &[]) {
-            Err(error) => put_back(part, displaced, &format!("a hand edit could not be kept: {error}"), settled),
+            Err(error) => put_back(part, displaced, &format!("cannot save a hand edit: {error}"), settled),
             Ok(kept) => {
                 *settled &= kept.trouble.is_none();
                 let id = kept.parts.into_iter().next().and_then(|part| part.revision.parent);
@@ -214,7 +214,7 @@ fn discard(part: &Part, displaced: Displaced, done: Checkout, settled: &mut bool
         Ok(()) => done,
         Err(error) => {
             *settled = false;
-            Checkout::Pending(format!("what a tool keeps in the folder is still in {name}: {error}"))
+            Checkout::Pending(format!("files of another tool from this folder are still in {name}: {error}"))
         }
     }
 }
@@ -225,7 +225,7 @@ fn put_back(part: &Part, displaced: Displaced, why: &str, settled: &mut bool) ->
     let name = displaced.name().to_owned();
     match displaced.put_back(&part.skill) {
         Ok(()) => Checkout::Pending(why.to_owned()),
-        Err(error) => Checkout::Pending(format!("{why}; it is in {name}: {error}")),
+        Err(error) => Checkout::Pending(format!("{why}; it is now in {name}: {error}")),
     }
 }
 

@@ -24,10 +24,10 @@ pub enum LibraryError {
     #[error(transparent)]
     Lock(#[from] LockError),
     /// The skill is pinned, so only people may change it.
-    #[error("{0} is pinned: only people may change it")]
+    #[error("{0} is pinned, so only a person can change it")]
     Pinned(SkillName),
     /// A person disabled the skill or hid it from an agent.
-    #[error("a person disabled {0}, and only a person can enable it")]
+    #[error("{0} was disabled by a person, so only a person can enable it")]
     DisabledByPerson(SkillName),
     /// A person took this content back.
     #[error(transparent)]

@@ -115,13 +115,13 @@ impl KnownEdit {
 }
 
 fn pinned(set: &SkillState) -> Option<String> {
-    set.pinned.then(|| "the skill is pinned, so that only people change it".to_owned())
+    set.pinned.then(|| "the skill is pinned, so only a person can change it".to_owned())
 }
 
 /// Returns the reason to reject content that the gate rolled back recently.
 fn set_back(set: &SkillState, digest: &str, now: Timestamp) -> Option<String> {
     let found = set.set_back.iter().find(|found| found.digest == digest && found.holds(now))?;
-    Some(format!("these files were rolled back before ({})", found.why))
+    Some(format!("the same files were rolled back earlier ({})", found.why))
 }
 
 impl EditChecks {

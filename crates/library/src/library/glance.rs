@@ -206,7 +206,7 @@ impl Library {
         };
         for (name, id) in ids {
             let Some(id) = id else {
-                damaged.push((name.clone(), format!("the head of {name} cannot be read")));
+                damaged.push((name.clone(), format!("cannot read the head of {name}")));
                 continue;
             };
             if let Some(known) = remembered.take_head(&name, &id) {

@@ -130,7 +130,7 @@ impl Snapshot {
 #[derive(Debug, Error)]
 pub enum SnapshotError {
     /// Its folder contains an edit that cannot be recorded.
-    #[error("the folder of {skill} was changed by hand and is left as it is: {fault}")]
+    #[error("the folder of {skill} has a hand edit that cannot be recorded: {fault}")]
     ExternalBlocked {
         /// Skill with the edit.
         skill: SkillName,
@@ -144,7 +144,7 @@ pub enum SnapshotError {
     #[error(transparent)]
     Storage(#[from] StorageError),
     /// Its folder contains an edit that an agent could not make, and the actor is not a person.
-    #[error("the folder of {skill} has an edit that waits for a person: {why}")]
+    #[error("the folder of {skill} has an edit that only a person can record: {why}")]
     EditHeld {
         /// Skill with the edit.
         skill: SkillName,

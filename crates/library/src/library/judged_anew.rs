@@ -40,7 +40,7 @@ impl Anew {
         }
         found.undecided = self.report.undecided().count();
         let hard = self.report.blocking().find(|finding| finding.is_hard())?;
-        Some(Standing::Lapsed(format!("the rules of today block it: {}", hard.summary())))
+        Some(Standing::Lapsed(format!("the current rules block it: {}", hard.summary())))
     }
 }
 

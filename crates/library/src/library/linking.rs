@@ -147,7 +147,7 @@ impl Library {
         let noted = linked.map(|(committed, stamp)| Noted::of(&committed.skill, &committed.links, stamp));
         if let Err(error) = self.note_links(own, noted.collect(), "link", |_, _| {}) {
             for committed in committed.iter_mut().filter(|committed| is_linked(committed)) {
-                committed.links.warnings.push(format!("the links of {} were not noted: {error}", committed.skill));
+                committed.links.warnings.push(format!("the links of {} were not recorded: {error}", committed.skill));
             }
         }
     }

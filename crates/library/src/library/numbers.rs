@@ -90,7 +90,7 @@ pub(super) fn read_many(kind: &str, history: &Path, ids: &[Id]) -> Result<Vec<Re
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let gone = || StorageError::Damaged("it is gone".to_owned());
+        let gone = || StorageError::Damaged("it no longer exists".to_owned());
         let storage = storage::open(kind, history, false)?.ok_or_else(gone)?;
         ids.iter().map(|id| storage.revision(&revision_id(id))).collect()
     };
@@ -142,7 +142,7 @@ fn place(number: u64) -> Result<usize, StorageError> {
 }
 
 fn id_bytes(id: &RevisionId) -> Result<Id, StorageError> {
-    let damaged = || StorageError::Damaged(format!("{id} is no id of a revision"));
+    let damaged = || StorageError::Damaged(format!("{id} is not a revision id"));
     let digits = id.as_str().as_bytes();
     let mut bytes = Id::default();
     if digits.len() != 2 * bytes.len() {

@@ -49,19 +49,19 @@ pub struct Relocation {
 #[derive(Debug, Error)]
 pub enum RelocateError {
     /// The home has no data for the old folder.
-    #[error("no history is kept for {0:?}")]
+    #[error("skillhub has no history for {0:?}")]
     Unknown(PathBuf),
     /// The new folder does not exist.
-    #[error("there is no folder {0:?}")]
+    #[error("the folder {0:?} does not exist")]
     Missing(PathBuf),
     /// Both paths lead to the same folder.
-    #[error("{0:?} is both the old and the new place")]
+    #[error("the old and the new folder are the same: {0:?}")]
     Same(PathBuf),
     /// The new folder has a history of its own.
-    #[error("{0:?} has a history of its own already")]
+    #[error("{0:?} already has its own history")]
     HasHistory(PathBuf),
     /// The old folder still contains skills.
-    #[error("{path:?} still holds {first:?}: it was not moved")]
+    #[error("{path:?} was not moved: it still has {first:?}")]
     StillThere {
         /// The folder that should be empty.
         path: PathBuf,

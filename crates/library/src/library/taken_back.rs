@@ -12,7 +12,7 @@ use crate::{
 
 /// A person's decision against content of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{by} {} in revision {number}, and only a person can bring that back", self.deed())]
+#[error("{by} {} in revision {number}, so only a person can restore it", self.deed())]
 pub struct TakenBack {
     /// Skill whose content it concerns.
     pub skill: SkillName,
@@ -44,7 +44,8 @@ impl TakenBack {
     pub fn hint(&self) -> String {
         let skill = &self.skill;
         format!(
-            "a person can bring it back at a terminal: `skillhub history {skill}`, then `skillhub rollback {skill} REV`"
+            "only a person can restore it, in a terminal: find the revision with `skillhub history {skill}`, then run \
+             `skillhub rollback {skill} REV`"
         )
     }
 }
@@ -190,7 +191,8 @@ mod tests {
 
     #[test]
     fn rollback_takes_back_earlier_rollback() {
-        let lines = "agent:a create 1; agent:a edit 2; agent:a edit 3; person:p rollback 1; agent:a edit 4; person:p rollback 2";
+        let lines = "agent:a create 1; agent:a edit 2; agent:a edit 3; person:p rollback 1; agent:a edit 4; person:p \
+                     rollback 2";
         assert_eq!((decided(lines, "3"), decided(lines, "4")), (Some(6), Some(6)), "the newest of the decisions");
         assert_eq!(decided(lines, "1"), Some(6), "restored in revision 4, which the second rollback left");
         assert_eq!(decided(lines, "2"), None);

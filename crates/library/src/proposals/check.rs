@@ -83,7 +83,9 @@ impl Library {
 
     fn candidate_again(&self, proposal: &Proposal) -> Result<Bundle, String> {
         let base = match &proposal.base {
-            Some(base) => self.bundle(base).map_err(|error| format!("its base {} is lost: {error}", base.short()))?,
+            Some(base) => {
+                self.bundle(base).map_err(|error| format!("its base {} is missing: {error}", base.short()))?
+            }
             None => Bundle::default(),
         };
         proposal.candidate(&base, self.limits())
@@ -121,8 +123,8 @@ impl Library {
 /// Moves a file from the folder that has it to the other one, and returns a description of the latter.
 fn move_over(file: &str, waiting: &Dir, decided: &Dir) -> std::io::Result<String> {
     let (from, to, place) = match waiting.exists(file) {
-        true => (waiting, decided, "among the decided ones"),
-        false => (decided, waiting, "among those that wait"),
+        true => (waiting, decided, "among the decided proposals"),
+        false => (decided, waiting, "among the open proposals"),
     };
     if to.exists(file) {
         return Err(std::io::ErrorKind::AlreadyExists.into());

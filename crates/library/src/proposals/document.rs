@@ -107,7 +107,7 @@ pub(super) fn parse(id: ProposalId, bytes: Vec<u8>) -> ProposalEntry {
 
 /// Creates the entry of a file that cannot even be read.
 pub(super) fn unreadable(id: ProposalId, error: &std::io::Error) -> ProposalEntry {
-    let why = format!("it cannot be read: {error}");
+    let why = format!("cannot read it: {error}");
     ProposalEntry::Damaged(Box::new(DamagedProposal { id, skill: None, why, decided: None, file: None }))
 }
 
@@ -129,7 +129,7 @@ fn parse_whole(id: &ProposalId, bytes: &[u8]) -> Result<Proposal, String> {
     if is_flood(bytes) {
         return Err(format!("it has more than {VALUES} values"));
     }
-    let another = |format| format!("it has format {format}, this version reads {FORMAT}");
+    let another = |format| format!("it has format {format}, but this version of skillhub reads only {FORMAT}");
     let document: Document =
         serde_json::from_slice(bytes).map_err(|error| match serde_json::from_slice::<Format>(bytes) {
             Ok(Format { format }) if format != FORMAT => another(format),
@@ -139,7 +139,7 @@ fn parse_whole(id: &ProposalId, bytes: &[u8]) -> Result<Proposal, String> {
         return Err(another(document.format));
     }
     if document.id != id.as_str() {
-        return Err(format!("it is the proposal {:?} in the place of another", document.id));
+        return Err(format!("it has the proposal {:?} instead", document.id));
     }
     document.into_proposal(id)
 }
@@ -151,7 +151,7 @@ impl Document {
         }
         Ok(Proposal {
             id: id.clone(),
-            skill: SkillName::parse(&self.skill).map_err(|_| format!("{:?} is no name of a skill", self.skill))?,
+            skill: SkillName::parse(&self.skill).map_err(|_| format!("{:?} is not a valid skill name", self.skill))?,
             state: self.state,
             revision: self.revision,
             action: self.action,
@@ -222,11 +222,11 @@ fn superseded_by(text: Option<String>) -> Result<Option<ProposalId>, String> {
 }
 
 fn digest(text: &str) -> Result<Digest, String> {
-    text.parse().map_err(|_| format!("{text:?} is no digest"))
+    text.parse().map_err(|_| format!("{text:?} is not a digest"))
 }
 
 fn time(text: &str) -> Result<Timestamp, String> {
-    text.parse().map_err(|_| format!("{text:?} is no time"))
+    text.parse().map_err(|_| format!("{text:?} is not a time"))
 }
 
 impl FileDocument {
@@ -251,7 +251,7 @@ impl FileDocument {
         let in_file = |what: &str| format!("{path}: {what}");
         let bytes = match (self.text, self.base64) {
             (Some(text), None) => Some(text.into_bytes()),
-            (None, Some(base64)) => Some(STANDARD.decode(base64).map_err(|_| in_file("its content is no base64"))?),
+            (None, Some(base64)) => Some(STANDARD.decode(base64).map_err(|_| in_file("its content is not base64"))?),
             (None, None) => None,
             (Some(_), Some(_)) => return Err(in_file("it has two contents")),
         };
@@ -261,7 +261,7 @@ impl FileDocument {
             ChangeWord::Removed => (Change::Removed, true),
         };
         if bytes.is_none() != is_removed {
-            return Err(in_file("content and change do not go together"));
+            return Err(in_file("its content and its kind of change do not match"));
         }
         let file = bytes.map(|bytes| File { bytes: bytes.into(), executable: self.executable });
         Ok(ProposedFile { path, change, file })

@@ -45,16 +45,16 @@ pub struct Evidence {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EvidenceError {
     /// It is empty, too long, or contains invisible characters.
-    #[error("evidence has 1 to {CHARS} characters, and none that nobody sees")]
+    #[error("evidence must have 1 to {CHARS} characters and no invisible ones")]
     Text,
     /// An id with invalid characters.
-    #[error("{0:?} is no id; after `eval:` or `outcomes:` stand letters, digits, `-`, `_`, `.` and `:`")]
+    #[error("{0:?} is not an id; after `eval:` or `outcomes:`, use letters, digits, `-`, `_`, `.` and `:`")]
     Id(String),
     /// An address with spaces in it.
-    #[error("{0:?} is no address; it has no spaces")]
+    #[error("{0:?} is not an address: it has spaces")]
     Link(String),
     /// Too many pieces of evidence.
-    #[error("there are {found} pieces of evidence, the limit is {EVIDENCE}")]
+    #[error("the proposal has {found} pieces of evidence, but the limit is {EVIDENCE}")]
     TooMany {
         /// Number that was given.
         found: usize,

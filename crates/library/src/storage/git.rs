@@ -65,7 +65,7 @@ impl GitStorage {
             other => other?,
         };
         if PARTS.iter().any(|part| dir.symlink_metadata(part).is_err()) {
-            return Err(StorageError::Damaged(format!("{} is no git repository", folder.display())));
+            return Err(StorageError::Damaged(format!("{} is not a git repository", folder.display())));
         }
         let odb = match folder.join("objects").to_str() {
             Some(objects) => {
@@ -253,7 +253,7 @@ impl GitStorage {
         let parent = before.map(|(parent, _)| &parent.id);
         let message = trailers.write(&changed);
         if Trailers::parse(&message)? != trailers {
-            return Err(StorageError::Damaged("a revision would not read back as it was written".to_owned()));
+            return Err(StorageError::Damaged("a revision would not read back identically".to_owned()));
         }
         let upstream = new.upstream.as_deref().map(|upstream| self.upstream(upstream, &new.stamp)).transpose()?;
         let upstream = upstream.map(|prepared| {
@@ -361,7 +361,7 @@ impl GitStorage {
 /// Makes a bare repository under another name, syncs it and moves it in place, so that one that is
 /// there is whole.
 fn make_repository(folder: &Path) -> Result<Dir, StorageError> {
-    let missing = || StorageError::Damaged(format!("{} is no path for it", folder.display()));
+    let missing = || StorageError::Damaged(format!("{} is not a valid path for it", folder.display()));
     let (parent, name) = folder.parent().zip(folder.file_name()).ok_or_else(missing)?;
     let parent = Dir::open_ambient_dir(parent, ambient_authority())?;
     let _left_by_a_dead_process = parent.remove_dir_all(UNFINISHED);
@@ -405,7 +405,7 @@ fn whole_seconds(time: Timestamp) -> Result<Timestamp, StorageError> {
 }
 
 fn object_type(kind: &str) -> Result<ObjectType, StorageError> {
-    ObjectType::from_str(kind).ok_or_else(|| StorageError::Damaged(format!("there is no kind of object {kind:?}")))
+    ObjectType::from_str(kind).ok_or_else(|| StorageError::Damaged(format!("unknown kind of object {kind:?}")))
 }
 
 struct Parts {
@@ -426,7 +426,8 @@ fn read_revision(id: &RevisionId, commit: &Commit) -> Result<Revision, StorageEr
 }
 
 fn revision_of(parts: Parts, trailers: Trailers, tombstone: bool) -> Result<Revision, StorageError> {
-    let digest: Digest = trailers.digest.parse().map_err(|_| StorageError::Damaged("a digest trailer".to_owned()))?;
+    let digest: Digest =
+        trailers.digest.parse().map_err(|_| StorageError::Damaged("a digest trailer is invalid".to_owned()))?;
     let stamp = Stamp {
         actor: trailers.actor,
         time: parts.time,

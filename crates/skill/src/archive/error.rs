@@ -8,10 +8,10 @@ use crate::{BundleError, PathError, SkillPath};
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ArchiveError {
     /// The bytes are not a zip, or the zip is truncated.
-    #[error("the archive is not a complete zip file; get it again, or pack the skill again")]
+    #[error("the archive is not a complete zip file; download it again, or pack the skill again")]
     NotAZip,
     /// The packed file exceeds its size limit.
-    #[error("the archive has {bytes} bytes, the limit is {limit}; leave out what the skill does not need")]
+    #[error("the archive has {bytes} bytes, but the limit is {limit}; remove files that the skill does not need")]
     TooLarge {
         /// Size of the archive in bytes.
         bytes: u64,
@@ -19,7 +19,7 @@ pub enum ArchiveError {
         limit: u64,
     },
     /// The archive lists more members than a skill can need, folders included.
-    #[error("the archive has {members} members, the limit is {limit}; leave out what the skill does not need")]
+    #[error("the archive has {members} members, but the limit is {limit}; remove files that the skill does not need")]
     TooManyMembers {
         /// Number of members listed.
         members: usize,
@@ -27,22 +27,25 @@ pub enum ArchiveError {
         limit: usize,
     },
     /// The archive contains no file.
-    #[error("the archive holds no file; pack the folder that has the SKILL.md")]
+    #[error("the archive has no files; pack the folder that has the SKILL.md")]
     Empty,
     /// Some bytes before, between or after the members belong to no member.
-    #[error("the archive has bytes at offset {offset} that belong to no member; pack it again without additions")]
+    #[error("the archive has bytes at offset {offset} that belong to no member; pack the skill again")]
     StrayBytes {
         /// Offset of the first such byte.
         offset: u64,
     },
     /// Two members share bytes of the archive.
-    #[error("the member {member:?} overlaps another; the archive is made to deceive or damaged, get it again")]
+    #[error("the member {member:?} overlaps another, so the archive is malicious or damaged; download it again")]
     Overlap {
         /// Name of the second of the two members.
         member: String,
     },
     /// The two records of a member, or two spellings of its name, differ.
-    #[error("the member {member:?} has records that differ in {field}; readers would disagree, pack the skill again")]
+    #[error(
+        "the member {member:?} has two records that differ in {field}, so programs would read it differently; pack \
+         the skill again"
+    )]
     Inconsistent {
         /// Name of the member.
         member: String,
@@ -51,7 +54,8 @@ pub enum ArchiveError {
     },
     /// A member uses a zip feature that skillhub does not support.
     #[error(
-        "the member {member:?} uses {feature}, which is not read; pack the skill again with stored or deflated members"
+        "the member {member:?} uses {feature}, which is not supported; pack the skill again with stored or deflated \
+         members"
     )]
     Unsupported {
         /// Name of the member.
@@ -66,13 +70,13 @@ pub enum ArchiveError {
         member: String,
     },
     /// A name would be written outside the skill's folder.
-    #[error("the member {member:?} would leave the skill's folder; the archive is not to be trusted")]
+    #[error("the member {member:?} would be written outside the skill's folder; do not trust the archive")]
     Escapes {
         /// Name of the member.
         member: String,
     },
     /// A name is not a valid path inside a skill, for a reason other than leaving the folder.
-    #[error("the member {member:?} has a name that is not allowed: {error}; rename it")]
+    #[error("the member {member:?} has an invalid name: {error}; rename it")]
     BadName {
         /// Name of the member.
         member: String,
@@ -80,13 +84,13 @@ pub enum ArchiveError {
         error: PathError,
     },
     /// A name is in an unknown encoding.
-    #[error("a member's name is not UTF-8 ({member:?}); rename it or pack with another tool")]
+    #[error("a member's name is not UTF-8 ({member:?}); rename it, or pack the skill with another tool")]
     NameEncoding {
         /// Name with replacement characters for undecodable bytes.
         member: String,
     },
     /// A member is a link, a device, a pipe, or a folder with content.
-    #[error("the member {member:?} is no regular file; replace links by the files that they lead to")]
+    #[error("the member {member:?} is not a regular file; replace links with the files they point to")]
     NotRegular {
         /// Name of the member.
         member: String,
@@ -101,7 +105,7 @@ pub enum ArchiveError {
     },
     /// A member's declared size exceeds the compression ratio limit.
     #[error(
-        "the member {member:?} unpacks {packed} bytes to {size}, more than {limit} times as much; refused as a bomb"
+        "the member {member:?} unpacks {packed} bytes to {size}, more than {limit} times as many, as a zip bomb does"
     )]
     Bomb {
         /// Name of the member.
@@ -114,13 +118,13 @@ pub enum ArchiveError {
         limit: u64,
     },
     /// The compressed data cannot be inflated.
-    #[error("the member {member:?} is damaged; get the archive again")]
+    #[error("the member {member:?} is damaged; download the archive again")]
     Damaged {
         /// Name of the member.
         member: String,
     },
     /// The content differs in size from the declaration.
-    #[error("the member {member:?} does not have the {declared} bytes that it declares; get the archive again")]
+    #[error("the member {member:?} does not have the declared {declared} bytes; download the archive again")]
     WrongSize {
         /// Name of the member.
         member: String,
@@ -128,7 +132,7 @@ pub enum ArchiveError {
         declared: u32,
     },
     /// The content does not match the declared checksum.
-    #[error("the member {member:?} does not match its checksum; get the archive again")]
+    #[error("the member {member:?} does not match its checksum; download the archive again")]
     WrongChecksum {
         /// Name of the member.
         member: String,

@@ -38,13 +38,13 @@ pub struct Nearest {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum EditError {
     /// The skill to create already exists.
-    #[error("the skill exists already; use edit or patch to change it")]
+    #[error("the skill already exists; use edit or patch to change it")]
     Exists,
     /// The skill to change does not exist.
-    #[error("there is no such skill; use create to make it")]
+    #[error("the skill does not exist; use create to make it")]
     NotFound,
     /// The file to patch or remove does not exist.
-    #[error("the skill has no file {path}{}", list_paths(nearest))]
+    #[error("the skill does not have the file {path}{}", list_paths(nearest))]
     FileNotFound {
         /// Path that was requested.
         path: SkillPath,
@@ -58,14 +58,15 @@ pub enum EditError {
         path: SkillPath,
     },
     /// The searched text of the patch is empty.
-    #[error("find is empty; give the text to replace, or use edit or write_file for the whole file")]
+    #[error("find is empty; give the text to replace, or replace the whole file with edit or write_file")]
     EmptyFind,
     /// The patch expects zero matches, so it would change nothing.
-    #[error("expected_count is 0; leave it out or give the number of matches to replace")]
+    #[error("expected_count is 0; omit it, or give the number of matches to replace")]
     ZeroCount,
     /// The text occurs several times, and the patch allows one match.
     #[error(
-        "the text stands in {found} places in {path} ({}); add surrounding lines to find, or give expected_count or replace_all",
+        "the text occurs {found} times in {path} ({}); add surrounding lines to find, or give expected_count or \
+         replace_all",
         list_lines(matches, *found)
     )]
     AmbiguousMatch {
@@ -93,7 +94,7 @@ pub enum EditError {
         matches: Vec<Match>,
     },
     /// The text does not occur in the file.
-    #[error("the text is not in {path}; {}", list_nearest(nearest))]
+    #[error("the text was not found in {path}; {}", list_nearest(nearest))]
     NoMatch {
         /// Path of the file in the skill.
         path: SkillPath,
@@ -101,7 +102,7 @@ pub enum EditError {
         nearest: Vec<Nearest>,
     },
     /// The new file is outside the folders for support files.
-    #[error("{path} is no place for a new file; put it under one of: {}", allowed.join(", "))]
+    #[error("a new file is not allowed at {path}; put it under one of: {}", allowed.join(", "))]
     FolderNotAllowed {
         /// Path that was requested.
         path: SkillPath,
@@ -109,10 +110,10 @@ pub enum EditError {
         allowed: &'static [&'static str],
     },
     /// `SKILL.md` cannot be removed on its own.
-    #[error("a skill cannot be without SKILL.md; use delete to remove the whole skill")]
+    #[error("SKILL.md cannot be removed; use delete to remove the whole skill")]
     RemovesSkillMd,
     /// `SKILL.md` would exceed its size limit.
-    #[error("SKILL.md would have {chars} characters, the limit is {limit}; move parts to files under references/")]
+    #[error("SKILL.md would have {chars} characters, but the limit is {limit}; move parts to files under references/")]
     TooLarge {
         /// Length of the result in characters.
         chars: usize,
@@ -132,7 +133,7 @@ fn list_lines(matches: &[Match], found: usize) -> String {
 
 fn list_paths(paths: &[SkillPath]) -> String {
     if paths.is_empty() {
-        return "; list its files to see what it has".to_owned();
+        return "; list its files first".to_owned();
     }
     let names: Vec<&str> = paths.iter().map(SkillPath::as_str).collect();
     format!("; did you mean {}?", names.join(" or "))
@@ -142,11 +143,11 @@ fn list_nearest(nearest: &[Nearest]) -> String {
     if nearest.is_empty() {
         return "read the file and copy the text to replace from it".to_owned();
     }
-    let mut text = "copy the text from the nearest place:".to_owned();
+    let mut text = "copy the text from the closest match:".to_owned();
     for place in nearest {
         let first = place.text.lines().next().unwrap_or_default();
         // Writing to a String cannot fail.
-        let _ = write!(text, " line {} ({} % alike) {first:?}", place.line, place.similarity);
+        let _ = write!(text, " line {} ({} % similar) {first:?}", place.line, place.similarity);
     }
     text
 }

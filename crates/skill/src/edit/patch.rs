@@ -119,9 +119,9 @@ impl Attempt<'_> {
     fn run(self, limits: &Limits) -> Result<Option<Plan>, EditError> {
         self.check_count()?;
         let Some((text, inserted)) = self.rewrite(limits)? else { return Ok(None) };
-        let note = self.relaxation.map(|relaxation| {
-            format!("the text of find differs from the file in {relaxation}; it was matched without regard to that")
-        });
+        let note = self
+            .relaxation
+            .map(|relaxation| format!("the text of find differs from the file in {relaxation}, which was ignored"));
         Ok(Some(Plan { text, inserted, places: self.places.len(), relaxation: self.relaxation, note }))
     }
 

@@ -20,7 +20,7 @@ const VALUE_BYTES: usize = 8;
 /// Checks the cost of a text. The error gives the reason why it is too expensive.
 pub(super) fn check(yaml: &str) -> Result<(), String> {
     if Brackets::of(yaml).nesting() > NESTED {
-        return Err(format!("brackets stand in each other more than {NESTED} deep"));
+        return Err(format!("brackets are nested more than {NESTED} levels deep"));
     }
     let left = Cell::new(Some(WRITTEN_OUT));
     if yaml.contains('*') || yaml.len() > SHORT && yaml.contains('?') {
@@ -29,7 +29,7 @@ pub(super) fn check(yaml: &str) -> Result<(), String> {
     }
     left.get()
         .map(drop)
-        .ok_or_else(|| format!("its values come to more than {WRITTEN_OUT} bytes with aliases written out"))
+        .ok_or_else(|| format!("its values take more than {WRITTEN_OUT} bytes when its aliases are expanded"))
 }
 
 /// View of a text as the parser tokenises it between brackets.
@@ -314,7 +314,7 @@ mod tests {
         let long = format!("a: &a {}\nb: [{}]", "x".repeat(30_000), "*a,".repeat(2000));
         let key = format!("{}[{}]", "? ".repeat(100), "x,".repeat(20_000));
         for costly in [wide, long, key] {
-            assert!(check(&costly).is_err_and(|why| why.contains("written out")), "{costly:.20}");
+            assert!(check(&costly).is_err_and(|why| why.contains("aliases are expanded")), "{costly:.20}");
         }
     }
 }

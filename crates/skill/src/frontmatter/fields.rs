@@ -180,7 +180,7 @@ impl Reader<'_> {
     fn requires(&mut self) -> Vec<String> {
         self.listed("requires").unwrap_or_else(|| {
             let key = if self.map.contains_key("requires") { "requires" } else { "metadata.requires" };
-            self.fault(key, "text with commas between the skills, or a list of text", FaultKind::Requires);
+            self.fault(key, "skill names separated by commas, or a list of strings", FaultKind::Requires);
             Vec::new()
         })
     }
@@ -215,7 +215,7 @@ impl Reader<'_> {
             None | Some(Value::Null) => return BTreeMap::new(),
             Some(Value::Mapping(entries)) => entries.clone(),
             Some(_) => {
-                self.fault("metadata", "a map of text to text", FaultKind::Type);
+                self.fault("metadata", "a mapping of strings to strings", FaultKind::Type);
                 return BTreeMap::new();
             }
         };
@@ -230,7 +230,7 @@ impl Reader<'_> {
         if nested.peek().is_some() {
             let only_lists = nested.all(|(key, value)| is_list(key, value));
             let kind = if only_lists { FaultKind::List } else { FaultKind::Nested };
-            self.fault("metadata", "a map of text to text, not nested", kind);
+            self.fault("metadata", "a mapping of strings to strings, without nesting", kind);
         }
         entries.iter().filter_map(|(key, value)| Some((key_text(key), scalar_text(value)?))).collect()
     }
@@ -244,7 +244,7 @@ impl Reader<'_> {
             list => texts(list),
         };
         if tools.is_none() {
-            self.fault(key, "text with spaces between the tools, or a list of text", FaultKind::Type);
+            self.fault(key, "tool names separated by spaces, or a list of strings", FaultKind::Type);
         }
         tools
     }
@@ -265,7 +265,7 @@ fn scalar_text(value: &Value) -> Option<String> {
 }
 
 fn key_text(key: &Value) -> String {
-    scalar_text(key).unwrap_or_else(|| "(a key that is no text)".to_owned())
+    scalar_text(key).unwrap_or_else(|| "(a key that is not a string)".to_owned())
 }
 
 /// Returns the items of a list of text, or of a text with commas.

@@ -100,28 +100,32 @@ impl fmt::Display for Conflict {
         match &self.kind {
             ConflictKind::Text => match self.lines {
                 Some((first, last)) if first < last => {
-                    write!(f, "both sides changed lines {first} to {last} of {path}, each differently")
+                    write!(f, "both sides changed lines {first} to {last} of {path} differently")
                 }
                 Some((first, last)) if first == last => {
-                    write!(f, "both sides changed line {first} of {path}, each differently")
+                    write!(f, "both sides changed line {first} of {path} differently")
                 }
-                Some((first, _)) => write!(f, "both sides changed {path} just before line {first}, each differently"),
-                None => write!(f, "both sides changed {path}, each differently"),
+                Some((first, _)) => write!(f, "both sides changed {path} differently just before line {first}"),
+                None => write!(f, "both sides changed {path} differently"),
             },
             ConflictKind::Key { key } => {
-                write!(f, "both sides changed `{key}` in the frontmatter of {path}, each differently")
+                write!(f, "both sides changed `{key}` in the frontmatter of {path} differently")
             }
             ConflictKind::Frontmatter => {
-                write!(f, "both sides changed the frontmatter of {path}, and together it could not be read")
+                write!(f, "both sides changed the frontmatter of {path}, and the merged one would be invalid")
             }
-            ConflictKind::RemovedInOurs => write!(f, "{path} was changed, but is removed in the current state"),
-            ConflictKind::RemovedInTheirs => write!(f, "{path} was to be removed, but has changed in the meantime"),
-            ConflictKind::AddedByBoth => write!(f, "both sides added {path}, with different contents"),
+            ConflictKind::RemovedInOurs => {
+                write!(f, "{path} was changed on one side and is removed in the current skill")
+            }
+            ConflictKind::RemovedInTheirs => {
+                write!(f, "{path} was removed on one side and has changed in the current skill")
+            }
+            ConflictKind::AddedByBoth => write!(f, "both sides added {path} with different content"),
             ConflictKind::Binary => write!(f, "both sides changed {path}, which is not text"),
             ConflictKind::MovedByBoth { from, theirs } => {
-                write!(f, "both sides moved {from}, one to {path} and the other to {theirs}")
+                write!(f, "both sides moved {from}: one to {path}, the other to {theirs}")
             }
-            ConflictKind::Executable => write!(f, "both sides added {path}, only one of them as executable"),
+            ConflictKind::Executable => write!(f, "both sides added {path}, but only one made it executable"),
             ConflictKind::Collision { with } => {
                 write!(f, "{path} was added, but would be the same file or folder as {with} on some systems")
             }

@@ -150,9 +150,9 @@ fn files_are_merged_separately() {
     assert_eq!(
         told,
         [
-            "b was changed, but is removed in the current state",
+            "b was changed on one side and is removed in the current skill",
             "docs/y was added, but would be the same file or folder as Docs/x on some systems",
-            "both sides added g, with different contents",
+            "both sides added g with different content",
         ]
     );
 }
@@ -178,7 +178,7 @@ fn conflict_keeps_ours_and_names_lines() {
     assert_eq!(texts, ["two\n", "2\n", "zwei\n"]);
     let json = serde_json::to_value(conflict).unwrap();
     assert_eq!((&json["kind"], &json["path"], &json["lines"][0]), (&"text".into(), &"a.py".into(), &3.into()));
-    assert_eq!(told("a", "x\n", "1\nx\n", "2\nx\n"), ["both sides changed line 1 of a, each differently"]);
+    assert_eq!(told("a", "x\n", "1\nx\n", "2\nx\n"), ["both sides changed line 1 of a differently"]);
     let long = |mark: &str| format!("{}\n", mark.repeat(10_000));
     let [base, ours, theirs] = ["a", "b", "é"].map(|mark| bundle(&[("a", &long(mark))]));
     let done = merge(&base, &ours, &theirs, &Limits::default()).unwrap();
@@ -264,7 +264,7 @@ fn frontmatter_comments_order_and_removals_merge() {
     );
     assert_eq!(
         told("SKILL.md", base, &with("# why\nlicense: MIT\n", ""), &with("MIT", "BSD")),
-        ["both sides changed `license` in the frontmatter of SKILL.md, each differently"]
+        ["both sides changed `license` in the frontmatter of SKILL.md differently"]
     );
     // The order of the side that changed it.
     let sorted = "---\n# why\nlicense: MIT\nname: a\nmetadata:\n  k: v\n---\nbody\n";

@@ -24,7 +24,7 @@ pub(super) fn check(reading: &Reading<'_>, paths: &[SkillPath], limits: &Limits)
 
 /// Warns about the lines that are unchanged from the template.
 pub(super) fn placeholders(text: &str) -> impl Iterator<Item = Problem> {
-    let message = || "this line is the template's; write your own".to_owned();
+    let message = || "this line is still from the template; write your own".to_owned();
     template::placeholders(text).into_iter().map(move |line| warning(TEMPLATE_LINE, message(), line))
 }
 
@@ -37,7 +37,7 @@ fn sizes(reading: &Reading<'_>, limits: &Limits) -> Vec<Problem> {
     let lines = count_lines(reading.body);
     if lines > limits.body_lines_advised {
         let message = format!(
-            "the body has {lines} lines, more than the {} advised; move details to references/",
+            "the body has {lines} lines, more than the recommended {}; move details to references/",
             limits.body_lines_advised
         );
         problems.push(warning("body_lines", message, reading.body_line));
@@ -45,7 +45,7 @@ fn sizes(reading: &Reading<'_>, limits: &Limits) -> Vec<Problem> {
     let tokens = reading.body.len() / 4;
     if tokens > limits.body_tokens_advised {
         let message = format!(
-            "the body has about {tokens} tokens, more than the {} advised; move details to references/",
+            "the body has about {tokens} tokens, more than the recommended {}; move details to references/",
             limits.body_tokens_advised
         );
         problems.push(warning("body_tokens", message, reading.body_line));
@@ -87,7 +87,7 @@ pub(super) fn chains(body: &str, paths: &[SkillPath], texts: &[(&SkillPath, &str
             (!body.contains(&target)).then_some((start, target))
         });
         if let Some((start, target)) = further {
-            let message = format!("refers to {target}, which SKILL.md does not name; agents may not get that far");
+            let message = format!("refers to {target}, which SKILL.md does not mention, so agents may not find it");
             let (path, line) = (file.to_string(), Some(1 + lines_before(text, start)));
             problems
                 .push(Problem { path, ..Problem::of_skill_md("reference_chain", Severity::Warning, message, line) });
@@ -175,7 +175,8 @@ fn reference(target: &str, paths: &[SkillPath], line: usize) -> Option<Problem> 
         return Some(problem);
     }
     if target.trim_end_matches('/').matches('/').count() > 1 {
-        let message = format!("refers to {target}, more than one level deep; agents find files one level down best");
+        let message =
+            format!("refers to {target}, which is more than one level deep; agents find files best at the first level");
         return Some(warning("reference_deep", message, line));
     }
     None

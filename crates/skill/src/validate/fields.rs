@@ -67,7 +67,7 @@ impl Check<'_> {
         match fields.description.as_deref().map(str::trim) {
             None if fields.faults.iter().any(|fault| fault.key == key) => {}
             None => {
-                let message = "the frontmatter has no `description`; say what the skill does and when to use it";
+                let message = "the frontmatter has no `description`; describe what the skill does and when to use it";
                 self.error("description_missing", key, message.to_owned());
             }
             Some("") => self.error("description_empty", key, "the description is empty".to_owned()),
@@ -79,7 +79,7 @@ impl Check<'_> {
         match fields.compatibility.as_deref().map(str::trim) {
             None => {}
             Some("") => {
-                self.error("compatibility_empty", "compatibility", "`compatibility` is empty; leave it out".to_owned());
+                self.error("compatibility_empty", "compatibility", "`compatibility` is empty; remove it".to_owned());
             }
             Some(text) => self.length("compatibility_too_long", "compatibility", text, limits.compatibility_chars),
         }
@@ -88,7 +88,7 @@ impl Check<'_> {
     fn length(&mut self, code: &'static str, key: &str, text: &str, limit: usize) {
         let chars = text.chars().count();
         if chars > limit {
-            self.error(code, key, format!("the {key} has {chars} characters, the limit is {limit}"));
+            self.error(code, key, format!("the {key} has {chars} characters, but the limit is {limit}"));
         }
     }
 
@@ -105,7 +105,7 @@ impl Check<'_> {
                 }
                 FaultKind::List => {}
                 FaultKind::Requires => {
-                    let message = format!("{message}; nothing is required");
+                    let message = format!("{message}; it was ignored");
                     self.push("requires_type", Severity::Warning, &fault.key, message);
                 }
             }
@@ -118,8 +118,8 @@ impl Check<'_> {
         let unknown: Vec<&String> = fields.keys.iter().filter(|key| !is_known(key)).collect();
         for key in unknown {
             let way_on = match key.as_str() {
-                "allowed_tools" | "allowedTools" => "the standard's spelling is `allowed-tools`".to_owned(),
-                _ => format!("the standard knows {}; other data goes under `metadata`", KNOWN_KEYS.join(", ")),
+                "allowed_tools" | "allowedTools" => "the standard spells it `allowed-tools`".to_owned(),
+                _ => format!("the standard has the keys {}; put other data under `metadata`", KNOWN_KEYS.join(", ")),
             };
             self.push("unknown_key", self.strictness.tolerated(), key, format!("unknown key `{key}`: {way_on}"));
         }

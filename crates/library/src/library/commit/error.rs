@@ -14,7 +14,7 @@ use crate::{
 #[derive(Debug, Error)]
 pub enum CommitError {
     /// Another writer committed to the skill in the meantime.
-    #[error("{skill} was changed by someone else in the meantime")]
+    #[error("{skill} was changed by another writer in the meantime")]
     Stale {
         /// Skill that lost the race.
         skill: SkillName,
@@ -22,13 +22,13 @@ pub enum CommitError {
         head: Option<RevisionId>,
     },
     /// The proposal was decided or changed in the meantime, or its id was taken.
-    #[error("the proposal {id} was changed by someone else in the meantime")]
+    #[error("the proposal {id} was changed by another writer in the meantime")]
     ProposalMoved {
         /// Id of the proposal.
         id: ProposalId,
     },
     /// The proposal queue is full.
-    #[error("{open} proposals wait already{}, and no more than {limit} may", of_skill(skill.as_ref()))]
+    #[error("{open} proposals are already open{}, and the limit is {limit}", of_skill(skill.as_ref()))]
     QueueFull {
         /// Skill whose own limit is reached. `None` if it is the limit of the library.
         skill: Option<SkillName>,
@@ -38,7 +38,7 @@ pub enum CommitError {
         limit: usize,
     },
     /// The pending proposals would exceed their total size limit. All of them are read whenever a change is held.
-    #[error("{bytes} bytes of proposals would wait, and no more than {limit} may")]
+    #[error("the open proposals would have {bytes} bytes, but the limit is {limit}")]
     QueueTooLarge {
         /// Total size with the new one, in bytes.
         bytes: u64,
@@ -49,7 +49,7 @@ pub enum CommitError {
     #[error("nothing was changed: {0}")]
     TooLarge(io::Error),
     /// The library's folder is not writable.
-    #[error("cannot write in the library {path:?}: {source}")]
+    #[error("cannot write to the library {path:?}: {source}")]
     NotWritable {
         /// Path of the library.
         path: std::path::PathBuf,

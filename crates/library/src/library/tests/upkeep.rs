@@ -159,7 +159,7 @@ fn damaged_last_record_reverts_no_head() {
 
 #[test]
 fn damaged_objects_are_found_and_repaired() {
-    for (what, damage) in [("missing", None), ("empty or cut off", Some(0)), ("empty or cut off", Some(9))] {
+    for (what, damage) in [("missing", None), ("empty or truncated", Some(0)), ("empty or truncated", Some(9))] {
         let place = four_records();
         let heads = inspect(&place);
         let head = heads.head(&name("pdf")).unwrap().unwrap();
@@ -203,7 +203,7 @@ fn object_with_wrong_hash_is_found() {
     fs::remove_file(blobs[1]).unwrap();
     fs::write(blobs[1], other).unwrap();
     let faults = inspect(&place).check_history(&mut || {}).unwrap();
-    assert!(!faults.is_empty() && format!("{faults:?}").contains("not what its id says"), "{faults:?}");
+    assert!(!faults.is_empty() && format!("{faults:?}").contains("different from its id"), "{faults:?}");
 }
 
 fn kind_of(place: &Place, object: &Path) -> String {

@@ -57,7 +57,7 @@ impl Library {
         let read = String::from_utf8(bytes).map_err(|error| error.to_string());
         let note = read.and_then(|text| from_toml::<Note>(&text));
         Ok(match note {
-            Ok(note) if note.format != 1 => LibraryNote::Damaged(format!("its format {} is not known", note.format)),
+            Ok(note) if note.format != 1 => LibraryNote::Damaged(format!("its format {} is unknown", note.format)),
             Ok(note) if note.path == self.path().display().to_string() => LibraryNote::Ours,
             Ok(note) => LibraryNote::Other(note.path),
             Err(why) => LibraryNote::Damaged(why),
@@ -90,7 +90,8 @@ impl Library {
         let own = self.ensure_own()?;
         let _lock = LibraryLock::acquire(&own, LOCK_WAIT)?;
         let mend = || -> std::io::Result<EventsMend> {
-            let busy = || std::io::Error::new(std::io::ErrorKind::ResourceBusy, "others read or write the event log");
+            let busy =
+                || std::io::Error::new(std::io::ErrorKind::ResourceBusy, "another process is using the event log");
             let _nobody_writes = events::alone(&own)?.ok_or_else(busy)?;
             let mut kept_as = Vec::new();
             for part in events::damaged(&own)? {

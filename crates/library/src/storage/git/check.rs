@@ -48,7 +48,7 @@ impl Check<'_> {
     fn revision(&mut self, id: &RevisionId) -> (Option<Damage>, Vec<RevisionId>) {
         let damage = |number, what: String, objects| Damage { revision: id.clone(), number, what, objects };
         let Ok(oid) = Oid::from_str(id.as_str()) else {
-            return (Some(damage(None, "that is no id of a revision".to_owned(), Vec::new())), Vec::new());
+            return (Some(damage(None, "its id is not a revision id".to_owned(), Vec::new())), Vec::new());
         };
         if let Some(what) = self.look(oid, ObjectType::Commit) {
             return (Some(damage(None, format!("it is {what}"), vec![id.to_string()])), Vec::new());
@@ -130,7 +130,7 @@ impl Check<'_> {
         });
         match read {
             Ok(Some(true)) => None,
-            Ok(Some(false)) => Some("not what its id says".to_owned()),
+            Ok(Some(false)) => Some("different from its id".to_owned()),
             Ok(None) => Some("missing".to_owned()),
             Err(StorageError::Git(error)) => Some(format!("unreadable ({})", error.message())),
             Err(StorageError::Damaged(why)) => Some(format!("unreadable ({why})")),
@@ -141,12 +141,12 @@ impl Check<'_> {
 
 /// Verifies the file of a loose object: it must inflate to a header and content that match the id.
 fn loose_fault(file: cap_std::fs::File, id: Oid, kind: ObjectType) -> Option<String> {
-    let Some((head, content)) = inflate(file) else { return Some("empty or cut off".to_owned()) };
+    let Some((head, content)) = inflate(file) else { return Some("empty or truncated".to_owned()) };
     if head != format!("{} {}", kind.str(), content.len()) {
         return Some("of another kind".to_owned());
     }
     match Oid::hash_object(kind, &content) {
         Ok(found) if found == id => None,
-        _ => Some("not what its id says".to_owned()),
+        _ => Some("different from its id".to_owned()),
     }
 }

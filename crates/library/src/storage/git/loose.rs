@@ -60,7 +60,7 @@ impl GitStorage {
     pub(super) fn loose(&self, id: Oid) -> Result<Option<(String, Vec<u8>)>, StorageError> {
         match self.loose_file(id) {
             Ok(file) => {
-                let cut = || StorageError::Damaged(format!("the object {id} is empty or cut off"));
+                let cut = || StorageError::Damaged(format!("the object {id} is empty or truncated"));
                 inflate(file).map(Some).ok_or_else(cut)
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

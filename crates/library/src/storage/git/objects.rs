@@ -73,13 +73,13 @@ impl GitStorage {
     /// Reads a commit; `None` if it is missing.
     pub(in crate::storage) fn find_commit(&self, id: Oid) -> Result<Option<Commit>, StorageError> {
         let Some(bytes) = self.object(id, ObjectType::Commit)? else { return Ok(None) };
-        Commit::parse(&bytes).map(Some).ok_or_else(|| StorageError::Damaged(format!("{id} is no commit")))
+        Commit::parse(&bytes).map(Some).ok_or_else(|| StorageError::Damaged(format!("{id} is not a commit")))
     }
 
     /// Reads the entries of a tree, in its order.
     pub(in crate::storage) fn entries(&self, tree: Oid) -> Result<Vec<Entry>, StorageError> {
         let bytes = self.needed(tree, ObjectType::Tree)?;
-        entries(&bytes).ok_or_else(|| StorageError::Damaged(format!("{tree} is no tree")))
+        entries(&bytes).ok_or_else(|| StorageError::Damaged(format!("{tree} is not a tree")))
     }
 
     /// Opens the object database for reading. libgit2 only opens it directly by a UTF-8 path; otherwise the whole
@@ -99,7 +99,7 @@ impl GitStorage {
 fn held_to_its_id(id: Oid, kind: ObjectType, bytes: &[u8]) -> Result<(), StorageError> {
     match Oid::hash_object(kind, bytes)? {
         found if found == id => Ok(()),
-        found => Err(StorageError::Damaged(format!("the {} {id} holds {found}", kind.str()))),
+        found => Err(StorageError::Damaged(format!("the {} {id} has the content of {found}", kind.str()))),
     }
 }
 

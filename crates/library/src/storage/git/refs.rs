@@ -34,7 +34,7 @@ pub(super) struct PackedHeads {
 fn readable((name, id): (SkillName, Option<Oid>)) -> Result<(SkillName, Oid), StorageError> {
     match id {
         Some(id) => Ok((name, id)),
-        None => Err(StorageError::Damaged(format!("the head of {name} cannot be read"))),
+        None => Err(StorageError::Damaged(format!("cannot read the head of {name}"))),
     }
 }
 
@@ -102,7 +102,7 @@ impl GitStorage {
 
     fn packed(&self) -> Result<String, StorageError> {
         let bytes = read_optional(&self.dir, PACKED)?.unwrap_or_default();
-        String::from_utf8(bytes).map_err(|_| StorageError::Damaged("packed-refs cannot be read".to_owned()))
+        String::from_utf8(bytes).map_err(|_| StorageError::Damaged("cannot read packed-refs".to_owned()))
     }
 
     /// Writes a reference like git does: to a temporary file that is renamed. A reader finds the old or the new one.
