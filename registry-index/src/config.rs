@@ -27,16 +27,16 @@ pub enum BundlePlace {
 #[derive(Debug, Error)]
 pub enum ConfigError {
     /// The text is not a JSON object with the two fields.
-    #[error("config.json is not readable: {0}")]
+    #[error("cannot read config.json: {0}")]
     Json(#[from] serde_json::Error),
     /// The index has the format of a later version.
-    #[error("config.json has format {found}, this version reads format {}", Config::FORMAT)]
+    #[error("config.json has format {found}, but this version of skillhub reads only format {}", Config::FORMAT)]
     Format {
         /// Format number in the file.
         found: u32,
     },
     /// The template does not contain the digest, or has an unknown placeholder.
-    #[error("config.json has an unusable template for bundles: {0:?}")]
+    #[error("config.json has an invalid template for bundles: {0:?}")]
     Template(String),
 }
 

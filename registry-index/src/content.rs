@@ -22,7 +22,7 @@ pub enum FetchError {
         reason: String,
     },
     /// The release is under quarantine until a moderator decides.
-    #[error("{name} {version} is under quarantine: {reason}")]
+    #[error("{name} {version} is quarantined: {reason}")]
     Quarantined {
         /// Full name of the skill.
         name: QualifiedName,
@@ -53,7 +53,7 @@ pub enum FetchError {
         version: Version,
     },
     /// The archive does not have the size or hash in the entry.
-    #[error("the archive of {name} {version} is not the one in the index: {detail}")]
+    #[error("the archive of {name} {version} does not match the index: {detail}")]
     Integrity {
         /// Full name of the skill.
         name: QualifiedName,
@@ -63,7 +63,7 @@ pub enum FetchError {
         detail: String,
     },
     /// The index refers to its archives by URL; the value is this URL.
-    #[error("the archive is not in the index but at {0}")]
+    #[error("the archive is not in the index, but at {0}")]
     Elsewhere(String),
     /// The index cannot be read.
     #[error(transparent)]
@@ -78,7 +78,9 @@ impl From<git2::Error> for FetchError {
 
 /// A field of an index entry that differs from the files of the archive.
 #[derive(Debug, Error)]
-#[error("the line of {name} {version} differs from its archive in `{field}`: the line has {line}, the archive {found}")]
+#[error(
+    "the entry of {name} {version} differs from its archive in `{field}`: the entry has {line}, the archive {found}"
+)]
 pub struct LineDiffers {
     /// Full name of the skill.
     pub name: QualifiedName,

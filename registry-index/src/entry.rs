@@ -151,16 +151,16 @@ pub struct Withdrawal {
 #[derive(Debug, Error)]
 pub enum LineError {
     /// The line is not JSON, or a known field has the wrong type.
-    #[error("the line is not readable: {0}")]
+    #[error("cannot read the entry: {0}")]
     Json(#[from] serde_json::Error),
     /// The entry has a format version of a later skillhub.
-    #[error("the line has the unknown format v{0}")]
+    #[error("the entry has the unknown format v{0}")]
     UnknownFormat(u64),
     /// The line is longer than any release needs.
-    #[error("the line has {0} bytes, the limit is {LINE_BYTES}")]
+    #[error("the entry has {0} bytes, but the limit is {LINE_BYTES}")]
     TooLong(usize),
     /// The line is in the file of another skill.
-    #[error("the line is of {0}")]
+    #[error("the entry belongs to {0}")]
     OtherSkill(QualifiedName),
 }
 

@@ -15,7 +15,7 @@ impl Fails for StoreError {
                 .hint("check the registry: skillhub index verify"),
             Self::Packing(_) => Failure::io(),
             Self::ReadOnly(_) => Failure::new(FailureKind::Refused, "read_only_registry")
-                .hint("publish to the bare repository that it was cloned from"),
+                .hint("publish to the bare repository from which it was cloned"),
             Self::Busy { .. } => Failure::new(FailureKind::Conflict, "locked"),
         }
     }
@@ -26,7 +26,7 @@ impl Fails for ReadError {
         match self {
             Self::Store(error) => error.failure(),
             Self::Line { .. } => {
-                Failure::new(FailureKind::Integrity, "damaged_index").hint("see all faults: skillhub index verify")
+                Failure::new(FailureKind::Integrity, "damaged_index").hint("list all problems: skillhub index verify")
             }
         }
     }
@@ -38,9 +38,9 @@ impl Fails for OpenError {
         let failure = Failure::new(FailureKind::NotFound, "not_a_registry");
         let init = |path: &Path| format!("skillhub index init {}", shell_word(&path.display().to_string()));
         match folder::contents(path) {
-            Ok(Contents::Absent | Contents::Empty) => failure.hint(format!("make one: {}", init(path))),
+            Ok(Contents::Absent | Contents::Empty) => failure.hint(format!("create one: {}", init(path))),
             _ => failure.hint(format!(
-                "name the folder of a registry, or make one in a new folder: {}",
+                "name the folder of a registry, or create one in a new folder: {}",
                 init(&path.join("registry"))
             )),
         }
@@ -50,8 +50,9 @@ impl Fails for OpenError {
 impl Fails for InitError {
     fn failure(&self) -> Failure {
         match self {
-            Self::NotEmpty(_) => Failure::new(FailureKind::Conflict, "exists")
-                .hint("name an empty or new folder, or an empty repository"),
+            Self::NotEmpty(_) => {
+                Failure::new(FailureKind::Conflict, "exists").hint("name a new or empty folder, or an empty repository")
+            }
             Self::Folder { .. } => Failure::io(),
             Self::Store(error) => error.failure(),
             Self::Open(error) => error.failure(),
@@ -64,16 +65,18 @@ impl Fails for SignerError {
         let integrity = |code| Failure::new(FailureKind::Integrity, code);
         match self {
             Self::Bad { .. } => integrity("bad_signature").hint(
-                "nothing was installed; tell who publishes it and who runs the registry: the line was changed, or \
-                 another's signature was put there",
+                "report to the publisher and the operator of the registry that the entry or its signature was \
+                 changed; nothing was installed",
             ),
             Self::NotTheOwners { owner, .. } => integrity("not_the_owners_key").hint(format!(
-                "nothing was installed; ask {owner} by another way which keys are theirs: either the release or the \
-                 owner's file in the registry was exchanged"
+                "ask {owner} over another channel which keys are theirs: the release or the owner's file in the \
+                 registry was replaced; nothing was installed"
             )),
-            Self::Retired { .. } => integrity("retired_key")
-                .hint("nothing was installed; whoever has the retired key may have published it"),
-            Self::OwnerFile { .. } => integrity("damaged_index").hint("see all faults: skillhub index verify"),
+            Self::Retired { .. } => integrity("retired_key").hint(
+                "ask the owner about this release: somebody else may have published it with the retired key; nothing \
+                 was installed",
+            ),
+            Self::OwnerFile { .. } => integrity("damaged_index").hint("list all problems: skillhub index verify"),
             Self::Read(error) => error.failure(),
         }
     }
@@ -83,14 +86,14 @@ impl Fails for KeyChangeError {
     fn failure(&self) -> Failure {
         match self {
             Self::Unknown { owner, .. } => Failure::new(FailureKind::NotFound, "not_found")
-                .hint(format!("see the owner's keys: skillhub key list {owner}")),
+                .hint(format!("list the owner's keys: skillhub key list {owner}")),
             Self::NotVouched { .. } => Failure::new(FailureKind::Integrity, "bad_signature")
-                .hint("sign with a key that the owner has there and that is not retired: --sign=PATH"),
+                .hint("sign with a key of the owner that is registered and not retired: --sign=PATH"),
             Self::WasRetired { .. } => {
-                Failure::new(FailureKind::Integrity, "retired_key").hint("make another: ssh-keygen -t ed25519")
+                Failure::new(FailureKind::Integrity, "retired_key").hint("create another key: ssh-keygen -t ed25519")
             }
             Self::OwnerFile { .. } => {
-                Failure::new(FailureKind::Integrity, "damaged_index").hint("see all faults: skillhub index verify")
+                Failure::new(FailureKind::Integrity, "damaged_index").hint("list all problems: skillhub index verify")
             }
             Self::Store(error) => error.failure(),
         }
@@ -103,33 +106,34 @@ impl Fails for AppendError {
             Self::Name(_) | Self::NotThisSkill { .. } => Failure::new(FailureKind::Invalid, "invalid_skill"),
             Self::Blocked { .. } | Self::Unjudged => Failure::new(FailureKind::Blocked, "scan_blocked"),
             Self::Archive { .. } | Self::Damaged { .. } => {
-                Failure::new(FailureKind::Integrity, "damaged_index").hint("see all faults: skillhub index verify")
+                Failure::new(FailureKind::Integrity, "damaged_index").hint("list all problems: skillhub index verify")
             }
             Self::VersionExists { .. } | Self::SameVersion { .. } | Self::Withdrawn { .. } => {
-                Failure::new(FailureKind::Conflict, "version_exists").hint("publish under another version: --version V")
+                Failure::new(FailureKind::Conflict, "version_exists").hint("publish another version: --version V")
             }
             Self::OtherKey { owner, known, .. } => {
-                let other = format!("sign with a key that {owner} has there: --sign=PATH; or ");
+                let other = format!("sign with a registered key of {owner}: --sign=PATH; or ");
                 let other = if known.is_empty() { String::new() } else { other };
                 Failure::new(FailureKind::Integrity, "other_key")
                     .hint(format!("{other}add this one: skillhub key add {owner} KEY.pub"))
             }
             Self::RetiredKey { owner, known, .. } => {
                 Failure::new(FailureKind::Integrity, "retired_key").hint(match &known[..] {
-                    [] => format!("add a new key, then sign with it: skillhub key add {owner} KEY.pub"),
+                    [] => format!("add a new key and sign with it: skillhub key add {owner} KEY.pub"),
                     _ => "sign with a key that is not retired: --sign=PATH".to_owned(),
                 })
             }
             Self::Unsigned { owner, known, .. } => Failure::new(FailureKind::Refused, "unsigned").hint(format!(
-                "sign it with a key that {owner} has there: --sign=PATH; or give up signing: skillhub key retire {owner} {}",
+                "sign it with a registered key of {owner}: --sign=PATH; or stop signing: skillhub key retire {owner} \
+                 {}",
                 known.first().map_or("", String::as_str)
             )),
             Self::Signature { .. } => Failure::new(FailureKind::Integrity, "bad_signature"),
             Self::OwnerFile { .. } => {
-                Failure::new(FailureKind::Integrity, "damaged_index").hint("see all faults: skillhub index verify")
+                Failure::new(FailureKind::Integrity, "damaged_index").hint("list all problems: skillhub index verify")
             }
             Self::Elsewhere(_) => Failure::new(FailureKind::Unreachable, "registry_unreachable")
-                .hint("only who runs it can put archives there; publish to another registry: --registry"),
+                .hint("publish to another registry with --registry: only the operator can add archives to this one"),
             Self::Read(error) => error.failure(),
             Self::Store(error) => error.failure(),
             Self::Line(_) => Failure::new(FailureKind::Failed, "io"),

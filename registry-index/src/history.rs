@@ -64,7 +64,7 @@ impl Step<'_> {
         if path.starts_with(&format!("{}/", shard::OWNERS)) {
             return match removed {
                 true => Some("removed an owner"),
-                false => (!self.keys_only_grew(delta)).then_some("took a key of an owner away or back"),
+                false => (!self.keys_only_grew(delta)).then_some("removed or restored a key of an owner"),
             };
         }
         if !path.starts_with(&format!("{}/", shard::BUNDLES)) {

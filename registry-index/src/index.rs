@@ -58,10 +58,10 @@ pub struct IndexFile {
 #[derive(Debug, Error)]
 pub enum InitError {
     /// The folder is not empty, and is not an index.
-    #[error("{} is not empty and is no index", .0.display())]
+    #[error("{} is not empty and not an index", .0.display())]
     NotEmpty(PathBuf),
     /// The folder cannot be created or listed.
-    #[error("{} cannot be used: {source}", path.display())]
+    #[error("cannot use {}: {source}", path.display())]
     Folder {
         /// Path of the folder.
         path: PathBuf,
@@ -146,15 +146,13 @@ impl Index {
     pub fn open(dir: &Path) -> Result<Self, OpenError> {
         let not = |reason: String| OpenError::NotARegistry { path: dir.to_owned(), reason };
         match folder::contents(dir) {
-            Ok(Contents::Absent) => return Err(not("there is no such folder".to_owned())),
+            Ok(Contents::Absent) => return Err(not("the folder does not exist".to_owned())),
             Ok(_) => {}
             Err(error) => return Err(not(format!("it cannot be listed ({error})"))),
         }
         let store = Store::open(dir).map_err(|error| not(why_not_git(&error)))?;
         if folder::borrows_objects(store.repo().path()) {
-            return Err(
-                not("its git repository takes objects from other folders (objects/info/alternates)".to_owned()),
-            );
+            return Err(not("its git repository uses objects of other folders (objects/info/alternates)".to_owned()));
         }
         let config = read_config(&store).map_err(not)?;
         Ok(Self { store, config })
@@ -432,7 +430,7 @@ pub(crate) fn parse_lines(path: &str, bytes: &[u8]) -> Result<Lines, ReadError> 
 }
 
 fn read_config(store: &Store) -> Result<Config, String> {
-    let snapshot = store.snapshot().map_err(|error| format!("its branch cannot be read ({})", error.message()))?;
+    let snapshot = store.snapshot().map_err(|error| format!("cannot read its branch ({})", error.message()))?;
     let bytes = snapshot.read(shard::CONFIG).map_err(|error| format!("git failed: {}", error.message()))?;
     let bytes = bytes.ok_or("the git repository has no config.json")?;
     Config::parse(&bytes).map_err(|error| error.to_string())
@@ -440,7 +438,7 @@ fn read_config(store: &Store) -> Result<Config, String> {
 
 fn why_not_git(error: &git2::Error) -> String {
     match error.code() {
-        ErrorCode::NotFound => "the folder is no git repository".to_owned(),
+        ErrorCode::NotFound => "the folder is not a git repository".to_owned(),
         _ => format!("git cannot open it: {}", error.message()),
     }
 }

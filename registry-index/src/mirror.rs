@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug, Error)]
 pub enum MirrorError {
     /// A file lost content that was seen before: the remote index was rewritten.
-    #[error("{0} does not hold all that was seen in it before")]
+    #[error("{0} no longer has everything that it had before")]
     WentBack(String),
     /// The new or the stored version of a file cannot be read.
     #[error(transparent)]

@@ -41,7 +41,7 @@ pub enum OwnerFileError {
     #[error("the owner's file is damaged: {0}")]
     Damaged(String),
     /// The file has a later format.
-    #[error("the owner's file has the unknown format {0}")]
+    #[error("the owner's file has an unknown format, {0}")]
     Format(u64),
 }
 
@@ -49,7 +49,7 @@ pub enum OwnerFileError {
 #[derive(Debug, Error)]
 pub enum SignerError {
     /// The signature is invalid or not over this release.
-    #[error("the signature of {release} is not good: {reason}")]
+    #[error("the signature of {release} is invalid: {reason}")]
     Bad {
         /// Full name and version of the release.
         release: String,
@@ -69,7 +69,7 @@ pub enum SignerError {
         known: Vec<String>,
     },
     /// The release was published after its key was retired.
-    #[error("{release} came in after its key {key} was retired, on {at}")]
+    #[error("{release} was published after its key {key} was retired on {at}")]
     Retired {
         /// Full name and version of the release.
         release: String,
@@ -79,7 +79,7 @@ pub enum SignerError {
         at: Timestamp,
     },
     /// The owner's file cannot be read.
-    #[error("{path} in the index cannot be used: {reason}")]
+    #[error("cannot use {path} in the index: {reason}")]
     OwnerFile {
         /// Path of the file in the tree.
         path: String,
@@ -95,7 +95,7 @@ pub enum SignerError {
 #[derive(Debug, Error)]
 pub enum KeyChangeError {
     /// The owner does not have the key.
-    #[error("{owner} has no key {key}: {}", known_keys(known))]
+    #[error("{owner} does not have the key {key}; {}", known_keys(known))]
     Unknown {
         /// Owner of the keys.
         owner: Owner,
@@ -105,7 +105,7 @@ pub enum KeyChangeError {
         known: Vec<String>,
     },
     /// The key was retired, and a retired key cannot be added again.
-    #[error("the key {key} of {owner} was retired, and a retired key is not taken back")]
+    #[error("the key {key} of {owner} was retired, and a retired key cannot be added again")]
     WasRetired {
         /// Owner of the key.
         owner: Owner,
@@ -113,7 +113,7 @@ pub enum KeyChangeError {
         key: String,
     },
     /// The voucher's signature was not made by a current key of the owner.
-    #[error("no key with which {owner} signs vouches for {key}: {reason}")]
+    #[error("no current key of {owner} vouches for {key}: {reason}")]
     NotVouched {
         /// Owner of the keys.
         owner: Owner,
@@ -123,7 +123,7 @@ pub enum KeyChangeError {
         reason: String,
     },
     /// The owner's file cannot be read.
-    #[error("{path} in the index cannot be used: {reason}")]
+    #[error("cannot use {path} in the index: {reason}")]
     OwnerFile {
         /// Path of the file in the tree.
         path: String,
@@ -143,8 +143,8 @@ impl From<git2::Error> for KeyChangeError {
 
 fn known_keys(known: &[String]) -> String {
     match known {
-        [] => "there is none".to_owned(),
-        some => format!("there is {}", some.join(", ")),
+        [] => "the registry has no keys of this owner".to_owned(),
+        some => format!("the registry has {}", some.join(", ")),
     }
 }
 
@@ -183,12 +183,12 @@ impl OwnerFile {
         match raw.get("format").and_then(Value::as_u64) {
             Some(FORMAT) => {}
             Some(other) => return Err(OwnerFileError::Format(other)),
-            None => return Err(damaged("it does not say its format")),
+            None => return Err(damaged("it has no `format`")),
         }
         let keys = match raw.shift_remove("keys") {
             None => Vec::new(),
             Some(Value::Array(keys)) => keys,
-            Some(_) => return Err(damaged("`keys` is no list")),
+            Some(_) => return Err(damaged("`keys` is not a list")),
         };
         Ok(Self { keys: keys.into_iter().map(OwnerKey::parse).collect::<Result<_, _>>()?, raw })
     }
@@ -294,13 +294,13 @@ impl OwnerFile {
 impl OwnerKey {
     fn parse(value: Value) -> Result<Self, OwnerFileError> {
         let damaged = |what: String| OwnerFileError::Damaged(what);
-        let Value::Object(raw) = value else { return Err(damaged("a key is no object".to_owned())) };
+        let Value::Object(raw) = value else { return Err(damaged("a key is not an object".to_owned())) };
         let text = raw.get("key").and_then(Value::as_str).ok_or_else(|| damaged("a key has no `key`".to_owned()))?;
-        let key = text.parse().map_err(|error| damaged(format!("a key cannot be used: {error}")))?;
+        let key = text.parse().map_err(|error| damaged(format!("a key is invalid: {error}")))?;
         let time = |name: &str| match raw.get(name) {
             None | Some(Value::Null) => Ok(None),
-            Some(Value::String(text)) => text.parse().map(Some).map_err(|_| damaged(format!("`{name}` is no time"))),
-            Some(_) => Err(damaged(format!("`{name}` is no time"))),
+            Some(Value::String(text)) => text.parse().map(Some).map_err(|_| damaged(format!("`{name}` is not a time"))),
+            Some(_) => Err(damaged(format!("`{name}` is not a time"))),
         };
         let (added_at, retired_at) = (time("added_at")?, time("retired_at")?);
         let vouched_by = raw.get("vouched_by").and_then(Value::as_str).map(str::to_owned);

@@ -55,7 +55,7 @@ pub enum Appended {
 #[derive(Debug, Error)]
 pub enum AppendError {
     /// The name is not ASCII, or is a device name of Windows.
-    #[error("{0} cannot be published: a registry takes ASCII names that are no device name")]
+    #[error("cannot publish {0}: the name must be ASCII and must not be a device name")]
     Name(QualifiedName),
     /// The `SKILL.md` in the bundle does not describe this skill.
     #[error("the bundle is not the skill {name}: {reason}")]
@@ -67,7 +67,7 @@ pub enum AppendError {
     },
     /// The bundle has a blocking finding that was allowed only because the baseline has it too. A release is judged
     /// without a baseline.
-    #[error("the bundle has a blocking finding ({rule} in {path}), which no release may have")]
+    #[error("the bundle has a blocking finding ({rule} in {path}), which is not allowed in a release")]
     Blocked {
         /// Id of the rule.
         rule: String,
@@ -86,7 +86,7 @@ pub enum AppendError {
         found: Digest,
     },
     /// The version exists with other content. Build metadata does not distinguish versions.
-    #[error("{name} {version} exists with other content; publish under another version")]
+    #[error("{name} {version} already exists with different content; publish another version")]
     VersionExists {
         /// Full name of the skill.
         name: QualifiedName,
@@ -94,7 +94,7 @@ pub enum AppendError {
         version: Version,
     },
     /// The version differs from an existing one only in build metadata.
-    #[error("{name} {existing} exists, and build metadata does not make {version} another version")]
+    #[error("{name} {existing} already exists, and build metadata does not make {version} a new version")]
     SameVersion {
         /// Full name of the skill.
         name: QualifiedName,
@@ -104,7 +104,7 @@ pub enum AppendError {
         existing: Box<Version>,
     },
     /// The version belongs to a release that was withdrawn.
-    #[error("{name} {version} was withdrawn ({reason}); publish under another version")]
+    #[error("{name} {version} was withdrawn ({reason}); publish another version")]
     Withdrawn {
         /// Full name of the skill.
         name: QualifiedName,
@@ -114,7 +114,7 @@ pub enum AppendError {
         reason: String,
     },
     /// The signature is invalid or not over this release.
-    #[error("the signature of {release} is not good: {reason}")]
+    #[error("the signature of {release} is invalid: {reason}")]
     Signature {
         /// Full name and version of the release.
         release: String,
@@ -122,7 +122,7 @@ pub enum AppendError {
         reason: SignatureError,
     },
     /// The release is signed with a key that is not the owner's.
-    #[error("{owner} does not sign with the key {key}: {}", signing_keys(known))]
+    #[error("{key} is not a key of {owner}; {}", signing_keys(known))]
     OtherKey {
         /// Owner of the skill.
         owner: Owner,
@@ -132,7 +132,7 @@ pub enum AppendError {
         known: Vec<String>,
     },
     /// The release is signed with a key that the owner retired.
-    #[error("{owner} retired the key {key}, so that it signs no new release: {}", signing_keys(known))]
+    #[error("{owner} retired the key {key}, so it cannot sign new releases; {}", signing_keys(known))]
     RetiredKey {
         /// Owner of the skill.
         owner: Owner,
@@ -142,7 +142,7 @@ pub enum AppendError {
         known: Vec<String>,
     },
     /// The release is not signed, although its owner has current keys.
-    #[error("{release} is not signed, and {owner} signs releases: {}", signing_keys(known))]
+    #[error("{release} is not signed, but {owner} signs releases; {}", signing_keys(known))]
     Unsigned {
         /// Full name and version of the release.
         release: String,
@@ -152,7 +152,7 @@ pub enum AppendError {
         known: Vec<String>,
     },
     /// The owner's file cannot be read.
-    #[error("{path} in the index cannot be used: {reason}")]
+    #[error("cannot use {path} in the index: {reason}")]
     OwnerFile {
         /// Path of the file in the tree.
         path: String,
@@ -160,10 +160,10 @@ pub enum AppendError {
         reason: OwnerFileError,
     },
     /// The index keeps its archives at this URL, where this crate cannot write.
-    #[error("the index keeps its archives at {0} and cannot take one")]
+    #[error("the index keeps its archives at {0}, so none can be added here")]
     Elsewhere(String),
     /// The path of the archive in the tree has other content: the index is damaged.
-    #[error("{path} in the index holds something else than the archive of this content")]
+    #[error("{path} in the index is not the archive of this content")]
     Damaged {
         /// Path of the archive in the tree.
         path: String,

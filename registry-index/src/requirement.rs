@@ -20,7 +20,7 @@ pub struct Requirement {
 #[derive(Debug, Error)]
 pub enum RequirementError {
     /// The part before the `@` is not a full name.
-    #[error("{text:?} requires no skill: {source}")]
+    #[error("{text:?} does not name a skill: {source}")]
     Name {
         /// Text of the requirement.
         text: String,
@@ -28,7 +28,7 @@ pub enum RequirementError {
         source: QualifiedNameError,
     },
     /// The part after the `@` is not a version range.
-    #[error("{text:?} has no range of versions behind the @: {source}")]
+    #[error("{text:?} has an invalid version range after the @: {source}")]
     Range {
         /// Text of the requirement.
         text: String,

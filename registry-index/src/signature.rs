@@ -50,10 +50,10 @@ pub struct SecretKey(Ed25519KeyPair);
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum KeyError {
     /// The text is not an SSH key.
-    #[error("it is no key of SSH: {0}")]
+    #[error("it is not an SSH key: {0}")]
     Damaged(String),
     /// The key is not an ed25519 key.
-    #[error("it is a key of the kind {0}, and only ssh-ed25519 signs releases")]
+    #[error("it is a key of kind {0}, but only ssh-ed25519 keys can sign releases")]
     Kind(String),
     /// The secret key is protected by a passphrase; the value is its public half.
     #[error("it is protected by a passphrase")]
@@ -64,7 +64,7 @@ pub enum KeyError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SignatureError {
     /// The text is not an SSH signature.
-    #[error("it is no signature of SSH: {0}")]
+    #[error("it is not an SSH signature: {0}")]
     Damaged(String),
     /// The signature was made for another purpose.
     #[error("it was made for {found:?}, not for {wanted:?}")]
@@ -75,10 +75,10 @@ pub enum SignatureError {
         wanted: String,
     },
     /// The signature was not made with an ed25519 key.
-    #[error("it was made with a key of the kind {0}, and only ssh-ed25519 signs releases")]
+    #[error("it was made with a key of kind {0}, but only ssh-ed25519 keys can sign releases")]
     Kind(String),
     /// The signature is over another text, or was not made by the key that it names.
-    #[error("it is not over this name, version and digest")]
+    #[error("it does not cover this name, version and digest")]
     Other,
 }
 
@@ -137,7 +137,7 @@ impl SecretKey {
             KeypairData::Encrypted(_) => Err(KeyError::Protected(public)),
             KeypairData::Ed25519(pair) => {
                 let pair = Ed25519KeyPair::from_seed_and_public_key(pair.private.as_ref(), &public.0);
-                pair.map(Self).map_err(|_| KeyError::Damaged("its two halves do not belong together".to_owned()))
+                pair.map(Self).map_err(|_| KeyError::Damaged("its two halves do not match".to_owned()))
             }
             _ => Err(KeyError::Kind(key.algorithm().to_string())),
         }
@@ -182,7 +182,7 @@ pub fn signed_with(signature: &str, statement: &str) -> Result<PublicKey, Signat
     let letters = |text: &str| text.split_whitespace().collect::<String>();
     let again = parsed.to_pem(LineEnding::LF).map_err(damaged)?;
     if letters(signature) != letters(&again) || parsed.version() != SshSig::VERSION {
-        return Err(SignatureError::Damaged("it is not written as ssh-keygen writes it".to_owned()));
+        return Err(SignatureError::Damaged("it does not have the format that ssh-keygen writes".to_owned()));
     }
     let wanted = namespace_of(statement);
     if parsed.namespace() != wanted {

@@ -43,7 +43,7 @@ impl fmt::Display for Deprecation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("deprecated")?;
         if let Some(replacement) = &self.replacement {
-            write!(f, ", use {replacement} in its place")?;
+            write!(f, ", use {replacement} instead")?;
         }
         if self.reason.is_empty() { Ok(()) } else { write!(f, ": {}", self.reason) }
     }
@@ -87,7 +87,7 @@ impl Entry {
     pub fn yank_advice(&self) -> String {
         match self.yanked_reason() {
             Some(reason) => format!("was yanked: {reason}"),
-            None => "was yanked: its publisher advises against it".to_owned(),
+            None => "was yanked by its publisher".to_owned(),
         }
     }
 
@@ -153,7 +153,7 @@ impl Entry {
 
 impl Default for Notice {
     fn default() -> Self {
-        Self { reason: "the registry gives no reason".to_owned(), at: Timestamp::UNIX_EPOCH }
+        Self { reason: "the registry gave no reason".to_owned(), at: Timestamp::UNIX_EPOCH }
     }
 }
 

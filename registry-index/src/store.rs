@@ -38,17 +38,18 @@ const NO_EMAIL: &str = "noreply@skillhub.invalid";
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// libgit2 failed: a missing or damaged object, a full disk, or missing permissions.
-    #[error("the index's git repository failed: {0}")]
+    #[error("cannot use the git repository of the index: {0}")]
     Git(#[from] git2::Error),
     /// Objects cannot be packed.
-    #[error("the index cannot be packed: {0}")]
+    #[error("cannot pack the index: {0}")]
     Packing(#[from] io::Error),
     /// The folder is a clone with a working copy; only the bare repository takes changes.
-    #[error("{} is a clone of an index, which can be read but not published to", .0.display())]
+    #[error("cannot publish to {}: it is a clone of an index, which is read-only", .0.display())]
     ReadOnly(PathBuf),
     /// Other writers moved the branch or held its lock at every attempt.
     #[error(
-        "the index was busy at {attempts} tries; remove {lock} in its folder if no other skillhub or git is running"
+        "the index was busy at each of {attempts} attempts; remove {lock} in its folder if no other skillhub or git \
+         is running"
     )]
     Busy {
         /// Number of attempts made.
@@ -266,7 +267,9 @@ impl<'a> Snapshot<'a> {
     pub fn read_blob(&self, id: Oid) -> Result<Vec<u8>, git2::Error> {
         let size = self.blob_size(id)?;
         if size > MOST_BYTES {
-            return Err(git2::Error::from_str(&format!("the file {id} has {size} bytes, the limit is {MOST_BYTES}")));
+            return Err(git2::Error::from_str(&format!(
+                "the file {id} has {size} bytes, but the limit is {MOST_BYTES}"
+            )));
         }
         Ok(self.repo.find_blob(id)?.content().to_vec())
     }

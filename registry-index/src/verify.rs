@@ -31,16 +31,16 @@ pub struct Fault {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FaultKind {
     /// The line cannot be parsed.
-    #[error("the line is damaged: {0}")]
+    #[error("the entry is damaged: {0}")]
     Line(String),
     /// A file in the folders of skills is not the file of any skill.
-    #[error("no skill has its lines here")]
+    #[error("the file does not belong to a skill")]
     StrayFile,
     /// The entry's skill does not match the path.
-    #[error("the line is of {0}")]
+    #[error("the entry belongs to {0}")]
     WrongName(String),
     /// Several entries have the same version.
-    #[error("the version {0} has more than one line")]
+    #[error("the version {0} has more than one entry")]
     DoubledVersion(String),
     /// The owner does not have a file in `owners/`.
     #[error("the owner {0} has no file in owners/")]
@@ -49,7 +49,7 @@ pub enum FaultKind {
     #[error("the archive of {0} is missing or unreadable")]
     NoBundle(String),
     /// The archive does not have the size, hash or content in the entry.
-    #[error("the archive of {release} is another: {detail}")]
+    #[error("the archive of {release} does not match its entry: {detail}")]
     WrongBundle {
         /// Name and version of the release.
         release: String,
@@ -57,7 +57,7 @@ pub enum FaultKind {
         detail: String,
     },
     /// No entry refers to the archive.
-    #[error("no release has this archive")]
+    #[error("the archive does not belong to a release")]
     StrayBundle,
     /// An owner's file is damaged or has a later format.
     #[error("{0}")]

@@ -30,15 +30,15 @@ fn has(faults: &[String], text: &str) -> bool {
 #[test]
 fn verify_locates_damaged_lines() {
     let faults = faults_after(|text| text.replace("\"version\":\"1.1.0\"", "\"version\":11"));
-    assert!(has(&faults, "fo/rm/forms/acme:2: the line is damaged"), "{faults:?}");
+    assert!(has(&faults, "fo/rm/forms/acme:2: the entry is damaged"), "{faults:?}");
 }
 
 #[test]
 fn misplaced_and_duplicate_lines_are_found() {
     let faults = faults_after(|text| text.replace("acme/forms", "acme/other"));
-    assert!(has(&faults, ":1: the line is of acme/other"), "{faults:?}");
+    assert!(has(&faults, ":1: the entry belongs to acme/other"), "{faults:?}");
     let faults = faults_after(|text| format!("{text}{}\n", text.lines().next().unwrap()));
-    assert!(has(&faults, ":3: the version 1.0.0 has more than one line"), "{faults:?}");
+    assert!(has(&faults, ":3: the version 1.0.0 has more than one entry"), "{faults:?}");
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn readers_reject_misplaced_lines() {
     for read in [index.releases(&"acme/forms".parse().unwrap()).map(drop), index.all().map(drop)] {
         let error = read.unwrap_err();
         assert!(matches!(&error, ReadError::Line { line: 2, .. }), "{error}");
-        assert!(error.to_string().contains("the line is of zoe/forms"), "{error}");
+        assert!(error.to_string().contains("the entry belongs to zoe/forms"), "{error}");
     }
 }
 
@@ -122,9 +122,9 @@ fn missing_and_stray_files_are_found() {
     let faults: Vec<_> = index.verify().unwrap().into_iter().map(|fault| fault.to_string()).collect();
     for expected in [
         "the archive of acme/forms 1.1.0 is missing",
-        "bundles/stray.skill: no release has this archive",
+        "bundles/stray.skill: the archive does not belong to a release",
         "the owner acme has no file",
-        "fo/rm/forms/READ.ME: no skill has its lines here",
+        "fo/rm/forms/READ.ME: the file does not belong to a skill",
         "removed an archive without a withdrawal",
     ] {
         assert!(has(&faults, expected), "{expected}: {faults:?}");

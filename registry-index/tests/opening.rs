@@ -16,8 +16,8 @@ fn reason(dir: &std::path::Path) -> String {
 #[test]
 fn invalid_registry_is_refused_with_reason() {
     let dir = TempDir::new().unwrap();
-    assert!(reason(&dir.path().join("none")).contains("no such folder"));
-    assert!(reason(dir.path()).contains("no git repository"));
+    assert!(reason(&dir.path().join("none")).contains("the folder does not exist"));
+    assert!(reason(dir.path()).contains("not a git repository"));
     std::fs::write(dir.path().join("file"), "x").unwrap();
     assert!(!reason(&dir.path().join("file")).is_empty());
     git(dir.path(), &["init", "-q", "--bare", "empty.git"]);
@@ -37,7 +37,7 @@ fn folder_inside_repository_is_refused() {
     let (dir, _index) = index();
     let inside = clone(&dir).join("owners");
     std::fs::create_dir(&inside).unwrap();
-    assert!(reason(&inside).contains("no git repository"));
+    assert!(reason(&inside).contains("not a git repository"));
 }
 
 #[test]

@@ -76,10 +76,10 @@ fn attempt(
             review::hold(library, change, judged, &why, (context, stamp))
         }
         Decision::Refuse(why) => Err(ManageError::PolicyDenied {
-            message: format!("the policy refuses this edit of {skill}: {why}"),
+            message: format!("the policy does not allow this edit of {skill}: {why}"),
             hint: format!(
-                "a person can record it at a terminal; `skillhub rollback {skill} head` puts it aside, and `skillhub \
-                 policy` shows the rules"
+                "only a person can record it, in a terminal; revert it with `skillhub rollback {skill} head`; \
+                 `skillhub policy` shows the rules"
             ),
         }),
         Decision::Apply(why) => record(library, edit, judged.report, &why, stamp),

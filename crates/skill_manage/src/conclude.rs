@@ -88,8 +88,8 @@ fn check_may_wait(library: &Library, change: &Change<'_>, why: &str, stamp: &Sta
     match &change.hand_edit {
         None => Ok(()),
         Some(_) => Err(ManageError::PolicyDenied {
-            message: format!("only a person puts aside this edit of the folder of {}: {why}", change.skill),
-            hint: format!("a person can do it at a terminal: skillhub rollback {} head", change.skill),
+            message: format!("only a person can revert this edit of the folder of {}: {why}", change.skill),
+            hint: format!("a person can revert it in a terminal: skillhub rollback {} head", change.skill),
         }),
     }
 }
@@ -105,7 +105,7 @@ pub(crate) fn judge(library: &Library, change: &Change<'_>) -> Result<Judged, Ma
 /// resolved them.
 pub(crate) fn unjudged(change: &Change<'_>) -> Judged {
     let mut report = describe(change, None, Vec::new());
-    report.add("not scanned yet: markers of the merge are left");
+    report.add("not scanned yet: it has unresolved merge conflicts");
     Judged { report, cleared: None }
 }
 
@@ -127,7 +127,7 @@ fn check_standard(library: &Library, change: &Change<'_>) -> Result<Vec<Reported
 
 /// Returns the hint for a revision that cannot be restored.
 pub(crate) fn another_revision(skill: &SkillName) -> String {
-    format!("name another revision; `skillhub history {skill}` lists them with their verdicts")
+    format!("choose another revision; `skillhub history {skill}` lists them with their verdicts")
 }
 
 /// Scans the candidate and returns it as a committable value, or `None` for a deletion.
@@ -144,7 +144,9 @@ fn clear(library: &Library, change: &Change<'_>) -> Result<Option<Cleared>, Mana
                 (Action::Rollback, _) | (_, None) => another_revision(change.skill),
                 (_, Some(first)) => {
                     let rule = &first.rule;
-                    format!("change the lines that the findings name; `skillhub scan --explain {rule}` says more")
+                    format!(
+                        "change the lines named in the findings; `skillhub scan --explain {rule}` describes the rule"
+                    )
                 }
             };
             Err(ManageError::ScanBlocked { message, findings, hint })
@@ -206,10 +208,10 @@ fn unchanged(library: &Library, mut report: Report, change: &Change<'_>) -> Resu
     report.revision = base.map(|base| base.id.clone());
     report.number = base.map(|base| base.number);
     if report.message.is_empty() {
-        "the skill is like that already".clone_into(&mut report.message);
+        "the skill already has this content".clone_into(&mut report.message);
     }
     if matches!(library.folder_state(change.skill)?, FolderState::Missing) {
-        let why = format!("the folder is missing; `skillhub rollback {} head` writes it again", change.skill);
+        let why = format!("the folder is missing; to restore it, run: skillhub rollback {} head", change.skill);
         report.add(&why);
         report.checkout = Checkout::Pending(why);
     }
@@ -244,9 +246,10 @@ fn check_policy(
     let proposed = Proposed::new(change.skill.as_str(), what, states, &report.files, verdict);
     match context.policy.decide(&context.actor, &proposed) {
         Decision::Refuse(why) => Err(ManageError::PolicyDenied {
-            message: format!("the policy refuses this change of {}: {why}", change.skill),
-            hint: "leave out what the policy refuses; `skillhub policy` shows it, and a person can change it"
-                .to_owned(),
+            message: format!("the policy does not allow this change of {}: {why}", change.skill),
+            hint:
+                "remove what the policy does not allow; `skillhub policy` shows the rules, and a person can change them"
+                    .to_owned(),
         }),
         Decision::Apply(why) if context.actor.kind != ActorKind::Person => {
             // The skill itself is restored, whatever its files are.

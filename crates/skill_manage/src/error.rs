@@ -28,7 +28,7 @@ pub enum ManageError {
         fault: EditError,
     },
     /// A skill of that name is visible in another scope.
-    #[error("there is a skill {name} already, {place}")]
+    #[error("a skill named {name} already exists, {place}")]
     ExistsElsewhere {
         /// Name of the skill.
         name: SkillName,
@@ -62,7 +62,7 @@ pub enum ManageError {
         hint: String,
     },
     /// The head differs from the revision that the caller expected.
-    #[error("{name} is not at revision {expected} but at {}", head.as_deref().unwrap_or("none"))]
+    #[error("{name} is not at revision {expected}, but at {}", head.as_deref().unwrap_or("none"))]
     StaleRevision {
         /// Name of the skill.
         name: SkillName,
@@ -138,16 +138,17 @@ impl Fails for ManageError {
         match self {
             Self::Request(error) => error.failure(),
             Self::Edit { name, fault } => edit_failure(name, fault),
-            Self::ExistsElsewhere { .. } => Failure::new(FailureKind::Conflict, "exists")
-                .hint("choose another name, or change that skill where it is"),
+            Self::ExistsElsewhere { .. } => {
+                Failure::new(FailureKind::Conflict, "exists").hint("choose another name, or change the existing skill")
+            }
             Self::InvalidSkill { .. } => Failure::new(FailureKind::Invalid, "invalid_skill")
-                .hint("mend the problems listed in details and send the request again"),
+                .hint("fix the problems listed in details and send the request again"),
             Self::ScanBlocked { hint, .. } => Failure::new(FailureKind::Blocked, "scan_blocked").hint(hint),
             Self::PolicyDenied { hint, .. } => Failure::new(FailureKind::Refused, "policy_denied").hint(hint),
             Self::MergeConflict { hint, .. } => Failure::new(FailureKind::Conflict, "merge_conflict").hint(hint),
             Self::TooLarge(_) => Failure::new(FailureKind::Invalid, "too_large").hint(SPLIT),
             Self::StaleRevision { name, .. } => Failure::new(FailureKind::Conflict, "stale_revision").hint(format!(
-                "look at what changed, `skillhub diff {name}`, and send the request again on the newest revision"
+                "review the change with `skillhub diff {name}`, then send the request again for the newest revision"
             )),
             Self::Review(error) => error.failure(),
             Self::Snapshot(error) => error.failure(),
@@ -181,31 +182,32 @@ impl Fails for ManageError {
 }
 
 /// Hint for content that is too large.
-const SPLIT: &str = "move parts to further files, or leave out what agents do not need";
+const SPLIT: &str = "move parts to other files, or remove what agents do not need";
 
 fn edit_failure(name: &SkillName, fault: &EditError) -> Failure {
     use FailureKind::{Conflict, Invalid, NotFound, Usage};
     let of = Failure::new;
-    let count = "details.matches has the lines; add surrounding text to find, or say how many with expected_count";
+    let count = "add surrounding text to find, or give the number of matches in expected_count; details.matches lists \
+                 the lines";
     match fault {
         EditError::Exists => {
-            of(Conflict, "exists").hint(format!("`skillhub show {name} SKILL.md` prints it; use edit or patch"))
+            of(Conflict, "exists").hint(format!("use edit or patch; `skillhub show {name} SKILL.md` prints the file"))
         }
-        EditError::NotFound => of(NotFound, "not_found").hint("`skillhub list` shows the skills of this library"),
+        EditError::NotFound => of(NotFound, "not_found").hint("list the skills in this library: skillhub list"),
         EditError::FileNotFound { .. } => {
-            of(NotFound, "not_found").hint(format!("`skillhub show {name}` lists its files"))
+            of(NotFound, "not_found").hint(format!("list its files: skillhub show {name}"))
         }
         EditError::NotText { .. } => of(Usage, "invalid_request").hint("replace the whole file with write_file"),
         EditError::EmptyFind | EditError::ZeroCount => {
-            of(Usage, "invalid_request").hint("`skillhub manage --help` has an example for each action")
+            of(Usage, "invalid_request").hint("see the example for each action: skillhub manage --help")
         }
         EditError::RemovesSkillMd => {
-            of(Usage, "invalid_request").hint(format!("`skillhub manage delete {name}` removes the whole skill"))
+            of(Usage, "invalid_request").hint(format!("to remove the whole skill, run: skillhub manage delete {name}"))
         }
         EditError::AmbiguousMatch { .. } => of(Conflict, "ambiguous_match").hint(count),
         EditError::CountMismatch { .. } => of(Conflict, "count_mismatch").hint(count),
         EditError::NoMatch { path, .. } => {
-            of(Conflict, "no_match").hint(format!("`skillhub show {name} {path}` prints the file as it is"))
+            of(Conflict, "no_match").hint(format!("read the current file: skillhub show {name} {path}"))
         }
         EditError::FolderNotAllowed { .. } | EditError::Bundle(BundleError::Collision { .. }) => {
             of(Invalid, "invalid_path").hint("give another path, such as references/notes.md")
@@ -218,9 +220,9 @@ impl Fails for RequestError {
     fn failure(&self) -> Failure {
         match self {
             Self::Evidence(_) => Failure::new(FailureKind::Usage, "invalid_request")
-                .hint("evidence is words, a link, eval:ID or outcomes:ID"),
+                .hint("give evidence as text, a link, eval:ID or outcomes:ID"),
             Self::Malformed(_) => Failure::new(FailureKind::Usage, "invalid_request")
-                .hint("`skillhub manage --help` has an example for each action"),
+                .hint("see the example for each action: skillhub manage --help"),
             Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_skill")
                 .hint("use lower-case letters, digits and single hyphens"),
             Self::Path(_) => Failure::new(FailureKind::Invalid, "invalid_path")

@@ -168,8 +168,8 @@ pub(crate) fn builtin_refusal(name: &SkillName) -> ManageError {
     ManageError::PolicyDenied {
         message: format!("{name} is built in and cannot be changed"),
         hint: format!(
-            "create a custom skill of the same name, which goes before it; \
-             `skillhub install skillhub/{name}` begins with a copy"
+            "create a custom skill of the same name, which takes precedence; `skillhub install skillhub/{name}` \
+             starts with a copy"
         ),
     }
 }
@@ -191,7 +191,7 @@ pub(crate) fn check_expected(
     };
     let head = match (fits, hand_edit) {
         (true, false) => return Ok(()),
-        (_, true) => Some("a hand edit that is no revision yet".to_owned()),
+        (_, true) => Some("a hand edit that is not a revision yet".to_owned()),
         (false, false) => head.map(|head| head.id.to_string()),
     };
     Err(ManageError::StaleRevision { name: name.clone(), expected: expected.to_owned(), head })
@@ -211,9 +211,7 @@ fn work_out(
         Err(error) => return Err(error),
     };
     match review::apply_on_own(library, &request.skill, &request.edits, snapshot, stamp)? {
-        Some((candidate, id)) => {
-            Ok((candidate, vec![format!("the edit was made on the proposal {id} that waits")], true))
-        }
+        Some((candidate, id)) => Ok((candidate, vec![format!("the edit was added to the open proposal {id}")], true)),
         None => Err(fault),
     }
 }
@@ -234,7 +232,7 @@ fn apply_all(request: &Request, snapshot: &Snapshot, library: &Library) -> Resul
         let applied = edit::apply(edit, &candidate, library.limits()).map_err(in_edit)?;
         places += applied.places;
         if places > PLACES {
-            return Err(ManageError::TooLarge(format!("the patches change more than {PLACES} places")));
+            return Err(ManageError::TooLarge(format!("the patches change more than {PLACES} places in all")));
         }
         candidate = applied.bundle;
         notes.extend(applied.notes);

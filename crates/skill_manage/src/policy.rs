@@ -39,7 +39,7 @@ pub enum Preset {
 
 /// Text that is not a valid [`Preset`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{0:?} is no policy; it is one of open, balanced, strict")]
+#[error("{0:?} is not a policy; use open, balanced or strict")]
 pub struct PresetError(pub String);
 
 impl FromStr for Preset {
@@ -179,7 +179,7 @@ impl Policy {
                 }
             }
         }
-        match strictest.unwrap_or((Ruling::Apply, "nothing is touched".to_owned())) {
+        match strictest.unwrap_or((Ruling::Apply, "the change touches no files".to_owned())) {
             (Ruling::Apply, why) => Decision::Apply(why),
             (Ruling::Hold, why) => Decision::Hold(why),
             (Ruling::Deny, why) => Decision::Refuse(why),
@@ -199,7 +199,7 @@ impl Layer {
             origin: None,
             skill: None,
             verdict: None,
-            why: Some("agents change no skills while skill_evolution is off".to_owned()),
+            why: Some("agents cannot change skills while skill_evolution is off".to_owned()),
         };
         Self { file: "`[skill_evolution]` in config.toml".to_owned(), preset: None, rules: vec![rule] }
     }
@@ -220,7 +220,7 @@ impl Layer {
             Ruling::Deny => "denies",
         };
         let why = rule.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        format!("rule {} of {} {word} a change of {} ({}){why}", at + 1, self.file, part.path, part.class)
+        format!("rule {} of {} {word} changes to {} ({}){why}", at + 1, self.file, part.path, part.class)
     }
 }
 
@@ -233,24 +233,24 @@ impl Preset {
             return applied("changes by people are applied".to_owned());
         }
         if action == Action::Delete && self != Self::Strict || rule::is_of_a_whole_skill(action) {
-            return applied(format!("the policy `{self}` is about edits alone"));
+            return applied(format!("the policy `{self}` covers only edits"));
         }
         match self {
-            Self::Strict => (Ruling::Hold, "the policy `strict` holds every change that an agent makes".to_owned()),
+            Self::Strict => (Ruling::Hold, "the policy `strict` holds every change by an agent".to_owned()),
             Self::Balanced if part.class == Class::Evals && change.moves_its_evals() => {
-                (Ruling::Hold, "evals change together with what they judge".to_owned())
+                (Ruling::Hold, "the change edits evals together with the content that they test".to_owned())
             }
             Self::Balanced if part.class.is_delicate() && !part.removed && change.verdict >= Verdict::Warn => {
-                let why = format!("{} can run or widen rights, and the scanner warns of it", part.path);
+                let why = format!("{} can run code or extend permissions, and the scanner warns about it", part.path);
                 (Ruling::Hold, why)
             }
             Self::Balanced if part.class.is_script() && !part.removed => match change.new_privilege() {
                 Some(privilege) => {
-                    (Ruling::Hold, format!("its scripts gain a power that a person allows: {privilege}"))
+                    (Ruling::Hold, format!("its scripts gain a capability that a person must approve: {privilege}"))
                 }
-                None => applied(format!("the policy `{self}` applies it")),
+                None => applied(format!("the policy `{self}` allows it")),
             },
-            Self::Open | Self::Balanced => applied(format!("the policy `{self}` applies it")),
+            Self::Open | Self::Balanced => applied(format!("the policy `{self}` allows it")),
         }
     }
 }

@@ -119,11 +119,11 @@ impl Report {
             Checkout::Done => {}
             Checkout::HandEditKept(id) => {
                 self.add(&format!(
-                    "the folder was edited by hand meanwhile; that edit is kept as revision {}",
+                    "the folder was edited by hand at the same time; that edit was kept as revision {}",
                     id.short()
                 ));
             }
-            Checkout::Pending(why) => self.add(&format!("the folder does not show the revision yet: {why}")),
+            Checkout::Pending(why) => self.add(&format!("the folder does not have the revision yet: {why}")),
         }
         self.checkout = committed.checkout;
     }

@@ -62,7 +62,7 @@ pub enum RequestError {
     #[error("{0}")]
     Malformed(String),
     /// The name is not valid for a skill.
-    #[error("{name:?} is no name of a skill: {fault}")]
+    #[error("{name:?} is not a valid skill name: {fault}")]
     Name {
         /// Name as given by the caller.
         name: String,
@@ -120,7 +120,7 @@ impl Request {
     /// [`RequestError`] for any violation of the documented form.
     pub fn from_json(json: &[u8], limits: &Limits) -> Result<Self, RequestError> {
         if json.len() as u64 > limits.request_bytes {
-            let message = format!("the request has {} bytes, the limit is {}", json.len(), limits.request_bytes);
+            let message = format!("the request has {} bytes, but the limit is {}", json.len(), limits.request_bytes);
             return Err(RequestError::TooLarge(message));
         }
         if json.trim_ascii_start().first() != Some(&b'{') {
@@ -128,7 +128,7 @@ impl Request {
         }
         check_values(json, limits)?;
         let fields: Fields = serde_json::from_slice(json)
-            .map_err(|error| RequestError::Malformed(format!("the request is not readable: {error}")))?;
+            .map_err(|error| RequestError::Malformed(format!("cannot read the request: {error}")))?;
         Self::from_fields(fields, limits)
     }
 
@@ -154,7 +154,7 @@ impl Request {
         let name = fields.name.take().ok_or_else(|| malformed("`name` is missing"))?;
         let mut remarks = Vec::new();
         if fields.has_category() {
-            remarks.push("`category` was ignored: a library has no categories".to_owned());
+            remarks.push("ignored `category`: a library has no categories".to_owned());
         }
         let evidence = Evidence::all(&fields.evidence.take().unwrap_or_default())?;
         let (reason, run, thread) = (fields.reason.take(), fields.run.take(), fields.thread.take());
@@ -182,7 +182,7 @@ fn check_values(json: &[u8], limits: &Limits) -> Result<(), RequestError> {
     let limits = [(objects.saturating_sub(1), limits.operations_per_request, "operations"), (values, VALUES, "values")];
     match limits.into_iter().find(|(found, limit, _)| found > limit) {
         Some((found, limit, what)) => {
-            Err(RequestError::TooLarge(format!("the request has {found} {what}, the limit is {limit}")))
+            Err(RequestError::TooLarge(format!("the request has {found} {what}, but the limit is {limit}")))
         }
         None => Ok(()),
     }
@@ -190,7 +190,7 @@ fn check_values(json: &[u8], limits: &Limits) -> Result<(), RequestError> {
 
 fn operations_of(outer: &Fields, operations: Vec<Fields>) -> Result<Vec<Edit>, RequestError> {
     if let Some(field) = outer.edit_fields().next() {
-        return Err(malformed(format!("`{field}` does not go with `operations`; put it into an operation")));
+        return Err(malformed(format!("`{field}` is not allowed beside `operations`; move it into an operation")));
     }
     if operations.is_empty() {
         return Err(malformed("`operations` is empty"));
@@ -198,7 +198,9 @@ fn operations_of(outer: &Fields, operations: Vec<Fields>) -> Result<Vec<Edit>, R
     let mut edits = Vec::with_capacity(operations.len());
     for (index, operation) in operations.into_iter().enumerate() {
         if let Some(field) = operation.request_fields().next() {
-            return Err(malformed(format!("operation {index}: `{field}` belongs beside `operations`, not into one")));
+            return Err(malformed(format!(
+                "operation {index}: `{field}` is not allowed in an operation; move it beside `operations`"
+            )));
         }
         let edit = operation.into_edit().map_err(|error| match error {
             RequestError::Malformed(message) => malformed(format!("operation {index}: {message}")),
@@ -253,17 +255,18 @@ impl Fields {
     }
 
     fn into_edit(self) -> Result<Edit, RequestError> {
-        let action = self.action.clone().ok_or_else(|| malformed(format!("`action` is missing; it is {ACTIONS}")))?;
+        let action =
+            self.action.clone().ok_or_else(|| malformed(format!("`action` is missing; it must be {ACTIONS}")))?;
         let takes: &[&str] = match action.as_str() {
             "create" | "edit" => &["content"],
             "patch" => &["path", "find", "replace", "expected_count", "replace_all"],
             "write_file" => &["path", "content", "content_base64", "file_content", "executable"],
             "remove_file" => &["path"],
             "delete" => &[],
-            other => return Err(malformed(format!("there is no action {other:?}; it is {ACTIONS}"))),
+            other => return Err(malformed(format!("unknown action {other:?}; it must be {ACTIONS}"))),
         };
         if let Some(field) = self.edit_fields().find(|field| *field != "action" && !takes.contains(field)) {
-            return Err(malformed(format!("`{action}` takes no `{field}`")));
+            return Err(malformed(format!("`{action}` does not take `{field}`")));
         }
         match action.as_str() {
             "create" => Ok(Edit::Create { content: required(self.content, &action, "content")? }),
@@ -420,7 +423,7 @@ mod tests {
         assert!(message(r#"{"action":"delete"}"#).contains("`name` is missing"));
         assert!(message("[".repeat(200_000).as_str()).contains("not a JSON object"));
         let deep = format!("{{\"name\":{}", "[".repeat(200_000));
-        assert!(message(&deep).contains("not readable"));
+        assert!(message(&deep).contains("cannot read"));
         assert!(matches!(parse(r#"{"action":"delete","name":"../a"}"#), Err(RequestError::Name { .. })));
         assert!(matches!(parse(r#"{"action":"remove_file","name":"a","path":"../a"}"#), Err(RequestError::Path(_))));
         assert!(parse("{\"action\":\"delete\",\"name\":\"a\",\"action\":\"edit\"}").is_err(), "doubled keys");

@@ -96,9 +96,7 @@ impl fmt::Display for ReviewedHead {
 
 /// Text that is not a valid [`ProposalRef`].
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "{0:?} does not name a proposal; write ID, ID@N for its revision N, or ID@N@HEAD for that revision on the head HEAD"
-)]
+#[error("{0:?} is not a proposal; write ID, ID@N for its revision N, or ID@N@HEAD for that revision on the head HEAD")]
 pub struct ProposalRefError(pub String);
 
 impl FromStr for ProposalRef {

@@ -37,13 +37,13 @@ pub struct Reviewer {
 #[derive(Debug, Error)]
 pub enum ReviewerError {
     /// Standard input or output is not a terminal.
-    #[error("neither a terminal nor a token shows that a person acts")]
+    #[error("only a person can do this, and neither a terminal nor a token confirms one")]
     NoTerminal,
     /// The home does not have this token.
-    #[error("the reviewer's token is not one that this home knows")]
+    #[error("the reviewer token is unknown")]
     UnknownToken,
     /// The token has expired.
-    #[error("the reviewer's token {id} of {name} ended at {expired}")]
+    #[error("the reviewer token {id} of {name} expired at {expired}")]
     Expired {
         /// Id of the token.
         id: String,
@@ -53,16 +53,16 @@ pub enum ReviewerError {
         expired: String,
     },
     /// Creating a token requires a terminal. Otherwise the holder of a token could issue others that live longer.
-    #[error("a token is made at a terminal only")]
+    #[error("a reviewer token can be created only in a terminal")]
     TokenNeedsTerminal,
     /// The name cannot be shown in the history.
-    #[error("{0:?} is no name of a reviewer; use up to {NAME_BYTES} bytes without control characters")]
+    #[error("{0:?} is not a valid reviewer name; use up to {NAME_BYTES} bytes without control characters")]
     Name(String),
     /// No token has this id.
-    #[error("there is no reviewer's token {0}")]
+    #[error("the reviewer token {0} does not exist")]
     NoSuchToken(String),
     /// The system provided no random numbers.
-    #[error("the system gives no random numbers: {0}")]
+    #[error("cannot get random numbers from the system: {0}")]
     Random(getrandom::Error),
     /// The file with the token hashes cannot be read or written.
     #[error(transparent)]
@@ -74,21 +74,21 @@ impl Fails for ReviewerError {
         let refused = |hint: &str| Failure::new(FailureKind::Refused, "policy_denied").hint(hint);
         match self {
             Self::UnknownToken | Self::Expired { .. } => refused(
-                "a person makes a new one at a terminal: `env -u SKILLHUB_REVIEWER_TOKEN skillhub reviewer new`",
+                "a person can create a new one in a terminal: `env -u SKILLHUB_REVIEWER_TOKEN skillhub reviewer new`",
             ),
-            Self::NoTerminal | Self::TokenNeedsTerminal => refused("run the command at a terminal"),
-            Self::Store(ReviewersError::Untrusted(_)) => {
-                refused("see who changed the file in the home; remove it, and a person makes new tokens at a terminal")
-            }
+            Self::NoTerminal | Self::TokenNeedsTerminal => refused("run the command in a terminal"),
+            Self::Store(ReviewersError::Untrusted(_)) => refused(
+                "find out who changed the file in the skillhub home, delete it, and create new tokens in a terminal",
+            ),
             Self::Store(ReviewersError::Damaged(_) | ReviewersError::Format(_)) => {
                 Failure::new(FailureKind::Integrity, "damaged_state")
-                    .hint("mend the file in the home, or remove it, and a person makes new tokens at a terminal")
+                    .hint("fix the file in the skillhub home, or delete it and create new tokens in a terminal")
             }
             Self::Store(ReviewersError::Place(error)) => error.failure(),
             Self::Store(ReviewersError::Lock(error)) => error.failure(),
-            Self::Name(_) => Failure::new(FailureKind::Usage, "usage").hint("give another with --name"),
+            Self::Name(_) => Failure::new(FailureKind::Usage, "usage").hint("give another name with --name"),
             Self::NoSuchToken(_) => {
-                Failure::new(FailureKind::NotFound, "not_found").hint("`skillhub reviewer list` shows the ids")
+                Failure::new(FailureKind::NotFound, "not_found").hint("list the ids: skillhub reviewer list")
             }
             Self::Random(_) | Self::Store(ReviewersError::Io(_)) => Failure::io(),
         }

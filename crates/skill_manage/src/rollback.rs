@@ -79,7 +79,7 @@ fn attempt(
         absorbed_into: None,
         hand_edit: None,
         checks_out_again: false,
-        messages: vec![format!("the files are those of revision {} ({})", target.number, target.id.short())],
+        messages: vec![format!("restored the files of revision {} ({})", target.number, target.id.short())],
         evidence: Vec::new(),
         dry_run: rollback.dry_run,
         is_edit: false,
@@ -115,8 +115,8 @@ fn check_kept_edit(
     match context.policy.judge_edit(&context.actor, &edit) {
         Decision::Apply(_) => Ok(()),
         Decision::Hold(why) | Decision::Refuse(why) => Err(ManageError::PolicyDenied {
-            message: format!("revision {} of {skill} is an edit that waits for a person: {why}", target.number),
-            hint: format!("a person can bring it back at a terminal: skillhub rollback {skill} {}", target.number),
+            message: format!("revision {} of {skill} is an edit that only a person can restore: {why}", target.number),
+            hint: format!("a person can restore it in a terminal: skillhub rollback {skill} {}", target.number),
         }),
     }
 }
@@ -166,18 +166,17 @@ fn content_of(library: &Library, skill: &SkillName, target: &Revision) -> Result
     let bundle = library.bundle(&target.id)?;
     if !target.was_cleared() {
         let findings = library.scanner().scan(&bundle).findings;
-        let message = format!(
-            "revision {} of {skill} is a hand edit that was kept although it was blocked; it is never restored",
-            target.number
-        );
+        let message = format!("revision {} of {skill} is a blocked hand edit and is never restored", target.number);
         return Err(ManageError::ScanBlocked { message, findings, hint: another_revision(skill) });
     }
     Ok(bundle)
 }
 
 fn is_deletion(skill: &SkillName, target: &Revision) -> ManageError {
-    let message =
-        format!("revision {} of {skill} is its deletion; `skillhub manage delete {skill}` deletes it", target.number);
+    let message = format!(
+        "revision {} of {skill} is its deletion; to delete the skill, run: skillhub manage delete {skill}",
+        target.number
+    );
     RequestError::Malformed(message).into()
 }
 
@@ -195,10 +194,10 @@ fn restore_head(
     let mut reason = "changed by hand".to_owned();
     let (hand_edit, message) = match state {
         FolderState::Absent => return Err(is_deletion(skill, &head)),
-        FolderState::Clean => (None, "the folder is at its head"),
-        FolderState::Missing => (None, "the folder was missing and is written again"),
+        FolderState::Clean => (None, "the folder already has the newest revision"),
+        FolderState::Missing => (None, "the folder was missing and was restored"),
         FolderState::Modified(cleared) => {
-            (Some(Content::Cleared(*cleared)), "the hand edit is kept as the revision before this one")
+            (Some(Content::Cleared(*cleared)), "the hand edit was kept as the previous revision")
         }
         FolderState::Earlier { revision, cleared, .. } => {
             reason = return_reason(revision.number, None);
@@ -207,7 +206,7 @@ fn restore_head(
         FolderState::Blocked(fault) => match fault.bundle() {
             Some(bundle) => (
                 Some(Content::Captured(scan::capture_by(bundle.clone(), &library.scanner()))),
-                "the hand edit is kept as the revision before this one, and never restored",
+                "the hand edit was kept as the previous revision, which is never restored",
             ),
             None => return Err(SnapshotError::ExternalBlocked { skill: skill.clone(), fault }.into()),
         },

@@ -30,13 +30,10 @@ pub(crate) fn check_set_back(library: &Library, change: &Change<'_>, stamp: &Sta
     };
     Err(ManageError::PolicyDenied {
         message: format!(
-            "{} was rolled back from these very files ({}); they are not taken again before {}",
+            "{} was rolled back from exactly these files ({}); they are refused until {}",
             change.skill, found.why, found.until
         ),
-        hint: format!(
-            "change what made them worse; `skillhub history {}` has the revision, which a person can bring back",
-            change.skill
-        ),
+        hint: format!("change the files; a person can restore the revision from `skillhub history {}`", change.skill),
     })
 }
 
@@ -61,7 +58,8 @@ impl Planned {
         let base = change.snapshot.base.as_ref().filter(|_| change.snapshot.exists());
         let (Some(base), Some(candidate)) = (base, cleared) else {
             return Err(RequestError::Malformed(format!(
-                "only a change of a skill can be tried out, and this one makes or deletes {}; accept it without a trial",
+                "this change creates or deletes {}, but only a change of an existing skill can have a trial; accept \
+                 it without one",
                 change.skill
             ))
             .into());
@@ -117,9 +115,11 @@ impl Planned {
             terms: self.terms,
         };
         match library.begin_trial(&skill, &stamp, trial, &self.candidate) {
-            Ok(()) => report.add(&format!("it is on trial with {share} of the runs; `skillhub evolve status {skill}`")),
+            Ok(()) => report.add(&format!(
+                "it is on trial with {share} of the runs; to follow the trial, run: skillhub evolve status {skill}"
+            )),
             Err(error) => report.add(&format!(
-                "its trial could not begin: {error}; begin it with `skillhub evolve try {skill} {}`",
+                "its trial could not start: {error}; start it with `skillhub evolve try {skill} {}`",
                 report.number.unwrap_or_default()
             )),
         }
@@ -138,17 +138,15 @@ fn check_none_is_on(library: &Library, skill: &SkillName) -> Result<(), ManageEr
     match library.state()?.of(skill).trial {
         None => Ok(()),
         Some(trial) => Err(ManageError::PolicyDenied {
-            message: format!("revision {} of {skill} is on trial already", trial.candidate.short()),
-            hint: format!("let it come to its end, or end it: skillhub evolve force {skill} rollback"),
+            message: format!("revision {} of {skill} is already on trial", trial.candidate.short()),
+            hint: format!("wait until the trial ends, or end it: skillhub evolve force {skill} rollback"),
         }),
     }
 }
 
 fn not_restorable(skill: &SkillName, blocked: &scan::Blocked) -> ManageError {
     ManageError::PolicyDenied {
-        message: format!(
-            "the files of {skill} as they are would be blocked today, and cannot stay beside a trial: {blocked}"
-        ),
+        message: format!("the scanner now blocks the current files of {skill}, which a trial must keep: {blocked}"),
         hint: "accept the change without a trial".to_owned(),
     }
 }
@@ -173,7 +171,7 @@ pub fn try_out(
     let head = head.ok_or_else(|| library::FindError::NoSkill(skill.clone()))?;
     if candidate.digest == head.digest || candidate.tombstone || !candidate.was_cleared() {
         let message = format!(
-            "revision {} of {skill} cannot be tried out: it is the head's files, a deletion, or was blocked",
+            "revision {} of {skill} cannot have a trial: it is the same as the head, a deletion, or was blocked",
             candidate.number
         );
         return Err(RequestError::Malformed(message).into());
@@ -183,9 +181,8 @@ pub fn try_out(
     let files = match library.clear(skill, library.bundle(&candidate.id)?, Baseline::Cleared(&head_files))? {
         Ok(cleared) => cleared,
         Err(blocked) => {
-            let message =
-                format!("revision {} of {skill} is blocked by the rules of today: {blocked}", candidate.number);
-            let hint = "try another revision out".to_owned();
+            let message = format!("the current rules block revision {} of {skill}: {blocked}", candidate.number);
+            let hint = "choose another revision for the trial".to_owned();
             return Err(ManageError::ScanBlocked { message, findings: blocked.into_report().findings, hint });
         }
     };

@@ -39,16 +39,16 @@ pub enum WaiveError {
     #[error("the library has no skill {0}")]
     NoSkill(SkillName),
     /// The folder cannot be read as a skill.
-    #[error("the folder of {0} cannot be read as a skill: {1}")]
+    #[error("the folder of {0} is not a readable skill: {1}")]
     Unreadable(SkillName, String),
     /// The scanner has no such rule.
     #[error("the scanner has no rule {0:?}")]
     NoRule(String),
     /// The rule reports that the scan was incomplete.
-    #[error("{0} cannot be waived: it says that the scan did not see everything")]
+    #[error("{0} cannot be waived: it means that the scan was incomplete")]
     NotWaivable(String),
     /// The rule has no finding in the file or skill.
-    #[error("{rule} finds nothing in {place}")]
+    #[error("{rule} has no finding in {place}")]
     NoFinding {
         /// Id of the rule.
         rule: String,
@@ -56,7 +56,7 @@ pub enum WaiveError {
         place: String,
     },
     /// The rule fires in several files.
-    #[error("{rule} fires in several files: {}", paths.join(", "))]
+    #[error("{rule} has findings in several files: {}", paths.join(", "))]
     SeveralFiles {
         /// Id of the rule.
         rule: String,
@@ -64,22 +64,22 @@ pub enum WaiveError {
         paths: Vec<String>,
     },
     /// A content was given without the path of its file.
-    #[error("the content is that of which file?")]
+    #[error("--content needs the path of its file")]
     ContentWithoutPath,
     /// The file cannot be part of the skill.
     #[error(transparent)]
     File(#[from] BundleError),
     /// The reason is missing or too long.
-    #[error("a waiver has a reason of 1 to {0} characters")]
+    #[error("the reason of a waiver must have 1 to {0} characters")]
     Reason(usize),
     /// The end is in the past or too far in the future.
-    #[error("a waiver ends in the future and after at most {0} days")]
+    #[error("a waiver must end in the future and within {0} days")]
     End(u32),
     /// The skill has reached its limit of waivers.
-    #[error("{0} has {1} waivers already")]
+    #[error("{0} already has {1} waivers")]
     TooMany(SkillName, usize),
     /// No waiver has this id.
-    #[error("there is no waiver {0}")]
+    #[error("the waiver {0} does not exist")]
     NoSuchWaiver(String),
     /// The library cannot be read or written.
     #[error(transparent)]
@@ -97,21 +97,23 @@ impl WaiveError {
     #[must_use]
     pub fn hint(&self) -> String {
         match self {
-            Self::NoSkill(_) => "`skillhub list` shows the skills of this library".to_owned(),
-            Self::Unreadable(..) => "mend what is named there first".to_owned(),
-            Self::NoRule(_) => "`skillhub scan --rules` lists the rules".to_owned(),
-            Self::NotWaivable(_) => "change the file so that the scan can read all of it".to_owned(),
-            Self::NoFinding { .. } => "`skillhub status` names rules and files; --content FILE looks at a file that \
-                 the skill is going to have"
+            Self::NoSkill(_) => "list the skills in this library: skillhub list".to_owned(),
+            Self::Unreadable(..) => "fix the folder first".to_owned(),
+            Self::NoRule(_) => "list the rules: skillhub scan --rules".to_owned(),
+            Self::NotWaivable(_) => "change the file so that the scanner can read all of it".to_owned(),
+            Self::NoFinding { .. } => "find the rules and files with `skillhub status`; for a file that the skill \
+                                       does not have yet, add --content FILE"
                 .to_owned(),
-            Self::SeveralFiles { .. } => "say which with --path; each file has a waiver of its own".to_owned(),
+            Self::SeveralFiles { .. } => "choose one with --path; each file needs its own waiver".to_owned(),
             Self::ContentWithoutPath => "add --path".to_owned(),
             Self::File(_) => "give another path or a smaller file".to_owned(),
-            Self::Reason(_) => "say in --reason why the finding is acceptable here".to_owned(),
-            Self::End(days) => format!("give --days from 1 to {days}, or --until with a date in that time"),
-            Self::TooMany(..) => "remove one: `skillhub waive --list`, `skillhub waive --remove ID`".to_owned(),
-            Self::NoSuchWaiver(_) => "`skillhub waive --list` shows the ids".to_owned(),
-            Self::Library(_) => "`skillhub doctor` says what is wrong with the library".to_owned(),
+            Self::Reason(_) => "give --reason, why the finding is acceptable here".to_owned(),
+            Self::End(days) => format!("give --days from 1 to {days}, or --until with a date in that period"),
+            Self::TooMany(..) => "find one to remove with `skillhub waive --list`, then run `skillhub waive --remove \
+                                  ID`"
+            .to_owned(),
+            Self::NoSuchWaiver(_) => "list the ids: skillhub waive --list".to_owned(),
+            Self::Library(_) => "check the library: skillhub doctor".to_owned(),
         }
     }
 }

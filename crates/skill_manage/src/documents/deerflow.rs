@@ -56,9 +56,9 @@ fn decision(revision: &Revision, files: Option<(Scanner, &Bundle)>) -> Value {
         None => Vec::new(),
     };
     let reason = match findings.first() {
-        _ if revision.verdict == Verdict::Allow => "nothing was found that weighs".to_owned(),
+        _ if revision.verdict == Verdict::Allow => "no relevant findings".to_owned(),
         Some(worst) => format!("{}:{}: {}", worst.path, worst.line, worst.message),
-        None => format!("the rules {} decided it", revision.ruleset),
+        None => format!("decided by the ruleset {}", revision.ruleset),
     };
     json!({"decision": revision.verdict, "reason": reason, "findings": findings})
 }

@@ -44,7 +44,7 @@ impl Policy {
             Decision::Refuse(_) => 2,
         };
         let strictest = decisions.into_iter().reduce(|a, b| if rank(&b) > rank(&a) { b } else { a });
-        strictest.unwrap_or_else(|| Decision::Refuse("nothing decides about it".to_owned()))
+        strictest.unwrap_or_else(|| Decision::Refuse("no rule covers it".to_owned()))
     }
 }
 

@@ -89,13 +89,10 @@ pub enum OriginKind {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum RuleError {
     /// The rule applies changes by an actor that anybody can claim to be.
-    #[error(
-        "a rule that applies changes cannot be for {0:?}: anybody may claim that with --actor; \
-         such a rule can hold or deny"
-    )]
+    #[error("a rule for {0:?} can only hold or deny, because anybody can claim to be that actor with --actor")]
     Claimed(String),
     /// The rule names the verdict `block`, which never reaches a policy.
-    #[error("`verdict` is allow or warn; what the scanner blocks is refused whatever a policy says")]
+    #[error("`verdict` must be allow or warn: no policy can allow what the scanner blocks")]
     Blocked,
 }
 
@@ -164,8 +161,8 @@ impl<'de> Deserialize<'de> for Who {
         match kinds.into_iter().find(|known| known.as_str() == kind) {
             Some(kind) if id != Some("") => Ok(Self { kind, id: id.map(str::to_owned) }),
             _ => Err(serde::de::Error::custom(format!(
-                "{text:?} is no actor of a rule; write agent, optimizer or person, or KIND:ID where `*` stands for \
-                 any characters"
+                "{text:?} is not an actor; write agent, optimizer or person, or KIND:ID, where `*` matches any \
+                 characters"
             ))),
         }
     }

@@ -179,7 +179,7 @@ fn first_matching_rule_decides() {
     let policy = policy(Preset::Open, rules);
     match scripts().decide(&policy) {
         Decision::Refuse(why) => {
-            assert_eq!(why, "rule 2 of config.toml denies a change of scripts/a.sh (scripts): scripts are ours");
+            assert_eq!(why, "rule 2 of config.toml denies changes to scripts/a.sh (scripts): scripts are ours");
         }
         other => panic!("{other:?}"),
     }

@@ -76,7 +76,7 @@ fn close_contained(
     let mut changes = Vec::new();
     for other in others {
         if matches!(rebase(library, &other, &now), Ok(Rebased::Clean(bundle)) if bundle == now.bundle) {
-            let note = format!("the skill holds all of it since {accepted} was accepted");
+            let note = format!("the skill has all of it since {accepted} was accepted");
             let closed = other.superseded(accepted, &note, stamp);
             changes.push(ProposalChange::noted(closed, EventStatus::Superseded, stamp));
         }
@@ -132,8 +132,8 @@ fn attempt(
     match rebased {
         Rebased::Stale(why, conflicts) => {
             let hint = format!(
-                "see both, `skillhub review diff {id} --onto-head`; then bring them together at a terminal, \
-                 `skillhub review edit {id}`, or `skillhub review reject {id}`",
+                "compare both sides with `skillhub review diff {id} --onto-head`, then resolve the conflicts in a \
+                 terminal with `skillhub review edit {id}`, or run `skillhub review reject {id}`",
                 id = proposal.id
             );
             put_aside(library, proposal, ProposalState::Stale, &why, stamp)?;
@@ -215,9 +215,9 @@ fn origin_of(library: &Library, proposal: &Proposal) -> Result<Option<Origin>, M
 fn way_past_the_scan(proposal: &Proposal) -> String {
     let Proposal { id, skill, .. } = proposal;
     format!(
-        "change the lines that the findings name, `skillhub review edit {id}`; or accept a finding, `skillhub waive \
-         {skill} RULE --path P --content FILE --reason WHY` with the file from `skillhub review show {id} P`, and \
-         accept again"
+        "change the lines named in the findings with `skillhub review edit {id}`; or save the file with `skillhub \
+         review show {id} P`, accept the finding with `skillhub waive {skill} RULE --path P --content FILE --reason \
+         WHY`, and accept the proposal again"
     )
 }
 
@@ -256,7 +256,7 @@ fn superseded(
     snapshot: &Snapshot,
     stamp: &Stamp,
 ) -> Result<Report, ManageError> {
-    let note = "the skill was like that already".to_owned();
+    let note = "the skill already had this content".to_owned();
     let proposal = Proposal { note: Some(note.clone()), ..proposal.closed(ProposalState::Superseded, stamp) };
     library.commit_with(Vec::new(), vec![ProposalChange::noted(proposal.clone(), EventStatus::Superseded, stamp)])?;
     let base = snapshot.base.as_ref();

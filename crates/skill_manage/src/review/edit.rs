@@ -110,8 +110,8 @@ fn attempt(
     let open: Vec<_> = merged.conflicts.into_iter().filter(|conflict| !is_settled(&conflict.path)).collect();
     if let Some(first) = open.first() {
         return Err(ManageError::MergeConflict {
-            message: format!("the proposal {} does not fit {} as it is now: {first}", proposal.id, proposal.skill),
-            hint: format!("give the whole file as it is to be: --path {} --content FILE", first.path),
+            message: format!("the proposal {} conflicts with the current {}: {first}", proposal.id, proposal.skill),
+            hint: format!("give the complete new file with --path {} --content FILE", first.path),
             conflicts: open,
         });
     }
@@ -122,7 +122,7 @@ fn attempt(
         return Err(ReviewError::NotEdited(proposal.id).into());
     }
     let mut messages = vec![format!("{} edited the proposal {}", stamp.actor, proposal.id)];
-    messages.extend(settled.iter().map(|conflict| format!("the file that was given settles that {conflict}")));
+    messages.extend(settled.iter().map(|conflict| format!("the given file resolves this conflict: {conflict}")));
     let change = Change {
         skill: &proposal.skill,
         action: proposal.action,

@@ -15,10 +15,14 @@ use super::ProposalRef;
 #[derive(Debug, Error)]
 pub enum ReviewError {
     /// The library has no such proposal.
-    #[error("there is no proposal {0}")]
+    #[error("the proposal {0} does not exist")]
     NotFound(ProposalId),
     /// The proposal has already been decided.
-    #[error("the proposal {id} is {} already{}", state.as_str(), by.as_ref().map(|by| format!(", by {by}")).unwrap_or_default())]
+    #[error(
+        "the proposal {id} is already {}{}",
+        state.as_str(),
+        by.as_ref().map(|by| format!(", by {by}")).unwrap_or_default()
+    )]
     AlreadyDecided {
         /// Id of the proposal.
         id: ProposalId,
@@ -58,7 +62,7 @@ pub enum ReviewError {
         diff: String,
     },
     /// The proposal was amended, and the request does not name a revision.
-    #[error("the proposal {id} was amended and is at revision {is}; say which revision you accept")]
+    #[error("the proposal {id} was amended and is at revision {is}; name the revision to accept")]
     Unnamed {
         /// Id of the proposal.
         id: ProposalId,
@@ -74,7 +78,7 @@ pub enum ReviewError {
         why: String,
     },
     /// The proposal merges a release, and some files still contain both sides.
-    #[error("in the proposal {id} both sides still stand in {}", listed(paths))]
+    #[error("the proposal {id} has unresolved conflicts in {}", listed(paths))]
     Unresolved {
         /// Id of the proposal.
         id: ProposalId,
@@ -84,13 +88,13 @@ pub enum ReviewError {
         paths: Vec<SkillPath>,
     },
     /// The edit does not change the proposal.
-    #[error("the proposal {0} is like that already; nothing was edited")]
+    #[error("nothing was edited: the proposal {0} already has this content")]
     NotEdited(ProposalId),
     /// The edit would remove every file of a proposal that is not a deletion.
-    #[error("the edit would leave no file of what {0} proposes; nothing was edited")]
+    #[error("nothing was edited: the edit would remove everything that {0} proposes")]
     NothingLeft(ProposalId),
     /// The proposal belongs to another actor.
-    #[error("the proposal {id} is not one of {actor}, and rejecting that of another is for people")]
+    #[error("the proposal {id} does not belong to {actor}, so only a person can reject it")]
     NotYours {
         /// Id of the proposal.
         id: ProposalId,
@@ -137,34 +141,36 @@ impl ReviewError {
     fn hint(&self) -> String {
         match self {
             Self::NotFound(_) => {
-                "`skillhub review list --all` shows the proposals of this library; of those that `gc` \
-                                  dropped, `skillhub log` has what became of them"
+                "list all proposals with `skillhub review list --all`; `skillhub log` shows how older ones ended"
                     .to_owned()
             }
-            Self::AlreadyDecided { id, .. } => format!("`skillhub review show {id}` says what became of it"),
+            Self::AlreadyDecided { id, .. } => format!("see how it was decided: skillhub review show {id}"),
             Self::Expired { id, .. } => {
-                format!("have it proposed again, or clear it away: skillhub review reject {id}")
+                format!("ask for a new proposal, or remove this one: skillhub review reject {id}")
             }
             Self::Amended { id, is, .. } | Self::Unnamed { id, is } => {
-                format!("look at it as it is now, `skillhub review diff {id}`, and then decide about {id}@{is}")
+                format!("review the current revision with `skillhub review diff {id}`, then decide on {id}@{is}")
             }
             Self::HeadMoved { now, .. } => {
-                format!("review it as it is now, `skillhub review diff {} --onto-head`, then accept {now}", now.id)
-            }
-            Self::Damaged { id, .. } => format!("clear it away, its bytes are kept: skillhub review reject {id}"),
-            Self::Unresolved { id, skill, .. } => {
                 format!(
-                    "choose in each file: at a terminal with `skillhub review edit {id}`, or with its flags --path and \
-                     --content; or take one side everywhere, `skillhub update {skill} --theirs` or `skillhub update \
-                     {skill} --ours`"
+                    "review the current change with `skillhub review diff {} --onto-head`, then accept {now}",
+                    now.id
                 )
             }
-            Self::NotEdited(id) => format!("`skillhub review diff {id}` shows what it changes"),
+            Self::Damaged { id, .. } => format!("remove it (its file is kept): skillhub review reject {id}"),
+            Self::Unresolved { id, skill, .. } => {
+                format!(
+                    "resolve each file in a terminal with `skillhub review edit {id}`, or with its flags --path and \
+                     --content; or take one side everywhere with `skillhub update {skill} --theirs` or `skillhub \
+                     update {skill} --ours`"
+                )
+            }
+            Self::NotEdited(id) => format!("see what it changes: skillhub review diff {id}"),
             Self::NothingLeft(id) => {
-                format!("turn it down: skillhub review reject {id}")
+                format!("reject the proposal instead: skillhub review reject {id}")
             }
             Self::NotYours { .. } => {
-                "a person does it at a terminal, or with a token in SKILLHUB_REVIEWER_TOKEN".to_owned()
+                "only a person can do this, in a terminal or with a token in SKILLHUB_REVIEWER_TOKEN".to_owned()
             }
         }
     }

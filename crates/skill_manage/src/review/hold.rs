@@ -56,7 +56,7 @@ pub(crate) fn hold(
     match is_new {
         _ if change.dry_run => Ok(would_be_held(judged.report, &why, Some(&own), is_new)),
         true => amend(library, own, &change, judged, &why, stamp),
-        false => Ok(held(judged.report, &own, "the same change waits already")),
+        false => Ok(held(judged.report, &own, "an open proposal already has the same change")),
     }
 }
 
@@ -104,10 +104,10 @@ fn join(library: &Library, change: &Change<'_>, own: &Proposal, on_head: &Bundle
     // A rollback or a hand edit has no edits to repeat on the proposal.
     let joined = if change.edits.is_empty() { None } else { apply(library, change.edits, on_head).ok() };
     joined.ok_or_else(|| ManageError::MergeConflict {
-        message: format!("the edit of {} does not go together with what {} proposes already", change.skill, own.id),
+        message: format!("the edit of {} conflicts with your open proposal {}", change.skill, own.id),
         hint: format!(
-            "look at it, `skillhub review diff {id}`, and edit what stands there, or take it back, `skillhub review \
-             reject {id}`",
+            "review the proposal with `skillhub review diff {id}` and edit its content, or withdraw it with `skillhub \
+             review reject {id}`",
             id = own.id
         ),
         conflicts: merged.conflicts,
@@ -115,10 +115,10 @@ fn join(library: &Library, change: &Change<'_>, own: &Proposal, on_head: &Bundle
 }
 
 fn would_be_held(mut report: Report, why: &str, own: Option<&Proposal>, is_new: bool) -> Report {
-    report.add(&format!("it would be held for a person to decide: {why}"));
+    report.add(&format!("it would be held for review by a person: {why}"));
     match own {
-        Some(own) if is_new => report.add(&format!("it would join the proposal {} that waits", own.id)),
-        Some(own) => report.add(&format!("the same change waits already, as the proposal {}", own.id)),
+        Some(own) if is_new => report.add(&format!("it would be added to the open proposal {}", own.id)),
+        Some(own) => report.add(&format!("the open proposal {} already has the same change", own.id)),
         None => {}
     }
     report
@@ -151,7 +151,7 @@ fn propose(
     changes.extend(expired(library, stamp)?);
     changes.push(ProposalChange::noted(proposal.clone(), EventStatus::Proposed, stamp));
     library.commit_with(Vec::new(), changes)?;
-    Ok(held(judged.report, &proposal, &format!("held for a person to decide: {why}")))
+    Ok(held(judged.report, &proposal, &format!("held for review by a person: {why}")))
 }
 
 fn amend(
@@ -182,7 +182,7 @@ fn amend(
     let base = change.snapshot.base.as_ref().map(|base| base.id.clone());
     amended.set_candidate(base, &change.snapshot.bundle, &change.candidate);
     library.commit_with(Vec::new(), vec![ProposalChange::noted(amended.clone(), EventStatus::Amended, stamp)])?;
-    let message = format!("held for a person to decide, with what waited already: {why}");
+    let message = format!("added to your open proposal and held for review by a person: {why}");
     Ok(held(judged.report, &amended, &message))
 }
 
@@ -199,12 +199,12 @@ pub(crate) fn take_back(
     let id = own.id.clone();
     if change.dry_run {
         report.status = Status::DryRun;
-        report.add(&format!("the edit would take back all that waits as {id}, and withdraw it"));
+        report.add(&format!("the edit would revert all of the proposal {id} and withdraw it"));
         return Ok(report);
     }
     let withdrawn = own.closed(ProposalState::Rejected, stamp);
     library.commit_with(Vec::new(), vec![ProposalChange::noted(withdrawn, EventStatus::Rejected, stamp)])?;
-    report.add(&format!("the edit takes back all that waited as {id}, which is withdrawn"));
+    report.add(&format!("the edit reverts all of the proposal {id}, which was withdrawn"));
     Ok(report)
 }
 
@@ -227,7 +227,7 @@ fn set_aside(
     let is_replaced =
         |proposal: &Proposal| proposal.files.iter().all(|file| new.files.iter().any(|newer| newer.path == file.path));
     let superseded = |proposal: Proposal, why: &str| {
-        let note = format!("{} of the same actor took its place: {why}", new.id);
+        let note = format!("replaced by {} from the same actor: {why}", new.id);
         ProposalChange::noted(proposal.superseded(&new.id, &note, stamp), EventStatus::Superseded, stamp)
     };
     let open = library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole);
@@ -262,7 +262,7 @@ fn held(mut report: Report, proposal: &Proposal, message: &str) -> Report {
     report.add(message);
     let reviewed = ProposalRef::reviewed(proposal, proposal.base.as_ref());
     report.add(&format!(
-        "a person looks at it with `skillhub review diff {}` and ends it with `skillhub review accept {reviewed}` or \
+        "a person can review it with `skillhub review diff {}` and decide with `skillhub review accept {reviewed}` or \
          `reject`",
         proposal.id
     ));

@@ -50,7 +50,7 @@ pub(super) fn rebase(library: &Library, proposal: &Proposal, now: &Snapshot) -> 
         return Ok(Rebased::Stale(format!("{skill} was deleted in revision {number}"), Vec::new()));
     }
     if now.exists() && base.is_empty() {
-        return Ok(Rebased::Stale(format!("there is a skill {skill} now, since revision {number}"), Vec::new()));
+        return Ok(Rebased::Stale(format!("a skill named {skill} exists since revision {number}"), Vec::new()));
     }
     let merged = merge(library, &base, &now.bundle, &candidate)?;
     Ok(match merged.conflicts.first() {
@@ -58,7 +58,7 @@ pub(super) fn rebase(library: &Library, proposal: &Proposal, now: &Snapshot) -> 
         Some(first) => {
             let more = merged.conflicts.len() - 1;
             let more = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-            let why = format!("{skill} was changed in the same place since, up to revision {number}: {first}{more}");
+            let why = format!("{skill} has changed in the same place, up to revision {number}: {first}{more}");
             Rebased::Stale(why, merged.conflicts)
         }
     })

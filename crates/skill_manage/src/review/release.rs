@@ -40,9 +40,9 @@ pub(super) fn upstream(
     match library.clear(&proposal.skill, files, snapshot.baseline())? {
         Ok(files) => Ok(Some(Box::new(Upstream { files, origin: release.origin.clone() }))),
         Err(blocked) => Err(ManageError::ScanBlocked {
-            message: format!("the release itself: {blocked}"),
+            message: format!("the scanner blocks the release itself: {blocked}"),
             findings: blocked.into_report().findings,
-            hint: format!("do not take it; `skillhub review reject {}`", proposal.id),
+            hint: format!("reject the release: skillhub review reject {}", proposal.id),
         }),
     }
 }

@@ -70,7 +70,7 @@ fn held_dry_run_stores_nothing() {
     let events = place.library.events().unwrap().0.len();
     let report = place.undisturbed(|place| place.manage(request).unwrap());
     assert_eq!((report.status, report.proposal), (Status::DryRun, None));
-    assert!(report.message.contains("held for a person"), "{}", report.message);
+    assert!(report.message.contains("held for review"), "{}", report.message);
     assert!(list(slice::from_ref(&place.library), true, None).unwrap().is_empty());
     assert_eq!(place.library.events().unwrap().0.len(), events);
 }
@@ -87,13 +87,13 @@ fn dry_run_predicts_held_result() {
     let id = place.proposed(patch("First.", "1."));
     let events = place.library.events().unwrap().0.len();
     let same = place.manage(dry(patch("First.", "1."))).unwrap();
-    assert!(same.message.contains("waits already"), "{}", same.message);
+    assert!(same.message.contains("already has the same change"), "{}", same.message);
     let joined = place.manage(dry(patch("Second.", "2."))).unwrap();
     assert_eq!((joined.status, joined.decision), (Status::DryRun, Some(Ruling::Hold)));
     assert!(joined.diff.contains("+1.") && joined.diff.contains("+2."), "{}", joined.diff);
     let back = place.manage(dry(patch("1.", "First."))).unwrap();
     assert_eq!((back.status, back.decision), (Status::DryRun, None));
-    assert!(back.message.contains("take back"), "{}", back.message);
+    assert!(back.message.contains("would revert all"), "{}", back.message);
     let whole = place.manage(json!({"action": "edit", "name": "s", "content": "x", "dry_run": true})).unwrap_err();
     assert_eq!(whole.code(), "invalid_skill");
     assert_eq!((place.proposal(&id).revision, place.library.events().unwrap().0.len()), (1, events));

@@ -88,7 +88,7 @@ fn other_agents_field_names_work() {
     let mut place = Place::with_skill();
     let report = place.applied(json!({"action": "patch", "name": "s", "file_path": "scripts/run.sh",
         "old_string": "echo one", "new_string": "echo three", "replace_all": false, "category": "dev"}));
-    assert!(report.message.contains("`category` was ignored"), "{}", report.message);
+    assert!(report.message.contains("ignored `category`"), "{}", report.message);
     assert!(place.read("scripts/run.sh").contains("echo three"));
     place.applied(
         json!({"action": "write_file", "name": "s", "file_path": "references/more.md", "file_content": "more\n"}),

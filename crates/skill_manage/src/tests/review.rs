@@ -341,7 +341,7 @@ fn deleted_or_created_skill_conflicts() {
     let id = place.proposed(create("# N\n"));
     place.by_person(create("# other\n"));
     let error = place.accept(&id).unwrap_err();
-    assert!(error.code() == "merge_conflict" && error.to_string().contains("there is a skill n now"), "{error}");
+    assert!(error.code() == "merge_conflict" && error.to_string().contains("a skill named n exists"), "{error}");
 }
 
 #[test]

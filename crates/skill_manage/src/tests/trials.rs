@@ -96,7 +96,7 @@ fn rolled_back_trial_cannot_restart_soon() {
     let skill = name("s");
     let trial = place.library.state().unwrap().of(&skill).trial.unwrap();
     let refused = try_out(&place.library, &skill, "2", terms(100), &ann(), time()).unwrap_err();
-    assert!(refused.to_string().contains("on trial already"), "{refused}");
+    assert!(refused.to_string().contains("already on trial"), "{refused}");
     let set_back = StoredSetBack {
         digest: trial.candidate_digest.clone(),
         until: "2027-01-01T00:00:00Z".to_owned(),
@@ -111,7 +111,7 @@ fn rolled_back_trial_cannot_restart_soon() {
     place.policy = Preset::Open;
     let again = json!({"action": "patch", "name": "s", "find": "First.", "replace": "Changed."});
     let refused = place.refused(again.clone());
-    assert!(refused.to_string().contains("rolled back from these very files (its runs failed)"), "{refused}");
+    assert!(refused.to_string().contains("rolled back from exactly these files (its runs failed)"), "{refused}");
     assert!(place.rollback(Some(report.number.unwrap().to_string().as_str())).is_err(), "by no other way");
     place.actor = Actor::new(ActorKind::Person, "ann");
     place.applied(again);
