@@ -22,7 +22,7 @@ pub enum FetchError {
         reason: String,
     },
     /// The release is under quarantine until a moderator decides.
-    #[error("{name} {version} is quarantined: {reason}")]
+    #[error("{name} {version} is under quarantine: {reason}")]
     Quarantined {
         /// Full name of the skill.
         name: QualifiedName,

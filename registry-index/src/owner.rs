@@ -57,7 +57,7 @@ pub enum SignerError {
         reason: SignatureError,
     },
     /// The release is signed with a key that is not its owner's.
-    #[error("{release} is signed with the key {key}, which is not a key of {owner}: {}", known_keys(known))]
+    #[error("{release} is signed with the key {key}, which is not a key of {owner}; {}", known_keys(known))]
     NotTheOwners {
         /// Full name and version of the release.
         release: String,

@@ -71,10 +71,10 @@ impl Operation {
 
     /// Returns the operation's answer for a skill that does not exist.
     fn missing(&self, name: &SkillName) -> AgentError {
-        let of_library = "`skillhub list` shows the skills of this library";
+        let of_library = "list the skills in this library: skillhub list";
         let (message, hint) = match self.name {
             "manage" | "skill_manage" | "PUT /api/skills/custom/{name}" | "DELETE /api/skills/custom/{name}" => {
-                (format!("{name}: there is no such skill; use create to make it"), of_library)
+                (format!("{name}: the skill does not exist; use create to make it"), of_library)
             }
             "tools show"
             | "tools call"

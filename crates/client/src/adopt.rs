@@ -180,7 +180,7 @@ impl Fails for AdoptError {
                 .hint(format!("list all problems: skillhub validate {}", shell_word(&path.display().to_string()))),
             Self::Name { .. } => Failure::new(FailureKind::Invalid, "invalid_name").hint("rename the folder"),
             Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked")
-                .hint("fix each finding as advised and adopt the skill again, or accept the findings"),
+                .hint("apply the remedy of each finding and adopt the skill again, or accept the findings"),
             Self::Exists(_) => Failure::new(FailureKind::Conflict, "exists").hint("rename one of the two skills"),
             Self::Denied(error) => error.failure(),
             Self::Library(error) => error.failure(),

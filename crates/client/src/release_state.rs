@@ -57,7 +57,7 @@ impl ReleaseState {
     pub fn sentence(&self) -> String {
         match self {
             Self::Withdrawn(reason) => format!("was withdrawn: {reason}"),
-            Self::Quarantined(reason) => format!("is quarantined: {reason}"),
+            Self::Quarantined(reason) => format!("is under quarantine: {reason}"),
             Self::Held(reason) => format!("is on hold: {reason}"),
         }
     }

@@ -128,9 +128,7 @@ impl Verified {
         let committed = head.as_ref().map(|head| library.bundle(&head.id)).transpose()?.unwrap_or_default();
         let on_disk = match library.folder_state(name)? {
             FolderState::Absent | FolderState::Missing => {
-                return Ok(
-                    self.is(VerifyStatus::Missing, "its folder is missing; to restore it, run: skillhub install")
-                );
+                return Ok(self.is(VerifyStatus::Missing, "its folder is missing; `skillhub install` restores it"));
             }
             FolderState::Clean => committed.clone(),
             FolderState::Modified(cleared) | FolderState::Earlier { cleared, .. } => cleared.bundle().clone(),

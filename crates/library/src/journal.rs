@@ -386,9 +386,8 @@ fn check_size(bytes: u64) -> io::Result<()> {
     if bytes <= JOURNAL_BYTES {
         return Ok(());
     }
-    let message = format!(
-        "{FILE} would have {bytes} bytes, but the limit is {JOURNAL_BYTES}; to find the cause, run: skillhub doctor"
-    );
+    let message =
+        format!("{FILE} would have {bytes} bytes, but the limit is {JOURNAL_BYTES}; `skillhub doctor` shows the cause");
     Err(io::Error::new(io::ErrorKind::FileTooLarge, message))
 }
 

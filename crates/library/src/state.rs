@@ -466,7 +466,7 @@ mod tests {
         assert_eq!(State::read(&dir).unwrap(), state);
         assert!(dir.read_to_string(FILE).unwrap().contains("\nlater = 1\n"), "what is not known stays");
         dir.write(FILE, format!("{text}{}", text.trim_start_matches("format = 1"))).unwrap();
-        assert!(State::read(&dir).unwrap_err().to_string().contains("s-0 is there twice"));
+        assert!(State::read(&dir).unwrap_err().to_string().contains("s-0 is listed twice"));
     }
 
     #[test]

@@ -211,7 +211,7 @@ fn unchanged(library: &Library, mut report: Report, change: &Change<'_>) -> Resu
         "the skill already has this content".clone_into(&mut report.message);
     }
     if matches!(library.folder_state(change.skill)?, FolderState::Missing) {
-        let why = format!("the folder is missing; to restore it, run: skillhub rollback {} head", change.skill);
+        let why = format!("the folder is missing; `skillhub rollback {} head` restores it", change.skill);
         report.add(&why);
         report.checkout = Checkout::Pending(why);
     }

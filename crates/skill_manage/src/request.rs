@@ -416,7 +416,7 @@ mod tests {
         assert!(message(r#"{"action":"patch","name":"a","find":"x","replace":"y","fnd":"z"}"#).contains("fnd"));
         assert!(
             message(r#"{"action":"patch","name":"a","find":"x","replace":"y","content":"z"}"#)
-                .contains("takes no `content`")
+                .contains("does not take `content`")
         );
         assert!(message(r#"{"action":"drop","name":"a"}"#).contains("one of create"));
         assert!(message(r#"{"name":"a"}"#).contains("`action` is missing"));

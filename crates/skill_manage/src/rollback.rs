@@ -174,7 +174,7 @@ fn content_of(library: &Library, skill: &SkillName, target: &Revision) -> Result
 
 fn is_deletion(skill: &SkillName, target: &Revision) -> ManageError {
     let message = format!(
-        "revision {} of {skill} is its deletion; to delete the skill, run: skillhub manage delete {skill}",
+        "revision {} of {skill} is its deletion; delete the skill with `skillhub manage delete {skill}`",
         target.number
     );
     RequestError::Malformed(message).into()

@@ -77,7 +77,7 @@ impl Fails for ConfigError {
             | Self::OwnerTwice { path, .. }
             | Self::Owner { path, .. }
             | Self::Rule { path, .. } => {
-                Failure::new(FailureKind::Usage, "invalid_config").hint(format!("edit {}", path.display()))
+                Failure::new(FailureKind::Usage, "invalid_config").hint(format!("correct {}", path.display()))
             }
             Self::Scan(error) => {
                 let (code, hint) = match error {

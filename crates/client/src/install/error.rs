@@ -382,7 +382,10 @@ impl InstallError {
             Self::NotInThisRegistry { name, locked_in, error } => {
                 let which = name.as_ref().map(|name| format!(" {name} --frozen")).unwrap_or_default();
                 let command = format!("skillhub install{which} --registry {}", quoted(locked_in));
-                Failure { hint: Some(format!("if you trust that registry: {command}")), ..error.failure() }
+                Failure {
+                    hint: Some(format!("install from that registry if you trust it: {command}")),
+                    ..error.failure()
+                }
             }
             Self::OtherRegistry { name, installed, .. } => {
                 Failure::new(FailureKind::Refused, "other_registry").hint(format!(

@@ -35,7 +35,7 @@ pub(super) fn evidence(sides: &Sides<'_>, outcomes: Option<String>, conflicts: &
     let comes = format!("comes: {}", with_digest(theirs));
     let places = conflicts.iter().take(PLACES).map(|conflict| format!("conflict: {conflict}"));
     let more = conflicts.len().checked_sub(PLACES).filter(|more| *more > 0);
-    let more = more.map(|more| format!("conflict: {more} more places, marked in the files"));
+    let more = more.map(|more| format!("conflict: {more} more, marked in the files"));
     let all = base.into_iter().chain(here).chain([comes]).chain(outcomes).chain(places).chain(more);
     all.map(|text| Evidence { kind: EvidenceKind::Text, text: tame(&text) }).collect()
 }
@@ -84,7 +84,7 @@ mod tests {
         let found = evidence(&sides, Some("3 runs".to_owned()), &keys);
         let texts: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
         assert_eq!(texts[0], format!("comes: acme/demo 1.1.0, {}", theirs.digest));
-        assert_eq!((texts.len(), texts[1], texts[7]), (8, "3 runs", "conflict: 2 more places, marked in the files"));
+        assert_eq!((texts.len(), texts[1], texts[7]), (8, "3 runs", "conflict: 2 more, marked in the files"));
         assert!(found.iter().all(|one| one.text.parse() == Ok(one.clone())), "{texts:#?}");
         assert_eq!(evidence(&sides, None, &[]).len(), 1);
         assert_eq!(tame(&"x".repeat(5000)).len(), CHARS);

@@ -169,10 +169,12 @@ impl Fails for PublishError {
             Self::NoOwner { config } => Failure::new(FailureKind::Usage, "no_owner")
                 .hint(format!("add --owner NAME, or set owner = \"NAME\" in {}", config.display())),
             Self::Owner(_) => Failure::new(FailureKind::Usage, "invalid_owner"),
-            Self::Blocked(_) => Failure::new(FailureKind::Blocked, "scan_blocked").hint("fix each finding as advised"),
+            Self::Blocked(_) => {
+                Failure::new(FailureKind::Blocked, "scan_blocked").hint("apply the remedy of each finding")
+            }
             Self::ServerBlocks { registry, .. } => Failure::new(FailureKind::Blocked, "scan_blocked").hint(format!(
-                "fix each finding as advised; {registry} is a server, which scans releases itself and ignores \
-                 findings that the publisher accepted"
+                "apply the remedy of each finding; {registry} is a server, which scans releases itself and does not \
+                 honour findings accepted by the publisher"
             )),
             Self::Archive(_) => invalid("invalid_archive"),
             Self::VersionExists { next, .. } => Failure::new(FailureKind::Conflict, "version_exists")
