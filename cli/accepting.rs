@@ -25,14 +25,14 @@ use crate::{
 /// Flags by which a person accepts what blocks a skill.
 #[derive(Debug, Clone, Default, Args)]
 pub struct AcceptArgs {
-    /// Accept the findings of these rules that block a skill (people only)
+    /// Accept blocking findings of these rules (people only)
     #[arg(long, value_name = "RULE", num_args = 1.., value_delimiter = ',', requires = "reason")]
     #[arg(conflicts_with = "dry_run")]
     accept: Vec<String>,
-    /// Accept them also where they are critical
+    /// Accept critical findings too
     #[arg(long, requires = "accept")]
     accept_critical: bool,
-    /// Why the findings are acceptable
+    /// Reason why the findings are acceptable
     #[arg(long, value_name = "TEXT", requires = "accept")]
     reason: Option<String>,
 }

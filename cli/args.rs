@@ -35,31 +35,31 @@ pub struct Global {
     /// Work on the user's skills: ~/.agents/skills
     #[arg(long, short, global = true)]
     pub global: bool,
-    /// Registry to use: a name from the configuration, a server, a git URL, or a folder
+    /// Use this registry: a name from config.toml, a server, a git URL or a folder
     #[arg(long, global = true, value_name = "NAME_URL_OR_DIR", env = "SKILLHUB_REGISTRY")]
     pub registry: Option<String>,
-    /// Trust the CA certificates in this PEM file in place of the system's [env: SSL_CERT_FILE]
+    /// Trust the CA certificates in this PEM file instead of the system's [env: SSL_CERT_FILE]
     #[arg(long, global = true, value_name = "FILE", hide = true)]
     pub ca_file: Option<PathBuf>,
-    /// Send tokens also over plain HTTP to other machines
+    /// Allow sending tokens over plain HTTP to other machines
     #[arg(long, global = true, hide = true)]
     pub insecure: bool,
-    /// Go on with a registry whose history was replaced, or that is older than it was
+    /// Accept a registry whose history was rewritten or reset to an older state (people only)
     #[arg(long, global = true)]
     pub accept_rewrite: bool,
     /// Print one JSON document
     #[arg(long, global = true)]
     pub json: bool,
-    /// Answer yes to questions; accepts no findings
+    /// Answer yes to questions, except those about scanner findings
     #[arg(long, short, global = true)]
     pub yes: bool,
-    /// Print only answers and errors: no notes, next steps or progress
+    /// Print results and errors only: no notes, next steps or progress
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// When to use colours
+    /// Colour the output
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
-    /// Who acts, for the history: agent:ID, person:ID or optimizer:ID; gives no rights
+    /// Record this actor in the history: agent:ID, person:ID or optimizer:ID; grants no rights
     #[arg(long, global = true, value_name = "KIND:ID")]
     pub actor: Option<String>,
 }
@@ -93,28 +93,28 @@ pub enum Command {
     Unpack(commands::pack::UnpackArgs),
     /// Publish a skill to a registry
     Publish(commands::publish::PublishArgs),
-    /// Find skills in a registry
+    /// Search a registry for skills
     #[command(alias = "find")]
     Search(commands::search::SearchArgs),
     /// Show the releases of a skill
     Info(commands::info::InfoArgs),
-    /// Keep new installs from choosing a release
+    /// Hide a release from new installs
     Yank(commands::yank::YankArgs),
     /// Store the token for a registry on a server
     Login(commands::login::LoginArgs),
     /// Remove the token for a registry on a server
     Logout(commands::login::LogoutArgs),
-    /// List, add or retire the keys that sign an owner's releases
+    /// Manage the keys that sign an owner's releases
     #[command(subcommand)]
     Key(commands::key::KeyCommand),
-    /// Install skills from a registry, folder, archive or git repository
+    /// Install skills from a registry, folder, archive or git URL
     #[command(alias = "add")]
     Install(commands::install::InstallArgs),
     /// Manage existing skill folders
     Adopt(commands::adopt::AdoptArgs),
     /// Manage what `npx skills` or ClawHub installed
     Import(commands::import::ImportArgs),
-    /// Merge newer releases of skills with local changes
+    /// Update installed skills, keeping your changes
     #[command(alias = "upgrade")]
     Update(commands::update::UpdateArgs),
     /// List installed skills that have newer releases
@@ -129,23 +129,23 @@ pub enum Command {
     /// List skills
     #[command(alias = "ls")]
     List(commands::list::ListArgs),
-    /// Change a skill: create, edit, patch, delete, write_file, remove_file
+    /// Create, edit or delete a skill, and record the change
     Manage(commands::manage::ManageArgs),
     /// Record hand edits of skill folders as revisions
     Commit(commands::commit::CommitArgs),
     /// List the revisions of a skill
     History(commands::history::HistoryArgs),
-    /// Show a revision's files, or one of them
+    /// Show the files of a revision, or print one of them
     Show(commands::show::ShowArgs),
     /// Show what changed between two revisions
     Diff(commands::diff::DiffArgs),
     /// Show the author and revision of each line of a file
     Blame(commands::blame::BlameArgs),
-    /// Show which skills a skill was made from or became part of
+    /// Show which skills a skill derives from or was merged into
     Lineage(commands::lineage::LineageArgs),
     /// Restore an earlier revision of a skill
     Rollback(commands::rollback::RollbackArgs),
-    /// Compare the skill folders with the history
+    /// Show which skill folders differ from the history
     Status(commands::status::StatusArgs),
     /// Keep agents from changing a skill
     Pin(commands::pin::PinArgs),
@@ -153,39 +153,39 @@ pub enum Command {
     Unpin(commands::pin::UnpinArgs),
     /// Accept a scanner finding in one file (people only)
     Waive(commands::waive::WaiveArgs),
-    /// Show changes that wait for a decision; accept or reject them
+    /// List proposed changes, and accept or reject them
     #[command(subcommand)]
     Review(commands::review::ReviewCommand),
-    /// Try a revision on a share of the runs; show what the gate decides
+    /// Improve a skill with a program; try revisions in some runs
     #[command(subcommand)]
     Evolve(commands::evolve::EvolveCommand),
     /// Run a skill on its test cases and compare revisions
     #[command(subcommand)]
     Eval(commands::eval::EvalCommand),
-    /// Show who may change what, and which file says so
+    /// Show the rules for changes, and the files that set them
     Policy(commands::policy::PolicyArgs),
-    /// Manage the tokens with which a person decides without a terminal
+    /// Manage tokens for decisions without a terminal
     #[command(subcommand)]
     Reviewer(commands::reviewer::ReviewerCommand),
-    /// Record how a run with a skill went
+    /// Record the outcome of a run that used a skill
     Record(commands::record::RecordArgs),
     /// Show how the revisions of a skill performed
     Stats(commands::stats::StatsArgs),
-    /// List everything that was done or refused
+    /// List all operations, including refused ones
     Log(commands::log::LogArgs),
     /// Print the list of skills for an agent's prompt
     Prompt(commands::prompt::PromptArgs),
-    /// Print <available_skills> of skill folders, as the standard's reference tool does
+    /// Print <available_skills> like the standard's skills-ref tool
     #[command(hide = true)]
     ToPrompt(commands::skills_ref::ToPromptArgs),
-    /// Print a skill's frontmatter as JSON, as the standard's reference tool does
+    /// Print frontmatter as JSON like the standard's skills-ref tool
     #[command(hide = true)]
     ReadProperties(commands::skills_ref::ReadPropertiesArgs),
     /// Print a skill's instructions as an agent reads them
     Read(commands::read::ReadArgs),
-    /// Show what an agent sees, what is hidden from it, and why
+    /// Show which skills an agent sees, and why others are hidden
     Debug(commands::debug::DebugArgs),
-    /// Compile skills to tools, call and trace them
+    /// Compile skills to tools, and call and trace them
     #[command(subcommand)]
     Tools(commands::tools::ToolsCommand),
     /// Show a skill to agents again
@@ -203,15 +203,15 @@ pub enum Command {
     Where(commands::place::WhereArgs),
     /// Find and repair damage
     Doctor(commands::doctor::DoctorArgs),
-    /// Find upkeep work; archive skills that nobody uses
+    /// Find unused and duplicate skills, and archive unused ones
     #[command(subcommand)]
     Curate(commands::curate::CurateCommand),
     /// Compact the stored history
     Gc(commands::gc::GcArgs),
-    /// Print completions for a shell
+    /// Print shell completions
     Completions(commands::completions::CompletionsArgs),
     /// Show the main workflow in a temporary folder
     Tour(commands::tour::TourArgs),
-    /// Show the commands, the options or the page of a command
+    /// Show help for a command, or list commands or options
     Help(commands::help::HelpArgs),
 }

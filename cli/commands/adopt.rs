@@ -24,23 +24,23 @@ use crate::{
 /// Flags of `adopt`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub adopt ~/.claude/skills                every skill in a folder
+  skillhub adopt ~/.claude/skills                all skills in a folder
   skillhub adopt ~/.claude/skills/my-skill --global
-  skillhub adopt .agents/skills/my-skill         give a folder of the library a history
+  skillhub adopt .agents/skills/my-skill         start the history of a folder in the library
   skillhub adopt my-skill --accept remote-pipe-to-shell --reason 'our own installer'
 
-A folder elsewhere is copied into the library. Agents in use get links, also in place of the original in an
-agent's folder: that is moved aside and kept for 90 days; `skillhub undo` brings it back. Skills of your own
-agents' folders go to your library, others to the project's. Links to skills elsewhere are followed in your own
-agents' folders, at a terminal and with --link.")]
+Copies folders from elsewhere into the library (yours for skills of your own agents' folders, else the
+project's) and links them for the agents in use. An original in an agent's folder is replaced with a link and
+kept for 90 days; `skillhub undo` restores it. Links to skills elsewhere are followed in your own agents'
+folders at a terminal, or with --link.")]
 pub struct AdoptArgs {
     /// Skill folders, or folders of skills
     #[arg(required = true)]
     path: Vec<PathBuf>,
-    /// Replace originals that git tracks with links, and follow links to skills elsewhere
+    /// Also replace originals that git tracks with links, and follow links to skills elsewhere
     #[arg(long)]
     link: bool,
-    /// Show what would be adopted and linked
+    /// Show what would be adopted and linked, and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

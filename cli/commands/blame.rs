@@ -17,16 +17,16 @@ use crate::{
 /// Flags of `blame`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub blame my-skill                        each line of SKILL.md: revision, time, who, what
+  skillhub blame my-skill                        revision, date and author of each line of SKILL.md
   skillhub blame my-skill scripts/run.sh
-  skillhub blame my-skill@3 --json               as it was in revision 3
+  skillhub blame my-skill@3 --json               at revision 3
 
-A rollback gives lines back to those who wrote them; a renamed file is followed.")]
+Renamed files are followed. A rollback does not change the authors of the lines that it restores.")]
 pub struct BlameArgs {
-    /// The skill, with @REV for another revision than the newest
+    /// Skill, and optionally a revision [default: newest]
     #[arg(value_name = "NAME[@REV]")]
     spec: String,
-    /// The file; SKILL.md otherwise
+    /// File [default: SKILL.md]
     path: Option<String>,
 }
 

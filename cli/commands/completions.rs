@@ -17,7 +17,7 @@ use crate::{
   skillhub completions zsh > ~/.zfunc/_skillhub
   skillhub completions fish > ~/.config/fish/completions/skillhub.fish")]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Shell
     shell: Shell,
 }
 

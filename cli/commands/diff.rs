@@ -13,18 +13,18 @@ use crate::{
 /// Flags of `diff`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub diff my-skill                         the edit of its folder, else the last change
-  skillhub diff my-skill 3                       from revision 3 to what the folder shows
+  skillhub diff my-skill                         the unrecorded hand edit, else the last change
+  skillhub diff my-skill 3                       from revision 3 to the folder
   skillhub diff my-skill 3 head~1
-  skillhub diff my-skill --upstream              from what was installed to what the folder shows")]
+  skillhub diff my-skill --upstream              from the installed release to the folder")]
 pub struct DiffArgs {
-    /// The skill
+    /// Skill
     name: String,
-    /// The earlier revision; the one before the newest otherwise
+    /// Earlier revision [default: newest for an edited folder, else the one before it]
     from: Option<String>,
-    /// The later revision; what the folder shows otherwise
+    /// Later revision [default: the folder]
     to: Option<String>,
-    /// Compare with the release that was installed
+    /// Compare the folder with the installed release
     #[arg(long, conflicts_with_all = ["from", "to"])]
     upstream: bool,
 }

@@ -29,18 +29,18 @@ use crate::{
 /// Flags of `doctor`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub doctor                                look, and change nothing
-  skillhub doctor --fix                          mend what can be; what is replaced is kept aside
+  skillhub doctor                                check everything, change nothing
+  skillhub doctor --fix                          repair, keeping a copy of what is replaced
   skillhub doctor --relocate ~/old/project ~/new/project
-                                                 after a project, or a library's folder, was moved
+                                                 after moving a project or a library's folder
   skillhub doctor --json | jq '.checks[] | select(.state != \"ok\")'
 
-Ends with 0 when all is well or was mended, and with 1 when something is left.")]
+Exit code 0: no problems, or all repaired. Exit code 1: problems remain.")]
 pub struct DoctorArgs {
-    /// Mend what can be mended without losing anything
+    /// Repair what can be repaired without losing anything
     #[arg(long)]
     fix: bool,
-    /// Give the history of a library, or project, to the place where its folder was moved
+    /// Connect a library or project that was moved from OLD to NEW with its history
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with = "fix")]
     relocate: Option<Vec<PathBuf>>,
 }

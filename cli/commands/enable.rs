@@ -21,7 +21,7 @@ use crate::{
   skillhub disable my-skill --agent claude-code  removes its link for this agent alone
   skillhub enable my-skill --agent claude-code   links it for this agent")]
 pub struct EnableArgs {
-    /// The skill
+    /// Skill
     name: String,
     /// Agents for which it is linked or hidden, by id; otherwise all
     #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]

@@ -30,14 +30,14 @@ const TEMPLATE: &str = "{about}{after-help}\n\n{usage-heading} {usage}\n\n{all-a
 /// Arguments of `help`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub help install                          the page of one command
-  skillhub help --all                            every command
+  skillhub help install                          examples and options of a command
+  skillhub help --all                            all commands
   skillhub help options                          options that all commands take")]
 pub struct HelpArgs {
-    /// Command, with its subcommand if it has one, or `options`
+    /// Command (with its subcommand, if any), or `options`
     #[arg(value_name = "COMMAND", conflicts_with = "all")]
     topic: Vec<String>,
-    /// List every command
+    /// List all commands
     #[arg(long)]
     all: bool,
 }
@@ -113,7 +113,7 @@ fn first_screen(root: &Command, width: usize) -> String {
     let groups = GROUPS.iter().map(|group| listed(root, group, group.first, width)).collect::<Vec<_>>().join("\n");
     let more = [
         ("skillhub help install", "examples and options of a command"),
-        ("skillhub help --all", "every command"),
+        ("skillhub help --all", "all commands"),
         ("skillhub help options", "options that all commands take"),
     ];
     let more: String = more.iter().map(|(command, purpose)| format!("{command:<24}{purpose}\n")).collect();

@@ -18,14 +18,14 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub history my-skill
   skillhub history my-skill --limit 5 --json
-  skillhub history my-skill --jsonl              one line a change, with the texts before and after")]
+  skillhub history my-skill --jsonl              one JSON line per change, with old and new texts")]
 pub struct HistoryArgs {
-    /// The skill
+    /// Skill
     name: String,
-    /// Show at most so many, the newest
+    /// Show only the newest N
     #[arg(long, value_name = "N")]
     limit: Option<NonZeroUsize>,
-    /// One JSON object a line in DeerFlow's form, the oldest first
+    /// Print one JSON object per line in DeerFlow's format, oldest first
     #[arg(long)]
     jsonl: bool,
 }

@@ -19,24 +19,24 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub import                                skills-lock.json and .clawhub/lock.json of this project
-  skillhub import --global                       what `npx skills add -g` installed for you
+  skillhub import --global                       skills from `npx skills add -g`
   skillhub import ../other/skills-lock.json
-  skillhub import --dry-run                      what would be taken over, and from where
-  skillhub import --offline                      only folders that are here, asking no source
+  skillhub import --dry-run                      preview the skills and their sources
+  skillhub import --offline                      existing folders only, without the network
 
-Folders that are there are taken over as they are, changes included, and know from then on where they came from:
-`skillhub outdated` and `skillhub update` work. What has no folder is installed from its source. The other tool's
-file is never changed; `skillhub undo` takes an import back.")]
+Keeps existing folders with their changes and records their sources, so that `skillhub outdated` and
+`skillhub update` work. Installs skills without a folder from their source. Never changes the other tool's
+lock file. `skillhub undo` undoes an import.")]
 pub struct ImportArgs {
-    /// Lock files of `npx skills` or ClawHub; otherwise those of this project, or yours
+    /// Lock files of `npx skills` or ClawHub [default: the project's; with --global, yours]
     path: Vec<PathBuf>,
-    /// Ask no source: take over folders that are here
+    /// Import existing folders only, without contacting their sources
     #[arg(long)]
     offline: bool,
-    /// Replace folders in agents' folders that git tracks with links
+    /// Also replace folders that git tracks with links
     #[arg(long)]
     link: bool,
-    /// Do everything but import
+    /// Show what would be imported, and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

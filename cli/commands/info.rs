@@ -21,7 +21,7 @@ use crate::{
   skillhub info acme/pdf-forms
   skillhub info pdf-forms --json")]
 pub struct InfoArgs {
-    /// owner/name, or a name that one owner has
+    /// Skill, as owner/name or name
     spec: String,
 }
 

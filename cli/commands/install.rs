@@ -24,42 +24,42 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub install acme/pdf-forms                the newest release
-  skillhub install acme/pdf-forms@^1.2           the newest that fits
-  skillhub install ./my-skill ../other.skill     a folder, a packed skill
+  skillhub install acme/pdf-forms@^1.2           the newest release in a range
+  skillhub install ./my-skill ../other.skill     a folder, and a .skill file
   skillhub install \"https://host/team/skills.git#skills/pdf@main\"
   skillhub install github:acme/skills --skill pdf-forms
   skillhub install https://host/pdf-forms.skill
   skillhub install acme/pdf-forms --registry git@host:team/skills.git
   skillhub install acme/pdf-forms --agent claude-code --copy
-  skillhub install                               everything in skillhub.lock, exactly")]
+  skillhub install                               exactly what skillhub.lock lists")]
 pub struct InstallArgs {
     /// What to install: owner/name or owner/name@version, name, folder, .skill file or URL, git URL; nothing restores the lock file
     spec: Vec<String>,
-    /// Agents to place the skills for, by id; otherwise those in use
+    /// Link for these agents only (ids: `skillhub list --agents`) [default: agents in use]
     #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
     agent: Vec<String>,
-    /// Which skills of a source with several
+    /// Install these skills of a source that has several
     #[arg(long, value_name = "NAME", num_args = 1.., value_delimiter = ',')]
     skill: Vec<String>,
-    /// All skills of a source with several
+    /// Install all skills of a source that has several
     #[arg(long, conflicts_with = "skill")]
     all: bool,
-    /// Copy into agents' folders instead of linking
+    /// Copy the skills into agents' folders instead of linking them
     #[arg(long)]
     copy: bool,
-    /// Replace folders in agents' folders that git tracks with links
+    /// Also replace folders that git tracks with links
     #[arg(long, conflicts_with = "copy")]
     link: bool,
-    /// Fail unless the lock file says exactly this
+    /// Fail if the lock file would change
     #[arg(long)]
     frozen: bool,
-    /// Use the cache and this machine only
+    /// Use only the cache and local files
     #[arg(long)]
     offline: bool,
-    /// Go on although an owner signs with another key than before: its fingerprint, as the refusal names it
+    /// Accept the owner's new signing key with this fingerprint, as the error prints it (people only)
     #[arg(long, value_name = "SHA256:…")]
     accept_key: Vec<String>,
-    /// Do everything but install
+    /// Show what would be installed, and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

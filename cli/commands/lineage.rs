@@ -15,13 +15,13 @@ use crate::{
 /// Flags of `lineage`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub lineage my-skill                      what it derives from and took in
+  skillhub lineage my-skill                      its origins, and the skills merged into it
   skillhub lineage my-skill --json
   skillhub lineage my-skill --dot | dot -Tsvg > lineage.svg")]
 pub struct LineageArgs {
-    /// The skill
+    /// Skill
     name: String,
-    /// Print a graph for Graphviz
+    /// Print a graph in Graphviz's DOT language
     #[arg(long, conflicts_with = "json")]
     dot: bool,
 }

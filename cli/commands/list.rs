@@ -29,15 +29,15 @@ const SHOWN: usize = 20;
 /// Flags of `list`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub list                                  the project's skills and the user's
+  skillhub list                                  skills of this project and of the user
   skillhub list --global --json
-  skillhub list --builtin                        those inside skillhub as well
-  skillhub list --agents                         the agents that skills can be placed for")]
+  skillhub list --builtin                        include the skills built into skillhub
+  skillhub list --agents                         agents that skills can be linked for")]
 pub struct ListArgs {
-    /// List the built-in skills as well
+    /// Include the skills built into skillhub
     #[arg(long)]
     builtin: bool,
-    /// List the agents that skills can be placed for, by the ids that `install --agent` takes
+    /// List the agents that skills can be linked for, with their ids for `install --agent`
     #[arg(long, conflicts_with = "builtin")]
     agents: bool,
 }

@@ -19,9 +19,9 @@ use crate::{
   skillhub log
   skillhub log my-skill --limit 20")]
 pub struct LogArgs {
-    /// The skill; all of them otherwise
+    /// Skill [default: all]
     name: Option<String>,
-    /// Show at most so many, the newest
+    /// Show only the newest N
     #[arg(long, value_name = "N")]
     limit: Option<NonZeroUsize>,
 }

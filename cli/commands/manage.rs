@@ -34,7 +34,7 @@ pub struct ManageArgs {
     /// What to do: create, edit, patch, delete, write_file or remove_file
     #[arg(required_unless_present = "request")]
     action: Option<String>,
-    /// The skill
+    /// Skill
     #[arg(required_unless_present = "request")]
     name: Option<String>,
     /// Read the JSON request from a file, `-` for stdin, in place of all other flags

@@ -19,12 +19,12 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub outdated
   skillhub outdated --json
-  skillhub update                                brings what the column `update` shows")]
+  skillhub update                                install the versions in the UPDATE column")]
 pub struct OutdatedArgs {
-    /// Show those that are up to date as well
+    /// Include skills that are up to date
     #[arg(long)]
     all: bool,
-    /// Use the cache and this machine only
+    /// Use only the cache and local files
     #[arg(long)]
     offline: bool,
 }

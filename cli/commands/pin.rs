@@ -14,13 +14,13 @@ use crate::{
 /// Flags of `pin`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub pin my-skill                          agents may read it, and change nothing in it
-  skillhub unpin my-skill                        a person takes that back
+  skillhub pin my-skill                          agents can read it, but not change it
+  skillhub unpin my-skill                        undo it (people only)
 
-Anybody may pin. Changes, rollbacks, installs and deletions of a pinned skill by agents are
-refused; people go on changing it.")]
+Agents can pin a skill too. Their changes, rollbacks, installs and deletions of a pinned skill are
+refused. People can still change it.")]
 pub struct PinArgs {
-    /// The skill
+    /// Skill
     name: String,
 }
 
@@ -29,9 +29,9 @@ pub struct PinArgs {
 #[command(after_help = "Examples:
   skillhub unpin my-skill                        at a terminal, or with SKILLHUB_REVIEWER_TOKEN
 
-Only people may unpin; see `skillhub reviewer --help`.")]
+For scripts, see `skillhub reviewer --help`.")]
 pub struct UnpinArgs {
-    /// The skill
+    /// Skill
     name: String,
 }
 

@@ -35,7 +35,7 @@ Examples:
 A run has one event of a kind: what is told twice counts once. Without --revision it is the revision
 that the run was given, else the newest. What nobody tells the end of is unknown, and never a success.")]
 pub struct RecordArgs {
-    /// The skill
+    /// Skill
     #[arg(required_unless_present_any = ["request", "import"])]
     name: Option<String>,
     /// What happened

@@ -24,28 +24,28 @@ use crate::{
 /// What to do with proposals.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
-  skillhub review list                           what waits for you
-  skillhub review show k7m3qx                    who wants it, why it is held, what the scanner says
+  skillhub review list                           pending proposals
+  skillhub review show k7m3qx                    its author, reason, findings and files
   skillhub review diff k7m3qx --onto-head        what accepting it would change now
-  skillhub review accept k7m3qx@1@0f3a9c21b4d8   make it the skill's newest revision, if both are
-                                                 still as `review show` or `review diff` printed
+  skillhub review accept k7m3qx@1@0f3a9c21b4d8   only if proposal and skill are unchanged since
+                                                 `review show` or `review diff` printed this id
   skillhub review accept k7m3qx --require-evals  only if `eval compare` found it no worse
-  skillhub review accept k7m3qx --canary 0.2     for a fifth of the runs at first; see
+  skillhub review accept k7m3qx --canary 0.2     in a fifth of the runs first; see
                                                  `skillhub evolve --help`
   skillhub review edit k7m3qx                    change it in $EDITOR first
   skillhub review reject k7m3qx --reason \"wrong tool\"
 
-Accepting and editing are for people: at a terminal, or with SKILLHUB_REVIEWER_TOKEN. Who proposed
-a change may also reject it, which takes it back.")]
+A proposal is a change that a policy held for a person's decision. Only people can accept and edit
+proposals: at a terminal, or with SKILLHUB_REVIEWER_TOKEN. The author of a proposal can reject it too.")]
 pub enum ReviewCommand {
-    /// List the proposals that wait
+    /// List pending proposals
     List(queue::ListArgs),
-    /// Show a proposal: who, why, the findings, the files
+    /// Show a proposal: its author, reason, findings and files
     Show {
         /// The proposal
         #[arg(value_name = "ID")]
         id: String,
-        /// Print this file as it is proposed
+        /// Print the proposed content of this file
         path: Option<String>,
     },
     /// Show what a proposal changes
@@ -53,26 +53,26 @@ pub enum ReviewCommand {
         /// The proposal
         #[arg(value_name = "ID")]
         id: String,
-        /// Against the skill as it is now, in place of the revision that it was made on
+        /// Compare with the skill's newest revision instead of the one that the change was made on
         #[arg(long)]
         onto_head: bool,
     },
-    /// Change a proposal before deciding; it gets a new revision of its own
+    /// Change a proposal before deciding
     Edit(edit::EditArgs),
-    /// Make proposals the newest revisions of their skills
+    /// Accept proposals as the newest revisions of their skills
     Accept(AcceptArgs),
-    /// Turn proposals down, damaged and expired ones as well
+    /// Reject proposals, including damaged and expired ones
     Reject(DecideArgs),
 }
 
 /// Flags of `review accept` and `review reject`.
 #[derive(Debug, Args)]
 pub struct DecideArgs {
-    /// The proposals: ID@N@HEAD as `review show` prints it accepts that content on that head alone;
-    /// ID@N and ID mean the head that the change was made on
+    /// Proposals by id. ID@N@HEAD, as `review show` prints it, names exact content on an exact head;
+    /// ID and ID@N mean the head that the change was made on
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
-    /// Only if it is at this revision of its own
+    /// Decide only if the proposal is at its revision N
     #[arg(long, value_name = "N")]
     revision: Option<u64>,
     /// Why, for the history
@@ -85,10 +85,10 @@ pub struct DecideArgs {
 pub struct AcceptArgs {
     #[command(flatten)]
     decide: DecideArgs,
-    /// Only what `skillhub eval compare` found to do no worse than the skill as it is
+    /// Accept only if `skillhub eval compare` found it no worse than the current skill
     #[arg(long)]
     require_evals: bool,
-    /// Give it to this share of the runs only, such as 0.2, until outcomes tell how it does
+    /// Use it in this share of the runs only, such as 0.2, until their outcomes decide
     #[arg(long, value_name = "SHARE")]
     canary: Option<f64>,
 }

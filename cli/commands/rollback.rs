@@ -16,15 +16,15 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub rollback my-skill                     to the revision before the newest
-  skillhub rollback my-skill 3                   to revision 3, as `skillhub history` numbers them
-  skillhub rollback my-skill head                put a hand edit aside, keeping it in the history
-  skillhub rollback my-skill 3 --dry-run         see what it would change")]
+  skillhub rollback my-skill 3                   to revision 3 of `skillhub history my-skill`
+  skillhub rollback my-skill head                discard a hand edit; the history keeps it
+  skillhub rollback my-skill 3 --dry-run         show what would change")]
 pub struct RollbackArgs {
-    /// The skill
+    /// Skill
     name: String,
-    /// The revision: an id or its first digits, a number, head or head~2
+    /// Revision: a number, an id or its first digits, head or head~2 [default: head~1]
     revision: Option<String>,
-    /// Refuse when the skill is at another revision
+    /// Fail if the skill's newest revision is not this one
     #[arg(long, value_name = "REV")]
     expected_revision: Option<String>,
     #[command(flatten)]

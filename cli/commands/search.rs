@@ -24,10 +24,10 @@ const DEFAULT_RESULTS: NonZeroUsize = match NonZeroUsize::new(client::DEFAULT_RE
   skillhub search pdf forms
   skillhub search 表单 --json")]
 pub struct SearchArgs {
-    /// Words to look for in names, keywords and descriptions
+    /// Words to search for in names, keywords and descriptions
     #[arg(required = true)]
     query: Vec<String>,
-    /// Show at most so many
+    /// Show at most N skills
     #[arg(long, value_name = "N", default_value_t = DEFAULT_RESULTS)]
     limit: NonZeroUsize,
 }

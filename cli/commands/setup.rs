@@ -42,19 +42,19 @@ const UNDO: &str = "skillhub setup --undo";
 /// Flags of `setup`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub setup                                 show what is here, ask once, do it
-  skillhub setup -y                              do it without the question
-  skillhub setup --undo                          undo all of it
+  skillhub setup                                 show the plan, ask once, then apply it
+  skillhub setup -y                              apply it without asking
+  skillhub setup --undo                          undo everything that setup changed
 
-The skills of a project move to its .agents/skills, those of the user to ~/.agents/skills. Links take their places, so
-that every agent reads the managed text. The originals are kept, and `setup --undo` restores them.
-Without a terminal and without -y, nothing is changed.
-Skills that the scanner blocks stay where they are unless you accept the findings.")]
+Moves a project's skills to its .agents/skills and your own to ~/.agents/skills, and links the old places to
+them, so that every agent reads the same files. The originals are kept; `setup --undo` restores them. Skills
+that the scanner blocks stay where they are unless you accept the findings. Without a terminal, nothing
+changes unless you pass -y.")]
 pub struct SetupArgs {
-    /// Undo the last setup: skills, links, originals and configurations
+    /// Undo the last setup: restore folders and agents' configuration files
     #[arg(long)]
     undo: bool,
-    /// Replace folders that git tracks with links, and follow links in the project, also without a terminal
+    /// Also replace folders that git tracks with links, and follow the project's links to skills elsewhere
     #[arg(long, conflicts_with = "undo")]
     link: bool,
 }

@@ -21,12 +21,12 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub show my-skill                         the files of the newest revision
   skillhub show my-skill SKILL.md
-  skillhub show my-skill@3 scripts/run.py        as it was at revision 3")]
+  skillhub show my-skill@3 scripts/run.py        a file at revision 3")]
 pub struct ShowArgs {
-    /// The skill, with a revision after an @ for another than the newest
+    /// Skill, and optionally a revision [default: newest]
     #[arg(value_name = "NAME[@REV]")]
     spec: String,
-    /// The file to print
+    /// File to print [default: list the files]
     path: Option<String>,
 }
 

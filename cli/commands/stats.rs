@@ -23,10 +23,10 @@ const BAR: usize = 20;
   skillhub stats my-skill
   skillhub stats my-skill --json
 
-The interval is Wilson's at 95 %: it holds for one look at one revision, and decides nothing. What
-the gate decides by may be looked at after every run: skillhub evolve status my-skill")]
+The interval is the 95 % Wilson interval, which is valid for a single look at a single revision. Trials
+are decided by other figures, which stay valid after every run: skillhub evolve status my-skill")]
 pub struct StatsArgs {
-    /// The skill
+    /// Skill
     name: String,
 }
 

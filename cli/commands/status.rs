@@ -25,21 +25,22 @@ use crate::{
   skillhub status
   skillhub status my-skill --json
 
-States: clean, also at an earlier revision, as after a switch of git branches; modified (edited by hand:
-counts at once, recorded by `skillhub commit` or the next change); new (a folder without history);
-missing (no folder); absent (no folder, and this git branch needs none); blocked (edited into something
-that is not taken over: mend it, or `skillhub rollback NAME head`).
+States:
+  clean       matches the newest revision, or an earlier one
+  modified    edited by hand; `skillhub commit` records it
+  new         has no history yet
+  missing     its folder is gone
+  absent      has no folder, as in this git branch
+  blocked     the edit is blocked by the scan or invalid
 
-What the scanner warned of when a skill's newest revision was let pass is shown with it, as the rules
-of today see it, and what a person accepted, with who, why and until when; so are waivers that ended,
-or end within two weeks. New rules hide an unchanged skill on hard evidence alone; what else they find
-is listed with the command by which a person accepts it.
+Also lists scanner warnings, accepted findings (by whom, why, until when), and waivers that expired or
+expire within two weeks. New scanner rules hide an unchanged skill only on hard evidence; other new
+findings are listed with the command that accepts them.
 
-A host that reads other content than `skillhub read` gives, a skill that is disabled, or an edit that is blocked
-is an error (exit 8),
-with the command that repairs it.")]
+Exit code 8: a skill is blocked, or an agent reads other content than `skillhub read` prints or a skill
+that is disabled. Each comes with the command that repairs it.")]
 pub struct StatusArgs {
-    /// The skill; all of them otherwise
+    /// Skill to show [default: all]
     name: Option<String>,
 }
 

@@ -25,24 +25,23 @@ const ACTOR_COLUMNS: usize = 14;
 /// Flags of `undo`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub undo                                  the last install, update, uninstall, adopt, edit, rollback
-                                                 or disable; files, links and lock file
-  skillhub undo --dry-run                        what that would change
-  skillhub undo                                  once more takes the undo back
-  skillhub undo --list                           what can be undone, with ids
-  skillhub undo --to 3fa9c1d2                    everything after that operation, which itself stays
-  skillhub undo --to start                       everything
+  skillhub undo                                  undo the last install, update, uninstall, adopt, edit,
+                                                 rollback or disable: files, links and lock file
+  skillhub undo --dry-run                        show what that would change
+  skillhub undo --list                           list what can be undone, with ids
+  skillhub undo --to 3fa9c1d2                    undo everything after this operation
+  skillhub undo --to start                       undo everything
 
-Whatever it takes back, an undo is one operation: the next undo takes it back whole.
-Nothing goes out of the history: `skillhub history NAME` shows both.")]
+An undo is an operation too: run `skillhub undo` again to redo. Nothing is removed from the history;
+`skillhub history NAME` shows the change and its undo.")]
 pub struct UndoArgs {
-    /// Show what would change, and change nothing
+    /// Show what would be undone, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// List the operations that can be undone, newest first
     #[arg(long, conflicts_with_all = ["dry_run", "to"])]
     list: bool,
-    /// Go back to the state right after this operation: its id in the list, or `start` for the state before the first
+    /// Undo everything after this operation, by its id in the list; `start` undoes all operations
     #[arg(long, value_name = "ID")]
     to: Option<String>,
 }

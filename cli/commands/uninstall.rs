@@ -16,13 +16,13 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub uninstall pdf-forms
-  skillhub uninstall pdf-forms pdf-basics        together, where one requires the other
-  skillhub rollback pdf-forms                    brings it back
-  skillhub undo                                  brings back all that left with it
+  skillhub uninstall pdf-forms pdf-basics        together, if one requires the other
+  skillhub rollback pdf-forms                    restore the skill
+  skillhub undo                                  restore it with everything removed with it
 
-What was installed only since these require it leaves with them, unless it was changed here.")]
+Dependencies that no other skill needs are removed too, unless they were changed here.")]
 pub struct UninstallArgs {
-    /// The skills
+    /// Skills to remove
     #[arg(required = true)]
     name: Vec<String>,
 }

@@ -13,27 +13,27 @@ use crate::{
 /// Flags of `update`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub update                                everything that was installed
-  skillhub update pdf-forms --dry-run            what would change, and what of yours it would touch
-  skillhub update acme/pdf-forms@^2              to the newest that fits, which the lock file notes
-  skillhub update pdf-forms --theirs             where both changed the same, take the release's side
-  skillhub undo                                  take the update back
+  skillhub update                                all installed skills
+  skillhub update pdf-forms --dry-run            preview the changes, and conflicts with yours
+  skillhub update acme/pdf-forms@^2              to the newest in a range; the lock file keeps it
+  skillhub update pdf-forms --theirs             resolve conflicts with the release's side
+  skillhub undo                                  undo the update
 
-Changes made here are kept: they are merged with the release. Where both changed the same, the skill stays
-as it is and a proposal holds both sides; `skillhub review edit ID` settles it, `review accept` takes it.")]
+Your changes are merged with the release. In a conflict the skill stays as it is, and a proposal holds both
+sides: resolve it with `skillhub review edit ID`, then `skillhub review accept ID`.")]
 pub struct UpdateArgs {
-    /// The skills: name, owner/name, or owner/name@version; none means all
+    /// Skills, as name, owner/name or owner/name@version [default: all]
     name: Vec<String>,
-    /// Where both sides changed the same, take the new release's
+    /// Resolve conflicts with the release's side
     #[arg(long, conflicts_with = "ours")]
     theirs: bool,
-    /// Where both sides changed the same, keep what is here
+    /// Resolve conflicts with your side
     #[arg(long)]
     ours: bool,
-    /// Use the cache and this machine only
+    /// Use only the cache and local files
     #[arg(long)]
     offline: bool,
-    /// Go on although an owner signs with another key than before: its fingerprint, as the refusal names it
+    /// Accept the owner's new signing key with this fingerprint, as the error prints it (people only)
     #[arg(long, value_name = "SHA256:…")]
     accept_key: Vec<String>,
     /// Show what would change, and change nothing

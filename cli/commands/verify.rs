@@ -17,11 +17,13 @@ use crate::{
 /// Flags of `verify`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub verify                                pristine, evolved or modified here; else exit code 8
-  skillhub verify --offline                      without asking registries for withdrawn releases
-  skillhub verify --json")]
+  skillhub verify                                exit code 8 if a skill fails the check
+  skillhub verify --offline                      do not check for withdrawn releases
+  skillhub verify --json
+
+Skills pass unchanged (pristine), changed through skillhub (evolved), or edited by hand (modified).")]
 pub struct VerifyArgs {
-    /// Do not ask registries
+    /// Do not contact registries
     #[arg(long)]
     offline: bool,
 }

@@ -31,7 +31,7 @@ year, 90 days where nothing is said. When the file changes or the time is over, 
 again. `adopt`, `import`, `install`, `update` and `publish` make waivers with --accept; `publish`
 knows no others.")]
 pub struct WaiveArgs {
-    /// The skill
+    /// Skill
     #[arg(required_unless_present_any = ["list", "remove"], conflicts_with = "remove")]
     name: Option<String>,
     /// The rule that the finding names

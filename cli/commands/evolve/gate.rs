@@ -25,7 +25,7 @@ pub struct StatusArgs {
 /// Flags of `evolve try`.
 #[derive(Debug, Args)]
 pub struct TryArgs {
-    /// The skill
+    /// Skill
     name: String,
     /// The revision: an id or its first digits, or a number
     revision: String,
@@ -37,14 +37,14 @@ pub struct TryArgs {
 /// A skill.
 #[derive(Debug, Args)]
 pub struct NameArgs {
-    /// The skill
+    /// Skill
     name: String,
 }
 
 /// Flags of `evolve force`.
 #[derive(Debug, Args)]
 pub struct ForceArgs {
-    /// The skill
+    /// Skill
     name: String,
     /// What to do
     verdict: Forced,

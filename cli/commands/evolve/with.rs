@@ -42,7 +42,7 @@ The program reads one JSON document on stdin (the skill's files, training cases,
 both. It has PATH and the language of your environment and what --env names. What it proposes always
 waits for a person: `skillhub review list`.")]
 pub struct WithArgs {
-    /// The skill
+    /// Skill
     name: String,
     #[command(flatten)]
     optimiser: OptimiserArgs,

@@ -22,22 +22,22 @@ use crate::{
   skillhub review edit k7m3qx --remove scripts/extra.sh
   skillhub review edit k7m3qx --not-executable scripts/run.sh")]
 pub struct EditArgs {
-    /// The proposal; ID@N only while it is at its revision N
+    /// Proposal; ID@N edits it only if it is at its revision N
     #[arg(value_name = "ID")]
     id: String,
-    /// The file to replace; with --content, once for each file
+    /// File to replace; repeat with --content for each file
     #[arg(long, value_name = "PATH", requires = "content")]
     path: Vec<String>,
-    /// The whole file as it is to be, `-` for stdin
+    /// File with the whole new content, `-` for stdin
     #[arg(long, value_name = "FILE", requires = "path")]
     content: Vec<PathBuf>,
-    /// A file to take out of the proposed skill
+    /// Remove this file from the proposed skill
     #[arg(long, value_name = "PATH")]
     remove: Vec<String>,
-    /// A file that is not to be executable
+    /// Make this file not executable
     #[arg(long, value_name = "PATH")]
     not_executable: Vec<String>,
-    /// Why, for the log
+    /// Reason, for the log
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
 }

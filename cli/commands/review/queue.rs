@@ -25,10 +25,10 @@ use crate::{
   skillhub review list
   skillhub review list --all --skill my-skill --json")]
 pub struct ListArgs {
-    /// Those that were decided as well
+    /// Include decided proposals
     #[arg(long)]
     all: bool,
-    /// Only those about this skill
+    /// Only proposals for this skill
     #[arg(long, value_name = "NAME")]
     skill: Option<String>,
 }
