@@ -17,18 +17,18 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub commit my-skill --reason \"shorter steps\"
-  skillhub commit --reason \"after the review\"    every edited skill
-  skillhub commit my-skill --reason x --dry-run  what would be recorded
+  skillhub commit --reason \"after the review\"    all edited skills
+  skillhub commit my-skill --reason x --dry-run  show what would be recorded
 
-An edit of a skill's folder counts at once, and the next change records it anyway. An agent's commit is
-judged like an edit: what the policy holds becomes a proposal.")]
+Agents see a hand edit at once, and the next change of the skill records it too. The policy applies to an
+agent's commit: it may become a proposal.")]
 pub struct CommitArgs {
-    /// The skill; every edited skill otherwise
+    /// Skill [default: all edited skills]
     name: Option<String>,
-    /// Why, for the history
+    /// Reason, for the history
     #[arg(long, value_name = "TEXT")]
     reason: String,
-    /// Record nothing
+    /// Show what would be recorded, and change nothing
     #[arg(long)]
     dry_run: bool,
 }

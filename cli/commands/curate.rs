@@ -25,20 +25,21 @@ const SHOWN: usize = 10;
 /// What `curate` does.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
-  skillhub curate plan                           what nobody uses, copies, growth, drift; changes nothing
-  skillhub curate apply                          archives what the last plan says, and nothing else
-  skillhub curate list                           what is archived
-  skillhub curate restore my-skill               back in the catalogue; so does `skillhub undo`
+  skillhub curate plan                           find unused, duplicate and growing skills
+  skillhub curate apply                          archive the skills of the last plan
+  skillhub curate list                           list archived skills
+  skillhub curate restore my-skill               restore one; `skillhub undo` does too
 
-Where no use is recorded nothing is called unused. Pinned skills, and those that others need, stay.")]
+Archived skills are hidden from agents; their files and history are kept. Pinned skills and dependencies
+of other skills are never archived. Without recorded uses, no skill counts as unused.")]
 pub enum CurateCommand {
-    /// Look at all skills and say what upkeep they need; changes nothing
+    /// Report unused, duplicate, growing and faulty skills
     Plan(PlanArgs),
-    /// Archive the skills of a plan: out of the catalogue, with everything kept
+    /// Archive the unused skills of a plan
     Apply(ApplyArgs),
     /// List archived skills
     List(ListArgs),
-    /// Bring archived skills back
+    /// Restore archived skills
     Restore(RestoreArgs),
 }
 
@@ -48,7 +49,7 @@ pub enum CurateCommand {
   skillhub curate plan
   skillhub curate plan --stale-days 180 --json")]
 pub struct PlanArgs {
-    /// Days without a use or a change after which a skill is stale
+    /// Days without a use or change after which a skill counts as stale
     #[arg(long, value_name = "DAYS", default_value_t = Terms::default().stale_days,
           value_parser = clap::value_parser!(u32).range(1..=3650))]
     stale_days: u32,
@@ -60,9 +61,9 @@ pub struct PlanArgs {
   skillhub curate apply                          the last plan
   skillhub curate apply 3fa92c1d --dry-run")]
 pub struct ApplyArgs {
-    /// The plan, by the id that `curate plan` prints; the last one otherwise
+    /// Plan, by the id that `curate plan` prints [default: the last]
     plan: Option<String>,
-    /// Say what would be done, and do nothing
+    /// Show what would be archived, and change nothing
     #[arg(long)]
     dry_run: bool,
 }

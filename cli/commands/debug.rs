@@ -22,11 +22,11 @@ use crate::{
 /// Flags of `debug`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub debug                                 from this folder
-  skillhub debug --agent codex                   as this agent
+  skillhub debug                                 the view of any agent in this folder
+  skillhub debug --agent codex                   the view of this agent
   skillhub debug --json")]
 pub struct DebugArgs {
-    /// The agent that looks
+    /// Apply the permissions of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
 }

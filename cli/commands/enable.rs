@@ -16,17 +16,17 @@ use crate::{
 /// Flags of `enable` and `disable`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub disable my-skill                      leaves it out of `prompt`, `read` and searches
+  skillhub disable my-skill                      hide it from `prompt`, `read` and searches
   skillhub enable my-skill
-  skillhub disable my-skill --agent claude-code  removes its link for this agent alone
-  skillhub enable my-skill --agent claude-code   links it for this agent")]
+  skillhub disable my-skill --agent claude-code  remove the link for this agent only
+  skillhub enable my-skill --agent claude-code   link it for this agent")]
 pub struct EnableArgs {
     /// Skill
     name: String,
-    /// Agents for which it is linked or hidden, by id; otherwise all
+    /// Link or hide it for these agents only, by id [default: all]
     #[arg(long, value_name = "ID", num_args = 1.., value_delimiter = ',')]
     agent: Vec<String>,
-    /// Replace a folder of this name that git tracks with a link
+    /// Also replace a folder of this name that git tracks with a link
     #[arg(long)]
     link: bool,
 }

@@ -19,44 +19,44 @@ use crate::{
 /// What to do with cases.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
-  skillhub eval lint ./my-skill                  every problem of evals/evals.json, with its line
-  skillhub eval run my-skill --runner ./run.sh   try each case, write grading.json and benchmark.json
+  skillhub eval lint ./my-skill                  problems in evals/evals.json, with their lines
+  skillhub eval run my-skill --runner ./run.sh   run each case and grade the answers
   skillhub eval compare my-skill head k7m3qx --runner ./run.sh
-                                                 does the held change k7m3qx do worse than what is there?
+                                                 is the proposal k7m3qx worse than the newest revision?
 
-The runner is a command of yours: it gets the prompt in SKILLHUB_EVAL_PROMPT and the skill's folder in
-SKILLHUB_EVAL_SKILL, works in the current folder, and prints the answer.")]
+The runner is your command: it gets the prompt in SKILLHUB_EVAL_PROMPT and the skill's folder in
+SKILLHUB_EVAL_SKILL, works in its current folder, and prints the answer.")]
 pub enum EvalCommand {
-    /// Check the cases of skills
+    /// Check the test cases of skills
     Lint(lint::LintArgs),
-    /// Try a skill on its cases
+    /// Run a skill on its test cases
     Run(run::RunArgs),
-    /// Compare two states of a skill on the cases of the first
+    /// Compare two revisions of a skill on the test cases
     Compare(compare::CompareArgs),
 }
 
 /// How cases are run.
 #[derive(Debug, Args)]
 pub struct RunnerArgs {
-    /// The command that tries a case, for the system's shell
+    /// Command that runs a case, for the system's shell
     #[arg(long, value_name = "CMD")]
     runner: String,
-    /// The command that decides assertions in words: JSON on stdin, JSON on stdout
+    /// Command that grades assertions in plain words: JSON on stdin, JSON on stdout
     #[arg(long, value_name = "CMD")]
     judge: Option<String>,
-    /// Run the scripts in evals/ that assertions name; they are the skill's and run with your rights
+    /// Allow assertions to run scripts from the skill's evals/ folder, with your rights
     #[arg(long)]
     allow_scripts: bool,
-    /// Only this case; may be given several times
+    /// Run only this case; repeatable
     #[arg(long = "case", value_name = "ID")]
     cases: Vec<String>,
-    /// Seconds that a run may take
+    /// Stop a run after this time, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
     time_limit: u64,
-    /// KiB that a run may print
+    /// Stop a run after this much output, in KiB
     #[arg(long, value_name = "KIB", default_value_t = 1024)]
     output_limit: usize,
-    /// Where results go, in place of the home
+    /// Write the results to this folder [default: below the home]
     #[arg(long, value_name = "DIR")]
     out: Option<std::path::PathBuf>,
 }

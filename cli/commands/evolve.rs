@@ -18,33 +18,33 @@ use crate::{
   skillhub evolve run my-skill --with ./improve.py
                                                  have a program propose a better version
   skillhub evolve conformance --with ./improve.py
-                                                 does the program keep to the protocol?
-  skillhub review accept k7m3qx --canary 0.2     accept a change for a fifth of the runs
-  skillhub evolve status                         what is on trial, by which numbers, what is awaited
-  skillhub evolve try my-skill 4 --share 0.5     put a revision of the history on trial
-  skillhub evolve pause my-skill                 all runs get the former revision; nothing is decided
-  skillhub evolve force my-skill rollback        end it, whatever the outcomes say
-  skillhub evolve check my-skill                 make every decision again from the log
+                                                 test whether the program follows the protocol
+  skillhub review accept k7m3qx --canary 0.2     start a trial of a proposal in a fifth of the runs
+  skillhub evolve status                         trials, their figures, and what they wait for
+  skillhub evolve try my-skill 4 --share 0.5     start a trial of an earlier revision
+  skillhub evolve pause my-skill                 use the previous revision in all runs for now
+  skillhub evolve force my-skill rollback        end the trial regardless of outcomes
+  skillhub evolve check my-skill                 verify the logged decisions
 
-Runs that are told of with `skillhub record` decide. Trying out, pausing and forcing are for people: at
-a terminal, or with SKILLHUB_REVIEWER_TOKEN. How the gate decides, and what that guarantees, is in
-docs/GATE.md; its numbers are in [gate] of the configuration.")]
+A trial gives a revision to a share of the runs. Outcomes from `skillhub record` decide whether it is
+promoted or rolled back: see docs/GATE.md, and [gate] in config.toml for the thresholds. Only people can
+start, pause, resume and force trials: at a terminal, or with SKILLHUB_REVIEWER_TOKEN.")]
 pub enum EvolveCommand {
-    /// Have a program propose a better version of a skill; a person decides
+    /// Have a program propose a better version of a skill
     Run(with::WithArgs),
-    /// Try whether a program keeps to the protocol
+    /// Test whether a program follows the optimiser protocol
     Conformance(conformance::ConformanceArgs),
-    /// Show what the gate knows and awaits, and have it decide what can be decided
+    /// Show all trials, and make the decisions that are due
     Status(gate::StatusArgs),
-    /// Put a revision of the history on trial; for people
+    /// Start a trial of an earlier revision (people only)
     Try(gate::TryArgs),
-    /// Give all runs the former revision and decide nothing for now; for people
+    /// Pause a trial: use the previous revision (people only)
     Pause(gate::NameArgs),
-    /// Go on with a trial that was paused; for people
+    /// Resume a paused trial (people only)
     Resume(gate::NameArgs),
-    /// Promote or roll back now; for people
+    /// End a trial now, with the given verdict (people only)
     Force(gate::ForceArgs),
-    /// Make every decision again from the log, and compare
+    /// Recompute all decisions from the log, and compare them
     Check(gate::NameArgs),
 }
 

@@ -15,14 +15,13 @@ use crate::{
 /// Flags of `gc`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub gc                                    the library that is in use here
+  skillhub gc                                    the library in use here
   skillhub gc --global --json
 
-Every revision, every line of the log and every proposal that waits stays. The history becomes one
-pack, the older part of the log is compressed, and what stopped commands left is removed. Of
-proposals that were decided, the newest 1,000 or 64 MiB are kept; of fetched archives, those that
-were not used for longest go when there are more than 256 MiB. What is here of registries elsewhere is packed; of
-those that neither the configuration nor the lock file names it goes after 30 days without use.")]
+Keeps all revisions, log entries and pending proposals. Packs the history, compresses old log entries,
+and removes leftovers of stopped commands. Keeps the newest 1,000 decided proposals, up to 64 MiB. Above
+256 MiB, removes the fetched archives that were not used for longest. Packs the local copies of
+registries, and removes those that are no longer configured and were not used for 30 days.")]
 pub struct GcArgs {}
 
 /// Maximum number of removed proposals that are listed.

@@ -18,26 +18,26 @@ use crate::{
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
   skillhub index init /srv/skills
-  skillhub index init git@example.org:team/skills.git    in an empty repository of a git host
+  skillhub index init git@example.org:team/skills.git    in an empty repository on a git host
   skillhub index verify /srv/skills
-  skillhub index export /srv/skills ./site       the same files, to be served by any web server")]
+  skillhub index export /srv/skills ./site       files that any web server can serve")]
 pub enum IndexCommand {
-    /// Make an empty registry: a bare git repository
+    /// Create an empty registry, as a bare git repository
     Init {
-        /// The folder to make, or the URL of an empty git repository
+        /// Folder to create, or URL of an empty git repository
         #[arg(value_name = "DIR_OR_URL")]
         dir: PathBuf,
     },
-    /// Check every line, bundle and commit of a registry
+    /// Check all entries, archives and commits of a registry
     Verify {
-        /// The registry; the one in use otherwise
+        /// Registry [default: the one in use]
         dir: Option<PathBuf>,
     },
     /// Write the files of a registry into a folder
     Export {
-        /// The registry
+        /// Registry
         dir: PathBuf,
-        /// The folder to make
+        /// Folder to create
         target: PathBuf,
     },
 }

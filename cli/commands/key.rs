@@ -17,17 +17,17 @@ use crate::{
 /// The keys of an owner in a registry.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
-  skillhub key list acme                         which keys sign releases of acme
-  skillhub key add acme ~/.ssh/new.pub           another key of acme; the one in use vouches for it
-  skillhub key retire acme SHA256:…              it signs nothing new; what it signed stays signed
+  skillhub key list acme                         list the keys of acme
+  skillhub key add acme ~/.ssh/new.pub           add a key, signed with the current one
+  skillhub key retire acme SHA256:…              reject new signatures; past ones stay valid
 
-The first signed release of an owner adds its key: skillhub publish DIR --sign")]
+The first signed release of an owner adds its first key: skillhub publish DIR --sign")]
 pub enum KeyCommand {
-    /// Show the keys of an owner
+    /// List the keys of an owner
     List(ListArgs),
-    /// Let an owner sign with another key as well
+    /// Add a key for an owner
     Add(AddArgs),
-    /// Let a key sign nothing new
+    /// Retire a key, so that it signs no new releases
     Retire(RetireArgs),
 }
 
@@ -50,9 +50,9 @@ pub struct ListArgs {
 pub struct AddArgs {
     /// The owner
     owner: String,
-    /// The file of the key, ssh-ed25519; of a secret one only the public half is read
+    /// File with the ssh-ed25519 key; of a private key, only the public half is read
     file: PathBuf,
-    /// Vouch for it with this key, which the owner has already, not with the configuration's
+    /// Vouch for the new key with this key of the owner [default: the configured key]
     #[arg(long, value_name = "FILE")]
     sign: Option<PathBuf>,
 }
@@ -64,7 +64,7 @@ pub struct AddArgs {
 pub struct RetireArgs {
     /// The owner
     owner: String,
-    /// The fingerprint of the key, as `key list` shows it
+    /// Fingerprint of the key, as `key list` shows it
     key: String,
 }
 

@@ -17,17 +17,17 @@ use crate::{
 /// Flags of `login`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub login http://127.0.0.1:8700            asks for the token
+  skillhub login http://127.0.0.1:8700            prompt for the token
   echo $TOKEN | skillhub login https://skills.example.org
-  skillhub login --registry team                  the server that the configuration names `team`
+  skillhub login --registry team                  the server named `team` in config.toml
 
-The token is kept in the home, in logins.toml, which only you may read. SKILLHUB_TOKEN goes before it,
-for a build that keeps nothing; it goes to the registry of --registry, or to the only one on HTTP. With
-several, SKILLHUB_TOKEN_TEAM is the token of the one that the configuration names `team`.
+The token is stored in logins.toml in the home, readable only by you. In CI, set SKILLHUB_TOKEN instead:
+it overrides the stored token for --registry, or for the only server that is configured. With several
+servers, SKILLHUB_TOKEN_TEAM is the token for the one named `team`.
 
-A token goes over plain HTTP to this machine only; --insecure lifts that, in every command. Servers are
-held to the system's certificates; --ca-file FILE or SSL_CERT_FILE names those of a CA of your own. `skillhub publish` publishes as the account of the token unless
---owner or the configuration say otherwise.")]
+`skillhub publish` publishes as the account of the token unless --owner or config.toml names another owner.
+Tokens are sent over plain HTTP to this machine only; --insecure allows it for all. Server certificates
+are checked against the system's CAs, or those of --ca-file FILE or SSL_CERT_FILE.")]
 pub struct LoginArgs {
     /// The server; that of the registry otherwise
     #[arg(value_name = "URL")]
@@ -37,7 +37,7 @@ pub struct LoginArgs {
 /// Flags of `logout`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub logout http://127.0.0.1:8700           forget the token; it stays good until it is revoked")]
+  skillhub logout http://127.0.0.1:8700           remove the stored token (it stays valid)")]
 pub struct LogoutArgs {
     /// The server; that of the registry otherwise
     #[arg(value_name = "URL")]

@@ -31,46 +31,46 @@ Examples:
   skillhub manage delete pdf-forms
   echo '{\"action\":\"patch\",\"name\":\"pdf\",\"find\":\"a\",\"replace\":\"b\"}' | skillhub manage --request -")]
 pub struct ManageArgs {
-    /// What to do: create, edit, patch, delete, write_file or remove_file
+    /// Action: create, edit, patch, delete, write_file or remove_file
     #[arg(required_unless_present = "request")]
     action: Option<String>,
     /// Skill
     #[arg(required_unless_present = "request")]
     name: Option<String>,
-    /// Read the JSON request from a file, `-` for stdin, in place of all other flags
+    /// Read the request as JSON from a file, `-` for stdin, instead of other flags
     #[arg(long, value_name = "FILE", conflicts_with_all = ["action", "name"])]
     request: Option<PathBuf>,
-    /// The new SKILL.md or file, `-` for stdin
+    /// File with the new content, `-` for stdin
     #[arg(long, value_name = "FILE")]
     content: Option<PathBuf>,
-    /// The file inside the skill
+    /// Path inside the skill [default for patch: SKILL.md]
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// The text to replace
+    /// Text to replace
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "find_file")]
     find: Option<String>,
-    /// A file with the text to replace
+    /// File with the text to replace
     #[arg(long, value_name = "FILE")]
     find_file: Option<PathBuf>,
-    /// The text to put in its place
+    /// Replacement text
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "replace_file")]
     replace: Option<String>,
-    /// A file with the text to put in its place
+    /// File with the replacement text
     #[arg(long, value_name = "FILE")]
     replace_file: Option<PathBuf>,
-    /// How many places there must be, all of which are changed
+    /// Replace all matches, and fail unless there are exactly N [default: 1]
     #[arg(long, value_name = "N")]
     expected_count: Option<usize>,
-    /// Change every place
+    /// Replace all matches
     #[arg(long)]
     replace_all: bool,
-    /// Refuse when the skill is at another revision
+    /// Fail if the skill's newest revision is not this one
     #[arg(long, value_name = "REV")]
     expected_revision: Option<String>,
     /// Make the file executable
     #[arg(long)]
     executable: bool,
-    /// What speaks for it, where a person has to decide: words, a link, eval:ID or outcomes:ID; several times
+    /// Evidence for the person who decides: text, a link, eval:ID or outcomes:ID; repeatable
     #[arg(long, value_name = "TEXT")]
     evidence: Vec<String>,
     #[command(flatten)]
@@ -80,16 +80,16 @@ pub struct ManageArgs {
 /// What a caller says about a change.
 #[derive(Debug, Args)]
 pub struct NoteArgs {
-    /// Why, for the history
+    /// Reason, for the history
     #[arg(long, value_name = "TEXT")]
     reason: Option<String>,
-    /// The id of the run, for the history
+    /// Id of the run, for the history
     #[arg(long, value_name = "ID")]
     run: Option<String>,
-    /// The id of the conversation, for the history
+    /// Id of the conversation, for the history
     #[arg(long, alias = "thread-id", value_name = "ID")]
     thread: Option<String>,
-    /// Do everything but the change
+    /// Show what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,
 }

@@ -20,12 +20,12 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:
-  skillhub mcp install --agent claude-code       tell an agent's host to start the server
-  skillhub mcp install --agent codex --print     only show what would be written, and where
-  skillhub mcp                                   what the host starts: the protocol over stdin and stdout
-  skillhub mcp --http 127.0.0.1:8756             streamable HTTP, for clients that have the token
+  skillhub mcp install --agent claude-code       configure Claude Code to start the server
+  skillhub mcp install --agent codex --print     show the configuration, and write nothing
+  skillhub mcp                                   serve over stdin and stdout, for an agent's host
+  skillhub mcp --http 127.0.0.1:8756             serve over HTTP, for clients with the token
 
-What an agent does through it is recorded as done by `agent:` and the name of its client.")]
+The history records changes as made by `agent:` and the name of the client.")]
 pub struct McpArgs {
     #[command(subcommand)]
     command: Option<McpCommand>,
@@ -36,29 +36,29 @@ pub struct McpArgs {
 /// What to do besides serving.
 #[derive(Debug, Subcommand)]
 enum McpCommand {
-    /// Write the server into the configuration of an agent's host, keeping what is there
+    /// Add the server to the configuration of an agent
     Install(install::InstallArgs),
 }
 
 /// How to serve.
 #[derive(Debug, Args)]
 struct ServeArgs {
-    /// The agent that is served, whose permissions hold; the name of its client otherwise
+    /// Apply the permissions of this agent [default: the name of the client]
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// Do not tell the agent which skills there are, because its host lists them
+    /// Do not list the skills in the instructions, for agents that list them already
     #[arg(long)]
     no_catalogue: bool,
-    /// Offer tools that few need only after a skill was read that brings them
+    /// Offer rarely used tools only after a skill that needs them was read
     #[arg(long)]
     defer_tools: bool,
-    /// Serve streamable HTTP at this address, such as 127.0.0.1:8756, in place of stdin and stdout
+    /// Serve streamable HTTP at this address, such as 127.0.0.1:8756, instead of stdin and stdout
     #[arg(long, value_name = "ADDR")]
     http: Option<String>,
-    /// A further name by which clients may call the server
+    /// Accept requests to this host name too; repeatable
     #[arg(long, value_name = "NAME", requires = "http")]
     host: Vec<String>,
-    /// An origin of web pages that may connect: scheme, host and port
+    /// Accept requests from web pages of this origin (scheme, host and port); repeatable
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     origin: Vec<String>,
 }

@@ -19,12 +19,12 @@ use crate::{
   skillhub new pdf-forms
   skillhub new pdf-forms --description \"Fills PDF forms. Use when a PDF has fields.\" --in skills")]
 pub struct NewArgs {
-    /// The skill's name, which is also its folder's
+    /// Name of the skill and of its folder
     name: String,
     /// What the skill does and when to use it
     #[arg(long, value_name = "TEXT")]
     description: Option<String>,
-    /// Folder to make the skill in
+    /// Create the skill in this folder
     #[arg(long = "in", value_name = "DIR", default_value = ".")]
     parent: PathBuf,
 }

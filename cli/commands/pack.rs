@@ -17,12 +17,12 @@ use crate::{
 /// Flags of `pack`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub pack ./my-skill                       writes my-skill.skill here
+  skillhub pack ./my-skill                       write my-skill.skill here
   skillhub pack ./my-skill -o dist/my-skill.skill")]
 pub struct PackArgs {
-    /// The skill's folder
+    /// Skill folder
     dir: PathBuf,
-    /// The file to write; the skill's name with .skill otherwise
+    /// File to write [default: NAME.skill]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -32,9 +32,9 @@ pub struct PackArgs {
 #[command(after_help = "Examples:
   skillhub unpack my-skill.skill ./my-skill")]
 pub struct UnpackArgs {
-    /// The .skill file
+    /// Archive to unpack
     file: PathBuf,
-    /// The folder to make
+    /// Folder to create
     dir: PathBuf,
 }
 

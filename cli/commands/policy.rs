@@ -13,28 +13,27 @@ use crate::{
 /// Flags of `policy`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub policy                                what holds here
+  skillhub policy                                the rules that apply here
   skillhub manage patch my-skill --find a --replace b --dry-run
-                                                 what it means for one change
+                                                 what they mean for one change
 
-A policy is changed by editing its file; there is no command for it. Yours is `policy` and
-`[[rules]]` in config.toml of the home. /etc/skillhub/policy.toml, and a file that SKILLHUB_POLICY
-names, can only tighten it: of all answers the strictest stands (apply, hold, deny). A project has
-no say in it.
+To change the policy, edit `policy` and `[[rules]]` in config.toml (`skillhub where` shows the file).
+/etc/skillhub/policy.toml, and a file that SKILLHUB_POLICY names, can only tighten it: the strictest
+decision wins (apply, hold, deny). A project cannot set a policy.
 
-  policy = \"balanced\"              open, balanced or strict
+  policy = \"balanced\"              preset: open, balanced or strict
 
-  [[rules]]                        the first rule that fits goes before the preset
+  [[rules]]                        the first matching rule overrides the preset
   decision = \"hold\"                apply, hold or deny
   changes = [\"scripts\"]            text, scripts, allowed-tools, tool_schema, executables, evals,
                                    any
   actions = [\"write_file\"]         create, edit, patch, write_file, remove_file, delete, rollback;
-                                   and, only where they are named, install, update, adopt, uninstall
-  actor = \"agent\"                  agent, optimizer, person, or one by its id: agent:ci-*
+                                   only if listed: install, update, adopt, uninstall
+  actor = \"agent\"                  agent, optimizer, person, or an id such as agent:ci-*
   origin = \"installed\"             authored or installed
   skill = \"team-*\"
-  verdict = \"warn\"                 allow or warn: from that verdict on
-  why = \"scripts are reviewed\"     told to whoever is held or refused")]
+  verdict = \"warn\"                 least severe verdict: allow or warn
+  why = \"scripts are reviewed\"     reason to show for a held or denied change")]
 pub struct PolicyArgs {}
 
 /// Prints the policy layers with their rules.

@@ -21,32 +21,32 @@ use crate::{
 /// Flags of `prompt`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub prompt                                <available_skills> as the standard has it
-  skillhub prompt --format markdown              project and user skills apart, with how to read them
-  skillhub prompt ./my-skill                     of skills in these folders alone
+  skillhub prompt                                <available_skills> as the standard defines it
+  skillhub prompt --format markdown              by scope, with instructions how to read a skill
+  skillhub prompt ./my-skill                     only the skills in these folders
   skillhub prompt --budget 800 --task \"fill in a PDF form\"
-  skillhub prompt --format names                 names only, for an agent that can search
-  skillhub prompt --agent codex                  what this agent may see
+  skillhub prompt --format names                 only names, for an agent that can search
+  skillhub prompt --agent codex                  only skills that this agent may see
   skillhub prompt --format deerflow --container-path /mnt/skills")]
 pub struct PromptArgs {
-    /// Skill folders, or folders of skills, to list in place of those that the agent sees
+    /// Skill folders, or folders of skills, to list [default: the skills that the agent sees]
     path: Vec<PathBuf>,
-    /// The form of the list
+    /// Format of the list
     #[arg(long, value_parser = formats(), default_value = "xml")]
     format: String,
-    /// Leave out skills, the least fitting and least used first, until the list has at most so many tokens
+    /// Limit the list to this many tokens; the least relevant and least used skills are left out
     #[arg(long, value_name = "TOKENS")]
     budget: Option<usize>,
-    /// What is to be done; skills that fit it come first
+    /// Task at hand; skills that match it come first
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
-    /// The agent that is told; it sees what the configuration lets it see
+    /// Apply the permissions of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// Where skills stand for an agent in a container, for the form deerflow
+    /// Folder of the skills inside the agent's container, for --format deerflow
     #[arg(long, value_name = "PATH")]
     container_path: Option<String>,
-    /// Tell when and how to change skills, too
+    /// Add instructions on when and how to change skills
     #[arg(long)]
     evolution: bool,
 }

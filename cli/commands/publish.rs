@@ -31,36 +31,33 @@ use crate::{
   skillhub publish ./my-skill --owner acme
   skillhub publish ./my-skill --version 1.2.0 --changelog \"Handles scanned pages\"
   skillhub publish ./my-skill --owner acme --registry git@host:team/skills.git
-  skillhub publish ./my-skill --sign             with ~/.ssh/id_ed25519, or the configuration's key
+  skillhub publish ./my-skill --sign             with ~/.ssh/id_ed25519, or the configured key
   skillhub publish ./my-skill --sign=~/.ssh/work
   skillhub publish ./my-skill --dry-run
   skillhub publish ./my-skill --accept remote-pipe-to-shell --reason 'our own installer'
-  skillhub publish pdf-forms --from-fork --owner me   an installed skill, with what was changed here
-
-The version is the flag's, else the frontmatter's, else the next patch, else 1.0.0.
-The owner is the flag's, else the configuration's, else the account of the login for the registry.")]
+  skillhub publish pdf-forms --from-fork --owner me   an installed skill with your changes")]
 pub struct PublishArgs {
-    /// The skill's folder; with --from-fork an installed skill
+    /// Skill folder; with --from-fork, an installed skill
     dir: PathBuf,
-    /// The release's version, as MAJOR.MINOR.PATCH
+    /// Version, as MAJOR.MINOR.PATCH [default: the frontmatter's, else the next patch version]
     #[arg(long, value_name = "VERSION")]
     version: Option<String>,
-    /// Who publishes
+    /// Owner of the skill [default: the configured owner, else the account of `skillhub login`]
     #[arg(long, value_name = "OWNER")]
     owner: Option<String>,
-    /// What is new in this release
+    /// Changes in this release, for its users
     #[arg(long, value_name = "TEXT", default_value = "")]
     changelog: String,
-    /// Sign the release with an SSH key (ssh-ed25519), the usual one unless a file is named
+    /// Sign the release with an ssh-ed25519 key [default: the configured key, else ~/.ssh/id_ed25519]
     #[arg(long, value_name = "KEY", num_args = 0..=1, require_equals = true)]
     sign: Option<Option<PathBuf>>,
-    /// Publish an installed skill that was changed here, under your own name and with what it was made from
+    /// Publish an installed skill with your changes under your own owner name, and record its origin
     #[arg(long)]
     from_fork: bool,
-    /// With --from-fork, do not tell how runs and evals with it went
+    /// With --from-fork, leave out the results of runs and evals
     #[arg(long, requires = "from_fork")]
     no_results: bool,
-    /// Do everything but publish
+    /// Show what would be published, and change nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]

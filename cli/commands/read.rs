@@ -18,18 +18,17 @@ use crate::{
   skillhub read my-skill
   skillhub read my-skill references/api.md       one of its files
   skillhub read ~/.agents/skills/my-skill/SKILL.md
-  skillhub read my-skill --run 7f3a              in a run, which may have a part in a trial
-  skillhub read skillhub-evolving-skills         a skill that is built in")]
+  skillhub read my-skill --run 7f3a              in a run that may take part in a trial
+  skillhub read skillhub-evolving-skills         a built-in skill")]
 pub struct ReadArgs {
-    /// The skill, by its name or by the path of its SKILL.md
+    /// Skill, by name or by the path of its SKILL.md
     name: String,
-    /// A file of the skill, relative to its folder
+    /// File in the skill's folder [default: SKILL.md]
     path: Option<String>,
-    /// The agent that reads; it gets what the configuration lets it see
+    /// Apply the permissions of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// The run in which it is read: it gets one revision from its beginning to its end, and that it
-    /// read the skill is kept
+    /// Read in this run: the run gets the same revision throughout, and the use is recorded
     #[arg(long, value_name = "ID")]
     run: Option<String>,
 }

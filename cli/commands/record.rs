@@ -32,46 +32,46 @@ Examples:
   skillhub record --import claude-code ~/.claude/projects
   skillhub record --import opencode ~/.local/share/opencode/storage/part
 
-A run has one event of a kind: what is told twice counts once. Without --revision it is the revision
-that the run was given, else the newest. What nobody tells the end of is unknown, and never a success.")]
+Recording the same event of a run again has no effect. A run without a final event counts as unknown,
+never as a success.")]
 pub struct RecordArgs {
     /// Skill
     #[arg(required_unless_present_any = ["request", "import"])]
     name: Option<String>,
-    /// What happened
+    /// Event to record
     #[arg(long, value_name = "EVENT", required_unless_present_any = ["request", "import"])]
     event: Option<String>,
-    /// The run; one of its own without it
+    /// Id of the run [default: a new run]
     #[arg(long, value_name = "ID")]
     run: Option<String>,
-    /// The revision that the run had
+    /// Revision that the run used [default: the one that `read --run` gave it, else the newest]
     #[arg(long, value_name = "REV")]
     revision: Option<String>,
-    /// When it happened, as 2026-01-31T12:00:00Z; now without it
+    /// Time of the event, as 2026-01-31T12:00:00Z [default: now]
     #[arg(long, value_name = "TIME")]
     ts: Option<String>,
-    /// Milliseconds that it took
+    /// Duration in milliseconds
     #[arg(long, value_name = "N")]
     latency_ms: Option<u64>,
     /// Tokens that the model read
     #[arg(long, value_name = "N")]
     tokens_in: Option<u64>,
-    /// Tokens that it wrote
+    /// Tokens that the model wrote
     #[arg(long, value_name = "N")]
     tokens_out: Option<u64>,
-    /// What was to be done: runs with one task count once a day
+    /// Task of the run; runs with the same task count once a day
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
-    /// Who tells it
+    /// Who reports it
     #[arg(long, value_name = "TEXT")]
     source: Option<String>,
-    /// The conversation of the run
+    /// Id of the conversation
     #[arg(long, alias = "thread-id", value_name = "ID")]
     thread: Option<String>,
-    /// Read JSON requests from a file, `-` for stdin: one, or one a line
+    /// Read a JSON request, or one per line, from a file, `-` for stdin
     #[arg(long, value_name = "FILE", conflicts_with_all = ["name", "event", "import"])]
     request: Option<PathBuf>,
-    /// Read a host's transcripts: claude-code or opencode, then files or folders
+    /// Read transcripts of claude-code or opencode from files or folders
     #[arg(long, num_args = 2.., value_names = ["HOST", "PATH"], conflicts_with_all = ["name", "event"])]
     import: Option<Vec<String>>,
 }

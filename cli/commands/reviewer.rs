@@ -18,29 +18,29 @@ const MOST_DAYS: u32 = 3650;
 /// What to do with tokens.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
-  skillhub reviewer new --name ann --days 30     at a terminal only; prints the token once
+  skillhub reviewer new --name ann --days 30     only at a terminal; prints the token once
   SKILLHUB_REVIEWER_TOKEN=… skillhub unpin my-skill
   skillhub reviewer list
   skillhub reviewer revoke 1a2b3c4d
 
-Waiving findings, unpinning, accepting proposals and making tokens are for people. At a terminal
-you are taken for one; a script of yours shows a token instead. Give it to no agent: who has it
-decides as you. The home keeps its hash, in reviewers.toml.")]
+Only people can waive findings, unpin skills, accept proposals and create tokens. Commands at a terminal
+count as yours; a script needs a token. Never give a token to an agent: whoever has it decides in your
+name. Only its hash is stored, in reviewers.toml.")]
 pub enum ReviewerCommand {
-    /// Make a token; it is shown this once
+    /// Create a token and print it once
     New {
-        /// Who reviews, for the history; your user's name otherwise
+        /// Reviewer's name, for the history [default: your user name]
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
-        /// After how many days it ends; never otherwise
+        /// Expire after N days [default: never]
         #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_DAYS)))]
         days: Option<u32>,
     },
-    /// List tokens, without what is secret
+    /// List tokens, without their secrets
     List,
-    /// Make a token worthless
+    /// Revoke a token
     Revoke {
-        /// The token's id, as `list` shows it
+        /// Id of the token, as `reviewer list` shows it
         id: String,
     },
 }

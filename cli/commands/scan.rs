@@ -32,44 +32,44 @@ use target::{Known, Target, known, skills_around, targets};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub scan ./my-skill
-  skillhub scan --fail-on medium skills/         exit 4 when anything is medium or worse
-  skillhub scan ./my-skill --capabilities        hosts, files, commands, variables it would touch
-  skillhub scan my-skill                         a skill of the library, by its name
+  skillhub scan --fail-on medium skills/         exit 4 for medium findings or worse
+  skillhub scan ./my-skill --capabilities        hosts, files, commands, variables it would use
+  skillhub scan my-skill                         a skill of the library, by name
   git show HEAD:SKILL.md | skillhub scan -       one file, from standard input
-  skillhub scan --skills $(git diff --name-only) whole skills, by any of their files
+  skillhub scan --skills $(git diff --name-only) the skills that these files belong to
   skillhub scan skills/ --json > known.json
-  skillhub scan skills/ --baseline known.json    only what is not in there fails
-  skillhub scan skills/ --sarif > scan.sarif     for code hosts that show findings in a review
-  skillhub scan skills/ --rules-from rules/      with rules of your own
-  skillhub scan --rules
-  skillhub scan --explain prompt-override
+  skillhub scan skills/ --baseline known.json    fail only for new findings
+  skillhub scan skills/ --sarif > scan.sarif     for code hosts that show findings in reviews
+  skillhub scan skills/ --rules-from rules/      with your own rules
+  skillhub scan --rules                          list the rules
+  skillhub scan --explain prompt-override        explain one rule
 
-Without --fail-on, exit 4 means that something is high or critical: such a skill is not installed.
-What a person waived in a skill of the library is shown as waived and fails nothing. A file inside a
-skill switches nothing off. docs/guides/scanning.md has the hook for git and the workflow for CI.")]
+Exit code 4: a finding is high or critical (see --fail-on). Such a skill is not installed. Waived findings
+of a skill in the library are shown, but do not fail. Nothing inside a skill can turn a rule off.
+docs/guides/scanning.md has a git hook and a CI workflow.")]
 pub struct ScanArgs {
-    /// Skill folders, .skill files, folders of skills, single files, `-`, or names of skills of the library
+    /// Skill folders, folders of skills, .skill files, single files, `-` for stdin, or names of installed skills
     #[arg(required_unless_present_any = ["rules", "explain"])]
     path: Vec<PathBuf>,
-    /// The least severity that makes the exit code 4: info, low, medium, high, critical
+    /// Exit with 4 for findings of this severity or worse: info, low, medium, high, critical
     #[arg(long, value_name = "SEVERITY", default_value = "high", value_parser = severity)]
     fail_on: Severity,
-    /// Print SARIF 2.1.0
+    /// Print the findings as SARIF 2.1.0
     #[arg(long, conflicts_with = "json")]
     sarif: bool,
-    /// An earlier answer of `scan --json`: what it holds is shown, but fails no more
+    /// Ignore findings of this earlier `scan --json` output for the exit code
     #[arg(long, value_name = "FILE")]
     baseline: Option<PathBuf>,
-    /// Show what each skill would touch, and what of it it does not declare
+    /// Show the hosts, commands, files and variables that each skill uses, declared or not
     #[arg(long, conflicts_with = "sarif")]
     capabilities: bool,
-    /// Scan the skills that the paths are part of, and pass over what is part of none; for hooks
+    /// Scan the skills that the paths belong to, and skip other paths; for git hooks
     #[arg(long)]
     skills: bool,
-    /// Scan everything anew, and remember nothing
+    /// Neither read nor write the cache of scan results
     #[arg(long)]
     no_cache: bool,
-    /// A folder with files of rules, which are scanned for as well; docs/guides/scan-rules.md shows their form
+    /// Also apply the rules in this folder; docs/guides/scan-rules.md describes their format
     #[arg(long, value_name = "DIR")]
     rules_from: Option<PathBuf>,
     /// List the rules

@@ -28,14 +28,14 @@ const FIRST_ACCOUNT: &str = "admin";
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:
-  skillhub serve --data /srv/skillhub                         on 127.0.0.1:8700, for all to read
-  skillhub serve --data /srv/skillhub --visibility private    reading needs a token as well
+  skillhub serve --data /srv/skillhub                         a registry on 127.0.0.1:8700, readable by all
+  skillhub serve --data /srv/skillhub --visibility private    require a token for reading
   skillhub serve --addr 0.0.0.0:8700 --host skills.example.org
-  skillhub serve --config /etc/skillhub/serve.toml            all of it in a file, several indexes as well
-  skillhub serve admin-token --data /srv/skillhub             the first token; it prints nothing else
-  skillhub serve mirror acme/pdf --registry URL --data DIR    a release of another registry, with its signature
-  skillhub serve --gateway                                    the library with its pages, for its operator or a host program
-  skillhub login http://127.0.0.1:8700                        keep a token for the server")]
+  skillhub serve --config /etc/skillhub/serve.toml            read all settings from a file
+  skillhub serve admin-token --data /srv/skillhub             create the first token
+  skillhub serve mirror acme/pdf --registry URL --data DIR    copy a release from another registry
+  skillhub serve --gateway                                    serve your library to a browser or host program
+  skillhub login http://127.0.0.1:8700                        store a token for the server")]
 pub struct ServeArgs {
     #[command(subcommand)]
     command: Option<ServeCommand>,
@@ -46,19 +46,19 @@ pub struct ServeArgs {
 /// What to do besides serving.
 #[derive(Debug, Subcommand)]
 enum ServeCommand {
-    /// Make a token for an account that runs the server, and print it
+    /// Create a token for an administrator, and print it
     AdminToken(AdminTokenArgs),
-    /// Add releases of another registry to the server's index, with their signatures
+    /// Copy releases and their signatures from another registry
     Mirror(mirror::MirrorArgs),
 }
 
 /// Flags of `serve admin-token`.
 #[derive(Debug, Args)]
 struct AdminTokenArgs {
-    /// The server's data folder
+    /// Data folder of the server [default: below the home]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// The account
+    /// Account to create the token for
     #[arg(long, value_name = "NAME", default_value = FIRST_ACCOUNT)]
     account: String,
 }
@@ -66,38 +66,37 @@ struct AdminTokenArgs {
 /// How to serve.
 #[derive(Debug, Args)]
 struct ServerArgs {
-    /// A file in TOML that says all of this, limits and further indexes; flags go before it
+    /// Read settings, limits and further indexes from this TOML file; flags override it
     #[arg(long, value_name = "FILE", env = "SKILLHUB_SERVE_CONFIG")]
     config: Option<PathBuf>,
-    /// Where to listen: IP and port [default: 127.0.0.1:8700]
+    /// Listen at this IP and port [default: 127.0.0.1:8700]
     #[arg(long, value_name = "ADDR", env = "SKILLHUB_SERVE_ADDR")]
     addr: Option<String>,
-    /// Serve the library in place of a marketplace, with pages, for who has the gateway's token
+    /// Serve your library and its web pages instead of a registry, to those who have the gateway's token
     #[arg(long, conflicts_with_all = ["config", "data", "visibility", "read_only", "proxy_account_header", "rate"])]
     gateway: bool,
-    /// The folder with the index and all else that the server keeps; in the home without
+    /// Store the index and all other data in this folder [default: below the home]
     #[arg(long, value_name = "DIR", env = "SKILLHUB_SERVE_DATA")]
     data: Option<PathBuf>,
     /// Who may read [default: public]
     #[arg(long, value_name = "WHO", env = "SKILLHUB_SERVE_VISIBILITY")]
     visibility: Option<Reading>,
-    /// Change nothing: a mirror
+    /// Refuse all changes, as for a mirror
     #[arg(long)]
     read_only: bool,
-    /// A further name by which clients call the server; `*` for any
+    /// Accept requests to this host name too, `*` for any; repeatable
     #[arg(long, value_name = "NAME", env = "SKILLHUB_SERVE_HOST", value_delimiter = ',')]
     host: Vec<String>,
-    /// A proxy whose X-Forwarded-For, X-Forwarded-Proto and Forwarded are believed: an address, or a block such as
-    /// 10.0.0.0/8
+    /// Trust the Forwarded and X-Forwarded-* headers of this proxy: an address, or a block such as 10.0.0.0/8
     #[arg(long, value_name = "ADDRESS", env = "SKILLHUB_SERVE_TRUSTED_PROXIES", value_delimiter = ',')]
     trusted_proxy: Vec<String>,
-    /// The header in which a trusted proxy names the account that has signed in
+    /// Header in which a trusted proxy names the signed-in account
     #[arg(long, value_name = "HEADER", env = "SKILLHUB_SERVE_PROXY_ACCOUNT_HEADER")]
     proxy_account_header: Option<String>,
-    /// Requests of one client in a minute that change something or search; 0 for any number [default: 600]
+    /// Limit changes and searches per client and minute; 0 for no limit [default: 600]
     #[arg(long, value_name = "N", env = "SKILLHUB_SERVE_RATE")]
     rate: Option<u32>,
-    /// Write a line for each request to stderr, as JSON
+    /// Log each request to stderr as a line of JSON
     #[arg(long)]
     log: bool,
 }
@@ -105,9 +104,9 @@ struct ServerArgs {
 /// Who may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Reading {
-    /// Everybody
+    /// Everyone
     Public,
-    /// Who has a token
+    /// Only those who have a token
     Private,
 }
 

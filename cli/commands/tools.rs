@@ -16,8 +16,8 @@ use crate::{
 /// What `tools` does.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "Examples:
-  skillhub tools compile site-monitor            a skill that declares `tool_schema` becomes a tool
-  skillhub tools list                            the compiled tools, their state and their level
+  skillhub tools compile site-monitor            turn a skill with a `tool_schema` into a tool
+  skillhub tools list                            compiled tools, with state and level
   skillhub tools call site-monitor --input '{\"sites\":[\"a.example\"]}' --dry-run
   skillhub tools policy --active pdf-forms,git-notes")]
 pub enum ToolsCommand {
@@ -25,15 +25,15 @@ pub enum ToolsCommand {
     Compile(compile::CompileArgs),
     /// List the compiled tools, or those that steps may call
     List(list::ListArgs),
-    /// Show one tool: its schemas, steps and level
+    /// Show the schemas, steps and level of a tool
     Show(list::ShowArgs),
-    /// Take compiled tools away; the skills stay
+    /// Remove compiled tools; the skills stay
     Remove(compile::RemoveArgs),
     /// Run a compiled tool, or show what it would do
     Call(call::CallArgs),
-    /// Show what runs did, step by step
+    /// Show past runs, step by step
     Trace(trace::TraceArgs),
-    /// Show which tools may be called while skills are in use
+    /// Show which tools an agent may call while it uses skills
     Policy(policy::PolicyArgs),
 }
 

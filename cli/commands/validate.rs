@@ -21,13 +21,13 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub validate ./my-skill
-  skillhub validate --strict skills/            every skill below a folder
+  skillhub validate --strict skills/             all skills below a folder
   skillhub validate my-skill.skill --json")]
 pub struct ValidateArgs {
     /// Skill folders, .skill files, or folders of skills
     #[arg(required = true)]
     path: Vec<PathBuf>,
-    /// Refuse what the standard's reference library refuses: unknown keys, nested metadata
+    /// Reject unknown keys and nested metadata, as the standard's reference library does
     #[arg(long)]
     strict: bool,
 }

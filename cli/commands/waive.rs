@@ -25,40 +25,39 @@ use crate::{
   skillhub waive --list
   skillhub waive --remove 1a2b3c4d
 
-Only people may waive: at a terminal, or with SKILLHUB_REVIEWER_TOKEN. A waiver is for one rule in
-one file of one skill as that file is now (with --content: as it is going to be), for at most a
-year, 90 days where nothing is said. When the file changes or the time is over, the finding counts
-again. `adopt`, `import`, `install`, `update` and `publish` make waivers with --accept; `publish`
-knows no others.")]
+A waiver accepts what one rule finds in one file of one skill, as the file is now (with --content: as
+it will be). The finding counts again when the file changes or the waiver expires: after 90 days, or
+after at most a year with --days or --until. `adopt`, `import`, `install`, `update` and `publish` create
+waivers with --accept; `publish` ignores all others. Needs a terminal or SKILLHUB_REVIEWER_TOKEN.")]
 pub struct WaiveArgs {
     /// Skill
     #[arg(required_unless_present_any = ["list", "remove"], conflicts_with = "remove")]
     name: Option<String>,
-    /// The rule that the finding names
+    /// Rule that the finding names
     #[arg(required_unless_present_any = ["list", "remove"], conflicts_with_all = ["list", "remove"])]
     rule: Option<String>,
-    /// The file, where the rule fires in several
+    /// File with the finding, if the rule fires in several
     #[arg(long, value_name = "PATH")]
     path: Option<String>,
-    /// The content that the file is going to have, `-` for stdin
+    /// Accept this future content of the file, `-` for stdin
     #[arg(long, value_name = "FILE", requires = "path")]
     content: Option<PathBuf>,
-    /// The file of --content is going to be executable, as it is where a proposal or the skill says so
+    /// The file of --content will be executable [default: as in the skill or its proposal]
     #[arg(long, requires = "content")]
     executable: bool,
-    /// Why the finding is acceptable here
+    /// Reason why the finding is acceptable
     #[arg(long, value_name = "TEXT", required_unless_present_any = ["list", "remove"])]
     reason: Option<String>,
-    /// For how many days
+    /// Expire after N days [default: 90]
     #[arg(long, value_name = "N", conflicts_with = "until")]
     days: Option<u32>,
-    /// Up to and including this day, in UTC: 2026-12-31
+    /// Expire at the end of this day in UTC, such as 2026-12-31
     #[arg(long, value_name = "DATE")]
     until: Option<Date>,
-    /// List waivers, of one skill if named
+    /// List waivers, of all skills or of one
     #[arg(long, conflicts_with_all = ["remove", "reason", "path", "days", "until"])]
     list: bool,
-    /// Take a waiver back
+    /// Remove a waiver, so that its finding counts again
     #[arg(long, value_name = "ID", conflicts_with_all = ["reason", "path", "days", "until"])]
     remove: Option<String>,
 }

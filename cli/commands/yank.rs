@@ -22,21 +22,21 @@ const REASON_CHARS: usize = 4000;
   skillhub yank acme/pdf-forms@1.2.0 --deprecate --replacement acme/forms
   skillhub yank acme/pdf-forms@1.2.0 --deprecate --undo
 
-A yanked release stays where lock files and exact versions ask for it. A deprecated one still installs, with
-the advice.")]
+A yanked release is installed only where a lock file or an exact version asks for it. A deprecated release
+still installs, with a note that names the replacement.")]
 pub struct YankArgs {
     /// owner/name@version
     spec: String,
-    /// Let the release back in; with --deprecate, take that mark back
+    /// Make the release available again; with --deprecate, remove the deprecation
     #[arg(long)]
     undo: bool,
-    /// Do not yank the release but mark it as deprecated
+    /// Mark the release as deprecated instead of yanking it
     #[arg(long)]
     deprecate: bool,
-    /// The skill to use in place of a deprecated one
+    /// Skill to use instead of the deprecated one
     #[arg(long, value_name = "OWNER/NAME", requires = "deprecate", conflicts_with = "undo")]
     replacement: Option<QualifiedName>,
-    /// Why, for those who have it installed
+    /// Reason, shown to those who have it installed
     #[arg(long, value_name = "TEXT", conflicts_with = "undo")]
     reason: Option<String>,
 }

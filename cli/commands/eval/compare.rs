@@ -26,27 +26,27 @@ use crate::{
   skillhub eval compare my-skill 3 head --runner ./run.sh --repeat 10
   skillhub eval compare my-skill ./main/my-skill ./branch/my-skill --runner ./run.sh --json
 
-Base and candidate are run in turns on the cases of the base; the candidate's own are not used. Before
-that, the base is run against itself to find assertions that are flaky. An exact paired test decides:
-better, no difference, or worse. Exit code 1 when the candidate does worse.")]
+Runs base and candidate in turns on the base's cases, after running the base against itself to find flaky
+assertions. An exact paired test decides: better, no difference, or worse. Exit code 1: the candidate is
+worse.")]
 pub struct CompareArgs {
-    /// The skill: its name in the library, or its folder
+    /// Skill in the library, or a skill folder
     #[arg(value_name = "SKILL")]
     skill: String,
-    /// What there is: a revision, a folder, a held change
+    /// Current state: a revision, a folder or a proposal
     base: String,
-    /// What may replace it
+    /// New state: a revision, a folder or a proposal
     candidate: String,
-    /// Pairs of runs for each case; fewer than 5 can never show that something got worse
+    /// Pairs of runs for each case; fewer than 5 can never show `worse`
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: u32,
-    /// Runs of the base for each case that find what is flaky
+    /// Runs of the base for each case to find flaky assertions
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=1000))]
     trial: u32,
-    /// How often `worse` may be said of a candidate that does equally well
+    /// Probability of a wrong `worse` for an equally good candidate
     #[arg(long, value_name = "SHARE", default_value_t = Rules::default().alpha, value_parser = share)]
     alpha: f64,
-    /// How often `better` may be said of one
+    /// Probability of a wrong `better` for an equally good candidate
     #[arg(long, value_name = "SHARE", default_value_t = Rules::default().promote_alpha, value_parser = share)]
     promote_alpha: f64,
     #[command(flatten)]

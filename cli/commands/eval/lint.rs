@@ -20,9 +20,9 @@ use crate::{
   skillhub eval lint ./my-skill
   skillhub eval lint my-skill other-skill --json
 
-Exit code 3 when something is wrong that keeps the cases from being run.")]
+Exit code 3: a problem prevents the cases from running.")]
 pub struct LintArgs {
-    /// Folders of skills, or names of skills of the library
+    /// Skill folders, or names of skills in the library
     #[arg(required = true, value_name = "SKILL")]
     skills: Vec<String>,
 }

@@ -23,18 +23,18 @@ use crate::{
   skillhub eval run my-skill --runner ./run.sh --repeat 3 --baseline
   skillhub eval run my-skill@4 --runner ./run.sh --judge ./judge.py --out results
 
-The runner works in a folder of its own, with the case's files in it. It gets SKILLHUB_EVAL_PROMPT,
-SKILLHUB_EVAL_SKILL (the skill's folder, without its evals), SKILLHUB_EVAL_NAME, SKILLHUB_EVAL_CASE,
-SKILLHUB_EVAL_WORK and SKILLHUB_EVAL_METRICS (a file for total_tokens and the like), and the same as
-JSON on stdin. What it prints is the answer. Exit code 1 when an assertion does not hold.")]
+The runner works in a temporary folder with the case's files, and prints the answer. It gets
+SKILLHUB_EVAL_PROMPT, SKILLHUB_EVAL_SKILL (the skill's folder, without its evals), SKILLHUB_EVAL_NAME,
+SKILLHUB_EVAL_CASE, SKILLHUB_EVAL_WORK and SKILLHUB_EVAL_METRICS (a file to write figures such as
+total_tokens to), and the same as JSON on stdin. Exit code 1: an assertion fails.")]
 pub struct RunArgs {
-    /// A folder of a skill, or a skill of the library: NAME or NAME@REV
+    /// Skill folder, or a skill in the library: NAME or NAME@REV
     #[arg(value_name = "SKILL")]
     skill: String,
-    /// How often each case is run
+    /// Run each case N times
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
     repeat: u32,
-    /// Run each case without the skill as well
+    /// Also run each case without the skill
     #[arg(long)]
     baseline: bool,
     #[command(flatten)]

@@ -35,7 +35,7 @@ const TOLD_CHARS: usize = 300;
   skillhub evolve conformance --with ./improve.py
   skillhub evolve conformance --with ./improve.py --time-limit 60 --json
 
-Exit code 1 when one of the trials fails. A program that calls a model is asked six times.")]
+Runs the program six times. Exit code 1 if a test fails.")]
 pub struct ConformanceArgs {
     #[command(flatten)]
     optimiser: OptimiserArgs,

@@ -15,9 +15,9 @@ use crate::{
 /// Flags of `evolve status`.
 #[derive(Debug, Args)]
 pub struct StatusArgs {
-    /// The skill; all of them otherwise
+    /// Skill [default: all]
     name: Option<String>,
-    /// Only look, and decide nothing
+    /// Show the state, and decide nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -27,9 +27,9 @@ pub struct StatusArgs {
 pub struct TryArgs {
     /// Skill
     name: String,
-    /// The revision: an id or its first digits, or a number
+    /// Revision: a number, or an id or its first digits
     revision: String,
-    /// The share of the runs that get it, from 0 to 1; as configured without it
+    /// Share of the runs that use it, from 0 to 1 [default: `share` in [gate] of config.toml]
     #[arg(long, value_name = "SHARE")]
     share: Option<f64>,
 }
@@ -46,16 +46,16 @@ pub struct NameArgs {
 pub struct ForceArgs {
     /// Skill
     name: String,
-    /// What to do
+    /// Verdict
     verdict: Forced,
 }
 
 /// What a person may force.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum Forced {
-    /// Make the revision on trial the newest
+    /// Use the revision on trial in all runs
     Promote,
-    /// End the trial, or bring back what stood before the newest revision
+    /// End the trial, or restore the revision before the newest
     Rollback,
 }
 

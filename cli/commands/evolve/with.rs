@@ -37,16 +37,16 @@ const TOLD_CHARS: usize = 400;
   skillhub evolve run my-skill --with ./improve.py --env API_KEY --time-limit 1800
   skillhub evolve run my-skill --with ./improve.py --dry-run --json
 
-The program reads one JSON document on stdin (the skill's files, training cases, what failed in the last
-`eval run`, how runs went, limits) and prints one with patches and its reasons; docs/guides/optimisers.md describes
-both. It has PATH and the language of your environment and what --env names. What it proposes always
-waits for a person: `skillhub review list`.")]
+The program reads a JSON document from stdin (the skill's files, training cases, failures of the last
+`eval run`, outcomes of runs, limits) and prints one with patches and reasons; docs/guides/optimisers.md
+describes both. Of your environment it gets PATH, the language and the variables of --env. Its proposal
+always waits for a person: `skillhub review list`.")]
 pub struct WithArgs {
     /// Skill
     name: String,
     #[command(flatten)]
     optimiser: OptimiserArgs,
-    /// Show what would be proposed, and propose nothing
+    /// Show the proposal, and store nothing
     #[arg(long)]
     dry_run: bool,
 }
@@ -54,16 +54,16 @@ pub struct WithArgs {
 /// Which program, and what it is held to.
 #[derive(Debug, Args)]
 pub struct OptimiserArgs {
-    /// The program, for the system's shell
+    /// Command that runs the program, for the system's shell
     #[arg(long, value_name = "CMD")]
     with: String,
-    /// A variable of the environment that it gets; may be given several times
+    /// Pass this environment variable to the program; repeatable
     #[arg(long = "env", value_name = "NAME")]
     passed: Vec<String>,
-    /// Seconds that it may take
+    /// Kill the program after this time, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = OptimiserLimits::default().seconds)]
     time_limit: u64,
-    /// MiB of memory that each of its processes may fill
+    /// Limit the memory of each of its processes, in MiB
     #[arg(long, value_name = "MIB", default_value_t = OptimiserLimits::default().memory_mib)]
     memory_limit: u64,
 }

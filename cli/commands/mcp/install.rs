@@ -26,18 +26,18 @@ pub const CONFIG_BYTES: u64 = 16 << 20;
 /// Flags of `mcp install`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub mcp install --agent claude-code       into .mcp.json of the project
-  skillhub --global mcp install --agent codex    into ~/.codex/config.toml
-  skillhub mcp install --agent vscode --print    only show it
+  skillhub mcp install --agent claude-code       in .mcp.json of the project
+  skillhub --global mcp install --agent codex    in ~/.codex/config.toml
+  skillhub mcp install --agent vscode --print    show the configuration, and write nothing
 
 Agents: claude-code, claude-desktop, codex, cursor, gemini-cli, github-copilot (vscode), opencode.
-Comments, order and all other settings in the file are kept; a file in which that is not possible is
-left alone, and you are shown what to put into it.")]
+Comments, order and other settings in the file are kept. If that is not possible, the file stays
+unchanged and the command prints the lines to add.")]
 pub struct InstallArgs {
-    /// The agent
+    /// Agent to configure
     #[arg(long, value_name = "ID")]
     agent: String,
-    /// Show the file and what it would hold, and write nothing
+    /// Print the file's path and new content, and write nothing
     #[arg(long)]
     print: bool,
 }

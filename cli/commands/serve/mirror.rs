@@ -21,13 +21,13 @@ use crate::{
   skillhub serve mirror acme/pdf --registry https://skills.example.org --data /srv/skillhub
   skillhub serve mirror acme/pdf@1.4.0 acme/notes@^2 --registry git@host:team/skills.git
 
-Each release is fetched, held to its index and its owner's keys, scanned, and added under its name, version and
-signature. A namespace with members on this server is refused.")]
+Fetches each release, checks it against its index and its owner's keys, scans it, and adds it with its name,
+version and signature. Refuses a namespace that has members on this server.")]
 pub struct MirrorArgs {
-    /// Releases of the registry that `--registry` or the configuration names: owner/name, with @version or @range
+    /// Releases of the registry of --registry, as owner/name, owner/name@version or owner/name@range
     #[arg(value_name = "SPEC", required = true)]
     specs: Vec<String>,
-    /// The server's data folder; in the home without
+    /// Data folder of the server [default: below the home]
     #[arg(long, value_name = "DIR", env = "SKILLHUB_SERVE_DATA")]
     data: Option<PathBuf>,
 }

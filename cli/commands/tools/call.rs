@@ -24,27 +24,28 @@ const INPUT_BYTES: u64 = 4 << 20;
   skillhub tools call site-monitor --input '{\"sites\":[\"https://a.example\"]}' --dry-run
   skillhub tools call site-monitor --input '{\"sites\":[\"https://a.example\"]}' --approve plan_confirm
   echo '{\"sites\":[]}' | skillhub tools call site-monitor --input -
-  skillhub tools call site-monitor --redact      keep what went in and out of steps out of the trace
+  skillhub tools call site-monitor --redact      keep inputs and outputs out of the trace
 
-A tool has the strictest level of its steps: none runs at once; plan_confirm and exec_escalation need --approve, and
-exec_escalation a person besides: a terminal, or the token of `skillhub reviewer new`. The answer is printed, every run
-leaves a trace (`skillhub tools trace`), one that Ctrl-C ends as well. Exit codes: 1 a step failed, 2 the input does not fit, 5 not allowed.")]
+A tool has the strictest level of its steps. Level none runs at once; plan_confirm and exec_escalation
+need --approve; exec_escalation also needs a person (a terminal, or a token of `skillhub reviewer new`).
+Each run leaves a trace (`skillhub tools trace`), even if Ctrl-C ends it.
+Exit codes: 1 a step failed, 2 the input is invalid, 5 not allowed.")]
 pub struct CallArgs {
-    /// The tool, by its name or its skill's
+    /// Tool, by its name or its skill's name
     name: String,
-    /// What it is called with, as JSON; `-` reads it from stdin
+    /// Input as JSON, `-` for stdin
     #[arg(long, value_name = "JSON", default_value = "{}")]
     input: String,
-    /// The level that is agreed to
+    /// Approve calls up to this level: none, plan_confirm or exec_escalation
     #[arg(long, value_name = "LEVEL", default_value = "none", default_missing_value = "plan_confirm", num_args = 0..=1, value_parser = level)]
     approve: Approval,
-    /// Show the plan and call nothing
+    /// Show the plan, and call nothing
     #[arg(long)]
     dry_run: bool,
-    /// Keep only sizes and digests of inputs and outputs in the trace
+    /// Store only sizes and digests of inputs and outputs in the trace
     #[arg(long)]
     redact: bool,
-    /// The agent that calls; its permissions hold
+    /// Apply the permissions of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
 }

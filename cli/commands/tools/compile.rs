@@ -20,13 +20,13 @@ use crate::{
   skillhub tools compile --all
   skillhub tools compile --all --json
 
-Everything is checked before anything runs: schemas, references, tools, types, circles. What is wrong is told at once, as
-SKILL.md:LINE:COLUMN. From then on the tool follows its skill: a change, a rollback or `disable` is seen at the next use.
-Exit code 3: a skill cannot be a tool.")]
+Checks schemas, references, tools, types and cycles, and reports all errors as SKILL.md:LINE:COLUMN. The
+tool follows its skill: a change, a rollback or `skillhub disable` takes effect at the next call.
+Exit code 3: a skill cannot be compiled.")]
 pub struct CompileArgs {
     /// The skills
     names: Vec<String>,
-    /// Every skill that agents see
+    /// Compile all skills that agents see and that declare a tool
     #[arg(long, conflicts_with = "names")]
     all: bool,
 }
@@ -36,7 +36,7 @@ pub struct CompileArgs {
 #[command(after_help = "Examples:
   skillhub tools remove site-monitor")]
 pub struct RemoveArgs {
-    /// The skills
+    /// Skills whose tools to remove
     #[arg(required = true)]
     names: Vec<String>,
 }

@@ -17,13 +17,13 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub tools list
-  skillhub tools list --native                   what steps may call: our own tools and those of MCP servers
+  skillhub tools list --native                   tools that steps can call: skillhub's and MCP servers'
   skillhub tools list --agent codex --json")]
 pub struct ListArgs {
-    /// The tools that steps may call instead
+    /// List the tools that steps can call instead
     #[arg(long)]
     native: bool,
-    /// Only those that this agent may use
+    /// Only tools that this agent may use
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
 }
@@ -32,9 +32,9 @@ pub struct ListArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub tools show site-monitor
-  skillhub tools show web_fetch                  a tool that steps may call")]
+  skillhub tools show web_fetch                  a tool that steps can call")]
 pub struct ShowArgs {
-    /// The tool, by its name or its skill's
+    /// Tool, by its name or its skill's name
     name: String,
 }
 

@@ -14,21 +14,20 @@ use crate::{
 /// Flags of `tools policy`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub tools policy                          while every skill that the agent sees may be in use
+  skillhub tools policy                          if all skills that the agent sees are in use
   skillhub tools policy --active pdf-forms,git-notes
   skillhub tools policy --active pdf-forms --always-on Read,Grep --json
 
-A skill that has `allowed-tools` allows these. When no skill in use has any, every tool may be called; as
-soon as one has, only what some of them allow, besides those that are always on: skillhub's own, and the
-ones named here or by `always_on` in config.toml.")]
+If no skill in use has `allowed-tools`, all tools may be called. Otherwise only these: the tools that a
+skill in use allows, skillhub's own, and those of --always-on or of `always_on` in config.toml.")]
 pub struct PolicyArgs {
-    /// The skills in use; all that the agent sees otherwise
+    /// Skills in use [default: all that the agent sees]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     active: Vec<String>,
-    /// Tools that no skill takes away
+    /// Tools that are always allowed
     #[arg(long, value_name = "TOOL", value_delimiter = ',')]
     always_on: Vec<String>,
-    /// The agent that uses them
+    /// Apply the permissions of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
 }

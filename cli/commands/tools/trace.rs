@@ -17,11 +17,11 @@ const LISTED: usize = 20;
 /// Flags of `tools trace`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub tools trace                           the newest runs
-  skillhub tools trace 20260102T030405-8f3a      one run, step by step
+  skillhub tools trace                           recent runs
+  skillhub tools trace 20260102T030405-8f3a      the steps of one run
   skillhub tools trace 20260102T030405-8f3a --json")]
 pub struct TraceArgs {
-    /// The run
+    /// Run, by id [default: list the recent runs]
     id: Option<String>,
 }
 
