@@ -69,10 +69,10 @@ impl<'a> Acceptor<'a> {
     pub fn new(context: &'a Context, args: &AcceptArgs) -> Result<Self, CliError> {
         let Some(reason) = args.reason.as_ref().filter(|_| !args.accept.is_empty()) else {
             let can_ask = !context.out.json && !context.out.quiet && is_terminal();
-            let reviewer = can_ask.then(|| context.reviewer("accepting a finding").ok()).flatten();
+            let reviewer = can_ask.then(|| context.reviewer("accept a finding").ok()).flatten();
             return Ok(Self { context, by: reviewer.map(|reviewer| (reviewer, Way::Asked)) });
         };
-        let reviewer = context.reviewer("accepting a finding")?;
+        let reviewer = context.reviewer("accept a finding")?;
         for rule in &args.accept {
             if context.home.scanner().rule(rule).is_none() {
                 return Err(WaiveError::NoRule(rule.clone()).into());
@@ -92,7 +92,7 @@ impl<'a> Acceptor<'a> {
     /// # Errors
     /// There is no proof that a person acts.
     pub fn agreed(context: &'a Context, reason: &str) -> Result<Self, CliError> {
-        let reviewer = context.reviewer("accepting a finding")?;
+        let reviewer = context.reviewer("accept a finding")?;
         Ok(Self { context, by: Some((reviewer, Way::Agreed(reason.to_owned()))) })
     }
 
@@ -120,9 +120,8 @@ impl<'a> Acceptor<'a> {
             _ if !can_pass(skill.blocked.report()) => Vec::new(),
             Some(finding) if !decision.takes_critical => {
                 let (name, rule) = (skill.name, &finding.rule);
-                self.context
-                    .out
-                    .note(&format!("{name} stays blocked: what {rule} finds is critical ({CRITICAL_FLAG})"));
+                let flag = CRITICAL_FLAG;
+                self.context.out.note(&format!("{name} stays blocked: {rule} is critical; accept it with {flag}"));
                 Vec::new()
             }
             _ => self.waivers(skill, &decision.reason, reviewer),
@@ -170,7 +169,7 @@ impl<'a> Acceptor<'a> {
         if lines.is_empty() {
             return false;
         }
-        self.context.out.note("Harmful in any reading:");
+        self.context.out.note("Critical findings:");
         for line in lines {
             self.context.out.note(&format!("    {line}"));
         }

@@ -90,10 +90,10 @@ impl Asked {
     /// The response to an agent that may not begin the operation.
     pub fn check(&self, context: &Context) -> Result<(), CliError> {
         if context.accepts_rewrite {
-            context.reviewer("accepting a registry whose history was replaced")?;
+            context.reviewer("accept a registry whose history was rewritten")?;
         }
         if self.accepts_key {
-            context.reviewer("accepting a new key of an owner")?;
+            context.reviewer("accept an owner's new key")?;
         }
         // Commands that only read answer a hidden name and a missing one alike, with similar names. Outcome requests
         // are checked one by one, so that the error names the line.

@@ -89,7 +89,7 @@ impl Context {
 pub fn setup(global: &Global) -> Result<Setup, Refusal> {
     let user_home = std::env::home_dir()
         .filter(|home| home.is_absolute())
-        .ok_or_else(|| Refusal::usage("there is no home folder for this user").hint("set HOME to an absolute path"))?;
+        .ok_or_else(|| Refusal::usage("this user has no home folder").hint("set HOME to an absolute path"))?;
     let cwd = std::env::current_dir()
         .map_err(|error| Refusal::new(FailureKind::Failed, "io", format!("cannot use the current folder: {error}")))?;
     let scope = match (global.project, global.global) {

@@ -110,7 +110,7 @@ impl CliError {
     pub fn invalid_skill(name: &str, problems: &[Problem]) -> Self {
         let errors: Vec<&str> = problems.iter().filter(|p| p.is_error()).map(|p| p.message.as_str()).collect();
         Self::new("invalid_skill", Exit::Invalid, format!("{name} is not a valid skill: {}", errors.join("; ")))
-            .hint("mend what is listed, each problem with its file and line")
+            .hint("fix the listed problems")
             .details(json!({ "problems": problems }))
     }
 
@@ -171,8 +171,7 @@ impl From<WaiveError> for CliError {
 
 impl From<ArchiveError> for CliError {
     fn from(error: ArchiveError) -> Self {
-        Self::new("invalid_archive", Exit::Invalid, error.to_string())
-            .hint("`skillhub pack DIR` makes a .skill file that can be read")
+        Self::new("invalid_archive", Exit::Invalid, error.to_string()).hint("pack the skill again: skillhub pack DIR")
     }
 }
 

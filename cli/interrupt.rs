@@ -49,7 +49,7 @@ pub fn watch(_: Output) {}
 pub fn finish(out: Output, result: &Result<Exit, CliError>) {
     interrupt::end(|| {
         match result {
-            Ok(_) => out.note("interrupted; the command was done by then"),
+            Ok(_) => out.note("interrupted after the command had finished"),
             Err(_) => drop(report(out, &error())),
         }
         remove_temporary();
@@ -60,7 +60,7 @@ pub fn finish(out: Output, result: &Result<Exit, CliError>) {
 /// Returns the error of an interrupted command.
 fn error() -> CliError {
     let message = match interrupt::is_anything_done() {
-        true => "interrupted; what was recorded by then is kept",
+        true => "interrupted; changes made so far are kept",
         false => "interrupted; nothing was changed",
     };
     CliError::new("interrupted", Exit::Interrupted, message)

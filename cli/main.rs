@@ -189,7 +189,7 @@ fn usage(error: &clap::Error) -> ExitCode {
             _ => paragraph.join(" ").trim_start_matches("error: ").to_owned(),
         };
         let out = Output { json: true, quiet: false, color: Color::Never };
-        let error = CliError::usage(message).hint("`skillhub --help` lists the commands and flags");
+        let error = CliError::usage(message).hint("see the commands and options: skillhub --help");
         return out.fail(&error).into();
     }
     let _closed = error.print();

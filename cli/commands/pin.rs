@@ -50,7 +50,7 @@ pub fn pin(context: &Context, args: &PinArgs) -> Result<Exit, CliError> {
 /// Unpins a skill.
 pub fn unpin(context: &Context, args: &UnpinArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
-    let reviewer = context.reviewer("unpinning a skill")?;
+    let reviewer = context.reviewer("unpin a skill")?;
     let library = pinned_library(context, &name)?;
     skill_manage::unpin(&library, &name, &reviewer, context.now)?;
     let document = json!({"ok": true, "name": name.as_str(), "pinned": false, "library": library.path()});

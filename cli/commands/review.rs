@@ -182,7 +182,7 @@ fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
     let targets = targets(args)?;
     let trial = canary.map(|share| context.gate()?.terms(Some(share)).map_err(failed)).transpose()?;
     let reviewer = context
-        .reviewer("accepting a proposal")
+        .reviewer("accept a proposal")
         .map_err(CliError::from)
         .inspect_err(|error| note_refused(context, args, &targets, error))?;
     let elsewhere = context.elsewhere();
@@ -224,7 +224,7 @@ fn note_refused(context: &Context, args: &DecideArgs, targets: &[ProposalRef], e
 
 fn reject(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
     let targets = targets(args)?;
-    let proof = context.reviewer("rejecting the proposal of another");
+    let proof = context.reviewer("reject a proposal of somebody else");
     let decider = match proof {
         Ok(ref reviewer) => Decider::Person(reviewer),
         Err(_) if std::env::var_os(TOKEN_VARIABLE).is_none_or(|token| token.is_empty()) => {

@@ -59,7 +59,7 @@ fn new(context: &Context, name: Option<&str>, days: Option<u32>) -> Result<Exit,
     // In a container, the user may have no name.
     let name = if name.is_empty() { "reviewer".to_owned() } else { name };
     let at_terminal = Reviewer::at_terminal(&name).map_err(|_| ReviewerError::TokenNeedsTerminal)?;
-    context.reviewer("making a reviewer's token")?;
+    context.reviewer("create a reviewer's token")?;
     let made = at_terminal.new_token(&context.home, &name, context.now, end(context.now, days)?)?;
     let stored = &made.stored;
     let mut document = entry(stored, context.now);
@@ -104,7 +104,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
 }
 
 fn revoke(context: &Context, id: &str) -> Result<Exit, CliError> {
-    let reviewer = context.reviewer("revoking a reviewer's token")?;
+    let reviewer = context.reviewer("revoke a reviewer's token")?;
     let gone = reviewer.revoke(&context.home, id)?;
     let document = json!({"ok": true, "id": gone.id, "name": gone.name});
     context.out.answer(&document, |out| {

@@ -75,7 +75,7 @@ fn add(context: &Context, args: &WaiveArgs, name: &str, rule: &str) -> Result<Ex
     let name = context.skill_called(name)?;
     let path = args.path.as_deref().map(SkillPath::parse).transpose();
     let path = path.map_err(|fault| ManageError::from(RequestError::Path(fault)))?;
-    let reviewer = context.reviewer("waiving a finding")?;
+    let reviewer = context.reviewer("waive a finding")?;
     let content = match &args.content {
         Some(file) => {
             let bytes = read_input(context, file, Limits::default().request_bytes)?;
@@ -144,7 +144,7 @@ fn list(context: &Context, name: Option<&str>) -> Result<Exit, CliError> {
 }
 
 fn remove(context: &Context, id: &str) -> Result<Exit, CliError> {
-    let reviewer = context.reviewer("taking a waiver back")?;
+    let reviewer = context.reviewer("remove a waiver")?;
     let is_here = |library: &Library| -> Result<bool, CliError> {
         Ok(library.state()?.skills().any(|(_, state)| state.waivers.iter().any(|waiver| waiver.id == id)))
     };

@@ -25,13 +25,13 @@ pub fn capability_lines(capabilities: &Capabilities) -> Vec<String> {
         ("network", of(&capabilities.hosts)),
         ("variables", of(&capabilities.environment)),
         ("writes", told(&outside)),
-        ("lasting places", of(&capabilities.persistence)),
+        ("persistence", of(&capabilities.persistence)),
     ];
     let parts: Vec<String> =
         parts.into_iter().filter_map(|(word, names)| Some(format!("{word}: {}", names?))).collect();
     let mut lines = Vec::new();
     if !parts.is_empty() {
-        lines.push(format!("{FAINT}can{FAINT:#}  {}", parts.join("; ")));
+        lines.push(parts.join("; "));
     }
     if let Some(undeclared) = told_undeclared(&capabilities.undeclared) {
         lines.push(format!("{WARN}undeclared{WARN:#}  {undeclared}"));
@@ -45,7 +45,7 @@ pub fn delta_lines(delta: &CapabilityDelta) -> Vec<String> {
     let mut lines: Vec<String> = delta.added.iter().take(ADDED).map(line).collect();
     let more = delta.added.len() - lines.len();
     lines.extend((more > 0).then(|| format!("{more} more")));
-    lines.extend((!delta.complete).then(|| "perhaps more: there is too much text to sum up all of it".to_owned()));
+    lines.extend((!delta.complete).then(|| "perhaps more: the skill is too large for a complete analysis".to_owned()));
     lines.iter().map(|one| format!("{WARN}+{WARN:#} {one}")).collect()
 }
 
@@ -57,11 +57,11 @@ pub fn write_capabilities(capabilities: &Capabilities, out: &mut dyn Write) -> i
     let tools = match &capabilities.allowed_tools {
         Some(tools) if tools.is_empty() => "none".to_owned(),
         Some(tools) => visible(&tools.join(", ")),
-        None => "not said".to_owned(),
+        None => "not declared".to_owned(),
     };
     writeln!(out, "  allowed-tools: {tools}")?;
     if capabilities.is_empty() {
-        return writeln!(out, "  nothing that is run, asked or written was found");
+        return writeln!(out, "  no commands, hosts or files found");
     }
     let mut table = Table::new(&["  what", "name", "in", "where"]);
     let lists = [
@@ -70,8 +70,8 @@ pub fn write_capabilities(capabilities: &Capabilities, out: &mut dyn Write) -> i
         ("variable", &capabilities.environment),
         ("writes", &capabilities.writes),
         ("reads", &capabilities.reads),
-        ("lasting", &capabilities.persistence),
-        ("power", &capabilities.privileges),
+        ("persistence", &capabilities.persistence),
+        ("privilege", &capabilities.privileges),
     ];
     for (word, list) in lists {
         for used in list {
@@ -84,7 +84,7 @@ pub fn write_capabilities(capabilities: &Capabilities, out: &mut dyn Write) -> i
     }
     table.write(out)?;
     if !capabilities.complete {
-        writeln!(out, "  {WARN}there is more{WARN:#}: the skill has too much text to sum up all of it")?;
+        writeln!(out, "  {WARN}incomplete{WARN:#}: the skill is too large for a complete analysis")?;
     }
     Ok(())
 }

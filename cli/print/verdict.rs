@@ -70,7 +70,7 @@ fn cause_lines(cause: &Cause<'_>) -> Vec<String> {
     let known = match (finding.waived, finding.new) {
         (true, _) => " (waived)",
         (false, true) => "",
-        (false, false) => " (known before)",
+        (false, false) => " (in the baseline)",
     };
     let mut lines = vec![
         format!(

@@ -188,7 +188,7 @@ fn permissions_remove_and_restore_links() {
     assert_eq!(as_person(&sandbox, &["debug", "--agent", "claude-code"])["still_seen"], json!([]));
     let again = sandbox.done(&install);
     assert_eq!(again["skills"][0]["links"].as_array().unwrap().len(), 1, "{again:#}");
-    assert!(again["skills"][0]["warnings"].to_string().contains("not to see"), "{again:#}");
+    assert!(again["skills"][0]["warnings"].to_string().contains("hidden from agents"), "{again:#}");
     assert_eq!(linked(), [false, true]);
     assert_eq!(sandbox.done(&["disable", "mine"])["links"].as_array().unwrap().len(), 1);
     assert_eq!(sandbox.done(&["enable", "mine"])["links"].as_array().unwrap().len(), 1);

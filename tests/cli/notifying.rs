@@ -53,7 +53,7 @@ fn failing_notify_command_changes_nothing() {
         let sandbox = sandbox(script, "timeout_seconds = 1\n");
         let started = Instant::now();
         let answer = sandbox.ask(&["manage", "patch", "demo", "--find", "one", "--replace", "x"]);
-        assert!(answer.stderr.contains("was not told"), "{answer}");
+        assert!(answer.stderr.contains("the command of [notify] failed"), "{answer}");
         assert_eq!(answer.done()["status"], "proposed");
         assert!(started.elapsed().as_secs() < 15);
     }

@@ -135,7 +135,7 @@ fn scan_install_and_review_show_capabilities() {
     assert_eq!(installed["skills"][0]["capabilities"]["commands"][0]["what"], "wc", "{installed:#}");
     sandbox.skill("calm", "Counts words. Use in tests.", &[("scripts/count.sh", "#!/bin/sh\nsort notes.txt\n")]);
     let shown = sandbox.run(&["install", "./calm"]).exits(0).text();
-    assert!(shown.contains("Updated calm") && shown.contains("can  runs: sort\n"), "{shown}");
+    assert!(shown.contains("Updated calm") && shown.contains("  runs: sort\n"), "{shown}");
 }
 
 #[test]
@@ -342,7 +342,7 @@ fn proposal_shows_capabilities_and_waivers() {
     let shown = sandbox.done(&["review", "show", id])["proposal"].clone();
     assert_eq!(shown["capabilities"]["hosts"][0]["what"], "tools.invalid", "{shown:#}");
     let text = sandbox.run(&["review", "show", id]).exits(0).text();
-    for told in ["accepted by person:ann", "our own host", "can  runs: bash, curl", "undeclared  host tools.invalid"] {
+    for told in ["accepted by person:ann", "our own host", "  runs: bash, curl", "undeclared  host tools.invalid"] {
         assert!(text.contains(told), "{told} is not in {text}");
     }
     sandbox.run_as(&token, &["waive", "--remove", waived["id"].as_str().unwrap()]).done();

@@ -162,7 +162,7 @@ fn evidence_lines(decision: &Decision) -> String {
 pub fn try_out(context: &Context, args: &TryArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let terms = context.gate()?.terms(args.share).map_err(failed)?;
-    let reviewer = context.reviewer("putting a revision on trial")?;
+    let reviewer = context.reviewer("start a trial")?;
     let library = context.library_with(&name)?;
     let (revision, trial) = skill_manage::try_out(&library, &name, &args.revision, terms, &reviewer, context.now)?;
     let share = f64::from(trial.terms.share) / 100.0;
@@ -177,7 +177,7 @@ pub fn try_out(context: &Context, args: &TryArgs) -> Result<Exit, CliError> {
 /// Pauses a trial, or resumes it.
 pub fn pause(context: &Context, args: &NameArgs, pauses: bool) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
-    let what = if pauses { "pausing a trial" } else { "going on with a trial" };
+    let what = if pauses { "pause a trial" } else { "resume a trial" };
     let reviewer = context.reviewer(what)?;
     let library = context.library_with(&name)?;
     let stamp = library::Stamp::new(reviewer.actor().clone(), context.now);
@@ -207,7 +207,7 @@ fn nothing_on_trial(name: &SkillName) -> CliError {
 /// Promotes or rolls back on a person's order.
 pub fn force(context: &Context, args: &ForceArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
-    let reviewer = context.reviewer("forcing a decision")?;
+    let reviewer = context.reviewer("force a decision")?;
     let terms = context.gate()?.terms(None).map_err(failed)?;
     let elsewhere = context.elsewhere();
     let mut library = context.library_with(&name)?;

@@ -45,7 +45,7 @@ pub struct EditArgs {
 /// Applies the edits from flags or from the editor.
 pub fn run(context: &Context, args: &EditArgs) -> Result<Exit, CliError> {
     let mut target = target(&args.id)?;
-    let reviewer = context.reviewer("editing a proposal")?;
+    let reviewer = context.reviewer("edit a proposal")?;
     let elsewhere = context.elsewhere();
     let mut library = context.library_with_proposal(&target.id)?;
     let not_executable = args.not_executable.iter().map(|path| parse_path(path)).collect::<Result<Vec<_>, _>>()?;

@@ -77,7 +77,7 @@ pub fn run(context: &Context, args: &CallArgs) -> Result<Exit, CliError> {
     }
     if args.approve == Approval::ExecEscalation && executor.level(tool) == args.approve {
         // Commands run without a sandbox, so an unproven claim to be a person is not enough.
-        context.reviewer("running commands")?;
+        context.reviewer("run commands")?;
     }
     let trace = executor.run(tool, input);
     let id = compose::trace_id(context.now);

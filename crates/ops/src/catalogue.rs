@@ -25,8 +25,8 @@ pub fn skill_name(text: &str) -> Result<SkillName, Refusal> {
         return Ok(qualified.name);
     }
     SkillName::parse(text).map_err(|fault| {
-        Refusal::new(FailureKind::Invalid, "invalid_skill", format!("{text:?} is no name of a skill: {fault}"))
-            .hint("`skillhub list` shows the names of the skills")
+        Refusal::new(FailureKind::Invalid, "invalid_skill", format!("{text:?} is not a valid skill name: {fault}"))
+            .hint("see the names of the skills: skillhub list")
     })
 }
 
@@ -46,7 +46,7 @@ impl Workplace {
         if let Some(given) = self.config.skills.registry() {
             match self.skills_of_registry(given) {
                 Ok(found) => skills.extend(found),
-                Err(error) => self.note(&format!("the registry of [skills] is left out: {}", error.message)),
+                Err(error) => self.note(&format!("cannot use the registry of [skills]: {}", error.message)),
             }
         }
         Ok(skills)
@@ -65,7 +65,7 @@ impl Workplace {
                     Some(Builtin { name: name.name.clone(), files, qualified: Some(name) })
                 }
                 Err(error) => {
-                    self.note(&format!("{name} of the registry is left out: {error}"));
+                    self.note(&format!("{name} is left out: {error}"));
                     None
                 }
             }

@@ -149,7 +149,7 @@ fn keep_from_agents(
     let outcomes = match state {
         Ok(state) => sight.apply(library, &name, &state.of(&name)),
         Err(error) => {
-            installed.warnings.push(format!("agents that may not see {name} may do so: {error}"));
+            installed.warnings.push(format!("agents that must not see {name} may still see it: {error}"));
             Vec::new()
         }
     };
@@ -158,11 +158,11 @@ fn keep_from_agents(
             SightOutcome::Hidden(path) => {
                 installed.links.retain(|link| *link != path);
                 let path = path.display();
-                installed.warnings.push(format!("nothing is placed at {path}: agents are not to see the skill there"));
+                installed.warnings.push(format!("not linked at {path}: the skill is hidden from agents there"));
             }
             SightOutcome::Left(path, why) => {
                 let path = path.display();
-                installed.warnings.push(format!("agents are not to see the skill at {path}, but it stays: {why}"));
+                installed.warnings.push(format!("hidden from agents, but still at {path}: {why}"));
             }
             SightOutcome::Shown(_) => {}
         }

@@ -33,7 +33,7 @@ pub(crate) fn watcher(config: &NotifyConfig, setup: &Setup) -> Option<Watcher> {
     Some(Watcher::new(move |library, events| {
         for event in events.iter().filter(|event| is_wanted(&config, event)) {
             if let Err(why) = tell(&config, library, event) {
-                note(&format!("the change stands, but the command of [notify] was not told of it: {why}"));
+                note(&format!("the change was made, but the command of [notify] failed: {why}"));
             }
         }
     }))

@@ -64,7 +64,7 @@ impl Workplace {
         match self.gate_look(library, skill) {
             Ok(found) => found.filter(|found| found.decision.verdict != Verdict::Wait),
             Err(error) => {
-                self.note(&format!("the gate could not look at {skill}: {}", error.message));
+                self.note(&format!("the gate could not evaluate {skill}: {}", error.message));
                 None
             }
         }

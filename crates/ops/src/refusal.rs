@@ -77,10 +77,10 @@ impl Refusal {
     pub fn io_at(path: &Path) -> impl FnOnce(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |error| {
-            let message = format!("cannot use {}: {error}", path.display());
+            let message = format!("cannot access {}: {error}", path.display());
             match error.kind() {
                 io::ErrorKind::NotFound => Self::new(FailureKind::NotFound, "not_found", message)
-                    .hint("check the path; it starts at the current folder"),
+                    .hint("check the path; a relative one starts at the current folder"),
                 _ => Self::new(FailureKind::Failed, "io", message),
             }
         }
@@ -96,7 +96,7 @@ impl Refusal {
     /// Creates the refusal of an operation that a person has to confirm. `hint` is for clients that cannot ask.
     #[must_use]
     pub fn to_ask(what: &str, question: Question, hint: impl Into<String>) -> Self {
-        let message = format!("{what} takes the agreement of a person");
+        let message = format!("{what} requires the approval of a person");
         let refusal = Self::new(FailureKind::Refused, "policy_denied", message).hint(hint);
         Self { question: Some(Box::new(question)), ..refusal }
     }

@@ -80,11 +80,13 @@ impl Workplace {
     pub fn upload(&self, path: &str) -> Result<Vec<u8>, Refusal> {
         let folder = self.config.skills.uploads(&self.user_home).ok_or_else(no_folder)?;
         read_below(&folder, Path::new(path)).map_err(|error| match error.kind() {
-            ErrorKind::NotFound => Refusal::new(FailureKind::NotFound, "not_found", format!("there is no file {path}")),
+            ErrorKind::NotFound => {
+                Refusal::new(FailureKind::NotFound, "not_found", format!("the upload folder has no file {path}"))
+            }
             ErrorKind::PermissionDenied => Refusal::new(
                 FailureKind::Refused,
                 "policy_denied",
-                format!("{path} may not be read, or leads out of its folder"),
+                format!("{path} cannot be read, or leads out of the upload folder"),
             ),
             ErrorKind::InvalidInput | ErrorKind::NotADirectory => {
                 Refusal::new(FailureKind::Invalid, "invalid_path", format!("{path} is not a file"))
@@ -95,11 +97,11 @@ impl Workplace {
 }
 
 fn exists(name: &SkillName) -> Refusal {
-    Refusal::new(FailureKind::Conflict, "exists", format!("{name} is installed already"))
-        .hint("send \"update\": true as well to bring it to this archive")
+    Refusal::new(FailureKind::Conflict, "exists", format!("{name} is already installed"))
+        .hint("send \"update\": true to update it to this archive")
 }
 
 fn no_folder() -> Refusal {
-    Refusal::request("this gateway has no folder of uploads")
-        .hint("name one in config.toml, `[skills] uploads = \"/srv/threads\"`, or send the archive's bytes")
+    Refusal::request("this gateway has no upload folder")
+        .hint("set one in config.toml, `[skills] uploads = \"/srv/threads\"`, or send the archive's bytes")
 }

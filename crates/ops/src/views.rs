@@ -144,10 +144,10 @@ impl Lacking {
     /// Describes the missing skills, as a sentence without its period.
     pub fn message(&self) -> String {
         if self.skills.len() > NAMED {
-            return format!("{} does not read {} of the skills", self.agent, self.skills.len());
+            return format!("{} does not see {} of the skills", self.agent, self.skills.len());
         }
         let names: Vec<&str> = self.skills.iter().map(SkillName::as_str).collect();
-        format!("{} does not read {}", self.agent, names.join(", "))
+        format!("{} does not see {}", self.agent, names.join(", "))
     }
 }
 
@@ -183,13 +183,13 @@ impl SharedPlace<'_> {
         let (who, at) = (agents.join(", "), visible(&place.short(&self.path)));
         let (reads, name) = (if agents.len() == 1 { "reads" } else { "read" }, &listed.name);
         let message = match self.view.reads {
-            _ if listed.missing => format!("{who} {reads} {name} at {at}, and its folder in the library is missing"),
+            _ if listed.missing => format!("{who} {reads} {name} at {at}, but its folder in the library is missing"),
             Reads::Blocked => {
                 let why = visible(listed.fault.as_deref().unwrap_or_default());
                 format!("{who} {reads} {name} at {at}, which skillhub does not serve: {why}")
             }
             Reads::Older { number } => format!("{who} {reads} revision {number} of {name} at {at}, not the newest"),
-            _ => format!("{who} {reads} other content than skillhub has of {name}, at {at}"),
+            _ => format!("{who} {reads} a {name} at {at} that differs from skillhub's"),
         };
         let command = repair(place, listed, (&self.view, &self.path, &self.hosts));
         let (code, skill) = ("agent_reads_other", name.clone());

@@ -149,7 +149,7 @@ impl Workplace {
         let library = Library::open(&self.place.path, self.place.scope, &self.home, &self.config.library.storage)?;
         self.place.check_inside(library.path())?;
         if let Err(error) = client::write_pending_lines(&library) {
-            self.note(&format!("the lock file does not show the last operation yet: {error}"));
+            self.note(&format!("cannot update the lock file for the last operation: {error}"));
         }
         Ok(library)
     }
@@ -319,7 +319,7 @@ impl Workplace {
     /// Updates the lock file like [`Self::refresh_lock`], and returns the warning if that fails.
     pub fn lock_warning(&self, library: &Library, skill: &SkillName) -> Option<String> {
         let error = client::LockFile::refresh(&self.lock_path(library), library, skill).err()?;
-        Some(format!("the change stands, but the lock file does not show it: {error}"))
+        Some(format!("the change was made, but the lock file could not be updated: {error}"))
     }
 
     /// Returns the root of the project around the current folder, regardless of the selected library.

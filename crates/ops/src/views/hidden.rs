@@ -75,12 +75,12 @@ impl fmt::Display for Remedy {
         match self {
             Self::RemoveLink(_) => write!(f, "`{FIX}` removes the link"),
             Self::OwnFolder { settings, command } => {
-                write!(f, "it is the skill's own folder: {settings}, or remove the folder with `{command}`")
+                write!(f, "this is the skill's own folder: {settings}, or remove the folder with `{command}`")
             }
             Self::Shared(readers) => {
-                write!(f, "it is read by {}, not all of which it is hidden from", readers.join(", "))
+                write!(f, "{} share this folder, and the skill is hidden from only some of them", readers.join(", "))
             }
-            Self::Foreign(command) => write!(f, "skillhub did not place it: `{}` moves it away", visible(command)),
+            Self::Foreign(command) => write!(f, "skillhub did not create it; move it away: `{}`", visible(command)),
         }
     }
 }

@@ -23,8 +23,8 @@ const POLICY_VARIABLE: &str = "SKILLHUB_POLICY";
 pub const TOKEN_VARIABLE: &str = "SKILLHUB_REVIEWER_TOKEN";
 
 /// Hint for an actor without proof of being a person.
-const PROOF_HINT: &str = "run the command at a terminal, or with the token that a person made there with \
-                          `skillhub reviewer new` in SKILLHUB_REVIEWER_TOKEN";
+const PROOF_HINT: &str = "run the command at a terminal, or set SKILLHUB_REVIEWER_TOKEN to a token that a person \
+                          created with `skillhub reviewer new`";
 
 impl Workplace {
     /// Returns the change-management context for `skill_manage`.
@@ -63,22 +63,22 @@ impl Workplace {
         Ok(move |change: &WholeChange<'_>| {
             let why = match sight(change.skill) {
                 Sight::Denied | Sight::NotOnList => "the configuration denies it to this agent",
-                Sight::Asked if !asks => "it may be used only after a person agreed",
+                Sight::Asked if !asks => "a person must approve its use first",
                 _ => return policy.permit(&actor, change),
             };
             Err(Denied { skill: change.skill.clone(), action: change.action, why: why.to_owned() })
         })
     }
 
-    /// Returns the person who decides. `what` describes the operation, such as `waiving a finding`.
+    /// Returns the person who decides. `what` describes the operation, such as `waive a finding`.
     ///
     /// # Errors
     /// The flags name another kind of actor, the token is invalid, or there is neither a token nor a terminal.
     pub fn reviewer(&self, what: &str) -> Result<Reviewer, Refusal> {
-        let missing = format!("{what} is for people, and nothing shows that a person acts");
+        let missing = format!("only a person can {what}: there is neither a terminal nor a reviewer's token");
         if self.names_no_person {
-            return Err(Refusal::new(FailureKind::Refused, "policy_denied", format!("{what} is for people"))
-                .hint(format!("--actor names {}; leave the flag out", self.actor)));
+            let message = format!("only a person can {what}, and --actor names {}", self.actor);
+            return Err(Refusal::new(FailureKind::Refused, "policy_denied", message).hint("leave --actor out"));
         }
         prove(&self.actor.id, (&self.home, self.now), &self.setup, &missing)
     }
@@ -114,14 +114,15 @@ fn tightening(setup: &Setup) -> Result<Vec<PolicyFile>, Refusal> {
     if let Some(path) = (setup.variables)(POLICY_VARIABLE) {
         let path = setup.cwd.join(path);
         let file = PolicyFile::read(&path)?.ok_or_else(|| {
-            Refusal::new(FailureKind::Usage, "invalid_config", format!("there is no {}", path.display()))
-                .hint(format!("{POLICY_VARIABLE} names a file that has to be there"))
+            let message = format!("{POLICY_VARIABLE} names {}, which does not exist", path.display());
+            Refusal::new(FailureKind::Usage, "invalid_config", message)
+                .hint(format!("correct or unset {POLICY_VARIABLE}"))
         })?;
         // The environment is under the control of the caller, which may be an agent.
         if file.scan != scan::Settings::default() {
-            let message = format!("{} has [scan], and {POLICY_VARIABLE} can only tighten", path.display());
+            let message = format!("{}: [scan] is not allowed in the file of {POLICY_VARIABLE}", path.display());
             return Err(Refusal::new(FailureKind::Usage, "invalid_config", message)
-                .hint(format!("[scan] is read from config.toml of the home and from {SYSTEM_POLICY}")));
+                .hint(format!("move [scan] to config.toml of the home or to {SYSTEM_POLICY}")));
         }
         files.push(file);
     }
@@ -140,14 +141,15 @@ pub(super) fn actor(setup: &Setup, home: &Home, now: Timestamp) -> Result<Actor,
     let actor: Actor = flag.parse().map_err(|error: library::ActorError| Refusal::usage(error.to_string()))?;
     match actor.kind {
         ActorKind::Person => {
-            let reviewer = prove(&actor.id, (home, now), setup, "only a terminal or a token shows that a person acts")?;
+            let missing = "naming a person in --actor requires a terminal or a reviewer's token";
+            let reviewer = prove(&actor.id, (home, now), setup, missing)?;
             Ok(reviewer.actor().clone())
         }
         ActorKind::External => {
-            Err(Refusal::usage("`external` is what hand edits are recorded as; name agent or person"))
+            Err(Refusal::usage("the actor `external` is reserved for hand edits; name agent:ID or person:ID"))
         }
         ActorKind::Optimizer if actor.id == library::GATE => {
-            Err(Refusal::usage(format!("{actor} is the gate of skillhub itself; name another optimizer")))
+            Err(Refusal::usage(format!("{actor} is reserved for skillhub's own gate; name another optimizer")))
         }
         ActorKind::Agent | ActorKind::Optimizer => Ok(actor),
     }
@@ -168,7 +170,7 @@ fn prove(id: &str, (home, now): (&Home, Timestamp), setup: &Setup, missing: &str
 fn layer(file: &PolicyFile) -> Result<Layer, Refusal> {
     let path = file.path.display().to_string();
     let no_preset = |error: PresetError| {
-        Refusal::new(FailureKind::Usage, "invalid_config", format!("{path}: {error}")).hint(format!("mend {path}"))
+        Refusal::new(FailureKind::Usage, "invalid_config", format!("{path}: {error}")).hint(format!("correct {path}"))
     };
     let preset = file.preset.as_deref().map(str::parse).transpose().map_err(no_preset)?;
     Ok(Layer { rules: file.rules(Rule::check)?, preset, file: path })

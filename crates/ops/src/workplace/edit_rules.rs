@@ -28,7 +28,7 @@ impl EditRules for PolicyFiles {
     fn objection(&self, edit: &HandEdit<'_>) -> Option<String> {
         match self.policy() {
             Ok(policy) => policy.objection(edit),
-            Err(error) => Some(format!("the policy cannot be read: {}", error.message)),
+            Err(error) => Some(format!("cannot read the policy: {}", error.message)),
         }
     }
 

@@ -58,7 +58,7 @@ impl LibraryPlace {
                 let (scope, project) = (Scope::Project, Some(root));
                 Ok(Self { path, scope, project, named: false, chosen: by_flag, is_configured })
             }
-            None if by_flag => Err(Refusal::usage("there is no project here: no folder above holds a .git")
+            None if by_flag => Err(Refusal::usage("no project found: neither this folder nor one above it has a .git")
                 .hint("run `git init`, or name a folder with --library DIR")),
             None => Ok(of_user),
         }
@@ -71,9 +71,10 @@ impl LibraryPlace {
         if resolved.starts_with(root) {
             return Ok(());
         }
-        let message = format!("{} leads out of the project, to {}", self.path.display(), resolved.display());
+        let message =
+            format!("{} is a link that leads out of the project, to {}", self.path.display(), resolved.display());
         Err(Refusal::new(FailureKind::Refused, "policy_denied", message)
-            .hint(format!("remove the link, or mean that folder: --library {}", resolved.display())))
+            .hint(format!("remove the link, or use the folder it leads to: --library {}", resolved.display())))
     }
 }
 
@@ -190,7 +191,7 @@ impl Workplace {
             None => Ok(Vec::new()),
         });
         let names = heads.unwrap_or_else(|error| {
-            self.note(&format!("the history of the user's library cannot be read: {}", error.message));
+            self.note(&format!("cannot read the history of the user's library: {}", error.message));
             self.folders_of_user_library()
         });
         let place = format!("in {}", self.user_home.join(SKILLS_FOLDER).display());

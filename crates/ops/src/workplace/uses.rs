@@ -54,7 +54,7 @@ impl Workplace {
             run: None,
         };
         if let Err(error) = library.note_uses(&[used]) {
-            self.note(&format!("the log of uses does not have this one: {error}"));
+            self.note(&format!("cannot record this use: {error}"));
         }
     }
 
@@ -74,7 +74,7 @@ impl Workplace {
         let actor = self.actor.to_string();
         let defaults = evolve::Defaults { actor: &actor, run, now: self.now };
         if let Err(error) = evolve::record(library, vec![request], defaults) {
-            self.note(&format!("the outcomes of {skill} do not have this run: {error}"));
+            self.note(&format!("cannot record this run of {skill}: {error}"));
         }
     }
 }
