@@ -150,7 +150,7 @@ impl Findings {
             None => (State::Found, message),
             Some(Ok(done)) if done.is_empty() => (State::Mended, message),
             Some(Ok(done)) => (State::Mended, format!("{message}; {done}")),
-            Some(Err(why)) => (State::Cannot, format!("{message}; not mended: {why}")),
+            Some(Err(why)) => (State::Cannot, format!("{message}; not repaired: {why}")),
         };
         self.add(check, code, state, path, message);
     }
@@ -165,7 +165,7 @@ impl Findings {
     /// Returns the result of a check. A check that failed is reported, and the remaining checks still run.
     fn unless_broken<T>(&mut self, check: &'static str, library: &Library, done: Result<T, CliError>) -> Option<T> {
         done.map_err(|error| {
-            self.cannot(check, error.code, library.path().display(), format!("not looked at: {}", error.message));
+            self.cannot(check, error.code, library.path().display(), format!("check failed: {}", error.message));
         })
         .ok()
     }
@@ -210,8 +210,8 @@ fn check_library(context: &Context, library: &mut Library, findings: &mut Findin
     let has_state = findings.unless_broken("state", library, state).unwrap_or(false);
     if !is_settled || !is_readable {
         let why = match is_settled {
-            false => "not looked at: the journal comes first, `skillhub doctor --fix`",
-            true => "not looked at: the history cannot be read",
+            false => "skipped until the journal is repaired: `skillhub doctor --fix`",
+            true => "skipped: the history cannot be read",
         };
         for check in ["proposals", "outcomes", "temporary", "folders", "lock_file", "links"] {
             findings.cannot(check, "not_looked_at", library.path().display(), why);
@@ -234,7 +234,9 @@ fn check_library(context: &Context, library: &mut Library, findings: &mut Findin
             let agents = agents::check(context, findings);
             findings.unless_broken("agents", library, agents);
         }
-        false => findings.cannot("links", "not_looked_at", library.path().display(), "not looked at without a state"),
+        false => {
+            findings.cannot("links", "not_looked_at", library.path().display(), "skipped: state.toml cannot be read")
+        }
     }
 }
 

@@ -97,7 +97,7 @@ fn hard_evidence_hides_skill_until_accepted() {
     let text = sandbox.run(&["status", "demo"]).text();
     assert!(text.contains("agents do not get the skill until then"), "{text}");
     assert_eq!(text.matches("[destructive-command]").count(), 1, "{text}");
-    assert!(sandbox.run(&["doctor"]).text().contains("agents do not get it"));
+    assert!(sandbox.run(&["doctor"]).text().contains("hidden from agents: "));
     let waive = ["waive", "demo", "destructive-command", "--path", "scripts/a.sh", "--reason", "ours"];
     sandbox.run_as(&sandbox.token(), &waive).done();
     sandbox.done(&["read", "demo"]);

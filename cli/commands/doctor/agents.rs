@@ -31,7 +31,7 @@ pub fn check(context: &Context, findings: &mut Findings) -> Result<(), CliError>
     for one in &agents.lacking {
         findings.note("agents", "agent_not_linked", one.agent, format!("{}: {}", one.message(), one.command));
     }
-    findings.close("agents", context.library_path(), "agents' hosts read the skills that skillhub has");
+    findings.close("agents", context.library_path(), "all agents read the content that skillhub manages");
     Ok(())
 }
 
@@ -39,7 +39,7 @@ pub fn check(context: &Context, findings: &mut Findings) -> Result<(), CliError>
 fn remove_link(library: &Path, skill: &SkillName, path: &Path) -> Result<String, String> {
     let dir = path.parent().map(AgentDir::open).transpose().map_err(|error| error.to_string())?.flatten();
     match dir.map(|dir| dir.remove_link(skill, library)).transpose().map_err(|error| error.to_string())? {
-        Some(true) => Ok("the link was removed".to_owned()),
-        _ => Err("skillhub did not place it".to_owned()),
+        Some(true) => Ok("removed the link".to_owned()),
+        _ => Err("skillhub did not create it".to_owned()),
     }
 }

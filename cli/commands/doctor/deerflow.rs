@@ -20,7 +20,8 @@ pub fn check(context: &Context, findings: &mut Findings) {
         let lines = text_of(&root, name).map(|text| read(&root, &text)).unwrap_or_default();
         if !lines.is_empty() {
             let path = root.join(name);
-            let message = format!("a file of DeerFlow, which is not followed; the same here: {}", lines.join(", "));
+            let message =
+                format!("skillhub ignores this file of DeerFlow; the equivalent settings are: {}", lines.join(", "));
             findings.note("config", "deerflow", path.display(), visible(&message));
         }
     }

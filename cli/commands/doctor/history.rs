@@ -1,6 +1,7 @@
 //! Check of the history, which reads every revision down to its files, and every head.
 
 use library::{Damage, HeadFault, HistoryFault, Library};
+use skill::counted;
 
 use super::Findings;
 use crate::{context::Context, exit::CliError};
@@ -16,8 +17,8 @@ pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) 
     let path = library.history_path();
     let (mut read, before) = look(context, library)?;
     if before.is_empty() {
-        findings.ok("references", &path, "every skill's head is there");
-        findings.ok("history", &path, format!("all {read} revisions are whole"));
+        findings.ok("references", &path, "every skill has its newest revision");
+        findings.ok("history", &path, format!("{} intact", counted(read, "revision")));
         return Ok(true);
     }
     let mut left = Vec::new();
@@ -29,13 +30,13 @@ pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) 
         *library = context.library_to_inspect()?;
         (read, left) = look(context, library)?;
     }
-    let why_not = mended.err().unwrap_or_else(|| "neither the journal nor the folders have it".to_owned());
+    let why_not = mended.err().unwrap_or_else(|| "neither the journal nor the folders have the content".to_owned());
     for fault in &before {
         let is_left = left.iter().any(|other| same(fault, other));
         tell(findings, fault, &path.display().to_string(), if is_left { Err(why_not.clone()) } else { Ok(()) });
     }
-    findings.close("references", &path, "every skill's head is there");
-    findings.close("history", &path, format!("all {read} revisions are whole"));
+    findings.close("references", &path, "every skill has its newest revision");
+    findings.close("history", &path, format!("{} intact", counted(read, "revision")));
     let open = if findings.fix { &left } else { &before };
     Ok(!open.iter().any(|fault| matches!(fault, HistoryFault::Head(_) | HistoryFault::Whole(_)))
         && library.skills().is_ok())
@@ -47,7 +48,7 @@ fn look(context: &Context, library: &Library) -> Result<(usize, Vec<HistoryFault
     let faults = library.check_history(&mut || {
         read += 1;
         if read % STEP == 0 {
-            working.say(format!("reading the history: {read} revisions"));
+            working.say(format!("reading the history: {}", counted(read, "revision")));
         }
     })?;
     Ok((read, faults))
@@ -93,16 +94,16 @@ fn same(one: &HistoryFault, other: &HistoryFault) -> bool {
 }
 
 fn tell(findings: &mut Findings, fault: &HistoryFault, place: &str, mended: Result<(), String>) {
-    let backup = "restore the history from a backup, the skills' folders are untouched";
+    let backup = "restore the history from a backup; the skill folders are not affected";
     let told = findings.list.iter().filter(|finding| finding.check == "history").count();
     match fault {
         HistoryFault::Whole(error) => {
             findings.cannot("history", "history_damaged", place, format!("{error}; {backup}"));
         }
         HistoryFault::Pack(name) => {
-            let message = format!("{name}.pack has lost its index, without which nothing in it can be read; {backup}");
+            let message = format!("{name}.pack has no index and cannot be read without one; {backup}");
             findings.mendable("history", "history_damaged", place, message, || {
-                mended.map(|()| "the index was made again of it".to_owned())
+                mended.map(|()| "rebuilt the index".to_owned())
             });
         }
         HistoryFault::Revision(..) if told > NAMED => {}
@@ -123,25 +124,25 @@ fn describe(damage: &Damage) -> String {
     let id = damage.revision.short();
     match damage.number {
         Some(_) => format!("revision {id}{number} is damaged: {}", damage.what),
-        None => format!("revision {id} is damaged, and those before it cannot be reached: {}", damage.what),
+        None => format!("revision {id} is damaged, and earlier ones cannot be reached: {}", damage.what),
     }
 }
 
 fn describe_head(head: &HeadFault) -> String {
     let holds = match head.holds.as_str() {
-        "" => "there is no reference for its head".to_owned(),
+        "" => "the reference to its newest revision is missing".to_owned(),
         id if id.len() == 40 && id.bytes().all(|byte| byte.is_ascii_hexdigit()) => {
-            format!("its head {id} is not there whole")
+            format!("its newest revision {id} is missing or incomplete")
         }
-        fault => format!("its head cannot be read ({fault})"),
+        fault => format!("the reference to its newest revision cannot be read ({fault})"),
     };
     match &head.last_whole {
-        Some(id) if head.is_newest => format!("{holds}; the log names {} as its head, which is whole", id.short()),
+        Some(id) if head.is_newest => format!("{holds}; the log names revision {}, which is intact", id.short()),
         Some(id) => format!(
-            "{holds}; the newest revision that is whole is {}, what came after it is lost from the history; \
-             its folder is untouched, and what differs there is taken over as a hand edit",
+            "{holds}; the newest intact revision is {}, and later ones are lost from the history; \
+             the folder is unchanged, and its differences count as a hand edit",
             id.short()
         ),
-        None => format!("{holds}, and the log names no revision that is whole"),
+        None => format!("{holds}, and the log names no intact revision"),
     }
 }

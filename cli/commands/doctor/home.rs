@@ -1,6 +1,7 @@
 //! Checks of the home: permissions, owners, unfinished files, the cache, mirrors and the lock.
 
 use library::{Home, Library, PlaceError, Places};
+use skill::counted;
 
 use super::{Findings, State};
 use crate::{
@@ -22,12 +23,12 @@ pub fn check(context: &Context, library: &Library, findings: &mut Findings) -> R
     check_modes(context, library, &places, findings);
     check_lock(library, findings)?;
     for path in client::unfinished(&context.home, library.own_path(), &setup::written_folders(context)) {
-        let what = "was left half made by a process that was stopped";
+        let what = "left incomplete by a process that was stopped";
         findings.mendable("unfinished", "unfinished", path.display(), what, || {
             client::remove_unfinished(&path).map(|()| String::new()).map_err(|error| error.to_string())
         });
     }
-    findings.close("unfinished", home, "nothing was left half made");
+    findings.close("unfinished", home, "no incomplete files");
     check_mirrors(context, library, findings)?;
     check_cache(context, findings)
 }
@@ -41,13 +42,13 @@ fn check_mirrors(context: &Context, library: &Library, findings: &mut Findings) 
     for mirror in &mirrors {
         let Some(fault) = &mirror.fault else { continue };
         let of = mirror.url.as_ref().map(|url| format!(" of {url}")).unwrap_or_default();
-        let message = format!("the mirror{of} is broken: {fault}");
+        let message = format!("the mirror{of} is damaged: {fault}");
         findings.mendable("registries", "mirror_broken", mirror.path.display(), message, || {
             let dropped = registries.drop_mirror(&mirror.path).map_err(|error| error.to_string());
-            dropped.map(|()| "dropped; what is needed of the registry is fetched again".to_owned())
+            dropped.map(|()| "removed; it is fetched again when needed".to_owned())
         });
     }
-    let message = format!("{} mirrors of registries elsewhere are whole, {bytes} bytes", mirrors.len());
+    let message = format!("{} intact, {}", counted(mirrors.len(), "mirror"), counted(bytes, "byte"));
     findings.close("registries", &context.home.mirrors(), message);
     Ok(())
 }
@@ -55,26 +56,26 @@ fn check_mirrors(context: &Context, library: &Library, findings: &mut Findings) 
 fn check_git(context: &Context, findings: &mut Findings) {
     let git = library::child::command("git").arg("--version").output();
     match git {
-        Ok(output) if output.status.success() => findings.ok("git", context.home.path(), "the command is there"),
+        Ok(output) if output.status.success() => findings.ok("git", context.home.path(), "git is installed"),
         _ => findings.cannot(
             "git",
             "git_missing",
             "git",
-            "the command is not there; installing from git repositories needs it",
+            "git is not installed; it is needed to install from git repositories",
         ),
     }
 }
 
 fn check_owners(context: &Context, places: &Places, findings: &mut Findings) {
     for (path, owner) in places.foreign.iter().take(NAMED) {
-        let message = format!("belongs to another user (id {owner}), who can change it; give it to yourself (chown)");
+        let message = format!("belongs to another user (id {owner}), who can change it; take ownership with chown");
         findings.cannot("owners", "foreign_file", path.display(), message);
     }
     if places.foreign.len() > NAMED {
-        let message = format!("{} more files belong to other users", places.foreign.len() - NAMED);
+        let message = format!("owned by other users: {} more", counted(places.foreign.len() - NAMED, "file"));
         findings.cannot("owners", "foreign_file", context.home.path().display(), message);
     }
-    findings.close("owners", context.home.path(), format!("all {} files are your own", places.looked_at));
+    findings.close("owners", context.home.path(), format!("{}, all your own", counted(places.looked_at, "file")));
 }
 
 /// Checks for files that other users can write. Permissions inside a home that nobody else can enter do not matter. The
@@ -83,18 +84,18 @@ fn check_modes(context: &Context, library: &Library, places: &Places, findings: 
     let home = context.home.path();
     if places.writable.iter().any(|path| path == library.path()) {
         let word = shell_word(&library.path().display().to_string());
-        let message = format!("other users can write to it; other commands refuse it until: chmod go-w {word}");
+        let message = format!("other users can write to it, so other commands refuse to use it: chmod go-w {word}");
         findings.cannot("modes", "writable_by_others", library.path().display(), message);
     }
     let writable: Vec<_> = places.writable.iter().filter(|path| path.starts_with(home)).cloned().collect();
     if let Some(first) = writable.first().filter(|_| !places.is_private) {
         let message = match writable.len() {
-            1 => "other users may write it".to_owned(),
-            count => format!("other users may write it, and {} more files of the home", count - 1),
+            1 => "other users can write to it".to_owned(),
+            count => format!("other users can write to it, and to {} more in the home", counted(count - 1, "file")),
         };
         findings.mendable("modes", "writable_by_others", first.display(), message, || {
             let closed = library::make_private(home, &writable).map_err(|error| error.to_string());
-            closed.map(|()| "the home is for you alone now (mode 0700)".to_owned())
+            closed.map(|()| "only you can access the home now (mode 0700)".to_owned())
         });
     }
     // Causes outside of the home: a folder above it, or the file to which `config.toml` links.
@@ -105,24 +106,24 @@ fn check_modes(context: &Context, library: &Library, places: &Places, findings: 
         let message = format!("{}; {}", error.message, error.hint.unwrap_or_default());
         findings.cannot("modes", "writable_by_others", home.display(), message);
     }
-    findings.close("modes", home, "nobody else may write here");
+    findings.close("modes", home, "only you can write here");
 }
 
 /// Reports a home that belongs to another user and is therefore not examined.
 pub fn refuse(context: &Context, error: &PlaceError, findings: &mut Findings) {
     let home = context.home.path().display();
-    let message = format!("{error}; every other command refuses it, and nothing in it was looked at or run");
+    let message = format!("{error}; other commands refuse to use it, and nothing in it was checked");
     findings.cannot("owners", "foreign_file", &home, message);
-    findings.cannot("home", "not_looked_at", &home, "give it to yourself (sudo chown), or set SKILLHUB_HOME");
+    findings.cannot("home", "not_looked_at", &home, "take ownership with sudo chown, or set SKILLHUB_HOME");
 }
 
 /// Reports the holder of the lock. The lock itself ends with its process, and the file's contents are informational.
 fn check_lock(library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let path = library.own_path().join("lock");
     let message = match library.lock_holder()? {
-        None => "nobody ever held it".to_owned(),
-        Some((holder, true)) => format!("{holder} is at work"),
-        Some((holder, false)) => format!("free; {holder} held it last"),
+        None => "never used".to_owned(),
+        Some((holder, true)) => format!("held by {holder}"),
+        Some((holder, false)) => format!("free; last held by {holder}"),
     };
     findings.ok("lock", &path, message);
     Ok(())
@@ -132,11 +133,11 @@ fn check_cache(context: &Context, findings: &mut Findings) -> Result<(), CliErro
     let path = context.home.cache();
     let found = client::Cache::of(&context.home).check().map_err(crate::exit::failed)?;
     for wrong in &found.wrong {
-        findings.mendable("cache", "cache_damaged", wrong.display(), "is not the archive that its name says", || {
+        findings.mendable("cache", "cache_damaged", wrong.display(), "its content does not match its name", || {
             let removed = client::remove_unfinished(wrong).map_err(|error| error.to_string());
             removed.map(|()| "removed; it is fetched again when needed".to_owned())
         });
     }
-    findings.close("cache", &path, format!("{} archives are what their names say", found.archives));
+    findings.close("cache", &path, format!("{} intact", counted(found.archives, "archive")));
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use client::{PlacedSkill, SightOutcome, Standing};
 use library::Library;
 use ops::FolderSight;
-use skill::failure::Fails;
+use skill::{counted, failure::Fails};
 
 use super::Findings;
 use crate::{context::Context, exit::CliError};
@@ -14,7 +14,7 @@ use crate::{context::Context, exit::CliError};
 pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Findings) {
     let path = context.lock_path(library);
     if !matches!(library.pending_lock_lines(), Ok(None)) {
-        let message = "lines of the last operation wait to be written";
+        let message = "entries of the last operation are not written yet";
         findings.mendable("lock_file", "lock_lines_pending", path.display(), message, || {
             client::write_pending_lines(library).map(|()| "written".to_owned()).map_err(|error| error.to_string())
         });
@@ -38,7 +38,7 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
         let message = format!("{} {}", drift.name, drift.kind.describe());
         match drift.kind {
             kind if kind.can_be_mended() && in_work_tree && is_of_branch(library, drift) => {
-                findings.ok("lock_file", &path, format!("{}: this git branch has another state of it", drift.name));
+                findings.ok("lock_file", &path, format!("{}: differs in this git branch", drift.name));
             }
             // The lock file of a fresh clone lists skills that are not installed yet. `install` does that.
             client::DriftKind::NotInstalled => findings.ok("lock_file", &path, message),
@@ -46,13 +46,13 @@ pub fn check_lock_file(context: &Context, library: &Library, findings: &mut Find
                 findings.mendable("lock_file", "lock_file_behind", path.display(), message, || {
                     let one = std::slice::from_ref(drift);
                     let mended = client::mend_drifts(&path, library, one).map_err(|error| error.to_string());
-                    mended.map(|()| "brought up to the library".to_owned())
+                    mended.map(|()| "updated from the library".to_owned())
                 });
             }
             _ => findings.cannot("lock_file", "lock_file_ahead", path.display(), message),
         }
     }
-    findings.close("lock_file", &path, "it agrees with the library");
+    findings.close("lock_file", &path, "matches the library");
 }
 
 /// Returns whether a skill differs from the lock file because a git branch has another state of it, so that its folder
@@ -75,11 +75,11 @@ fn is_of_branch(library: &Library, drift: &client::Drift) -> bool {
 fn heal(path: &Path, library: &Library) -> Result<String, String> {
     let healed = client::heal(path, library).map_err(|error| error.to_string())?;
     if healed.undecided.is_empty() {
-        return Ok(format!("merged entry by entry, {} in all", healed.entries));
+        return Ok(format!("merged, {} in all", counted(healed.entries, "entry")));
     }
     let choices = healed.undecided.iter().map(|one| format!("{}: {} or {}", one.name, one.ours, one.theirs));
     let choices = choices.collect::<Vec<_>>().join("; ");
-    Err(format!("merged but for what you have to decide ({choices}); delete one side of each between the markers left"))
+    Err(format!("merged, but you have to decide ({choices}): delete one side between each pair of markers"))
 }
 
 /// Checks the links that were placed for agents.
@@ -106,12 +106,12 @@ pub fn check_links(context: &Context, library: &Library, findings: &mut Findings
             match client::mend_placed(library, place, &context.stamp()) {
                 Ok(true) => {
                     findings.mendable("links", "link_broken", place.path.display(), place.describe(), || {
-                        Ok(if place.exists { "placed again".to_owned() } else { "forgotten".to_owned() })
+                        Ok(if place.exists { "linked again".to_owned() } else { "forgotten".to_owned() })
                     });
                     continue;
                 }
                 Ok(false) => {}
-                Err(error) => after = format!("; not mended: {error}"),
+                Err(error) => after = format!("; not repaired: {error}"),
             }
         }
         let message = format!("{}{after}", place.describe());
@@ -124,13 +124,17 @@ pub fn check_links(context: &Context, library: &Library, findings: &mut Findings
             }),
         }
     }
-    findings.close("links", library.path(), format!("all {} places in agents' folders are as noted", placed.len()));
+    findings.close(
+        "links",
+        library.path(),
+        format!("all {} links and copies in agents' folders are as recorded", placed.len()),
+    );
     Ok(())
 }
 
 /// Checks a location whose agents may not see the skill, where no link may remain.
 fn check_denied(library: &Library, place: &PlacedSkill, findings: &mut Findings) {
-    let message = format!("shows {}, which no agent that reads it may see", place.skill);
+    let message = format!("shows {}, which is hidden from the agents that read it", place.skill);
     match place.standing {
         Standing::Nothing | Standing::Dangling(_) => {}
         Standing::Elsewhere(_) | Standing::Other => {
@@ -139,7 +143,7 @@ fn check_denied(library: &Library, place: &PlacedSkill, findings: &mut Findings)
         Standing::Ours => findings.mendable("links", "link_denied", place.path.display(), message, || {
             match client::follow_sight_at(library, &place.skill, &place.path, false) {
                 Some(SightOutcome::Left(_, why)) => Err(why),
-                _ => Ok("taken away".to_owned()),
+                _ => Ok("removed".to_owned()),
             }
         }),
     }

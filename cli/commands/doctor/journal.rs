@@ -13,23 +13,23 @@ use crate::{context::Context, exit::CliError};
 pub fn check_note(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let path = library.own_path().join("library.toml");
     match library.note()? {
-        LibraryNote::Absent => findings.ok("library", &path, "nothing is kept for this library yet"),
-        LibraryNote::Ours => findings.ok("library", &path, "what is kept here is this library's"),
+        LibraryNote::Absent => findings.ok("library", &path, "no data is stored for this library yet"),
+        LibraryNote::Ours => findings.ok("library", &path, "the stored data belongs to this library"),
         LibraryNote::Other(other) => findings.cannot(
             "library",
             "other_library",
             path.display(),
             format!(
-                "what is kept here is that of {other:?}; if that folder was moved here: `{}`; if the note is wrong, \
-                 mend the path in it",
+                "the stored data belongs to {other:?}; if that folder was moved here: `{}`; if not, correct the path \
+                 in this file",
                 command(Path::new(&other), library.path())
             ),
         ),
         LibraryNote::Damaged(why) => {
-            let message = format!("does not say which library this is: {why}");
+            let message = format!("does not name its library: {why}");
             findings.mendable("library", "library_note_damaged", path.display(), message, || {
                 let kept = library.mend_note(context.now).map_err(|error| error.to_string())?;
-                Ok(kept.map_or_else(|| "written again".to_owned(), |kept| format!("written again, the old is {kept}")))
+                Ok(kept.map_or_else(|| "rewritten".to_owned(), |kept| format!("rewritten; the old file is {kept}")))
             });
         }
     }
@@ -41,7 +41,8 @@ pub fn check_note(context: &Context, library: &Library, findings: &mut Findings)
 pub fn check_moved(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     for old in library.moved_from(&context.home)? {
         let message = format!(
-            "has no history, and that of {} has skills of the same names; if the folder was moved, bring it along: {}",
+            "has no history, but {} has one with skills of the same names; if the folder was moved, move the history \
+             too: {}",
             old.display(),
             command(&old, library.path())
         );
@@ -63,19 +64,22 @@ pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) 
     };
     let (code, message) = match state {
         JournalState::Sound => {
-            findings.ok("journal", &path, "every record is whole and applied");
+            findings.ok("journal", &path, "all records are intact and applied");
             return Ok(true);
         }
         JournalState::Pending(bytes) => (
             "pending_operations",
-            format!("{} of operations wait to be applied; any command does it", counted(bytes, "byte")),
+            format!("{} of operations are not applied yet; the next command applies them", counted(bytes, "byte")),
         ),
         JournalState::Cut(bytes) => (
             "journal_cut",
-            format!("ends with {} of an operation that was cut off before it was reported", counted(bytes, "byte")),
+            format!(
+                "ends with {} of an operation that was interrupted before it was reported as done",
+                counted(bytes, "byte")
+            ),
         ),
         JournalState::Damaged(at) => {
-            ("journal_damaged", format!("is damaged at byte {at}; every command refuses until it is mended"))
+            ("journal_damaged", format!("is damaged at byte {at}; all commands refuse to run until it is repaired"))
         }
     };
     if !findings.fix {
@@ -90,11 +94,11 @@ pub fn check(context: &Context, library: &mut Library, findings: &mut Findings) 
     let recovery = match done {
         Ok(recovery) => recovery,
         Err(error) => {
-            findings.cannot("journal", code, place, format!("{message}; not mended: {error}"));
+            findings.cannot("journal", code, place, format!("{message}; not repaired: {error}"));
             return Ok(false);
         }
     };
-    let kept = recovery.kept_as.as_ref().map(|kept| format!("; the journal as it was is {kept}")).unwrap_or_default();
+    let kept = recovery.kept_as.as_ref().map(|kept| format!("; the old journal is {kept}")).unwrap_or_default();
     let done = format!("applied {}{kept}", counted(recovery.operations, "operation"));
     findings.mendable("journal", code, &place, message, || Ok(done));
     Ok(tell_pending(findings, recovery))
@@ -107,18 +111,18 @@ fn tell(findings: &mut Findings, place: &str, mend: JournalMend) -> Recovery {
         match lost {
             Lost::Bytes(bytes) => {
                 let (from, to) = (bytes.start, bytes.end);
-                let message = format!("bytes {from} to {to} could not be read; the journal as it was is {aside}");
+                let message = format!("bytes {from} to {to} could not be read; the old journal is {aside}");
                 findings.mendable("journal", "journal_bytes_lost", place, message, || Ok(String::new()));
             }
             Lost::Known { skill, revision } => {
-                let message = format!("its revision {} stood in the damaged part and is whole", revision.short());
+                let message = format!("its revision {} was in the damaged part and is intact", revision.short());
                 findings.mendable("journal", "journal_revision_whole", skill, message, || Ok(String::new()));
             }
             Lost::Operation { skill, revision, base, what } => {
                 let base = base.as_ref().map_or("nothing", |base| base.short());
                 let message = format!(
-                    "revision {} ({what}) was made on {base}, which is lost, and could not be applied; \
-                     its content is in {aside} alone",
+                    "revision {} ({what}) could not be applied, because its base {base} is lost; its content is only \
+                     in {aside}",
                     revision.short()
                 );
                 findings.cannot("journal", "revision_lost", skill, message);
@@ -130,10 +134,10 @@ fn tell(findings: &mut Findings, place: &str, mend: JournalMend) -> Recovery {
 
 fn tell_pending(findings: &mut Findings, recovery: Recovery) -> bool {
     let is_settled = recovery.is_settled();
-    let skills = recovery.pending.into_iter().map(|name| (name.to_string(), "its folder cannot be exchanged"));
-    let folders = recovery.folders.into_iter().map(|name| (name, "it may hold a hand edit, and cannot be read"));
+    let skills = recovery.pending.into_iter().map(|name| (name.to_string(), "its folder cannot be replaced"));
+    let folders = recovery.folders.into_iter().map(|name| (name, "it cannot be read, and may contain a hand edit"));
     for (subject, why) in skills.chain(folders) {
-        let message = format!("{why}; an operation waits for that, and every command tries again");
+        let message = format!("{why}; an operation waits for this, and each command retries it");
         findings.cannot("journal", "pending_operations", subject, message);
     }
     is_settled

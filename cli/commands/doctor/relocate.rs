@@ -36,18 +36,18 @@ pub fn run(context: &Context, old: &Path, new: &Path) -> Result<Exit, CliError> 
         "status": if moved.was_moved { "unchanged" } else { "moved" }, "links": links,
     });
     context.out.answer(&document, |out| {
-        let word = if moved.was_moved { "was moved before" } else { "is moved" };
-        writeln!(out, "The history of {} {word}: {STRONG}{}{STRONG:#}", counted(skills, "skill"), moved.to.display())?;
+        let word = if moved.was_moved { "was moved before, to" } else { "is now at" };
+        writeln!(out, "The history of {} {word} {STRONG}{}{STRONG:#}", counted(skills, "skill"), moved.to.display())?;
         for place in &places {
             let path = place.path.display();
             match &place.outcome {
                 MovedOutcome::Kept => writeln!(out, "  {path} shows {} as before", place.skill)?,
-                MovedOutcome::Pointed => writeln!(out, "  {path} leads to the new place of {}", place.skill)?,
-                MovedOutcome::Gone => writeln!(out, "  {WARN}gone{WARN:#} {path}, where {} was", place.skill)?,
+                MovedOutcome::Pointed => writeln!(out, "  {path} now links to the new location of {}", place.skill)?,
+                MovedOutcome::Gone => writeln!(out, "  {WARN}missing{WARN:#} {path}, where {} was", place.skill)?,
                 MovedOutcome::Left(why) => writeln!(out, "  {WARN}left{WARN:#} {path}: {why}")?,
             }
         }
-        writeln!(out, "Look at it: {}", doctor_there(&moved.to))
+        writeln!(out, "Check it: {}", doctor_there(&moved.to))
     })?;
     Ok(Exit::Done)
 }
@@ -94,15 +94,15 @@ impl From<RelocateError> for CliError {
         let message = error.to_string();
         match error {
             RelocateError::Unknown(_) => Self::new("not_found", Exit::NotFound, message)
-                .hint("name the folder as it was; libraries/*/library.toml in the home has the paths that are known"),
-            RelocateError::Missing(_) => {
-                Self::new("not_found", Exit::NotFound, message).hint("move the folder first, then its history")
-            }
-            RelocateError::Same(_) => Self::usage(message).hint("name the old place, then the new one"),
-            RelocateError::HasHistory(_) => Self::new("exists", Exit::Conflict, message)
-                .hint("skills were changed there since; keep one of the two: move the other folder away first"),
+                .hint("give the old path of the folder; libraries/*/library.toml in the home has the known ones"),
+            RelocateError::Missing(_) => Self::new("not_found", Exit::NotFound, message)
+                .hint("move the folder first, then run the command again"),
+            RelocateError::Same(_) => Self::usage(message).hint("give the old path, then the new one"),
+            RelocateError::HasHistory(_) => Self::new("exists", Exit::Conflict, message).hint(
+                "skills were changed at the new path since; keep one of the two folders, and move the other away",
+            ),
             RelocateError::StillThere { .. } => Self::new("exists", Exit::Conflict, message)
-                .hint("move what is in it to the new place, then run the command again"),
+                .hint("move its content to the new path, then run the command again"),
             RelocateError::Library(error) => error.into(),
         }
     }

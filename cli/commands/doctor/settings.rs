@@ -11,19 +11,20 @@ use crate::{context::Context, exit::CliError};
 pub fn check(context: &Context, findings: &mut Findings) {
     let path = context.home.config();
     if context.home_fault.is_some() {
-        let what = "not read: others could have written it; close the home first, then run `skillhub doctor` again";
+        let what = "not read, because other users could have changed it; close the home to them, then run \
+                    `skillhub doctor` again";
         findings.note("config", "not_looked_at", path.display(), what);
         return;
     }
     match &context.config_fault {
         Some(fault) => {
             let (code, message) = (fault.failure.code, &fault.message);
-            let what = format!("{message}; every other command refuses until it is mended by hand");
+            let what = format!("{message}; other commands refuse to run until you correct it");
             findings.cannot("config", code, path.display(), what);
-            findings.cannot("policy", "not_looked_at", path.display(), "not looked at: config.toml comes first");
+            findings.cannot("policy", "not_looked_at", path.display(), "skipped until config.toml is correct");
         }
         None => {
-            findings.ok("config", &path, "it can be read");
+            findings.ok("config", &path, "valid");
             check_policy(context, findings);
         }
     }
@@ -36,10 +37,10 @@ fn check_policy(context: &Context, findings: &mut Findings) {
             let rules: usize = policy.layers().iter().map(|layer| layer.rules.len()).sum();
             let rules = counted(rules, "rule");
             let files: Vec<&str> = policy.layers().iter().map(|layer| layer.file.as_str()).collect();
-            findings.ok("policy", &context.home.config(), format!("{rules} can be read, of {}", files.join(", ")));
+            findings.ok("policy", &context.home.config(), format!("{rules} in {}", files.join(", ")));
         }
         Err(error) => {
-            let what = format!("{}; every change is refused until it is mended by hand", error.message);
+            let what = format!("{}; all changes are refused until you correct it", error.message);
             findings.cannot("policy", error.failure.code, context.home.config().display(), what);
         }
     }
@@ -49,12 +50,7 @@ fn check_reviewers(context: &Context, findings: &mut Findings) {
     let path = Reviewers::path(&context.home);
     match Reviewers::read(&context.home) {
         Ok(reviewers) => {
-            let tokens = match reviewers.reviewers.len() {
-                0 => "nobody has a token".to_owned(),
-                1 => "1 token".to_owned(),
-                count => format!("{count} tokens"),
-            };
-            findings.ok("reviewers", &path, tokens);
+            findings.ok("reviewers", &path, counted(reviewers.reviewers.len(), "token"));
         }
         Err(error) => {
             let error = CliError::from(skill_manage::ReviewerError::from(error));
@@ -71,7 +67,7 @@ const SILENT_DAYS: i64 = 30;
 pub fn check_outcomes(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
     let path = library.own_path().join("outcomes");
     let Some(last) = library.last_recorded()? else {
-        findings.ok("outcomes", &path, "nothing was recorded yet; `skillhub record --help` says how");
+        findings.ok("outcomes", &path, "none recorded yet; see `skillhub record --help`");
         return Ok(());
     };
     let mut unreadable = 0;
@@ -79,16 +75,17 @@ pub fn check_outcomes(context: &Context, library: &Library, findings: &mut Findi
         unreadable += library.outcomes(&name)?.unreadable;
     }
     if unreadable > 0 {
-        let what = format!("{} cannot be read: not counted, and nothing is promoted", counted(unreadable, "line"));
+        let what =
+            format!("{} cannot be read; they do not count, and no trial is promoted", counted(unreadable, "line"));
         findings.cannot("outcomes", "damaged_outcomes", path.display(), what);
         return Ok(());
     }
     let days = context.now.duration_since(last).as_hours() / 24;
     let what = match days >= SILENT_DAYS {
         true => {
-            format!("nothing was recorded for {days} days: the gate sees nothing, and no skill is put away for that")
+            format!("none recorded for {days} days, so trials do not advance; no skill counts as unused for that")
         }
-        false => "outcomes can be read".to_owned(),
+        false => "readable".to_owned(),
     };
     findings.ok("outcomes", &path, what);
     Ok(())
@@ -104,15 +101,15 @@ pub fn check_proposals(context: &Context, library: &Library, findings: &mut Find
             ProposalFaultKind::Twice | ProposalFaultKind::Misplaced => {
                 findings.mendable("proposals", "proposal_misplaced", &fault.id, what, || {
                     match library.mend_proposal(fault, context.now).map_err(|error| error.to_string())? {
-                        Some(place) => Ok(format!("it is {place} now")),
-                        None => Err("it is in no place where it could be mended".to_owned()),
+                        Some(place) => Ok(format!("now {place}")),
+                        None => Err("its file was not found".to_owned()),
                     }
                 });
             }
             _ => findings.cannot("proposals", "damaged_proposal", &fault.id, what),
         }
     }
-    findings.close("proposals", &path, format!("all {count} can be read and stand in their places"));
+    findings.close("proposals", &path, format!("{} readable", counted(count, "proposal")));
     Ok(())
 }
 
@@ -120,21 +117,19 @@ fn describe(fault: &ProposalFault) -> String {
     let id = &fault.id;
     match &fault.kind {
         ProposalFaultKind::Damaged(why) => {
-            format!(
-                "is damaged: {why}; a person puts it aside with `skillhub review reject {id}`, which keeps its bytes"
-            )
+            format!("is damaged: {why}; a person can reject it, which keeps its bytes: `skillhub review reject {id}`")
         }
-        ProposalFaultKind::Twice => "is decided, and stands among those that wait as well".to_owned(),
-        ProposalFaultKind::Misplaced => "stands among those that wait though it is decided, or the reverse".to_owned(),
+        ProposalFaultKind::Twice => "is decided, but is also among the pending ones".to_owned(),
+        ProposalFaultKind::Misplaced => "is among the pending ones although it is decided, or the reverse".to_owned(),
         ProposalFaultKind::InDoubt => format!(
-            "waits, and its file among the decided ones holds no decision; both are left, and a person decides it \
-             again with `skillhub review accept {id}` or `skillhub review reject {id}`"
+            "is pending, but has a file among the decided ones without a decision; both are kept, and a person must \
+             decide again with `skillhub review accept {id}` or `skillhub review reject {id}`"
         ),
         ProposalFaultKind::Unfounded(why) => {
-            format!("cannot be accepted: {why}; a person ends its waiting with `skillhub review reject {id}`")
+            format!("cannot be accepted: {why}; a person can reject it: `skillhub review reject {id}`")
         }
         ProposalFaultKind::NoRevision(revision) => {
-            format!("was accepted, and the revision {} that it became cannot be read", revision.short())
+            format!("was accepted, but its revision {} cannot be read", revision.short())
         }
     }
 }

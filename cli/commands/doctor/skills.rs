@@ -22,10 +22,10 @@ pub fn check_events(context: &Context, library: &Library, findings: &mut Finding
         let lines = counted(unreadable, "line");
         findings.mendable("events", "events_unreadable", path.display(), format!("{lines} cannot be read"), || {
             let mend = library.mend_events(context.now).map_err(|error| error.to_string())?;
-            Ok(format!("left out now; the log as it was is {}", mend.kept_as))
+            Ok(format!("removed; the old log is {}", mend.kept_as))
         });
     }
-    findings.close("events", &path, format!("all {} lines can be read", events.len()));
+    findings.close("events", &path, format!("{} readable", counted(events.len(), "entry")));
     Ok(())
 }
 
@@ -42,12 +42,12 @@ pub fn check_state(context: &Context, library: &Library, findings: &mut Findings
     };
     match library.state() {
         Ok(_) if is_lost(library) => {
-            let what = "is gone, though the log says that something was set, and nothing of it holds";
+            let what = "is missing, so the settings that the log records have no effect";
             mend("state_gone", what.to_owned());
         }
-        Ok(_) => findings.ok("state", &path, "it can be read"),
+        Ok(_) => findings.ok("state", &path, "readable"),
         Err(LibraryError::State(StateError::Gone)) => {
-            let what = "is gone, and every command that asks what was set of a skill refuses";
+            let what = "is missing; commands that need a skill's settings refuse to run";
             mend("state_gone", what.to_owned());
         }
         Err(LibraryError::State(error @ StateError::Damaged(_))) => mend("state_damaged", error.to_string()),
@@ -60,24 +60,24 @@ pub fn check_state(context: &Context, library: &Library, findings: &mut Findings
 /// Describes a repair of the state, with the remaining steps for the user.
 fn told(mend: &StateMend) -> String {
     let mut told = match &mend.kept_as {
-        Some(kept) => format!("written again, the old is {kept}"),
-        None => "made again of the event log".to_owned(),
+        Some(kept) => format!("rewritten; the old file is {kept}"),
+        None => "rebuilt from the event log".to_owned(),
     };
     if !mend.dropped.is_empty() {
-        told += &format!(", {} of it could not be read", counted(mend.dropped.len(), "line"));
+        told += &format!(", without {} that could not be read", counted(mend.dropped.len(), "line"));
     }
     if !mend.closed.is_empty() {
         let (names, first) = (mend.closed.join(", "), mend.closed.first().map_or("", String::as_str));
         told += &format!(
-            "; what was set is not known of {names}, disabled and pinned now: a person shows one to agents again with \
-             `skillhub enable {first}`, and lets them change it with `skillhub unpin {first}`"
+            "; the settings of {names} are unknown, so these are now disabled and pinned: a person can show one to \
+             agents again with `skillhub enable {first}`, and let them change it with `skillhub unpin {first}`"
         );
     }
     if !mend.unknown.is_empty() {
         let names = mend.unknown.join(", ");
         told += &format!(
-            "; waivers, and links in agents' folders, are not known of {names}: waive again what should hold, \
-             `skillhub install` notes the links"
+            "; the waivers and links of {names} are unknown: waive findings again where needed, and record the links \
+             with `skillhub install`"
         );
     }
     told
@@ -101,23 +101,23 @@ pub fn check_temporary(library: &mut Library, findings: &mut Findings) -> Result
         findings.mendable("temporary", "temporary_folder", &name, describe(kind), || {
             match library.remove_leftover(&name) {
                 Ok(true) => Ok(String::new()),
-                Ok(false) => Err("an operation that was stopped still waits for it".to_owned()),
+                Ok(false) => Err("a stopped operation still needs it".to_owned()),
                 Err(error) => Err(error.to_string()),
             }
         });
     }
     let path = library.path().to_owned();
-    findings.close("temporary", &path, "no temporary folder was left");
+    findings.close("temporary", &path, "no temporary folders are left");
     Ok(())
 }
 
 fn describe(kind: TemporaryKind) -> &'static str {
     match kind {
-        TemporaryKind::InUse => "a temporary folder of a process at work",
-        TemporaryKind::Leftover => "a temporary folder of a process that was stopped",
-        TemporaryKind::Kept => "holds files that no revision has; look at it and remove it by hand",
+        TemporaryKind::InUse => "a temporary folder of a running process",
+        TemporaryKind::Leftover => "a temporary folder of a stopped process",
+        TemporaryKind::Kept => "contains files that are in no revision; check it, and remove it by hand",
         TemporaryKind::Foreign => {
-            "is named like a temporary folder of ours and is none; look at it and remove it by hand"
+            "is named like a temporary folder of skillhub, but is not one; check it, and remove it by hand"
         }
     }
 }
@@ -131,7 +131,12 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
         let state = match library.folder_state(name) {
             Ok(state) => state,
             Err(error) => {
-                findings.cannot("folders", "not_looked_at", name, format!("cannot be compared with its head: {error}"));
+                findings.cannot(
+                    "folders",
+                    "not_looked_at",
+                    name,
+                    format!("cannot be compared with its newest revision: {error}"),
+                );
                 continue;
             }
         };
@@ -141,8 +146,8 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
             // The skill belongs to another git branch.
             FolderState::Missing if is_elsewhere(name) => {}
             FolderState::Missing => {
-                findings.mendable("folders", "folder_missing", name, "its folder is gone", || {
-                    restore(context, library, name).map(|()| "brought back from the history".to_owned())
+                findings.mendable("folders", "folder_missing", name, "its folder is missing", || {
+                    restore(context, library, name).map(|()| "restored from the history".to_owned())
                 });
             }
             FolderState::Modified(_) => {
@@ -154,13 +159,12 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
                 );
             }
             FolderState::Blocked(fault @ HandEditFault::Unreadable(_)) => {
-                let message =
-                    format!("edited by hand and not taken over: {fault}; remove or rename what is named there");
+                let message = format!("the hand edit is not used: {fault}; remove or rename the named file");
                 findings.cannot("folders", "hand_edit_blocked", name, message);
             }
             FolderState::Blocked(fault) => {
                 let message = format!(
-                    "edited by hand and not taken over: {fault}; mend the folder, or bring the head back, which \
+                    "the hand edit is not used: {fault}; correct the folder, or restore the newest revision, which \
                      keeps the edit in the history: `skillhub rollback {name} head`"
                 );
                 findings.cannot("folders", "hand_edit_blocked", name, message);
@@ -169,7 +173,7 @@ pub fn check_folders(context: &Context, library: &mut Library, findings: &mut Fi
     }
     check_deleted(library, findings)?;
     let path = library.path().to_owned();
-    findings.close("folders", &path, format!("all {} skills' folders are as their heads", skills.len()));
+    findings.close("folders", &path, format!("{} compared with the history", counted(skills.len(), "skill folder")));
     Ok(())
 }
 
@@ -182,7 +186,7 @@ fn note_undecided(library: &Library, name: &skill::SkillName, findings: &mut Fin
     let count = counted(report.undecided().count(), "new finding");
     let told = format!("{count} under the current rules; a person decides: `skillhub status {name}`");
     match report.undecided().any(scan::Finding::is_hard) {
-        true => findings.cannot("rules", "hidden_by_rules", name, format!("agents do not get it: {told}")),
+        true => findings.cannot("rules", "hidden_by_rules", name, format!("hidden from agents: {told}")),
         false => findings.note("rules", "new_findings", name, told),
     }
     Ok(())
@@ -196,7 +200,8 @@ fn check_deleted(library: &Library, findings: &mut Findings) -> Result<(), CliEr
         }
         if let FolderState::Blocked(fault) = library.folder_state(&name)? {
             let away = move_aside(&library.path().join(name.as_str()), &name);
-            let message = format!("was deleted and has a folder again, which is not managed: {fault}; `{away}`");
+            let message =
+                format!("was deleted, but has a folder again that is not managed: {fault}; move it away: `{away}`");
             findings.cannot("folders", "folder_blocked", &name, message);
         }
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use skill::counted;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Finding, Findings, State};
@@ -31,15 +32,15 @@ pub fn write(out: &mut dyn Write, findings: &Findings, width: Option<usize>, lib
     let open = open.max(usize::from(findings.list.iter().any(|finding| finding.state.is_open())));
     let mended = match findings.count(State::Mended) {
         0 => String::new(),
-        count => format!(", {count} mended"),
+        count => format!(", {count} repaired"),
     };
     if open == 0 {
-        return writeln!(out, "{GOOD}All is well{GOOD:#} with {library}{mended}");
+        return writeln!(out, "{GOOD}No problems{GOOD:#} in {library}{mended}");
     }
-    let things = if open == 1 { "1 thing needs a look" } else { &format!("{open} things need a look") };
+    let problems = counted(open, "problem");
     let can_be = findings.count(State::Found) > 0 && !findings.fix;
-    let hint = if can_be { "; `skillhub doctor --fix` mends what can be mended" } else { "" };
-    writeln!(out, "{things}{mended}{hint}")
+    let hint = if can_be { "; `skillhub doctor --fix` repairs what it can" } else { "" };
+    writeln!(out, "{problems}{mended}{hint}")
 }
 
 /// Common name of the checks that were skipped for the same reason.
@@ -49,7 +50,7 @@ fn lines(findings: &[Finding]) -> Vec<Line<'_>> {
     let mut lines: Vec<Line<'_>> = Vec::new();
     for finding in findings {
         let Finding { check, state, path, message, .. } = finding;
-        let is_left_out = finding.code == NOT_LOOKED_AT && message.starts_with("not looked at: the journal");
+        let is_left_out = finding.code == NOT_LOOKED_AT && message.starts_with("skipped until the journal");
         let together = lines.iter_mut().find(|line| is_left_out && line.check == OTHERS);
         match together {
             Some(line) => line.message = line.message.replacen(':', &format!(", {check}:"), 1),
@@ -72,7 +73,13 @@ impl Line<'_> {
             State::Found => WARN,
             State::Cannot => BAD,
         };
-        let (word, check, margin) = (self.state.as_str(), self.check, " ".repeat(MARGIN));
+        let word = match self.state {
+            State::Ok => "ok",
+            State::Found => "fixable",
+            State::Mended => "fixed",
+            State::Cannot => "error",
+        };
+        let (check, margin) = (self.check, " ".repeat(MARGIN));
         write!(out, "{style}{word:<7}{style:#} {check:<11} ")?;
         let lines: Vec<String> = self.message.lines().flat_map(|line| wrapped(line, width)).collect();
         write!(out, "{}", lines.join(&format!("\n{margin}")))?;
