@@ -66,8 +66,8 @@ pub fn run(context: &Context, args: &AdoptArgs) -> Result<Exit, CliError> {
 fn own_skills(context: &Context, folder: PathBuf) -> PathBuf {
     let Some((public, custom)) = public_and_custom(&folder) else { return folder };
     context.out.note(&format!(
-        "{} stays as it is: public skills are read only. To manage the tree in place, write `[skills]` with `path = {:?}` \
-         in config.toml (`skillhub where` shows the file)",
+        "{} stays unchanged: public skills are read-only. To manage the folder in place, set `path = {:?}` under \
+         `[skills]` in config.toml (`skillhub where` shows the file)",
         context.short(&public),
         folder.display().to_string()
     ));
@@ -135,11 +135,11 @@ fn text(context: &Context, skill: &Adopted, out: &mut Page) -> io::Result<()> {
         writeln!(out, "  {}", visible(&passed_over(context, skill)))?;
     }
     if let Some(path) = &skill.path {
-        let copied = if skill.copied { " (a copy; the original stays)" } else { "" };
+        let copied = if skill.copied { " (copied; the original stays)" } else { "" };
         writeln!(out, "  {}{FAINT}{copied}{FAINT:#}", context.short(path))?;
     }
     for link in &skill.links {
-        let replaced = if skill.originals.contains(link) { ", in place of the original" } else { "" };
+        let replaced = if skill.originals.contains(link) { " (replaces the original)" } else { "" };
         writeln!(out, "  linked {}{FAINT}{replaced}{FAINT:#}", context.short(link))?;
     }
     for line in findings_lines(skill.report.iter().flat_map(|report| &report.findings)) {
@@ -152,7 +152,7 @@ fn text(context: &Context, skill: &Adopted, out: &mut Page) -> io::Result<()> {
         out.message(format_args!("  {WARN}note{WARN:#}: {warning}"))?;
     }
     if let Some(pending) = &skill.checkout_pending {
-        out.message(format_args!("  {WARN}note{WARN:#}: the folder does not show it yet: {pending}"))?;
+        out.message(format_args!("  {WARN}note{WARN:#}: the folder is not updated yet: {pending}"))?;
     }
     Ok(())
 }
@@ -175,7 +175,7 @@ fn lines(context: &Context, all: &[Adopted], out: &mut Page) -> io::Result<()> {
         (count(AdoptStatus::Unchanged), "unchanged"),
         (count(AdoptStatus::DryRun), "would be adopted"),
         (count(AdoptStatus::Blocked), "blocked"),
-        (count(AdoptStatus::PassedOver), "passed over"),
+        (count(AdoptStatus::PassedOver), "skipped"),
         (count(AdoptStatus::Failed), "not adopted"),
     ];
     let counts: Vec<String> = counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
@@ -188,7 +188,7 @@ fn word(status: AdoptStatus) -> (Style, &'static str) {
         AdoptStatus::Unchanged => (GOOD, "Unchanged"),
         AdoptStatus::DryRun => (WARN, "Would adopt"),
         AdoptStatus::Blocked => (BAD, "Blocked"),
-        AdoptStatus::PassedOver => (WARN, "Passed over"),
+        AdoptStatus::PassedOver => (WARN, "Skipped"),
         AdoptStatus::Failed => (BAD, "Not adopted"),
     }
 }
@@ -298,7 +298,7 @@ fn keep_hidden(context: &Context, library: &Library, adopted: &mut [Adopted]) ->
             if let SightOutcome::Hidden(path) = outcome {
                 skill.links.retain(|link| *link != path);
                 let path = path.display();
-                skill.warnings.push(format!("nothing is placed at {path}: agents are not to see the skill there"));
+                skill.warnings.push(format!("not linked at {path}: the skill is hidden from agents there"));
             }
         }
     }
@@ -313,6 +313,6 @@ pub fn can_be_accepted(skill: &Adopted) -> bool {
 /// Returns the warnings about a skill, one sentence each.
 pub fn warnings(skill: &Adopted) -> Vec<String> {
     let pending = skill.checkout_pending.iter();
-    let pending = pending.map(|why| format!("the folder of {} does not show it yet: {why}", skill.source.display()));
+    let pending = pending.map(|why| format!("the folder of {} is not updated yet: {why}", skill.source.display()));
     skill.warnings.iter().cloned().chain(pending).collect()
 }

@@ -110,7 +110,7 @@ fn text(found: &Blame) -> String {
         last = Some(revision);
     }
     if found.is_cut {
-        text.push_str(&format!("{FAINT}Older revisions were not looked at.{FAINT:#}\n"));
+        text.push_str(&format!("{FAINT}Older revisions were not searched.{FAINT:#}\n"));
     }
     text
 }

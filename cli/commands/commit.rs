@@ -85,13 +85,13 @@ fn all(context: &Context, args: &CommitArgs, elsewhere: &[Elsewhere]) -> Result<
     let document = json!({"ok": refused.is_empty(), "skills": reports, "refused": errors});
     context.out.answer(&document, |out| {
         if reports.is_empty() && refused.is_empty() {
-            writeln!(out, "No skill was edited")?;
+            writeln!(out, "No skill has a hand edit")?;
         }
         for report in &reports {
             let number = report.number.map(|number| format!(" revision {number}")).unwrap_or_default();
             let status = match report.status {
                 Status::Applied => "recorded",
-                Status::Proposed => "held for a person",
+                Status::Proposed => "proposed, for a person to decide",
                 Status::Unchanged => "unchanged",
                 Status::DryRun => "would be recorded",
             };

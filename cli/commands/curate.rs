@@ -131,26 +131,26 @@ fn show(plan: &Plan, out: &mut Page) -> io::Result<()> {
         writeln!(out, "{WARN}Nothing is archived{WARN:#}: {silence}")?;
     }
     let archive: Vec<String> = plan.archive.iter().map(|step| format!("{}: {}", step.skill, step.reason)).collect();
-    part(out, "To be archived", &archive)?;
+    part(out, "To archive", &archive)?;
     let kept: Vec<String> = plan.kept.iter().map(|kept| format!("{}: {}", kept.skill, kept.why)).collect();
-    part(out, "Not used, and kept", &kept)?;
+    part(out, "Unused, but kept", &kept)?;
     show_report(report, out)?;
     match plan.archive.is_empty() {
-        true => writeln!(out, "There is nothing to be archived."),
-        false => out.message(format_args!("Archive them, as a person: skillhub curate apply {}", plan.id)),
+        true => writeln!(out, "Nothing to archive."),
+        false => out.message(format_args!("Archive them (people only): skillhub curate apply {}", plan.id)),
     }
 }
 
 fn show_report(report: &Report, out: &mut Page) -> io::Result<()> {
     let copies = report.duplicates.iter().map(|group| format!("{} ({} %)", group.skills.join(", "), group.percent));
-    part(out, "Nearly the same instructions", &copies.collect::<Vec<_>>())?;
+    part(out, "Near-identical instructions", &copies.collect::<Vec<_>>())?;
     if !report.compared_all {
-        out.message(format_args!("{WARN}note{WARN:#}: there are too many alike to compare them all"))?;
+        out.message(format_args!("{WARN}note{WARN:#}: too many similar skills to compare all of them"))?;
     }
     let same: Vec<String> = report.collisions.iter().map(|names| names.join(", ")).collect();
-    part(out, "The same description", &same)?;
+    part(out, "Same description", &same)?;
     let alike = report.alike.iter().map(|pair| format!("{} ({} %)", pair.skills.join(", "), pair.percent));
-    part(out, "Much alike by name and description", &alike.collect::<Vec<_>>())?;
+    part(out, "Similar name and description", &alike.collect::<Vec<_>>())?;
     let growth = report.growth.iter().map(|grown| {
         format!(
             "{}: {} to {} tokens in {}, {} each, {} a month",
@@ -167,7 +167,7 @@ fn show_report(report: &Report, out: &mut Page) -> io::Result<()> {
         let line = drift.line.map(|line| format!(" line {line}")).unwrap_or_default();
         format!("{}{line}: {}", drift.skill, drift.message)
     });
-    part(out, "Drift", &drift.collect::<Vec<_>>())
+    part(out, "Faulty", &drift.collect::<Vec<_>>())
 }
 
 fn part(out: &mut dyn Write, title: &str, lines: &[String]) -> io::Result<()> {
@@ -222,7 +222,7 @@ fn follow<'a>(context: &Context, library: &Library, names: impl Iterator<Item = 
 fn tell(applied: &Applied, out: &mut Page) -> io::Result<()> {
     for skill in &applied.skills {
         let (style, status) = match skill.status {
-            "refused" => (WARN, "left as it is"),
+            "refused" => (WARN, "not archived"),
             "dry_run" => (FAINT, "would be archived"),
             _ => (GOOD, "archived"),
         };
@@ -231,10 +231,10 @@ fn tell(applied: &Applied, out: &mut Page) -> io::Result<()> {
     }
     match applied.skills.iter().find(|skill| skill.status == "archived") {
         Some(first) => out.message(format_args!(
-            "Their files and histories stay. A person brings one back: skillhub curate restore {}",
+            "Their files and histories are kept. Restore one (people only): skillhub curate restore {}",
             first.skill
         )),
-        None if applied.skills.is_empty() => writeln!(out, "The plan {} archives nothing.", applied.plan),
+        None if applied.skills.is_empty() => writeln!(out, "Plan {} has nothing to archive.", applied.plan),
         None => Ok(()),
     }
 }
@@ -244,11 +244,11 @@ fn list(context: &Context) -> Result<Exit, CliError> {
     let mut found = archived(&context.library()?)?;
     found.retain(|one| is_seen(&one.name));
     context.out.answer(&json!({"ok": true, "skills": found}), |out| {
-        let Some(first) = found.first() else { return writeln!(out, "Nothing is archived here.") };
+        let Some(first) = found.first() else { return writeln!(out, "No archived skills.") };
         let mut table = Table::new(&["id", "skill", "archived", "by", "why"]);
         found.iter().for_each(|one| table.row(&row(one)));
         table.write(out)?;
-        out.message(format_args!("A person brings one back: skillhub curate restore {}", first.name))
+        out.message(format_args!("Restore one (people only): skillhub curate restore {}", first.name))
     })?;
     Ok(Exit::Done)
 }
@@ -272,7 +272,7 @@ fn bring_back(context: &Context, args: &RestoreArgs) -> Result<Exit, CliError> {
     follow(context, &library, names.iter().map(SkillName::as_str))?;
     let words: Vec<&str> = names.iter().map(SkillName::as_str).collect();
     context.out.answer(&json!({"ok": true, "restored": words}), |out| {
-        words.iter().try_for_each(|name| writeln!(out, "{STRONG}{name}{STRONG:#} is in the catalogue again"))
+        words.iter().try_for_each(|name| writeln!(out, "Restored {STRONG}{name}{STRONG:#}"))
     })?;
     Ok(Exit::Done)
 }

@@ -140,7 +140,7 @@ impl Picture<'_> {
         writeln!(out, "{who} looks for skills in:")?;
         let mut table = Table::new(&["folder", "scope", "skills"]);
         for place in &self.places {
-            let skills = if place.path.is_dir() { place.skills.to_string() } else { "not there".to_owned() };
+            let skills = if place.path.is_dir() { place.skills.to_string() } else { "missing".to_owned() };
             table.row(&[place.path.display().to_string(), place.scope.as_str().to_owned(), skills]);
         }
         table.write(out)?;
@@ -166,10 +166,10 @@ impl<'a> Shown<'a> {
     fn of(listed: &'a Listed, sight: Sight, agent: &str, view: Option<AgentView>) -> Self {
         let (sight, why) = match sight {
             Sight::Seen => ("seen", String::new()),
-            Sight::Asked => ("asked", "a permission wants a person to be asked".to_owned()),
-            Sight::Disabled => ("disabled", format!("`skillhub enable {}` lets agents see it", listed.name)),
+            Sight::Asked => ("asked", "a permission requires a person's approval".to_owned()),
+            Sight::Disabled => ("disabled", format!("show it to agents: `skillhub enable {}`", listed.name)),
             Sight::Denied => ("denied", "a permission in config.toml denies it".to_owned()),
-            Sight::NotOnList => ("not_listed", format!("it is not in `skills` of [agents.{agent}]")),
+            Sight::NotOnList => ("not_listed", format!("not listed in `skills` of [agents.{agent}]")),
             Sight::Unusable(fault) => ("unusable", fault),
         };
         Self { listed, sight, why, view: view.filter(|_| listed.path.is_some()) }
@@ -226,7 +226,7 @@ fn still_seen(
             if let Some(path) = view.path.as_ref().filter(|_| view.is_hidden_but_read()) {
                 let remedy = Remedy::of((context, &sight, catalogue), &[host], listed, path);
                 let (name, place) = (&listed.name, context.short(path));
-                lines.push(format!("{name} is hidden here, but the host of {} reads {place}; {remedy}", host.id));
+                lines.push(format!("{name} is hidden, but {} reads {place}; {remedy}", host.id));
             }
         }
     }

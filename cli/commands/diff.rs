@@ -44,13 +44,13 @@ pub fn run(context: &Context, args: &DiffArgs) -> Result<Exit, CliError> {
     let before = release.unwrap_or_else(|| title(from.as_ref()));
     let head = format!(
         "{FAINT}{before} → {}{FAINT:#}\n",
-        to.as_ref().map_or_else(|| "the folder, not recorded".to_owned(), |to| title(Some(to)))
+        to.as_ref().map_or_else(|| "folder (not recorded)".to_owned(), |to| title(Some(to)))
     );
     if let Some(why) = held {
-        context.out.note(&format!("agents get the newest revision until a person records this edit: {why}"));
+        context.out.note(&format!("agents see the newest revision until a person records this edit: {why}"));
     }
     let text = match difference.files.is_empty() {
-        true => format!("{head}no difference\n"),
+        true => format!("{head}no differences\n"),
         false => format!("{head}{}", coloured_diff(&difference.text)),
     };
     context.out.long_answer(&comparison.document(), || text)?;

@@ -35,7 +35,7 @@ fn link_line(outcome: &SightOutcome) -> String {
     match outcome {
         SightOutcome::Hidden(path) => format!("removed the link {}", path.display()),
         SightOutcome::Shown(path) => format!("linked {}", path.display()),
-        SightOutcome::Left(path, why) => format!("{} stays, and agents see it: {why}", path.display()),
+        SightOutcome::Left(path, why) => format!("{} remains, and agents still see it: {why}", path.display()),
     }
 }
 
@@ -48,9 +48,9 @@ pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, 
     let (document, links) = context.set_enabled(&name, enabled)?;
     context.out.answer(&document, |out| {
         if enabled {
-            writeln!(out, "{STRONG}{name}{STRONG:#} is in `prompt` and `read` again")?;
+            writeln!(out, "{STRONG}{name}{STRONG:#} is visible to agents again")?;
         } else {
-            writeln!(out, "{STRONG}{name}{STRONG:#} is left out of `prompt` and `read`; its folder stays")?;
+            writeln!(out, "{STRONG}{name}{STRONG:#} is hidden from agents; its folder stays")?;
         }
         links.iter().try_for_each(|link| writeln!(out, "  {}", link_line(link)))
     })?;
@@ -81,10 +81,10 @@ fn run_for_agents(context: &Context, args: &EnableArgs, name: &SkillName, enable
             writeln!(out, "removed the link {}", path.display())?;
         }
         for path in &changes.kept {
-            writeln!(out, "{WARN}left{WARN:#} {}, which skillhub did not place", path.display())?;
+            writeln!(out, "{WARN}kept{WARN:#} {}, which skillhub did not create", path.display())?;
         }
         if changes.placed.is_empty() && changes.removed.is_empty() && changes.kept.is_empty() {
-            writeln!(out, "{STRONG}{name}{STRONG:#} is as it was for {}", args.agent.join(", "))?;
+            writeln!(out, "{STRONG}{name}{STRONG:#} is unchanged for {}", args.agent.join(", "))?;
         }
         changes.warnings.iter().try_for_each(|warning| writeln!(out, "  {WARN}note{WARN:#}: {warning}"))
     })?;
@@ -117,7 +117,7 @@ fn unmanaged(listed: &Listed) -> CliError {
 
 fn reads_itself(args: &EnableArgs, name: &SkillName, library: &Library) -> CliError {
     let (agents, path) = (args.agent.join(", "), library.path().display());
-    let message = format!("{agents} reads {path} itself, so {name} cannot be hidden from it alone");
+    let message = format!("{agents} reads {path} directly, so {name} cannot be hidden from it alone");
     CliError::new("policy_denied", Exit::Refused, message)
         .hint(format!("hide it from all agents: skillhub disable {name}"))
 }

@@ -60,8 +60,8 @@ pub fn read_archive(path: &Path, limits: &Limits) -> Result<Vec<u8>, CliError> {
     let file = fs::File::open(path).map_err(io_at(path))?;
     file.take(limits.archive_bytes + 1).read_to_end(&mut bytes).map_err(io_at(path))?;
     if bytes.len() as u64 > limits.archive_bytes {
-        let message = format!("{} has more than {} bytes", path.display(), limits.archive_bytes);
-        return Err(CliError::new("too_large", Exit::Invalid, message).hint("leave out what agents do not need"));
+        let message = format!("{} is larger than {} bytes", path.display(), limits.archive_bytes);
+        return Err(CliError::new("too_large", Exit::Invalid, message).hint("remove files that agents do not need"));
     }
     Ok(bytes)
 }

@@ -142,7 +142,7 @@ fn project_links_are_skipped() {
     assert_eq!(document["skills"][0]["status"], "passed_over", "{document:#}");
     assert_eq!(fs::read_link(folder.join("linked")).unwrap(), kept);
     let text = sandbox.run(&["adopt", ".claude/skills"]).exits(0).text();
-    assert!(text.contains("Passed over") && text.contains("~/dotfiles/linked"), "{text}");
+    assert!(text.contains("Skipped") && text.contains("~/dotfiles/linked"), "{text}");
     let command = text.split("skillhub ").last().unwrap().split_whitespace().collect::<Vec<_>>();
     let setup = sandbox.done(&["setup", "-y"]);
     assert_eq!(setup["passed_over"].as_array().unwrap().len(), 1, "{setup:#}");
@@ -226,7 +226,7 @@ fn deerflow_custom_skills_are_adopted() {
     }
     let tree = sandbox.cwd().join("skills").display().to_string();
     let run = sandbox.ask(&["adopt", &tree]);
-    assert!(run.stderr.contains("public skills are read only") && run.stderr.contains(&format!("path = {tree:?}")));
+    assert!(run.stderr.contains("public skills are read-only") && run.stderr.contains(&format!("path = {tree:?}")));
     let adopted = run.done()["skills"].clone();
     assert_eq!((adopted.as_array().unwrap().len(), &adopted[0]["name"]), (1, &json!("mine")), "{adopted:#}");
     assert!(sandbox.user_skill("mine").exists() && !sandbox.user_skill("research").exists());

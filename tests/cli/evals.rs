@@ -145,7 +145,7 @@ fn held_change_needs_its_own_comparison() {
     let worse: Value = serde_json::from_slice(&worse.stdout).unwrap();
     assert_eq!((&worse["decision"], &worse["ok"]), (&json!("worse"), &json!(false)), "{worse:#}");
     let message = accept(&id).refused_with_hint(5, "evals_required")["message"].as_str().unwrap().to_owned();
-    assert!(message.contains("does worse"), "{message}");
+    assert!(message.contains("is worse"), "{message}");
     sandbox.run_as(&token, &["review", "reject", &id]).done();
     let id = held(&sandbox, "gamma line", "delta line");
     let part =

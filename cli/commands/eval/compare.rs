@@ -54,8 +54,8 @@ pub struct CompareArgs {
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    let share: f64 = text.parse().map_err(|_| format!("{text:?} is no number"))?;
-    if share > 0.0 && share <= 0.5 { Ok(share) } else { Err("a share above 0, at most 0.5".to_owned()) }
+    let share: f64 = text.parse().map_err(|_| format!("{text:?} is not a number"))?;
+    if share > 0.0 && share <= 0.5 { Ok(share) } else { Err("it must be above 0 and at most 0.5".to_owned()) }
 }
 
 /// Both sides with the runner and the cases.
@@ -184,14 +184,14 @@ fn show(context: &Context, work: &Match<'_>, comparison: &Comparison, is_whole: 
         table.write(out)?;
         for (case, seen) in cases.iter().zip(&comparison.cases) {
             let text = |index: &usize| case.assertions.get(*index).map(|a| visible(&a.text)).unwrap_or_default();
-            for (told, list) in [("is flaky and was left out", &seen.flaky), ("holds everywhere and tells nothing", &seen.telling_nothing), ("was decided by nobody", &seen.undecided)] {
+            for (told, list) in [("flaky, left out", &seen.flaky), ("always holds, so it shows nothing", &seen.telling_nothing), ("not graded", &seen.undecided)] {
                 for index in list {
                     writeln!(out, "  {}: {told}: {}", visible(&case.id), text(index))?;
                 }
             }
         }
         if work.changes_evals() {
-            writeln!(out, "{WARN}The candidate changes its evals{WARN:#}; they were not used. Look at them: they change what it is judged by.")?;
+            writeln!(out, "{WARN}The candidate changes its own evals{WARN:#}. They were not used here; review them before you accept it.")?;
         }
         let style = match comparison.decision {
             Decision::Better => GOOD,

@@ -45,7 +45,8 @@ pub(super) fn run(context: &Context, args: &LintArgs) -> Result<Exit, CliError> 
             "problems": reading.problems,
         }));
         let (style, word) = if valid { (GOOD, "valid") } else { (BAD, "invalid") };
-        let counts = format!("{}, {} by machine, {judged} in words", counted(cases, "case"), counted(machine, "check"));
+        let counts =
+            format!("{}, {}, {judged} for a judge", counted(cases, "case"), counted(machine, "automatic check"));
         lines.push(format!("{style}{word}{style:#} {STRONG}{}{STRONG:#}  {counts}", visible(written)));
         for problem in reading.problems {
             let path = Path::new(written).join(&problem.path).display().to_string();

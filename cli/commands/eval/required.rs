@@ -23,24 +23,24 @@ pub fn check(context: &Context, library: &Library, target: &ProposalRef) -> Resu
     let base = proposal.base.as_ref().filter(|base| is_head(library, &proposal, base));
     let Some(base) = base else {
         return Err(refused(format!(
-            "{id} was not made on what {} is now, so that no comparison fits it",
+            "{id} was made on an older revision of {}, so no comparison applies to it",
             proposal.skill
         ))
-        .hint(format!("have it proposed again, or bring it onto the head: skillhub review edit {id}")));
+        .hint(format!("move it onto the newest revision: skillhub review edit {id}")));
     };
     let files = library.bundle(base)?;
     let stored = Store::of(context).find(&files.digest(), &proposal.digest, &evals_digest(&files))?;
     let Some(stored) = stored else {
         return Err(refused(format!(
-            "{id} at its revision {} was not compared with what it replaces",
+            "{id} at its revision {} was not compared with the revision that it replaces",
             proposal.revision
         ))
         .hint(compare));
     };
     if stored.is_worse() {
         let why = stored.comparison.reasons.join("; ");
-        return Err(refused(format!("{id} does worse than what it replaces: {why}"))
-            .hint(format!("see {}; or decide without --require-evals", stored.results.display())));
+        return Err(refused(format!("{id} is worse than the revision that it replaces: {why}"))
+            .hint(format!("see {}, or leave --require-evals out", stored.results.display())));
     }
     Ok(ProposalRef::reviewed(&proposal, proposal.base.as_ref()))
 }

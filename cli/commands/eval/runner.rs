@@ -76,7 +76,7 @@ impl<'a> Runner<'a> {
         if let Some(unknown) = self.args.cases.iter().find(|id| set.cases.iter().all(|case| case.id != **id)) {
             let known: Vec<&str> = set.cases.iter().map(|case| case.id.as_str()).take(20).collect();
             return Err(CliError::new("not_found", Exit::NotFound, format!("{} has no case {unknown:?}", self.skill))
-                .hint(format!("its cases are {}", known.join(", "))));
+                .hint(format!("choose one of its cases: {}", known.join(", "))));
         }
         let wanted = |case: &&Case| self.args.cases.is_empty() || self.args.cases.contains(&case.id);
         Ok(set.cases.iter().filter(wanted).cloned().collect())
@@ -131,10 +131,9 @@ impl<'a> Runner<'a> {
         if runs == 0 || unstarted < runs {
             return Ok(());
         }
-        let message =
-            format!("the runner {:?} cannot be run: the shell does not find it, or may not run it", self.args.runner);
+        let message = format!("cannot run the runner {:?}: it was not found or is not executable", self.args.runner);
         Err(CliError::new("runner_failed", Exit::Failed, message)
-            .hint("it is run in a folder of its own: give its full path, and make the file executable"))
+            .hint("give its full path, as it runs in a temporary folder, and make the file executable"))
     }
 
     fn variables(&self, case: &Case, place: &Place, with_skill: bool) -> Vec<(&'static str, OsString)> {
@@ -259,7 +258,7 @@ impl Witness for Seen<'_> {
 
     fn script(&self, path: &SkillPath) -> Judgement {
         if !self.runner.args.allow_scripts {
-            return undecided("scripts of the skill are not run; see --allow-scripts");
+            return undecided("needs a script of the skill, which only --allow-scripts runs");
         }
         let run = || -> Result<Done, CliError> {
             let top = tempfile::Builder::new().prefix("skillhub-judging-").tempdir()?;
@@ -284,7 +283,7 @@ impl Witness for Seen<'_> {
                     .map_or_else(|| process::ended(done.ended).words().to_owned(), |exit| format!("exit code {exit}"));
                 Judgement { passed: Some(done.exit == Some(0)), evidence: format!("{code}; {told}") }
             }
-            Err(error) => undecided(format!("{path} cannot be run: {}", error.message)),
+            Err(error) => undecided(format!("cannot run {path}: {}", error.message)),
         }
     }
 
@@ -299,13 +298,13 @@ impl Witness for Seen<'_> {
         let done = match answer {
             Ok(done) if done.exit == Some(0) => done,
             Ok(done) => return all(format!("the judge failed: {}", String::from_utf8_lossy(&done.stderr).trim())),
-            Err(error) => return all(format!("the judge cannot be run: {error}")),
+            Err(error) => return all(format!("cannot run the judge: {error}")),
         };
         let answer: Value = serde_json::from_slice(&done.stdout).unwrap_or_default();
         let list = ["expectations", "verdicts"].iter().find_map(|key| answer.get(key)?.as_array());
         match list.or_else(|| answer.as_array()).filter(|list| list.len() == sentences.len()) {
             Some(list) => list.iter().map(verdict).collect(),
-            None => all(format!("the judge did not answer with {} verdicts", sentences.len())),
+            None => all(format!("the judge did not return {} verdicts", sentences.len())),
         }
     }
 }

@@ -53,9 +53,9 @@ impl Side {
         }
         if is_path(skill) {
             return Err(CliError::usage(format!(
-                "{written:?} is no folder, and {skill:?} names no skill of the library"
+                "{written:?} is not a folder, and {skill:?} is not a skill in the library"
             ))
-            .hint("name two folders, or a skill of the library and two of its states"));
+            .hint("name two folders, or a skill in the library and two of its revisions or proposals"));
         }
         let name = context.skill_called(skill)?;
         let library = context.library_with(&name)?;
@@ -79,7 +79,7 @@ impl Side {
         let target = written.parse().map_err(|error: review::ProposalRefError| CliError::usage(error.to_string()))?;
         let proposal = review::proposal(library, &target)?;
         if proposal.skill != *name {
-            let message = format!("the proposal {} is one for {}", proposal.id, proposal.skill);
+            let message = format!("the proposal {} is for {}", proposal.id, proposal.skill);
             return Err(
                 CliError::usage(message).hint(format!("see what it changes: skillhub review show {}", proposal.id))
             );
@@ -131,15 +131,15 @@ pub fn evals_of(side: &Side) -> Result<EvalSet, CliError> {
         let is_missing = errors.iter().any(|problem| problem.code == "evals_missing");
         let told = |p: &&Problem| format!("{}:{} {}", p.path, p.line.unwrap_or(1), p.message);
         let message = format!(
-            "{} has no cases to run: {}",
+            "{} has no test cases: {}",
             side.name,
             errors.iter().take(3).map(told).collect::<Vec<_>>().join("; ")
         );
         match is_missing {
             true => CliError::new("not_found", Exit::NotFound, message)
-                .hint("write evals/evals.json; docs/guides/evals.md shows how"),
+                .hint("write evals/evals.json as docs/guides/evals.md describes"),
             false => CliError::new("invalid_evals", Exit::Invalid, message)
-                .hint(format!("`skillhub eval lint {}` lists every problem", side.name))
+                .hint(format!("list all problems: skillhub eval lint {}", side.name))
                 .details(json!({"problems": reading.problems})),
         }
     })

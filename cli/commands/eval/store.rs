@@ -108,13 +108,13 @@ impl Store {
         let Some(bytes) = read_bounded(&dir, &name, BYTES)? else { return Ok(None) };
         let damaged = |why: String| {
             CliError::new("damaged_state", Exit::Integrity, format!("a stored comparison is damaged: {why}"))
-                .hint("make it again: skillhub eval compare")
+                .hint("repeat the comparison with `eval compare`")
         };
         let stored: Stored = serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string()))?;
         let fits = stored.format == FORMAT && (stored.base, stored.candidate, stored.evals) == (base, candidate, evals);
         match fits {
             true => Ok(serde_json::from_slice(&bytes).ok()),
-            false => Err(damaged(format!("{name} says that it is of something else"))),
+            false => Err(damaged(format!("{name} has the wrong content"))),
         }
     }
 

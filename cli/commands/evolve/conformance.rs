@@ -71,7 +71,7 @@ fn trials() -> Vec<Trial> {
             ..trial("a skill in another script", true)
         },
         Trial { file: Some(("references/long.md", long.into_bytes())), ..trial("a large file", true) },
-        Trial { file: Some(("assets/dot.bin", (0..=255).collect())), ..trial("a file that is no text", true) },
+        Trial { file: Some(("assets/dot.bin", (0..=255).collect())), ..trial("a binary file", true) },
     ]
 }
 
@@ -127,12 +127,11 @@ fn attempt(context: &Context, args: &ConformanceArgs, trial: &Trial) -> Result<u
     let mut candidate = bundle.clone();
     for edit in &request.edits {
         let applied = edit::apply(edit, &candidate, &Limits::default());
-        candidate =
-            applied.map_err(|fault| bad(format!("an edit does not fit the files that were given: {fault}")))?.bundle;
+        candidate = applied.map_err(|fault| bad(format!("an edit does not apply to the given files: {fault}")))?.bundle;
     }
     let problems = validate_bundle(&candidate, Some(NAME), Strictness::Standard, &Limits::default());
     if let Some(problem) = problems.iter().find(|problem| problem.is_error()) {
-        return Err(bad(format!("the edits leave no valid skill: {}", problem.message)));
+        return Err(bad(format!("the edited skill is invalid: {}", problem.message)));
     }
     scan::clear_by(candidate, Baseline::None, &context.home.scanner())
         .map_err(|blocked| bad(format!("the scanner blocks the edits: {blocked}")))?;

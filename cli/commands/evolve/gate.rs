@@ -62,7 +62,7 @@ pub enum Forced {
 /// Returns the display phrase of a verdict.
 pub fn verdict_word(verdict: Verdict) -> &'static str {
     match verdict {
-        Verdict::Wait => "waits with",
+        Verdict::Wait => "waits for more outcomes of",
         Verdict::Promote => "promoted",
         Verdict::RollBack => "rolled back",
         Verdict::Inconclusive => "ended the trial of",
@@ -94,7 +94,7 @@ pub fn status(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
     let skills: Vec<Value> = found.iter().map(document).collect();
     context.out.answer(&json!({"ok": true, "skills": skills}), |out| {
         if found.is_empty() {
-            return writeln!(out, "Nothing is on trial, and no newest revision has runs to be judged by");
+            return writeln!(out, "No trials, and no recorded runs to judge a skill by");
         }
         found.iter().try_for_each(|found| out.write_all(text(found).as_bytes()))
     })?;
@@ -169,7 +169,11 @@ pub fn try_out(context: &Context, args: &TryArgs) -> Result<Exit, CliError> {
     let document =
         json!({"ok": true, "name": name.as_str(), "revision": revision.id, "number": revision.number, "trial": trial});
     context.out.answer(&document, |out| {
-        writeln!(out, "{STRONG}{name}{STRONG:#} revision {} is on trial with {share} % of the runs", revision.number)
+        writeln!(
+            out,
+            "Started a trial of {STRONG}{name}{STRONG:#} revision {} in {share} % of the runs",
+            revision.number
+        )
     })?;
     Ok(Exit::Done)
 }
@@ -193,15 +197,15 @@ pub fn pause(context: &Context, args: &NameArgs, pauses: bool) -> Result<Exit, C
     }
     let document = json!({"ok": true, "name": name.as_str(), "paused": pauses});
     context.out.answer(&document, |out| match pauses {
-        true => writeln!(out, "The trial of {STRONG}{name}{STRONG:#} is paused: all runs get the former revision"),
-        false => writeln!(out, "The trial of {STRONG}{name}{STRONG:#} goes on"),
+        true => writeln!(out, "Paused the trial of {STRONG}{name}{STRONG:#}: all runs use the previous revision"),
+        false => writeln!(out, "Resumed the trial of {STRONG}{name}{STRONG:#}"),
     })?;
     Ok(Exit::Done)
 }
 
 fn nothing_on_trial(name: &SkillName) -> CliError {
-    CliError::new("not_found", Exit::NotFound, format!("nothing of {name} is on trial"))
-        .hint(format!("`skillhub evolve try {name} REV` puts a revision on trial"))
+    CliError::new("not_found", Exit::NotFound, format!("{name} has no trial"))
+        .hint(format!("start one as a person: skillhub evolve try {name} REV"))
 }
 
 /// Promotes or rolls back on a person's order.
@@ -246,7 +250,8 @@ pub fn check(context: &Context, args: &NameArgs) -> Result<Exit, CliError> {
             let word = if one.holds() { format!("{GOOD}same{GOOD:#}") } else { format!("{BAD}differs{BAD:#}") };
             writeln!(out, "{FAINT}{}{FAINT:#}  {word}  {}", one.time, visible(&one.noted.decision.why))?;
         }
-        writeln!(out, "{} decisions about {STRONG}{name}{STRONG:#}, {differ} differ from the log", decisions.len())
+        let count = counted(decisions.len(), "decision");
+        writeln!(out, "{STRONG}{name}{STRONG:#}: {count}, of which {differ} differ from the log")
     })?;
     Ok(if differ == 0 { Exit::Done } else { Exit::Integrity })
 }

@@ -103,16 +103,16 @@ fn answer_of(done: Done, limits: &OptimiserLimits) -> Result<Vec<u8>, CliError> 
     match (process::ended(done.ended), done.exit) {
         (Ended::Exited, Some(0)) => Ok(done.stdout),
         (Ended::TimedOut, _) => Err(bad(format!("the optimiser took longer than {} s and was killed", limits.seconds))
-            .hint("give it longer: --time-limit")),
+            .hint("raise --time-limit")),
         (Ended::TooMuchOutput, _) => {
             Err(bad(format!("the optimiser printed more than {} bytes and was killed", limits.output_bytes))
-                .hint("an answer is one JSON document with patches, not whole copies"))
+                .hint("have it print one JSON document with patches, not whole files"))
         }
         (Ended::Exited, exit) => {
             let told = tame(&String::from_utf8_lossy(&done.stderr), TOLD_CHARS);
             let how = exit.map_or_else(|| "by a signal".to_owned(), |exit| format!("with exit code {exit}"));
             Err(bad(format!("the optimiser ended {how}: {told}"))
-                .hint("it runs in a folder of its own, with PATH and what --env names; name files in full or from ./"))
+                .hint("name files by their full path or from ./; it runs with PATH and the variables of --env only"))
         }
     }
 }
@@ -162,7 +162,7 @@ fn improve(
         held_out_percent: Rules::default().held_out_percent,
     };
     note_held_out(context, evals.as_ref(), request.held_out_percent);
-    let working = context.out.working("the optimiser works");
+    let working = context.out.working("running the optimiser");
     let answer = args.optimiser.ask(context, &request.document(|bytes| STANDARD.encode(bytes)));
     drop(working);
     let improvement = read_answer(&answer?, name, revision.id.as_str(), &limits).map_err(failed)?;
@@ -210,7 +210,7 @@ fn note_held_out(context: &Context, evals: Option<&EvalSet>, percent: u8) {
     let held: Vec<&str> = cases.iter().map(|case| case.id.as_str()).filter(|id| is_held_out(id, percent)).collect();
     if !held.is_empty() {
         let told = visible(&held.join(", "));
-        context.out.note(&format!("{} of {} cases are held out and not given: {told}", held.len(), cases.len()));
+        context.out.note(&format!("held out from the optimiser: {} of {} cases: {told}", held.len(), cases.len()));
     }
 }
 
