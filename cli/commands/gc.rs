@@ -51,31 +51,35 @@ pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
             ("log", before.events, after.events),
             ("other", before.other, after.other),
             ("fetched archives", cache.before, cache.after),
-            ("registries elsewhere", mirrors.before, mirrors.after),
+            ("registry mirrors", mirrors.before, mirrors.after),
         ];
         for (what, before, after) in rows {
             table.row(&[what.to_owned(), before.to_string(), after.to_string()]);
         }
         table.write(out)?;
         for folder in &collected.folders {
-            writeln!(out, "{FAINT}removed {folder}, which a command that was stopped left in the library{FAINT:#}")?;
+            writeln!(out, "{FAINT}removed {folder}, left by a stopped command{FAINT:#}")?;
         }
         if collected.originals > 0 {
-            let count = collected.originals;
-            writeln!(out, "{FAINT}removed the folders that links replaced over 90 days ago, of {count} operations{FAINT:#}")?;
+            let count = counted(collected.originals, "operation");
+            writeln!(out, "{FAINT}removed the originals that {count} replaced with links over 90 days ago{FAINT:#}")?;
         }
         for mirror in &mirrors.dropped {
-            writeln!(out, "{FAINT}dropped {}, of a registry that nothing here names{FAINT:#}", mirror.display())?;
+            writeln!(out, "{FAINT}removed {}, the mirror of an unused registry{FAINT:#}", mirror.display())?;
         }
         if !dropped.is_empty() {
             let (count, first) = (dropped.len(), dropped.iter().take(NAMED).copied().collect::<Vec<_>>().join(", "));
             let more = if count > NAMED { ", …" } else { "" };
-            writeln!(out, "{FAINT}dropped {} decided longest ago ({first}{more}); `skillhub log` has what became of them{FAINT:#}", counted(count, "proposal"))?;
+            writeln!(
+                out,
+                "{FAINT}removed the {} decided longest ago ({first}{more}); see `skillhub log`{FAINT:#}",
+                counted(count, "proposal")
+            )?;
         }
         writeln!(out, "{GOOD}{} freed{GOOD:#}", counted(freed, "byte"))
     })?;
     if collected.pending {
-        context.out.note("some operations wait to be applied, and the journal stays until then; see `skillhub doctor`");
+        context.out.note("the journal was kept, because some operations are not applied yet; see `skillhub doctor`");
     }
     Ok(Exit::Done)
 }

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use clap::Args;
 use library::Revision;
 use serde_json::Value;
+use skill::counted;
 use skill_manage::{ManageError, documents};
 
 use crate::{
@@ -62,10 +63,7 @@ pub fn accepted(revision: &Revision) -> Option<String> {
 fn text(revision: &Revision) -> String {
     let stamp = &revision.stamp;
     let style = verdict_style(revision.verdict);
-    let files = match revision.files_changed {
-        1 => "1 file".to_owned(),
-        count => format!("{count} files"),
-    };
+    let files = counted(revision.files_changed, "file");
     let mut text = format!(
         "{STRONG}{:>3}{STRONG:#} {FAINT}{}{FAINT:#}  {}  {:<11} {}  {files}  {style}{}{style:#}\n",
         revision.number,

@@ -74,10 +74,10 @@ pub fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError> {
 fn text(locks: &[ForeignLock], rows: &[Imported], out: &mut Page) -> io::Result<()> {
     for lock in locks {
         let count = counted(lock.len(), "skill");
-        writeln!(out, "{FAINT}{} of {}: {count}{FAINT:#}", lock.path.display(), lock.tool.as_str())?;
+        writeln!(out, "{FAINT}{} ({}): {count}{FAINT:#}", lock.path.display(), lock.tool.as_str())?;
     }
     if rows.is_empty() {
-        return writeln!(out, "There is nothing to import");
+        return writeln!(out, "Nothing to import");
     }
     let mut table = Table::new(&["skill", "", "from", "folder"]);
     for row in rows {
@@ -100,7 +100,7 @@ fn text(locks: &[ForeignLock], rows: &[Imported], out: &mut Page) -> io::Result<
         }
     }
     if rows.iter().any(|row| matches!(row.status, ImportStatus::Imported | ImportStatus::Installed)) {
-        out.message(format_args!("`skillhub outdated` shows newer releases, `skillhub undo` takes all of it back"))?;
+        out.message(format_args!("Next: `skillhub outdated` lists newer releases, `skillhub undo` undoes the import"))?;
     }
     Ok(())
 }
@@ -110,10 +110,10 @@ fn word(row: &Imported) -> &'static str {
         ImportStatus::Imported if row.is_changed => "imported, with changes",
         ImportStatus::Imported => "imported",
         ImportStatus::Installed => "installed",
-        ImportStatus::Unchanged => "there already",
+        ImportStatus::Unchanged => "already here",
         ImportStatus::DryRun if row.folder.is_none() => "would be installed",
         ImportStatus::DryRun => "would be imported",
-        ImportStatus::Left => "left",
+        ImportStatus::Left => "skipped",
         ImportStatus::Failed => "not imported",
     }
 }

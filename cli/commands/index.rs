@@ -60,9 +60,9 @@ fn init(context: &Context, dir: &Path) -> Result<Exit, CliError> {
     let by = Stamp { by: context.actor.to_string(), at: context.now };
     let place = init_registry(&place, &context.cwd, &context.home, &by).map_err(failed)?;
     context.out.answer(&json!({"ok": true, "registry": place}), |out| {
-        writeln!(out, "Made the registry {STRONG}{place}{STRONG:#}")?;
+        writeln!(out, "Created the registry {STRONG}{place}{STRONG:#}")?;
         let place = shell_word(&place);
-        writeln!(out, "Publish to it: skillhub --registry {place} publish DIR --owner OWNER")
+        writeln!(out, "Publish a skill: skillhub --registry {place} publish DIR --owner OWNER")
     })?;
     Ok(Exit::Done)
 }
@@ -94,7 +94,7 @@ fn verify(context: &Context, dir: Option<&Path>) -> Result<Exit, CliError> {
             writeln!(out, "{BAD}fault{BAD:#} {}: {}", fault.path, fault.kind)?;
         }
         match faults.len() {
-            0 => writeln!(out, "{GOOD}All is well{GOOD:#}: {} in {}", counted(skills, "skill"), place.display()),
+            0 => writeln!(out, "{GOOD}No faults{GOOD:#} in {} at {}", counted(skills, "skill"), place.display()),
             count => writeln!(out, "{} in {}", counted(count, "fault"), place.display()),
         }
     })?;
@@ -106,8 +106,8 @@ fn export(context: &Context, dir: &Path, target: &Path) -> Result<Exit, CliError
     let index = open(context, dir)?;
     let target = context.absolute(target);
     if std::fs::symlink_metadata(&target).is_ok() {
-        return Err(CliError::new("exists", Exit::Conflict, format!("{} is there already", target.display()))
-            .hint("name a folder that is not there yet"));
+        return Err(CliError::new("exists", Exit::Conflict, format!("{} already exists", target.display()))
+            .hint("name a new folder"));
     }
     let folder = library::ensure_dir(&target)?;
     let paths = index.paths().map_err(failed)?;

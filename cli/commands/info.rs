@@ -51,7 +51,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
         }
         let mut table = Table::new(&["version", "published", "by", "files", "bytes", "verdict", "signed", ""]);
         for (entry, signed) in releases.iter().zip(&info.signed) {
-            let made_from = entry.forked_from.as_ref().map(|from| format!("made from {from}"));
+            let made_from = entry.forked_from.as_ref().map(|from| format!("forked from {from}"));
             table.row(&[
                 entry.version.to_string(),
                 entry.published_at.to_string().get(..10).unwrap_or_default().to_owned(),
@@ -62,7 +62,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
                 match signed {
                     Signed::Not => String::new(),
                     Signed::With(key) => key.clone(),
-                    Signed::Badly(_) => "badly".to_owned(),
+                    Signed::Badly(_) => "invalid".to_owned(),
                 },
                 visible(
                     &[flag_of(entry), entry.deprecated().map(|deprecated| deprecated.to_string()), made_from]
@@ -80,7 +80,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
             }
         }
         for why in info.signed.iter().filter_map(Signed::fault) {
-            writeln!(out, "{BAD}not to be trusted{BAD:#}: {}", visible(why))?;
+            writeln!(out, "{BAD}do not trust it{BAD:#}: {}", visible(why))?;
         }
         let is_offered = releases.iter().any(|entry| !entry.yanked && entry.withdrawn.is_none());
         next_step(&info.name, is_taken, is_offered, out)
@@ -91,7 +91,7 @@ pub fn run(context: &Context, args: &InfoArgs) -> Result<Exit, CliError> {
 /// Prints the next command, if there is one that applies to this library.
 fn next_step(name: &QualifiedName, is_taken: bool, is_offered: bool, out: &mut Page) -> io::Result<()> {
     match (is_taken, is_offered) {
-        (true, _) => out.message(format_args!("Here already: skillhub status {}", name.name)),
+        (true, _) => out.message(format_args!("Already installed: skillhub status {}", name.name)),
         (false, true) => out.message(format_args!("Install it: skillhub install {name}")),
         (false, false) => Ok(()),
     }
@@ -124,11 +124,11 @@ pub fn results_lines(from: &ForkedFrom) -> Vec<String> {
             ),
         };
         let counts = format!("{successes} succeeded, {failures} failed, {unknown} unknown");
-        lines.push(format!("{} before it was published: {counts}{rate}", counted(runs, "run")));
+        lines.push(format!("{} before publication: {counts}{rate}", counted(runs, "run")));
     }
     if let Some(EvalCounts { cases, wins, losses, ties }) = from.evals {
         lines.push(format!(
-            "on {} beside {}: better in {}, worse in {losses}, the same in {ties}",
+            "on {} against {}: better in {}, worse in {losses}, the same in {ties}",
             counted(cases, "case"),
             visible(&from.to_string()),
             counted(wins, "pair")

@@ -82,7 +82,7 @@ pub fn run(context: &Context, args: &InstallArgs) -> Result<Exit, CliError> {
         accept_keys: args.accept_key.clone(),
     };
     let installed = while_shown(context, ("installing", &args.accept), |waiting| context.install(&request, waiting))?;
-    answer(context, installed, "There is nothing to install: the lock file names no skill")
+    answer(context, installed, "Nothing to install: the lock file has no skills")
 }
 
 /// Runs `work` with an installer for a library, and shows progress at a terminal.
@@ -137,7 +137,7 @@ pub fn answer(context: &Context, mut installed: Vec<Installed>, nothing: &str) -
     };
     hints::complete(&mut document);
     context.out.answer(&document, |out| {
-        installed.iter().try_for_each(|skill| text(skill, out))?;
+        installed.iter().try_for_each(|skill| text(context, skill, out))?;
         match installed.len() {
             0 => writeln!(out, "{nothing}"),
             1 => Ok(()),
@@ -158,7 +158,7 @@ fn summary(installed: &[Installed]) -> String {
     format!("{} skills: {}", installed.len(), told.join(", "))
 }
 
-fn text(skill: &Installed, out: &mut Page) -> io::Result<()> {
+fn text(context: &Context, skill: &Installed, out: &mut Page) -> io::Result<()> {
     let (style, word) = match skill.status {
         InstallStatus::Installed => (GOOD, "Installed"),
         InstallStatus::Updated => (GOOD, "Updated"),
@@ -171,16 +171,16 @@ fn text(skill: &Installed, out: &mut Page) -> io::Result<()> {
         InstallStatus::Failed => (BAD, "Failed"),
     };
     let version = skill.version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
-    let why = if skill.is_dependency { " (required by others)" } else { "" };
+    let why = if skill.is_dependency { " (dependency)" } else { "" };
     writeln!(out, "{style}{word}{style:#} {STRONG}{}{STRONG:#}{version}{why}", skill.name)?;
     if let Some(path) = skill.path.as_ref().filter(|_| skill.error.is_none()) {
-        writeln!(out, "  {}", path.display())?;
+        writeln!(out, "  {}", context.short(path))?;
     }
     if let Some(key) = &skill.signer {
         writeln!(out, "  {FAINT}signed with {key}{FAINT:#}")?;
     }
     for link in &skill.links {
-        writeln!(out, "  {} {FAINT}(for its agent){FAINT:#}", link.display())?;
+        writeln!(out, "  also at {}", context.short(link))?;
     }
     if let Some(report) = skill.report.as_ref().filter(|report| !report.findings.is_empty()) {
         let verdict = report.verdict();
@@ -202,7 +202,7 @@ fn text(skill: &Installed, out: &mut Page) -> io::Result<()> {
         out.message(format_args!("  {WARN}note{WARN:#}: {}", hints::for_user(warning)))?;
     }
     if let Some(pending) = &skill.checkout_pending {
-        out.message(format_args!("  {WARN}note{WARN:#}: the folder does not show it yet: {pending}"))?;
+        out.message(format_args!("  {WARN}note{WARN:#}: the folder is not updated yet: {pending}"))?;
     }
     if let Some(error) = &skill.error {
         writeln!(out, "  {error}")?;
@@ -221,10 +221,10 @@ fn change_text(skill: &Installed, out: &mut dyn Write) -> io::Result<()> {
     }
     if !skill.touched.is_empty() {
         let touched: Vec<&str> = skill.touched.iter().map(skill::SkillPath::as_str).collect();
-        writeln!(out, "  changed here and in the release: {}", visible(&touched.join(", ")))?;
+        writeln!(out, "  changed on both sides: {}", visible(&touched.join(", ")))?;
     }
     for conflict in &skill.conflicts {
-        writeln!(out, "  {WARN}both{WARN:#}: {}", visible(&conflict.to_string()))?;
+        writeln!(out, "  {WARN}conflict{WARN:#}: {}", visible(&conflict.to_string()))?;
     }
     let Some(change) = skill.change.as_ref() else { return Ok(()) };
     if skill.status == InstallStatus::DryRun {

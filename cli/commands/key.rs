@@ -84,13 +84,13 @@ pub fn run(context: &Context, command: &KeyCommand) -> Result<Exit, CliError> {
     let keys = keys.map_err(failed)?;
     context.out.answer(&document(&keys), |out| {
         if keys.keys.is_empty() {
-            return writeln!(out, "{} has no keys in {}: nothing there is signed", keys.owner, keys.location);
+            return writeln!(out, "{} has no signing keys in {}", keys.owner, keys.location);
         }
         writeln!(out, "{STRONG}{}{STRONG:#}  {FAINT}{}{FAINT:#}", keys.owner, keys.location)?;
         for key in &keys.keys {
             let added = key.added_at.map(|at| format!(" since {at}")).unwrap_or_default();
             match key.retired_at {
-                None => writeln!(out, "  {GOOD}signs{GOOD:#}    {}{added}", key.key.fingerprint())?,
+                None => writeln!(out, "  {GOOD}active{GOOD:#}   {}{added}", key.key.fingerprint())?,
                 Some(at) => writeln!(out, "  {WARN}retired{WARN:#}  {}{added}, until {at}", key.key.fingerprint())?,
             }
         }
@@ -109,8 +109,8 @@ fn voucher(context: &Context, args: &AddArgs, keys: &Keys) -> Result<Option<Sign
     let own = signing_key(context, None).ok().filter(signs);
     if own.is_none() && keys.keys.iter().any(|key| key.retired_at.is_none()) {
         context.out.note(&format!(
-            "no key of {} vouches for it: whoever knows its keys has to accept the new one; to vouch, run this with \
-             --sign=FILE",
+            "no key of {} vouches for the new one, so its users have to accept it; to vouch for it, run the command \
+             with --sign=FILE",
             keys.owner
         ));
     }
@@ -118,7 +118,7 @@ fn voucher(context: &Context, args: &AddArgs, keys: &Keys) -> Result<Option<Sign
 }
 
 fn owner(text: &str) -> Result<Owner, CliError> {
-    Owner::parse(text).map_err(|error| CliError::usage(error.to_string()).hint("name the owner, as in acme"))
+    Owner::parse(text).map_err(|error| CliError::usage(error.to_string()).hint("name an owner, such as acme"))
 }
 
 fn document(keys: &Keys) -> Value {

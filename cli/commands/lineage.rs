@@ -60,7 +60,7 @@ fn text(found: &Lineage, out: &mut dyn Write) -> io::Result<()> {
     let deleted = if found.deleted { ", deleted" } else { "" };
     writeln!(out, "{STRONG}{}{STRONG:#}  {FAINT}revision {}{deleted}{FAINT:#}", found.name, found.number)?;
     if found.links.is_empty() {
-        return writeln!(out, "  written here, from nothing else");
+        return writeln!(out, "  written here; no origins");
     }
     found.links.iter().try_for_each(|link| line(found, link, out))
 }

@@ -12,7 +12,7 @@ use client::{InstalledRelease, LockedWaiver, ReleaseState, Requirers, Unmanaged}
 use library::Scope;
 use ops::{AgentsPicture, Difference, Lacking};
 use serde_json::{Value, json};
-use skill::SkillName;
+use skill::{SkillName, counted};
 
 use crate::{
     catalogue::{exit_with, problems},
@@ -89,7 +89,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     });
     context.out.answer(&document, |out| {
         if catalogue.skills.is_empty() {
-            writeln!(out, "There are no skills in {}", context.library_path().display())?;
+            writeln!(out, "No skills in {}", context.library_path().display())?;
         } else {
             let mut table = Table::new(&["skill", "version", "scope", "agents", "state", "description"]);
             for (listed, readers) in skills() {
@@ -106,7 +106,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
         if !unmanaged.is_empty() {
             write_unmanaged(context, &unmanaged, out)?;
         } else if catalogue.skills.is_empty() {
-            out.message(format_args!("`skillhub search WORD` finds some, `skillhub new NAME` starts one"))?;
+            out.message(format_args!("Next: `skillhub search WORD` finds skills, `skillhub new NAME` starts one"))?;
         }
         Ok(())
     })?;
@@ -151,11 +151,8 @@ fn undecided(catalogue: &Catalogue) -> impl Iterator<Item = String> {
 
 /// Lists the first of the unmanaged skills, and the commands that adopt all.
 fn write_unmanaged(context: &Context, unmanaged: &[Found], out: &mut dyn Write) -> io::Result<()> {
-    let count = match unmanaged.len() {
-        1 => "1 skill in agents' folders is".to_owned(),
-        count => format!("{count} skills in agents' folders are"),
-    };
-    writeln!(out, "\n{count} not managed yet:")?;
+    let verb = if unmanaged.len() == 1 { "is" } else { "are" };
+    writeln!(out, "\n{} in agents' folders {verb} not managed yet:", counted(unmanaged.len(), "skill"))?;
     for found in unmanaged.iter().take(SHOWN) {
         writeln!(out, "  {STRONG}{}{STRONG:#}  {}", found.skill.name, context.short(&found.skill.path))?;
     }
@@ -288,10 +285,10 @@ fn row(listed: &Listed, readers: &[&str], Known { requirers, release, .. }: Know
         _ if release.is_some() => release.map_or("", ReleaseState::as_str),
         (_, Some(_), _, _) => "blocked",
         (false, None, _, _) => "disabled",
-        _ if listed.held().is_some() => "edit waits",
+        _ if listed.held().is_some() => "edit held",
         _ if listed.undecided > 0 => "new findings",
         _ if listed.is_edited() => "edited",
-        (true, None, true, _) => "changed here",
+        (true, None, true, _) => "changed",
         (true, None, false, None) if listed.path.is_some() => "no history yet",
         (true, None, false, _) => required.as_str(),
     };

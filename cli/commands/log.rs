@@ -37,11 +37,11 @@ pub fn run(context: &Context, args: &LogArgs) -> Result<Exit, CliError> {
     events.truncate(args.limit.map_or(usize::MAX, NonZeroUsize::get));
     events.iter_mut().for_each(|event| event.time = stored_time(&event.time));
     if unreadable > 0 {
-        context.out.note(&format!("{} of the event log could not be read", counted(unreadable, "line")));
+        context.out.note(&format!("{} in the event log could not be read", counted(unreadable, "line")));
     }
     let text = || match (events.is_empty(), &name) {
-        (true, Some(name)) => format!("Nothing was done to {name} here\n"),
-        (true, None) => "Nothing was done here yet\n".to_owned(),
+        (true, Some(name)) => format!("No operations on {name}\n"),
+        (true, None) => "No operations yet\n".to_owned(),
         (false, _) => events.iter().map(text).collect(),
     };
     context.out.long_answer(&json!({"ok": true, "events": events, "unreadable": unreadable}), text)?;

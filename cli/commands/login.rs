@@ -61,7 +61,7 @@ pub fn logout(context: &Context, global: &Global, args: &LogoutArgs) -> Result<E
     let url = server(context, global, args.url.as_deref())?;
     let had = Logins::read(&context.home).map_err(failed)?.sign_out(&context.home, &url).map_err(failed)?;
     let document = json!({"ok": true, "server": url, "status": if had { "signed_out" } else { "unchanged" }});
-    let text = if had { "Signed out of" } else { "There was no login for" };
+    let text = if had { "Signed out of" } else { "No stored token for" };
     context.out.answer(&document, |out| writeln!(out, "{text} {url}"))?;
     Ok(Exit::Done)
 }
@@ -75,8 +75,8 @@ fn server(context: &Context, global: &Global, given: Option<&str>) -> Result<Str
         return Ok(url.trim_end_matches('/').to_owned());
     }
     let named = global.registry.is_some() || given.is_some();
-    let what = if named { format!("{url} is no server") } else { "no server is configured".to_owned() };
-    Err(CliError::usage(what).hint("name one: skillhub login http://127.0.0.1:8700"))
+    let what = if named { format!("{url} is not a server") } else { "no server is configured".to_owned() };
+    Err(CliError::usage(what).hint("name a server: skillhub login http://127.0.0.1:8700"))
 }
 
 /// Returns the server's token from the environment, else from the first line of standard input.
@@ -89,8 +89,8 @@ fn token(context: &Context, url: &str, is_named: bool) -> Result<String, CliErro
         context.out.note("Paste the token, and press Enter:");
     }
     match read_line()?.trim() {
-        "" => Err(CliError::usage("there is no token on stdin")
-            .hint(format!("pipe it in, or set {SERVER_TOKEN_VARIABLE}; who runs the server makes tokens"))),
+        "" => Err(CliError::usage("no token on stdin")
+            .hint(format!("pipe it in or set {SERVER_TOKEN_VARIABLE}; the server's operator creates tokens"))),
         token => Ok(token.to_owned()),
     }
 }

@@ -142,7 +142,7 @@ pub fn print(out: Output, report: &Report) -> Result<Exit, CliError> {
         let what = match report.status {
             Status::Applied => "Applied",
             Status::Unchanged => "Unchanged",
-            Status::DryRun if report.decision.is_none() => "Would take back",
+            Status::DryRun if report.decision.is_none() => "Would undo",
             Status::DryRun if report.decision == Some(Ruling::Hold) => "Would be held",
             Status::DryRun => "Would apply",
             Status::Proposed => "Proposed",
@@ -173,9 +173,9 @@ pub fn print(out: Output, report: &Report) -> Result<Exit, CliError> {
         }
         match (report.status, report.action) {
             (Status::Applied, Action::Rollback) => {
-                to.message(format_args!("See its revisions: skillhub history {}", report.name))
+                to.message(format_args!("See all revisions: skillhub history {}", report.name))
             }
-            (Status::Applied, _) => to.message(format_args!("Take it back: skillhub rollback {}", report.name)),
+            (Status::Applied, _) => to.message(format_args!("Undo it: skillhub rollback {}", report.name)),
             _ => Ok(()),
         }
     })?;
@@ -220,8 +220,8 @@ fn check_flags(action: &str, args: &ManageArgs) -> Result<(), CliError> {
         _ => return Ok(()),
     };
     match given(args).find(|flag| !takes.contains(flag)) {
-        Some(flag) => Err(CliError::new("invalid_request", Exit::Usage, format!("{action} takes no {flag}"))
-            .hint("`skillhub manage --help` has an example for each action")),
+        Some(flag) => Err(CliError::new("invalid_request", Exit::Usage, format!("{action} does not accept {flag}"))
+            .hint("see the examples: skillhub manage --help")),
         None => Ok(()),
     }
 }
@@ -241,8 +241,8 @@ fn of_flags(context: &Context, args: &ManageArgs) -> Result<Request, CliError> {
         "remove_file" => Edit::RemoveFile { path: path(args)? },
         "delete" => Edit::Delete,
         other => {
-            return Err(CliError::new("invalid_request", Exit::Usage, format!("there is no action {other:?}"))
-                .hint("it is one of create, edit, patch, delete, write_file, remove_file"));
+            return Err(CliError::new("invalid_request", Exit::Usage, format!("unknown action {other:?}"))
+                .hint("use create, edit, patch, delete, write_file or remove_file"));
         }
     };
     let evidence = Evidence::all(&args.evidence).map_err(|error| ManageError::from(RequestError::from(error)))?;
@@ -270,7 +270,7 @@ fn patch(context: &Context, args: &ManageArgs) -> Result<Patch, CliError> {
 
 fn missing(flag: &str) -> CliError {
     CliError::new("invalid_request", Exit::Usage, format!("{flag} is missing"))
-        .hint("`skillhub manage --help` has an example for each action")
+        .hint("see the examples: skillhub manage --help")
 }
 
 fn path(args: &ManageArgs) -> Result<SkillPath, CliError> {
@@ -306,7 +306,7 @@ fn utf8(bytes: Vec<u8>, what: &str) -> Result<String, CliError> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         CliError::new("invalid_skill", Exit::Invalid, format!("{what} is not UTF-8 (byte {at})"))
-            .hint("save it in that encoding; other files go in with `manage write_file`")
+            .hint("save it as UTF-8, or add a binary file with `manage write_file`")
     })
 }
 
@@ -321,8 +321,8 @@ pub fn read_input(context: &Context, file: &Path, limit: u64) -> Result<Vec<u8>,
         open.take(limit + 1).read_to_end(&mut bytes).map_err(io_at(&path))?;
     }
     if bytes.len() as u64 > limit {
-        let message = format!("the input has more than {limit} bytes");
-        return Err(CliError::new("too_large", Exit::Invalid, message).hint("split the material into smaller files"));
+        let message = format!("the input is larger than {limit} bytes");
+        return Err(CliError::new("too_large", Exit::Invalid, message).hint("split it into smaller files"));
     }
     Ok(bytes)
 }

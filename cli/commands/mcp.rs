@@ -69,8 +69,8 @@ const TOKEN_VARIABLE: &str = "SKILLHUB_MCP_TOKEN";
 /// Serves, or runs the subcommand.
 pub fn run(context: &Context, global: &Global, args: &McpArgs) -> Result<Exit, CliError> {
     if global.actor.is_some() {
-        return Err(CliError::usage("through this server it is always the client that acts")
-            .hint("leave --actor out; the history names the client"));
+        return Err(CliError::usage("--actor cannot be used here: the history names each client of the server")
+            .hint("leave --actor out"));
     }
     match &args.command {
         Some(McpCommand::Install(args)) => install::run(context, global, args),
@@ -95,7 +95,7 @@ fn serve(context: &Context, global: Global, args: &ServeArgs) -> Result<Exit, Cl
 
 fn serve_address(context: &Context, servers: &Servers, args: &ServeArgs, address: &str) -> Result<(), CliError> {
     let address: SocketAddr = address.parse().map_err(|_| {
-        CliError::usage(format!("{address:?} is no address")).hint("write IP and port, such as 127.0.0.1:8756")
+        CliError::usage(format!("{address:?} is not an address")).hint("give IP and port, such as 127.0.0.1:8756")
     })?;
     let token = std::env::var_os(TOKEN_VARIABLE).filter(|token| !token.is_empty());
     let made = token.is_none();
@@ -106,7 +106,7 @@ fn serve_address(context: &Context, servers: &Servers, args: &ServeArgs, address
         let url = format!("http://{address}/mcp");
         let document = json!({"ok": true, "url": url, "token": shown});
         let text = match &shown {
-            Some(token) => format!("Serving {url}\nToken, for `Authorization: Bearer`, shown this once: {token}"),
+            Some(token) => format!("Serving {url}\nToken for `Authorization: Bearer`, shown only once: {token}"),
             None => format!("Serving {url}, with the token of {TOKEN_VARIABLE}"),
         };
         // The server runs on even if nobody reads its output.

@@ -42,7 +42,7 @@ fn fork_publishes_with_its_origin() {
     assert_eq!(fork["forked_from"], json!({"name": "acme/demo", "version": "1.2.0", "digest": upstream["digest"]}));
     assert_eq!(upstream.get("forked_from"), None, "a line without it is as it was");
     let told = sandbox.run(&["info", "me/demo"]).exits(0).text();
-    assert!(told.contains("made from acme/demo 1.2.0"), "{told}");
+    assert!(told.contains("forked from acme/demo 1.2.0"), "{told}");
     assert_eq!(
         fs::read(sandbox.done(&["where"])["lock"].as_str().unwrap()).unwrap(),
         lock,
@@ -81,7 +81,7 @@ fn fork_reports_outcomes_as_counts() {
     let outcomes = &info["forks"][0]["outcomes"];
     assert_eq!((&outcomes["rate"], &outcomes["interval"]["level"]), (&json!(0.8), &json!(0.95)), "{info:#}");
     let told = sandbox.run(&["info", "me/demo"]).exits(0).text();
-    assert!(told.contains("10 runs before it was published: 8 succeeded, 2 failed, 0 unknown, 80 %"), "{told}");
+    assert!(told.contains("10 runs before publication: 8 succeeded, 2 failed, 0 unknown, 80 %"), "{told}");
     for text in
         [info["releases"].to_string(), info["forks"].to_string(), told.replace(info["registry"].as_str().unwrap(), "")]
     {

@@ -112,7 +112,7 @@ fn gc_drops_unused_mirrors() {
     assert_eq!(dropped.len(), 1, "{collected:#}");
     let left = mirrors(&sandbox);
     assert_eq!((left.len(), packs(&left[0]).len()), (1, 1), "the one that the configuration names, in one pack");
-    assert!(sandbox.run(&["gc"]).exits(0).text().contains("registries elsewhere"));
+    assert!(sandbox.run(&["gc"]).exits(0).text().contains("registry mirrors"));
     sandbox.done(&["search", "sorts"]);
     sandbox.done(&["search", "sorts", "--registry", &other]);
 }

@@ -170,7 +170,7 @@ fn quiet_leaves_the_answer_and_nothing_else() {
     let publish = ["publish", &sandbox.user_skill("demo").display().to_string(), "--owner", "acme"];
     let quiet = sandbox.run(&[&publish[..], &["--dry-run", "--quiet"]].concat()).exits(0);
     assert!(quiet.text().starts_with("Would publish") && quiet.stderr.is_empty(), "{quiet}");
-    for (args, step) in [(&publish[..], "See its releases: "), (&["info", "acme/demo"], "Here already: ")] {
+    for (args, step) in [(&publish[..], "See its releases: "), (&["info", "acme/demo"], "Already installed: ")] {
         let spoken = sandbox.run(args).exits(0);
         let quiet = sandbox.run(&[args, &["-q"]].concat()).exits(0);
         assert!(spoken.text().contains(step) && !quiet.text().contains(step), "{spoken}\n{quiet}");

@@ -59,7 +59,7 @@ pub struct Planned {
 pub fn plan_for_user(context: &Context, host: &'static Host) -> Result<Planned, CliError> {
     let files = user_files(context, host);
     let file = files.iter().find(|file| file.exists()).or(files.first());
-    let file = file.ok_or_else(|| CliError::usage(format!("{} has no configuration here", host.title)))?;
+    let file = file.ok_or_else(|| CliError::usage(format!("{} has no configuration file here", host.title)))?;
     let entry = Entry { command: program_on_path(), args: arguments(host) };
     let target = real_place(file, None)?;
     let before = read(host, &target, &entry)?;
@@ -98,7 +98,7 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
     let files = match &root {
         Some(root) => host.project_files(root).map_err(failed)?,
         None if global.project => {
-            return Err(CliError::usage("there is no project here: no folder above holds a .git")
+            return Err(CliError::usage("no project found: neither this folder nor one above it has a .git")
                 .hint("run `git init`, or leave --project out"));
         }
         None => user_files(context, host),
@@ -107,7 +107,7 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
         .iter()
         .find(|file| file.exists())
         .or(files.first())
-        .ok_or_else(|| CliError::usage(format!("{} has no configuration here", host.title)))?;
+        .ok_or_else(|| CliError::usage(format!("{} has no configuration file here", host.title)))?;
     let target = real_place(file, root.as_deref())?;
     let entry = entry(context, global, host);
     let before = read(host, &target, &entry)?;
@@ -127,10 +127,10 @@ pub fn run(context: &Context, global: &Global, args: &InstallArgs) -> Result<Exi
     });
     context.out.answer(&document, |out| match status {
         "dry_run" => write!(out, "{FAINT}{}{FAINT:#}\n{after}", file.display()),
-        "unchanged" => writeln!(out, "{} starts skillhub already: {}", host.title, file.display()),
+        "unchanged" => writeln!(out, "{} already starts skillhub: {}", host.title, file.display()),
         _ => {
             let file = file.display();
-            writeln!(out, "{GOOD}Written{GOOD:#}: {STRONG}{}{STRONG:#} starts skillhub now, by {file}", host.title)?;
+            writeln!(out, "{GOOD}Written{GOOD:#}: {file}; {STRONG}{}{STRONG:#} now starts skillhub", host.title)?;
             out.message(format_args!("Restart it to see the tools."))
         }
     })?;
@@ -154,7 +154,7 @@ fn real_place(file: &Path, project: Option<&Path>) -> Result<PathBuf, CliError> 
     let real = there.canonicalize().map_err(io_at(there))?;
     let root = project.and_then(|root| root.canonicalize().ok());
     if root.is_some_and(|root| !real.starts_with(root)) {
-        let message = format!("{} leads out of the project, to {}", there.display(), real.display());
+        let message = format!("{} is a link that leads out of the project, to {}", there.display(), real.display());
         return Err(CliError::new("policy_denied", Exit::Refused, message).hint("remove the link"));
     }
     Ok(match file.strip_prefix(there) {
@@ -172,7 +172,7 @@ fn read(host: &Host, file: &Path, entry: &Entry) -> Result<Option<String>, CliEr
     open.take(CONFIG_BYTES + 1).read_to_end(&mut bytes).map_err(io_at(file))?;
     let why = match String::from_utf8(bytes) {
         Ok(text) if text.len() as u64 <= CONFIG_BYTES => return Ok(Some(text)),
-        Ok(_) => format!("it has more than {CONFIG_BYTES} bytes"),
+        Ok(_) => format!("it is larger than {CONFIG_BYTES} bytes"),
         Err(_) => "it is not UTF-8".to_owned(),
     };
     Err(failed(HostError::Unsafe { file: file.display().to_string(), why, snippet: host.snippet(entry) }))
@@ -188,7 +188,7 @@ pub fn write(file: &Path, before: Option<&str>, after: &str) -> Result<(), CliEr
     let mut aside = new_file(folder).map_err(io_at(folder))?;
     aside.write_all(after.as_bytes()).map_err(io_at(file))?;
     let changed = || {
-        CliError::new("conflict", Exit::Conflict, format!("{} was changed meanwhile", file.display()))
+        CliError::new("conflict", Exit::Conflict, format!("{} was changed by another program", file.display()))
             .hint("run the command again")
     };
     match before {
