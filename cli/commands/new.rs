@@ -32,8 +32,8 @@ pub struct NewArgs {
 /// Creates the folder with its `SKILL.md`.
 pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
     let name = SkillName::parse_standard(&args.name).map_err(|fault| {
-        let message = format!("{:?} cannot be the name of a skill: {fault}", args.name);
-        CliError::new("invalid_skill", Exit::Invalid, message).hint("use lower-case letters, digits and single hyphens")
+        let message = format!("{:?} is not a valid skill name: {fault}", args.name);
+        CliError::new("invalid_skill", Exit::Invalid, message).hint("use lowercase letters, digits and single hyphens")
     })?;
     let text = template::skill_md(name.as_str(), args.description.as_deref());
     let file = File { bytes: text.into_bytes().into(), executable: false };
@@ -42,8 +42,8 @@ pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
     let parent = context.absolute(&args.parent);
     let path = parent.join(name.as_str());
     if std::fs::symlink_metadata(&path).is_ok() {
-        return Err(CliError::new("exists", Exit::Conflict, format!("{} is there already", path.display()))
-            .hint("choose another name, or remove it first"));
+        return Err(CliError::new("exists", Exit::Conflict, format!("{} already exists", path.display()))
+            .hint("choose another name, or remove the folder first"));
     }
     let dir = folder::create_at(&parent)?;
     folder::write(&dir, name.as_str(), &bundle).map_err(io_at(&path))?;
@@ -51,7 +51,7 @@ pub fn run(context: &Context, args: &NewArgs) -> Result<Exit, CliError> {
     context.out.answer(&document, |out| {
         writeln!(out, "Created {STRONG}{}{STRONG:#}", path.join("SKILL.md").display())?;
         out.message(format_args!(
-            "Next: write it, then `skillhub validate {}`",
+            "Next: edit it, then check it with `skillhub validate {}`",
             shell_word(&args.parent.join(name.as_str()).display().to_string())
         ))
     })?;

@@ -32,7 +32,7 @@ pub struct OutdatedArgs {
 /// Lists the skills. The exit code is that of a source that could not be reached, if any.
 pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
     let mut library = context.library()?;
-    let mut skills = installer(context, &mut library, ("asking the sources", &AcceptArgs::default()), |installer| {
+    let mut skills = installer(context, &mut library, ("checking the sources", &AcceptArgs::default()), |installer| {
         Ok(client::outdated(installer, args.offline)?)
     })?;
     let is_seen = context.seen()?;
@@ -46,12 +46,12 @@ pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
     context.out.answer(&document, |out| {
         if told.is_empty() {
             return match skills.len() {
-                0 => writeln!(out, "No skill was installed from anywhere"),
-                1 => writeln!(out, "The one installed skill is up to date"),
+                0 => writeln!(out, "No installed skills"),
+                1 => writeln!(out, "The installed skill is up to date"),
                 count => writeln!(out, "All {count} installed skills are up to date"),
             };
         }
-        let mut table = Table::new(&["skill", "installed", "update", "newest", "asked for"]);
+        let mut table = Table::new(&["skill", "installed", "update", "newest", "requested"]);
         told.iter().for_each(|skill| table.row(&row(skill)));
         table.write(out)?;
         for skill in &told {

@@ -55,7 +55,7 @@ pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
     if args.output.is_none() && file.is_symlink() {
         // The user did not name this file, and a link of its name may have come with a clone.
         return Err(CliError::new("exists", Exit::Conflict, format!("{} is a link", file.display()))
-            .hint("remove it, or name the file to write: -o FILE"));
+            .hint("remove it, or name the output file: -o FILE"));
     }
     refuse_inside(&file, &found.path)?;
     std::fs::write(&file, &bytes).map_err(io_at(&file))?;
@@ -78,7 +78,7 @@ pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
 fn refuse_inside(file: &Path, folder: &Path) -> Result<(), CliError> {
     let target = file.parent().and_then(|parent| parent.canonicalize().ok());
     if target.is_some_and(|target| target.starts_with(folder)) {
-        return Err(CliError::usage(format!("{} would be inside the skill itself", file.display()))
+        return Err(CliError::usage(format!("{} would be inside the packed folder", file.display()))
             .hint("name a file elsewhere: -o ../my-skill.skill"));
     }
     Ok(())
@@ -91,11 +91,11 @@ pub fn unpack(context: &Context, args: &UnpackArgs) -> Result<Exit, CliError> {
     let bundle = archive::unpack(&read_archive(&file, &limits)?, &limits)?;
     let target = context.absolute(&args.dir);
     if std::fs::symlink_metadata(&target).is_ok() {
-        return Err(CliError::new("exists", Exit::Conflict, format!("{} is there already", target.display()))
-            .hint("name a folder that is not there yet"));
+        return Err(CliError::new("exists", Exit::Conflict, format!("{} already exists", target.display()))
+            .hint("name a new folder"));
     }
     let (Some(parent), Some(name)) = (target.parent(), target.file_name().and_then(|name| name.to_str())) else {
-        return Err(CliError::usage(format!("{} is no folder to make", target.display())));
+        return Err(CliError::usage(format!("cannot create a folder at {}", target.display())));
     };
     let dir = folder::create_at(parent)?;
     folder::write(&dir, name, &bundle).map_err(io_at(&target))?;

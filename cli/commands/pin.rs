@@ -41,9 +41,7 @@ pub fn pin(context: &Context, args: &PinArgs) -> Result<Exit, CliError> {
     let library = context.library_with(&name)?;
     skill_manage::pin(&library, &name, &context.stamp())?;
     let document = json!({"ok": true, "name": name.as_str(), "pinned": true, "library": library.path()});
-    context
-        .out
-        .answer(&document, |out| writeln!(out, "{STRONG}{name}{STRONG:#} is pinned: only people may change it"))?;
+    context.out.answer(&document, |out| writeln!(out, "Pinned {STRONG}{name}{STRONG:#}: only people can change it"))?;
     Ok(Exit::Done)
 }
 
@@ -55,7 +53,7 @@ pub fn unpin(context: &Context, args: &UnpinArgs) -> Result<Exit, CliError> {
     skill_manage::unpin(&library, &name, &reviewer, context.now)?;
     let document = json!({"ok": true, "name": name.as_str(), "pinned": false, "library": library.path()});
     context.out.answer(&document, |out| {
-        writeln!(out, "{STRONG}{name}{STRONG:#} is unpinned: agents may change it as the policy allows")
+        writeln!(out, "Unpinned {STRONG}{name}{STRONG:#}: agents can change it as the policy allows")
     })?;
     Ok(Exit::Done)
 }

@@ -55,7 +55,7 @@ pub fn run(context: &Context, _args: &PolicyArgs) -> Result<Exit, CliError> {
             match layer.preset {
                 Some(preset) if layer.rules.is_empty() => writeln!(out, "  {preset}")?,
                 Some(preset) => writeln!(out, "  else {preset}")?,
-                None => writeln!(out, "  {FAINT}nothing else is said here{FAINT:#}")?,
+                None => writeln!(out, "  {FAINT}no preset{FAINT:#}")?,
             }
         }
         Ok(())

@@ -107,8 +107,8 @@ fn read_all(context: &Context, paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathBu
     let found: Vec<Found> = find(context, paths)?.into_iter().filter(|found| !is_hidden(found)).collect();
     match found.iter().find(|found| found.archive) {
         Some(packed) => {
-            let message = format!("{} is a file, not the folder of a skill", packed.path.display());
-            Err(CliError::usage(message).hint("name a folder; `skillhub unpack` makes one of a .skill file"))
+            let message = format!("{} is a file, not a skill folder", packed.path.display());
+            Err(CliError::usage(message).hint("name a folder, or unpack the file first"))
         }
         None => found.into_iter().map(read).collect(),
     }
@@ -121,7 +121,7 @@ fn tell_what_is_left_out(context: &Context, catalogue: &Catalogue) {
             context.out.note(&format!("{} is left out: {fault}", listed.name));
         } else if let Some(why) = listed.held() {
             context.out.note(&format!(
-                "{} is listed as in its newest revision; an edit of its folder waits for a person: {why}",
+                "{} is listed with its newest revision; a hand edit waits for a person to record it: {why}",
                 listed.name
             ));
         }

@@ -146,11 +146,11 @@ fn installed_name(context: &Context, library: &Library, given: &Path) -> Result<
 
 /// Collects the results of a fork as counts, without any run, case or path. Unreadable data is left out, with a note.
 fn fork_results(context: &Context, library: &Library, fork: &Fork<'_>) -> ForkResults {
-    let leave_out = |what: &str, why: &str| context.out.note(&format!("{what} is left out: {why}"));
+    let leave_out = |what: &str, why: &str| context.out.note(&format!("{what} are left out: {why}"));
     let mut results = ForkResults::default();
     match fork.revision.map(|revision| (revision, Stats::of(library, fork.name, context.now))) {
-        Some((_, Ok(stats))) if stats.unreadable > 0 => leave_out("how runs went", "lines of their log cannot be read"),
-        Some((_, Err(error))) => leave_out("how runs went", &error.to_string()),
+        Some((_, Ok(stats))) if stats.unreadable > 0 => leave_out("results of runs", "the log has unreadable lines"),
+        Some((_, Err(error))) => leave_out("results of runs", &error.to_string()),
         Some((revision, Ok(stats))) => {
             let of_revision = stats.revisions.iter().find(|stats| stats.revision.id == revision.id);
             results.outcomes = of_revision.filter(|stats| stats.count.runs > 0).map(|stats| OutcomeCounts {
@@ -172,7 +172,7 @@ fn fork_results(context: &Context, library: &Library, fork: &Fork<'_>) -> ForkRe
                 ties: number(stored.comparison.overall.ties),
             });
         }
-        Err(error) => leave_out("how evals went", &error.message),
+        Err(error) => leave_out("results of evals", &error.message),
     }
     results
 }
@@ -201,7 +201,7 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
         let registry = &published.location;
         match published.status {
             PublishStatus::Published => writeln!(out, "Published {release} to {registry}")?,
-            PublishStatus::Unchanged => writeln!(out, "Unchanged: {release} in {registry} has this content already")?,
+            PublishStatus::Unchanged => writeln!(out, "Unchanged: {registry} already has {release} with this content")?,
             PublishStatus::DryRun => writeln!(out, "Would publish {release} to {registry}")?,
         }
         let style = verdict_style(published.verdict);
@@ -212,7 +212,7 @@ fn print(context: &Context, published: &Published) -> Result<(), CliError> {
         }
         if let Some(from) = &published.forked_from {
             out.message(format_args!(
-                "  made from {}; `skillhub update` still takes releases from there",
+                "  forked from {}; `skillhub update` still merges releases from there",
                 visible(&from.to_string())
             ))?;
             for line in results_lines(from) {

@@ -91,9 +91,9 @@ fn print_file(
     let settings = agent::Settings::default();
     let file = agent::read_file_in_run(catalogue, &settings, "", (name, path), run).map_err(failed)?;
     let Some((text, _)) = file.text(0, usize::MAX) else {
-        let message = format!("{} of {name} is no text", file.path);
+        let message = format!("{} of {name} is not a text file", file.path);
         return Err(CliError::new("invalid_path", Exit::Invalid, message)
-            .hint(format!("`skillhub show {name} {} --json` gives its bytes", file.path)));
+            .hint(format!("print its bytes: skillhub show {name} {} --json", file.path)));
     };
     let document = json!({"ok": true, "name": name.as_str(), "path": file.path.as_str(), "text": text});
     context.out.answer(&document, |out| out.write_all(text.as_bytes()))?;

@@ -105,17 +105,17 @@ pub fn run(context: &Context, args: &RecordArgs) -> Result<Exit, CliError> {
         document["import"] = json!({"read": read, "skipped": skipped, "not_here": elsewhere});
     }
     context.out.answer(&document, |out| {
-        let twice = if *doubles > 0 { format!(", {doubles} were known already") } else { String::new() };
+        let twice = if *doubles > 0 { format!(", {doubles} already known") } else { String::new() };
         let of = if names.is_empty() { String::new() } else { format!(" of {STRONG}{}{STRONG:#}", names.join(", ")) };
         writeln!(out, "{GOOD}Recorded{GOOD:#} {}{of}{twice}", counted(recorded, "outcome"))?;
         if *unrecorded > 0 {
             let count = counted(unrecorded, "outcome");
-            writeln!(out, "{count} without a revision: the skill's folder has an edit that is not recorded")?;
+            writeln!(out, "{count} without a revision, because the skill's folder has an unrecorded edit")?;
         }
         if let Some(ImportCounts { read, skipped, elsewhere }) = counts {
             writeln!(
                 out,
-                "{} understood, {skipped} passed over, {} of skills that are not here",
+                "{} read, {skipped} skipped, {} of skills that are not installed",
                 counted(read, "line"),
                 counted(elsewhere, "use")
             )?;
@@ -177,9 +177,8 @@ fn check_asked(context: &Context, requests: &[Request]) -> Result<(), CliError> 
 /// Extracts the outcomes of installed skills from a host's transcripts.
 fn import(context: &Context, words: &[String], counts: &mut Option<ImportCounts>) -> Result<Vec<Request>, CliError> {
     let [host, paths @ ..] = words else { return Err(CliError::usage("name a host and its transcripts")) };
-    let host = Host::from_word(host).ok_or_else(|| {
-        CliError::usage(format!("{host:?} is no host of which transcripts are read; name claude-code or opencode"))
-    })?;
+    let host = Host::from_word(host)
+        .ok_or_else(|| CliError::usage(format!("cannot read transcripts of {host:?}; name claude-code or opencode")))?;
     let mut found = Transcripts::default();
     for path in paths {
         add(&context.absolute(path.as_ref()), host, &mut found)?;

@@ -109,7 +109,7 @@ pub fn run(context: &Context, command: &ReviewCommand) -> Result<Exit, CliError>
 /// Parses a proposal's id from the command line.
 fn target(text: &str) -> Result<ProposalRef, CliError> {
     text.parse().map_err(|error: review::ProposalRefError| {
-        CliError::usage(error.to_string()).hint("`skillhub review list` shows the ids")
+        CliError::usage(error.to_string()).hint("see the ids: skillhub review list")
     })
 }
 
@@ -120,8 +120,8 @@ fn targets(args: &DecideArgs) -> Result<Vec<ProposalRef>, CliError> {
         (None, _) => {}
         (Some(revision), [one]) if one.revision.is_none_or(|named| named == revision) => one.revision = Some(revision),
         (Some(_), _) => {
-            return Err(CliError::usage("--revision goes with one proposal and one number")
-                .hint("of several proposals write each as ID@N"));
+            return Err(CliError::usage("--revision takes exactly one proposal, without a number of its own")
+                .hint("write several proposals as ID@N"));
         }
     }
     Ok(targets)
@@ -135,7 +135,7 @@ fn show_file(context: &Context, target: &ProposalRef, path: &SkillPath) -> Resul
     let file = candidate.get(path).ok_or_else(|| {
         let message = format!("the proposal {} has no file {path}", proposal.id);
         CliError::new("not_found", Exit::NotFound, message)
-            .hint(format!("`skillhub review show {}` lists what it changes", proposal.id))
+            .hint(format!("see the files that it changes: skillhub review show {}", proposal.id))
     })?;
     print_file(context, path, file)
 }
@@ -155,12 +155,12 @@ fn diff(context: &Context, target: &ProposalRef, onto_head: bool) -> Result<Exit
         shown.push('\n');
     }
     if moved && !onto_head {
-        context.out.note("The skill has changed since; --onto-head shows what accepting would do now");
+        context.out.note("The skill has changed since. Pass --onto-head to see what accepting would do now");
     }
     if proposal.state.is_open() && conflicts.is_empty() && (onto_head || !moved) {
-        context
-            .out
-            .note(&hints::for_user(&format!("A person accepts just this with `skillhub review accept {reviewed}`")));
+        context.out.note(&hints::for_user(&format!(
+            "A person can accept exactly this with `skillhub review accept {reviewed}`"
+        )));
     }
     context.out.long_answer(&document, || shown)?;
     Ok(Exit::Done)
@@ -241,14 +241,12 @@ fn reject(context: &Context, args: &DecideArgs) -> Result<Exit, CliError> {
             "by": rejected.by.to_string(),
         });
         let skill = rejected.skill.map(|skill| format!(" for {skill}")).unwrap_or_default();
-        Ok((document, format!("the proposal {}{skill} is rejected", rejected.id)))
+        Ok((document, format!("Rejected the proposal {}{skill}", rejected.id)))
     };
     match targets.as_slice() {
         [target] => {
             let (document, text) = one(target.clone())?;
-            context
-                .out
-                .answer(&document, |out| writeln!(out, "{GOOD}Done{GOOD:#}: {text}; it is kept with its reason"))?;
+            context.out.answer(&document, |out| writeln!(out, "{text}; it is kept with its reason"))?;
             Ok(Exit::Done)
         }
         _ => batch(context, targets, one),
@@ -277,7 +275,7 @@ fn batch(
                 document["id"] = json!(id);
                 documents.push(document);
                 let hint = error.hint.map(|hint| format!("\n  {}", visible(&hint))).unwrap_or_default();
-                lines.push(format!("{WARN}not{WARN:#}  {STRONG}{id}{STRONG:#}  {}{hint}", visible(&error.message)));
+                lines.push(format!("{WARN}failed{WARN:#} {STRONG}{id}{STRONG:#}  {}{hint}", visible(&error.message)));
             }
         }
     }

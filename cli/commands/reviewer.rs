@@ -69,8 +69,8 @@ fn new(context: &Context, name: Option<&str>, days: Option<u32>) -> Result<Exit,
     let until =
         stored.expires.as_ref().map_or("until it is revoked".to_owned(), |end| format!("until {}", stored_time(end)));
     context.out.note(&format!(
-        "This token lets whoever has it decide as {}, {until}. It is not shown again; put it into \
-         SKILLHUB_REVIEWER_TOKEN where you decide, and give it to no agent. Its id is {}.",
+        "Whoever has this token can decide as {}, {until}. It is not shown again. Set it as \
+         SKILLHUB_REVIEWER_TOKEN where you decide, and never give it to an agent. Its id is {}.",
         stored.name, stored.id
     ));
     Ok(Exit::Done)
@@ -87,13 +87,13 @@ fn list(context: &Context) -> Result<Exit, CliError> {
     let entries: Vec<Value> = known.iter().map(|stored| entry(stored, context.now)).collect();
     context.out.answer(&json!({"ok": true, "reviewers": entries}), |out| {
         if known.is_empty() {
-            return writeln!(out, "No tokens; `skillhub reviewer new` makes one at a terminal");
+            return writeln!(out, "No tokens; create one at a terminal with `skillhub reviewer new`");
         }
-        let mut table = Table::new(&["id", "name", "created", "ends"]);
+        let mut table = Table::new(&["id", "name", "created", "expires"]);
         for stored in &known {
             let ends = match &stored.expires {
                 Some(end) if is_valid_at(stored, context.now) => stored_time(end),
-                Some(_) => "ended".to_owned(),
+                Some(_) => "expired".to_owned(),
                 None => "never".to_owned(),
             };
             table.row(&[visible(&stored.id), visible(&stored.name), stored_time(&stored.created), ends]);
@@ -108,7 +108,7 @@ fn revoke(context: &Context, id: &str) -> Result<Exit, CliError> {
     let gone = reviewer.revoke(&context.home, id)?;
     let document = json!({"ok": true, "id": gone.id, "name": gone.name});
     context.out.answer(&document, |out| {
-        writeln!(out, "The token {STRONG}{}{STRONG:#} of {} is worthless now", gone.id, visible(&gone.name))
+        writeln!(out, "Revoked the token {STRONG}{}{STRONG:#} of {}", gone.id, visible(&gone.name))
     })?;
     Ok(Exit::Done)
 }

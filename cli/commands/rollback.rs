@@ -59,7 +59,7 @@ fn note_uninstalled(context: &Context, library: &Library, skill: &SkillName) -> 
         let version = origin.version.as_ref().map(|version| format!("@{version}")).unwrap_or_default();
         let name = if origin.kind == "registry" { &origin.name } else { &origin.source };
         let spec = shell_word(&format!("{name}{}", if origin.kind == "registry" { version } else { String::new() }));
-        context.out.note(&format!("its links and its line in the lock file come back with: skillhub install {spec}"));
+        context.out.note(&format!("restore its links and its entry in the lock file with: skillhub install {spec}"));
     }
     Ok(())
 }

@@ -140,7 +140,7 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
     context.out.answer(&document, |out| {
         scanned.iter().try_for_each(|skill| text(skill, out))?;
         if scanned.is_empty() {
-            writeln!(out, "Nothing of this is part of a skill")?;
+            writeln!(out, "None of these paths belong to a skill")?;
         }
         if scanned.len() > 1 {
             let count = |verdict| scanned.iter().filter(|skill| skill.verdict() == verdict).count();
@@ -161,9 +161,9 @@ fn scanner(context: &Context, args: &ScanArgs) -> Result<Scanner, CliError> {
         Some((rule, path)) => Err(CliError::new(
             "invalid_rules",
             Exit::Usage,
-            format!("the rule {:?} is wrong about its own example {path:?}", rule.id),
+            format!("the rule {:?} fails its own example {path:?}", rule.id),
         )
-        .hint("it has to fire on what is harmful and to stay silent on what is harmless")),
+        .hint("correct the rule: it must match its harmful examples and no harmless ones")),
     }
 }
 

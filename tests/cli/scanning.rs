@@ -322,7 +322,7 @@ fn files_stand_for_their_skills_where_that_is_asked_for() {
     assert_eq!(names(&touched, 4), ["good", "bad"]);
     assert_eq!((names(&["skills/good"], 0), names(&["src"], 0)), (vec!["good".to_owned()], Vec::new()));
     assert_eq!(names(&["."], 4).len(), 2);
-    assert!(sandbox.run(&["scan", "--skills", "src/main.sh"]).exits(0).text().contains("part of a skill"));
+    assert!(sandbox.run(&["scan", "--skills", "src/main.sh"]).exits(0).text().contains("belong to a skill"));
     sandbox.ask(&["scan", "--skills", "none"]).refused_with_hint(7, "not_found");
 }
 

@@ -306,7 +306,7 @@ fn impossible_update_is_explained() {
     sandbox.done(&["install", "acme/demo"]);
     sandbox.ask(&["update", "demo@^3"]).refused_with_hint(7, "not_found");
     let text = sandbox.run(&["outdated"]).exits(0).text();
-    assert!(text.contains("The one installed skill is up to date"), "{text}");
+    assert!(text.contains("The installed skill is up to date"), "{text}");
 }
 
 /// Returns the lines that list added capabilities.

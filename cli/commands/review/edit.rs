@@ -66,7 +66,7 @@ pub fn run(context: &Context, args: &EditArgs) -> Result<Exit, CliError> {
 
 fn of_flags(context: &Context, args: &EditArgs) -> Result<Vec<Replacement>, CliError> {
     if args.path.len() != args.content.len() {
-        return Err(CliError::usage("every --path needs its --content"));
+        return Err(CliError::usage("each --path needs a --content"));
     }
     let mut replacements = Vec::new();
     for (path, content) in args.path.iter().zip(&args.content) {
@@ -83,12 +83,12 @@ fn of_flags(context: &Context, args: &EditArgs) -> Result<Vec<Replacement>, CliE
 /// beforehand.
 fn in_editor(context: &Context, proposal: &Proposal, editable: &Editable) -> Result<Vec<Replacement>, CliError> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(CliError::usage("an editor needs a terminal").hint("give --path PATH --content FILE"));
+        return Err(CliError::usage("an editor needs a terminal").hint("pass --path PATH --content FILE"));
     }
     let texts: Vec<_> = editable.files.iter().filter(|(_, file)| file.text().is_some()).collect();
     if texts.is_empty() {
         return Err(CliError::usage(format!("the proposal {} has no text to edit", proposal.id))
-            .hint("give --path PATH --content FILE"));
+            .hint("pass --path PATH --content FILE"));
     }
     let folder = tempfile::tempdir()?;
     let mut places = Vec::new();
@@ -112,7 +112,7 @@ fn in_editor(context: &Context, proposal: &Proposal, editable: &Editable) -> Res
         }
     }
     match is_changed {
-        false => Err(CliError::usage("nothing was changed in the editor; the proposal is as it was")),
+        false => Err(CliError::usage("nothing was changed in the editor; the proposal is unchanged")),
         true => Ok(replacements),
     }
 }
@@ -126,7 +126,7 @@ fn run_editor(places: &[PathBuf]) -> Result<(), CliError> {
     let status = library::child::command(program).args(words).args(places).status();
     match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(failed(format!("the editor {editor} ended with {status}; the proposal is as it was"))),
+        Ok(status) => Err(failed(format!("the editor {editor} ended with {status}; the proposal is unchanged"))),
         Err(error) => Err(failed(format!("cannot run the editor {editor}: {error}"))),
     }
 }

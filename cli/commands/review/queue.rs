@@ -43,7 +43,7 @@ pub fn list(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let deltas = documents::deltas(&libraries, &entries);
     context.out.answer(&documents::proposals(&entries, &deltas, context.now), |out| {
         if entries.is_empty() {
-            let none = if args.all { "There are no proposals" } else { "Nothing waits for a decision" };
+            let none = if args.all { "No proposals" } else { "No pending proposals" };
             return writeln!(out, "{none}");
         }
         let mut table = Table::new(&["id", "skill", "state", "verdict", "actor", "action", "created", "reason"]);
@@ -146,11 +146,11 @@ fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {
     if let Some(release) = &proposal.release {
         line("merges", &release.origin.release());
         for path in &release.unresolved {
-            line("open", &format!("both sides stand in {path}: skillhub review edit {}", proposal.id));
+            line("open", &format!("{path} has both sides; resolve it: skillhub review edit {}", proposal.id));
         }
     }
     if moved && proposal.state.is_open() {
-        line("head", "the skill has changed since; `review diff --onto-head` shows what accepting would do");
+        line("head", "the skill has changed since; see what accepting would do with `review diff --onto-head`");
     }
     if let Some(decided) = &proposal.decided {
         let reason = decided.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -175,7 +175,7 @@ fn about(proposal: &Proposal, moved: bool, now: Timestamp) -> String {
 
 fn about_damaged(damaged: &DamagedProposal) -> String {
     format!(
-        "{STRONG}{}{STRONG:#}  {BAD}damaged{BAD:#}\n  {}\n  clear it away: skillhub review reject {}\n",
+        "{STRONG}{}{STRONG:#}  {BAD}damaged{BAD:#}\n  {}\n  remove it: skillhub review reject {}\n",
         damaged.id,
         visible(&damaged.why),
         damaged.id

@@ -23,7 +23,7 @@ impl Known {
         let bad = |why: &str| {
             let message = format!("{} is not a report of `scan --json`: {why}", path.display());
             CliError::new("invalid_baseline", Exit::Usage, message)
-                .hint("write one with `skillhub scan PATH --json > FILE`")
+                .hint("create one with `skillhub scan PATH --json > FILE`")
         };
         let text = text_at(path, BYTES).map_err(io_at(path))?;
         let document: Value = serde_json::from_str(&text).map_err(|error| bad(&error.to_string()))?;

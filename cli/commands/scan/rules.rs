@@ -45,10 +45,10 @@ fn rule_document(rule: &Rule, scanner: Scanner) -> Value {
 /// Describes the files in which a match has the full severity of its rule.
 fn scope_words(scope: Scope) -> &'static str {
     match scope {
-        Scope::Any => "in every file",
+        Scope::Any => "in all files",
         Scope::Script => "in scripts",
-        Scope::Code => "in scripts and in blocks of code",
-        Scope::Machine => "in scripts, configuration and data, and in blocks of code",
+        Scope::Code => "in scripts and code blocks",
+        Scope::Machine => "in scripts, configuration, data and code blocks",
         Scope::Prose => "in texts that an agent reads",
     }
 }
@@ -56,22 +56,22 @@ fn scope_words(scope: Scope) -> &'static str {
 /// Describes the contexts that lower the severity of a match.
 fn role_words(role: Role) -> &'static str {
     match role {
-        Role::Fact => "in an example of a reference that nobody is sent to run",
-        Role::Command => "where its sentence forbids it or calls it bad, and in a lesson about attacks",
-        Role::Test => "in a text about tests of security, and as one of several texts in a list",
-        Role::Speech => "where it is quoted or forbidden, and in a passage about attacks",
-        Role::Planted => "where it is shown in a block or quoted, and in a passage about attacks",
+        Role::Fact => "in reference examples that nobody is told to run",
+        Role::Command => "where the sentence forbids it or calls it bad, and in lessons about attacks",
+        Role::Test => "in texts about security tests, and as one of several texts in a list",
+        Role::Speech => "where it is quoted or forbidden, and in passages about attacks",
+        Role::Planted => "where it is quoted or shown in a block, and in passages about attacks",
     }
 }
 
 /// Describes the weight of a match with this evidence in the verdict on its file.
 fn evidence_words(evidence: Evidence) -> &'static str {
     match evidence {
-        Evidence::Note => "worth knowing, and never counted",
-        Evidence::Weak => "common in honest skills; three such rules in a file warn",
-        Evidence::Strong => "rare in honest skills, and warns; two such rules in a file block",
-        Evidence::Hard => "a whole chain of an attack, which blocks by itself",
-        Evidence::Conclusive => "harmful in any reading, which blocks by itself",
+        Evidence::Note => "for information, never counted",
+        Evidence::Weak => "common in honest skills; three such rules in one file give a warning",
+        Evidence::Strong => "rare in honest skills; one gives a warning, two such rules in one file block the skill",
+        Evidence::Hard => "a complete attack chain; blocks the skill by itself",
+        Evidence::Conclusive => "always harmful; blocks the skill by itself",
     }
 }
 
@@ -123,10 +123,10 @@ fn is_chinese(text: &str) -> bool {
 pub(super) fn explain(context: &Context, scanner: Scanner, id: &str) -> Result<Exit, CliError> {
     let rule = scanner.rule(id).ok_or_else(|| {
         let hint = match nearest(id, scanner).as_slice() {
-            [] => "`skillhub scan --rules` lists them".to_owned(),
-            near => format!("was one of these meant: {}? `skillhub scan --rules` lists all", near.join(", ")),
+            [] => "see the rules: skillhub scan --rules".to_owned(),
+            near => format!("did you mean one of {}? see all rules with `skillhub scan --rules`", near.join(", ")),
         };
-        CliError::new("not_found", Exit::NotFound, format!("there is no rule {id:?}")).hint(hint)
+        CliError::new("not_found", Exit::NotFound, format!("unknown rule {id:?}")).hint(hint)
     })?;
     let example = |files: &[(&str, &str)]| -> Vec<Value> {
         files.iter().map(|(path, text)| json!({"path": path, "text": text})).collect()
@@ -140,7 +140,7 @@ pub(super) fn explain(context: &Context, scanner: Scanner, id: &str) -> Result<E
         writeln!(out, "{STRONG}{}{STRONG:#}  {style}{severity}{style:#}, {}", rule.id, rule.category)?;
         writeln!(out, "{}\nWhat to do: {}\n", rule.message, rule.remedy)?;
         weight_lines(rule, scanner).iter().try_for_each(|line| writeln!(out, "{line}"))?;
-        for (title, files) in [("It fires on", rule.harmful), ("It stays silent on", rule.harmless)] {
+        for (title, files) in [("Matches", rule.harmful), ("Does not match", rule.harmless)] {
             writeln!(out, "\n{title}:")?;
             for (path, text) in files {
                 writeln!(out, "  {path}{}", if is_chinese(text) { " (in Chinese)" } else { "" })?;
