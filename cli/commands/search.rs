@@ -37,7 +37,7 @@ pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
     let query = args.query.join(" ");
     let found = context.search(&query, args.limit.get())?;
     for skipped in &found.skipped {
-        context.out.note(&format!("left out, {skipped}; all faults: `skillhub index verify`"));
+        context.out.note(&format!("left out: {skipped}; see all faults with `skillhub index verify`"));
     }
     let results = &found.results;
     context.out.answer(&search_document(&found), |out| {
@@ -46,7 +46,7 @@ pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
             writeln!(out, "  {}", visible(&shortened(&result.description)))?;
         }
         match results.first() {
-            None => writeln!(out, "No skill matches {query:?}; try fewer or other words"),
+            None => writeln!(out, "No skills match {query:?}; try fewer or other words"),
             Some(first) => {
                 writeln!(out, "Install one: {}", hints::for_user(&format!("skillhub install {}", first.name)))
             }

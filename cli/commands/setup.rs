@@ -105,8 +105,8 @@ impl Survey {
 /// Shows the survey, asks once, and carries out the setup.
 pub fn run(context: &Context, global: &Global, args: &SetupArgs) -> Result<Exit, CliError> {
     if context.library_is_named() {
-        return Err(CliError::usage("setup works on the libraries of the project and of the user")
-            .hint("leave --library and SKILLHUB_LIBRARY out"));
+        return Err(CliError::usage("setup works only on the libraries of the project and the user")
+            .hint("leave --library out, and unset SKILLHUB_LIBRARY"));
     }
     if args.undo {
         return run_undo(context, global);
@@ -173,7 +173,7 @@ fn ask(blocked: usize) -> Answer {
 fn plan_lines(survey: &Survey, files: &[FileChange]) -> Vec<String> {
     let mut lines = Vec::new();
     if survey.skills().next().is_some() {
-        lines.push("skillhub moves the skills to .agents/skills and puts links in their places.".to_owned());
+        lines.push("skillhub will move the skills to .agents/skills and put links in their place.".to_owned());
     }
     let connected: Vec<&str> = survey
         .agents
@@ -182,9 +182,9 @@ fn plan_lines(survey: &Survey, files: &[FileChange]) -> Vec<String> {
         .map(|agent| agent.agent.name)
         .collect();
     if !connected.is_empty() {
-        lines.push(format!("It becomes an MCP server of {}.", connected.join(", ")));
+        lines.push(format!("It will be added as an MCP server to {}.", connected.join(", ")));
     } else if !files.is_empty() {
-        lines.push("It notes which agents are in use.".to_owned());
+        lines.push("It will record which agents are in use.".to_owned());
     }
     lines
 }
@@ -196,7 +196,7 @@ fn show_plan(context: &Context, survey: &Survey, files: &[FileChange]) -> Result
     context.out.answer(&document, |out| {
         survey_lines(survey).iter().try_for_each(|line| writeln!(out, "{line}"))?;
         plan_lines(survey, files).iter().try_for_each(|line| writeln!(out, "{line}"))?;
-        writeln!(out, "Nothing was changed. To do it: {STRONG}skillhub setup -y{STRONG:#}")
+        writeln!(out, "Nothing was changed. Apply the plan: {STRONG}skillhub setup -y{STRONG:#}")
     })?;
     Ok(Exit::Done)
 }
@@ -208,7 +208,7 @@ fn nothing_to_do(context: &Context, survey: &Survey) -> Result<Exit, CliError> {
         if managed > 0 {
             return writeln!(out, "Everything is set up.");
         }
-        writeln!(out, "There are no skills here yet. Next steps:")?;
+        writeln!(out, "No skills here yet. Next steps:")?;
         writeln!(out, "  skillhub search WORD           find a skill in the registry")?;
         writeln!(out, "  skillhub install OWNER/NAME    install it")?;
         writeln!(out, "  skillhub new NAME              write your own")
@@ -272,9 +272,9 @@ fn answer_done(
             adopted.iter().flat_map(|(_, skills)| skills).filter(|skill| adopt::can_be_accepted(skill)).count();
         if blocked > 0 {
             let count = counted(blocked, "blocked skill");
-            out.message(format_args!("To accept the findings of {count}, run at a terminal: skillhub setup"))?;
+            out.message(format_args!("Accept the findings of {count} at a terminal: skillhub setup"))?;
         }
-        writeln!(out, "Undo all of it: {STRONG}{UNDO}{STRONG:#}")
+        writeln!(out, "Undo everything: {STRONG}{UNDO}{STRONG:#}")
     })?;
     Ok(Exit::Done)
 }
@@ -315,7 +315,7 @@ fn agent_document(agent: &InUse) -> Value {
 pub fn greeting(skillhub_home: &Path) -> Option<String> {
     let is_used = ["setup", "libraries", "config.toml"].iter().any(|name| skillhub_home.join(name).exists());
     let lines = "skillhub manages the skills of your agents. Nothing is set up here yet.
-  skillhub setup     find your skills and agents, and manage them (asks first; can be undone)
+  skillhub setup     find and manage your skills and agents (asks first; can be undone)
   skillhub tour      see the main workflow in a temporary folder
   skillhub --help    list all commands
 ";

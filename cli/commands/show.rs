@@ -71,8 +71,8 @@ fn show_files(context: &Context, name: &SkillName, revision: &Revision, bundle: 
 fn show_file(context: &Context, name: &SkillName, bundle: &Bundle, path: &str) -> Result<Exit, CliError> {
     let parsed = SkillPath::parse(path).map_err(|error| ManageError::from(RequestError::from(error)))?;
     let file = bundle.get(&parsed).ok_or_else(|| {
-        CliError::new("not_found", Exit::NotFound, format!("{name} has no file {path} at that revision"))
-            .hint(format!("`skillhub show {name}` lists its files"))
+        CliError::new("not_found", Exit::NotFound, format!("{name} has no file {path} in that revision"))
+            .hint(format!("see its files: skillhub show {name}"))
     })?;
     print_file(context, &parsed, file)
 }

@@ -89,14 +89,16 @@ pub fn read_properties(context: &Context, args: &ReadPropertiesArgs) -> Result<E
 
 fn properties(context: &Context, path: &Path) -> Result<Properties, CliError> {
     let given = context.absolute(path);
-    let usage = || CliError::usage(format!("{} is not there", path.display())).hint("name the folder of a skill");
+    let usage = || CliError::usage(format!("{} does not exist", path.display())).hint("name a skill folder");
     let folder = given.canonicalize().map_err(|_| usage())?;
     let is_skill_md = folder.is_file() && folder.file_name().is_some_and(|name| name.eq_ignore_ascii_case("skill.md"));
     let folder = if is_skill_md { folder.parent().unwrap_or(&folder).to_owned() } else { folder };
     let limits = Limits::default();
     let bad = |why: String| {
-        CliError::new("invalid_skill", Exit::Failed, format!("{}: {why}", path.display()))
-            .hint(format!("skillhub validate {}", crate::print::shell_word(&path.display().to_string())))
+        CliError::new("invalid_skill", Exit::Failed, format!("{}: {why}", path.display())).hint(format!(
+            "see all problems: skillhub validate {}",
+            crate::print::shell_word(&path.display().to_string())
+        ))
     };
     let read = |name: &str| {
         let dir = folder::open_at(&folder).ok()?;
@@ -104,7 +106,7 @@ fn properties(context: &Context, path: &Path) -> Result<Properties, CliError> {
         Some((folder.join(name), String::from_utf8(bytes).ok()?))
     };
     let found = [SkillPath::SKILL_MD, "skill.md"].into_iter().find_map(read);
-    let (skill_md, text) = found.ok_or_else(|| bad("there is no SKILL.md of UTF-8 text".to_owned()))?;
+    let (skill_md, text) = found.ok_or_else(|| bad("no SKILL.md in UTF-8".to_owned()))?;
     let fields = frontmatter::read(&text, &limits).map_err(|error| bad(error.to_string()))?.frontmatter;
     let required = |key: &str, value: &Option<String>| {
         let text = value.as_deref().map(str::trim).filter(|text| !text.is_empty());

@@ -36,17 +36,17 @@ pub fn run(context: &Context, args: &StatsArgs) -> Result<Exit, CliError> {
     let library = context.library_with(&name)?;
     let stats = Stats::of(&library, &name, context.now)?;
     if stats.unreadable > 0 {
-        context.out.note(&format!("{} of the outcomes of {name} cannot be read", counted(stats.unreadable, "line")));
+        context.out.note(&format!("{} in the outcomes of {name} cannot be read", counted(stats.unreadable, "line")));
     }
     context.out.answer(&stats.document(), |out| {
         if stats.revisions.is_empty() {
-            return writeln!(out, "Nothing was recorded of {STRONG}{name}{STRONG:#}; see `skillhub record --help`");
+            return writeln!(out, "No outcomes recorded for {STRONG}{name}{STRONG:#}; see `skillhub record --help`");
         }
         let mut table = Table::new(&["rev", "runs", "good", "bad", "unknown", "rate", "95 %", "ms", "tokens", ""]);
         stats.revisions.iter().for_each(|revision| table.row(&cells(revision)));
         table.write(out)?;
         let days = json!(chart(&stats.days));
-        writeln!(out, "{FAINT}last 14 days, runs that ended{FAINT:#}  {}", days.as_str().unwrap_or_default())
+        writeln!(out, "{FAINT}finished runs, last 14 days{FAINT:#}  {}", days.as_str().unwrap_or_default())
     })?;
     Ok(Exit::Done)
 }

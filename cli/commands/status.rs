@@ -7,7 +7,7 @@ use clap::Args;
 use library::{HandEditFault, Library};
 use ops::AgentsPicture;
 use serde_json::Value;
-use skill::SkillName;
+use skill::{SkillName, counted};
 use skill_manage::documents::{self, Overview, SkillStanding};
 
 use crate::{
@@ -67,7 +67,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
                 "blocked" => BAD,
                 _ => WARN,
             };
-            let managed = if skill.managed { "" } else { "  (no history yet: the next change takes it over)" };
+            let managed = if skill.managed { "" } else { "  (no history yet; the next change starts it)" };
             let state = match &skill.at {
                 Some((at, newest)) if at != newest => {
                     format!("{}, revision {} of {}", skill.state, at.number, newest.number)
@@ -82,24 +82,20 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         }
         for waiver in waivers {
             let word = |key: &str| visible(waiver[key].as_str().unwrap_or_default());
-            let ends = if waiver["active"] == true { "ends" } else { "ended" };
+            let ends = if waiver["active"] == true { "expires" } else { "expired" };
             let (id, rule, path, name, until) = (word("id"), word("rule"), word("path"), word("name"), word("until"));
             writeln!(out, "{WARN}a waiver {ends}{WARN:#} {until}: {id}, {rule} in {path} of {name}")?;
         }
         for (name, count) in waiting.iter().filter(|(name, _)| named.is_none_or(|named| named == *name)) {
-            let wait = if *count == 1 { "proposal waits" } else { "proposals wait" };
-            out.message(format_args!("{WARN}{count} {wait}{WARN:#} for {name}: skillhub review list --skill {name}"))?;
+            let pending = counted(count, "pending proposal");
+            out.message(format_args!("{WARN}{pending}{WARN:#} for {name}: skillhub review list --skill {name}"))?;
         }
         write_picture(&agents, out)?;
         if skills.is_empty() {
-            writeln!(out, "There are no skills in {}", library.path().display())?;
+            writeln!(out, "No skills in {}", library.path().display())?;
         }
         for old in moved_from {
-            writeln!(
-                out,
-                "{WARN}Was this library moved{WARN:#} from {}? Then bring its history along:",
-                old.display()
-            )?;
+            writeln!(out, "{WARN}Was this library moved{WARN:#} from {}? If so, move its history too:", old.display())?;
             writeln!(out, "  {}", command(old, library.path()))?;
         }
         Ok(())
@@ -134,19 +130,19 @@ fn lines(skill: &SkillStanding) -> Vec<String> {
     }
     if let Some(why) = &skill.held {
         lines.push(format!(
-            "agents get the newest revision until a person records this (`skillhub commit {} --reason WHY`): {}",
+            "agents see the newest revision until a person records the edit (`skillhub commit {} --reason WHY`): {}",
             skill.name,
             visible(why)
         ));
     }
     if skill.state == "missing" {
-        lines.push(format!("`skillhub rollback {} head` brings the folder back", skill.name));
+        lines.push(format!("restore the folder: skillhub rollback {} head", skill.name));
     }
     lines.extend(skill.fault.as_ref().map(fault_lines).unwrap_or_default());
     lines.extend(undecided_lines(skill));
     if skill.managed && skill.fault.as_ref().is_some_and(|fault| fault.bundle().is_some()) && !is_head_blocked(skill) {
         let name = &skill.name;
-        lines.push(format!("`skillhub rollback {name} head` keeps the edit in the history and restores the skill"));
+        lines.push(format!("restore the skill, keeping the edit in the history: skillhub rollback {name} head"));
     }
     lines
 }
@@ -158,7 +154,7 @@ fn is_head_blocked(skill: &SkillStanding) -> bool {
 
 /// Formats a line for each rule and file with new findings under the current rules, with the command that accepts them.
 fn undecided_lines(skill: &SkillStanding) -> Vec<String> {
-    let hidden = if skill.fault.is_some() { ", and agents do not get the skill until then" } else { "" };
+    let hidden = if skill.fault.is_some() { ", and the skill is hidden from agents until then" } else { "" };
     let line = |(rule, path): (&str, &str)| {
         let (name, path) = (&skill.name, shell_word(path));
         format!(

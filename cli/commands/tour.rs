@@ -53,9 +53,9 @@ const STEPS: [Step; 11] = [
         command: &["publish", "release-notes", "--owner", "acme"],
         exit: 0,
     },
-    Step { why: "Somebody looks for it:", command: &["search", "release notes"], exit: 0 },
+    Step { why: "Somebody searches for it:", command: &["search", "release notes"], exit: 0 },
     Step {
-        why: "and installs it into their project, for every agent that works there:",
+        why: "and installs it in their project, for every agent in use there:",
         command: &["install", "acme/release-notes"],
         exit: 0,
     },
@@ -74,20 +74,24 @@ const STEPS: [Step; 11] = [
         ],
         exit: 0,
     },
-    Step { why: "A person reads what changed:", command: &["diff", "release-notes"], exit: 0 },
+    Step { why: "A person reviews the change:", command: &["diff", "release-notes"], exit: 0 },
     Step {
         why: "Another change would send every secret to a stranger. It is blocked, and nothing is written:",
         command: &["manage", "write_file", "release-notes", "--path", "scripts/report.sh", "--content", "report.sh"],
         exit: 4,
     },
     Step {
-        why: "The first change was not wanted after all. Take it back, the whole skill:",
+        why: "The first change is not wanted after all. Restore the whole skill:",
         command: &["rollback", "release-notes", "--reason", "keep it short"],
         exit: 0,
     },
-    Step { why: "Every revision is kept, with who, when and why:", command: &["history", "release-notes"], exit: 0 },
-    Step { why: "and so is what was refused:", command: &["log", "release-notes"], exit: 0 },
-    Step { why: "The folder that agents read is exactly the newest revision:", command: &["status"], exit: 0 },
+    Step {
+        why: "Every revision is kept, with its author, time and reason:",
+        command: &["history", "release-notes"],
+        exit: 0,
+    },
+    Step { why: "and so are refused changes:", command: &["log", "release-notes"], exit: 0 },
+    Step { why: "Agents read exactly the newest revision:", command: &["status"], exit: 0 },
 ];
 
 /// Runs every step with the current executable and shows its output.
@@ -110,19 +114,12 @@ pub fn run(context: &Context, _args: &TourArgs) -> Result<Exit, CliError> {
         }
     }
     if let Some(command) = failed {
-        return Err(CliError::new(
-            "tour_failed",
-            Exit::Failed,
-            format!("the step `{command}` did not end as it should"),
-        ));
+        return Err(CliError::new("tour_failed", Exit::Failed, format!("the step `{command}` ended unexpectedly")));
     }
     let seconds = started.elapsed().as_secs_f64();
     context.out.answer(&json!({"ok": true, "steps": steps}), |out| {
-        writeln!(out, "{GOOD}That was all of it{GOOD:#}, in {seconds:.1} seconds; the temporary place is gone again.")?;
-        writeln!(
-            out,
-            "Next: `skillhub list` shows the skills that your agents have, `skillhub search WORD` finds more."
-        )
+        writeln!(out, "{GOOD}Done{GOOD:#} in {seconds:.1} seconds. The temporary folder was removed.")?;
+        writeln!(out, "Next: `skillhub list` shows your agents' skills, `skillhub search WORD` finds more.")
     })?;
     Ok(Exit::Done)
 }
@@ -189,7 +186,7 @@ fn show(context: &Context, step: &Step, output: &Output, place: &Path) {
             writeln!(out, "  {line}")?;
         }
         if step.exit != 0 {
-            writeln!(out, "  {BAD}exit code {}{BAD:#}{FAINT}, as it should be{FAINT:#}", step.exit)?;
+            writeln!(out, "  {BAD}exit code {}{BAD:#}{FAINT}, as expected{FAINT:#}", step.exit)?;
         }
         writeln!(out)
     });

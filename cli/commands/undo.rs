@@ -79,7 +79,7 @@ pub fn run(context: &Context, global: &Global, args: &UndoArgs) -> Result<Exit, 
     if args.to.is_some() {
         document["operations"] = undone.operations.iter().map(operation_document).collect();
     }
-    context.out.answer(&document, |out| text(&undone, args.dry_run, out))?;
+    context.out.answer(&document, |out| text(context, &undone, args.dry_run, out))?;
     Ok(Exit::Done)
 }
 
@@ -90,8 +90,8 @@ fn check(context: &Context, library: &Library, to: Option<&str>) -> Result<(), C
     for skill in operations.iter().take(count).flat_map(|operation| &operation.skills) {
         match sight(skill) {
             Sight::Denied | Sight::NotOnList => {
-                let message = "the configuration denies a skill of that operation to this agent";
-                return Err(CliError::new("policy_denied", Exit::Refused, message).hint("a person undoes it"));
+                let message = "the operation changed a skill that the configuration denies to this agent";
+                return Err(CliError::new("policy_denied", Exit::Refused, message).hint("ask a person to undo it"));
             }
             Sight::Asked => return Err(failed(AgentError::Asked(skill.clone()))),
             Sight::Seen | Sight::Disabled | Sight::Unusable(_) => {}
@@ -103,7 +103,7 @@ fn check(context: &Context, library: &Library, to: Option<&str>) -> Result<(), C
 /// Reports that no operation follows the given one.
 fn unchanged(context: &Context) -> Result<Exit, CliError> {
     let document = json!({"ok": true, "status": "unchanged", "undone": null, "skills": [], "operations": []});
-    context.out.answer(&document, |out| writeln!(out, "Nothing was done after that"))?;
+    context.out.answer(&document, |out| writeln!(out, "No operations after that one"))?;
     Ok(Exit::Done)
 }
 
@@ -115,7 +115,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
     operations.retain(|operation| !operation.skills.is_empty());
     let document = json!({"ok": true, "operations": operations.iter().map(operation_document).collect::<Vec<_>>()});
     context.out.answer(&document, |out| {
-        let Some(newest) = operations.first() else { return writeln!(out, "Nothing was done that can be undone") };
+        let Some(newest) = operations.first() else { return writeln!(out, "No operations to undo") };
         let mut table = Table::new(&["id", "time", "action", "actor", "skills"]);
         for operation in &operations {
             table.row(&[
@@ -127,7 +127,7 @@ fn list(context: &Context) -> Result<Exit, CliError> {
             ]);
         }
         table.write(out)?;
-        out.message(format_args!("Go back to the state right after one: skillhub undo --to {}", newest.id))
+        out.message(format_args!("Undo everything after one of them: skillhub undo --to {}", newest.id))
     })?;
     Ok(Exit::Done)
 }
@@ -158,8 +158,8 @@ fn document(skill: &UndoneSkill) -> Value {
     })
 }
 
-fn text(undone: &Undone, dry_run: bool, out: &mut Page) -> io::Result<()> {
-    let word = if dry_run { "Would take back" } else { "Took back" };
+fn text(context: &Context, undone: &Undone, dry_run: bool, out: &mut Page) -> io::Result<()> {
+    let word = if dry_run { "Would undo" } else { "Undid" };
     let (time, actor) = (stored_time(&undone.time), visible(&undone.actor));
     match undone.operations.len() {
         0 => writeln!(
@@ -171,23 +171,23 @@ fn text(undone: &Undone, dry_run: bool, out: &mut Page) -> io::Result<()> {
     }
     for skill in &undone.skills {
         let became = match skill.status {
-            UndoStatus::Restored => "is as it was before",
-            UndoStatus::Removed => "was new, and is gone again",
-            UndoStatus::Enabled => "is shown to agents again",
-            UndoStatus::Disabled => "is hidden from agents again",
+            UndoStatus::Restored => "restored",
+            UndoStatus::Removed => "removed",
+            UndoStatus::Enabled => "visible to agents again",
+            UndoStatus::Disabled => "hidden from agents again",
         };
-        writeln!(out, "  {STRONG}{}{STRONG:#} {became}", skill.name)?;
+        writeln!(out, "  {STRONG}{}{STRONG:#}: {became}", skill.name)?;
         if dry_run {
             write!(out, "{}", coloured_diff(&skill.change.text))?;
         }
         for path in &skill.placed {
-            writeln!(out, "  {} {FAINT}(for its agent){FAINT:#}", path.display())?;
+            writeln!(out, "  linked {}", context.short(path))?;
         }
         for path in &skill.removed {
-            writeln!(out, "  removed {}", path.display())?;
+            writeln!(out, "  removed {}", context.short(path))?;
         }
         for path in &skill.restored {
-            writeln!(out, "  brought back {}", path.display())?;
+            writeln!(out, "  restored {}", context.short(path))?;
         }
         for warning in skill.warnings.iter().chain(&skill.checkout_pending) {
             out.message(format_args!("  {WARN}note{WARN:#}: {}", visible(warning)))?;
@@ -196,5 +196,5 @@ fn text(undone: &Undone, dry_run: bool, out: &mut Page) -> io::Result<()> {
     if dry_run {
         return Ok(());
     }
-    out.message(format_args!("Once more takes this back: skillhub undo"))
+    out.message(format_args!("Run `skillhub undo` again to redo"))
 }

@@ -42,7 +42,7 @@ pub fn run(context: &Context, args: &UninstallArgs) -> Result<Exit, CliError> {
     }
     let exit = outcomes.iter().map(|(_, result)| exit_of_one(result.as_ref().err())).max().unwrap_or(Exit::Done);
     let document = json!({"ok": exit == Exit::Done, "skills": outcomes.iter().map(document).collect::<Vec<_>>()});
-    context.out.answer(&document, |out| outcomes.iter().try_for_each(|outcome| text(outcome, out)))?;
+    context.out.answer(&document, |out| outcomes.iter().try_for_each(|outcome| text(context, outcome, out)))?;
     Ok(exit)
 }
 
@@ -57,23 +57,23 @@ fn document((name, result): &Outcome) -> Value {
     }
 }
 
-fn text((name, result): &Outcome, out: &mut Page) -> io::Result<()> {
+fn text(context: &Context, (name, result): &Outcome, out: &mut Page) -> io::Result<()> {
     let skill = match result {
         Ok(skill) => skill,
-        Err(error) => return writeln!(out, "{BAD}Not uninstalled{BAD:#} {STRONG}{name}{STRONG:#}\n  {error}"),
+        Err(error) => return writeln!(out, "{BAD}Failed{BAD:#} {STRONG}{name}{STRONG:#}\n  {error}"),
     };
     writeln!(out, "Uninstalled {STRONG}{}{STRONG:#}", skill.name)?;
     for path in &skill.removed {
-        writeln!(out, "  took away {}", path.display())?;
+        writeln!(out, "  removed {}", context.short(path))?;
     }
     for path in &skill.kept {
-        writeln!(out, "  {WARN}left{WARN:#} {}", path.display())?;
+        writeln!(out, "  {WARN}kept{WARN:#} {}", context.short(path))?;
     }
     for warning in &skill.warnings {
         out.message(format_args!("  {WARN}note{WARN:#}: {warning}"))?;
     }
     if let Some(pending) = &skill.checkout_pending {
-        out.message(format_args!("  {WARN}note{WARN:#}: the folder still stands: {pending}"))?;
+        out.message(format_args!("  {WARN}note{WARN:#}: the folder is not removed yet: {pending}"))?;
     }
-    out.message(format_args!("  Bring it back: skillhub rollback {name}"))
+    out.message(format_args!("  Restore it: skillhub rollback {name}"))
 }

@@ -54,7 +54,7 @@ pub fn run(context: &Context, args: &UpdateArgs) -> Result<Exit, CliError> {
     let accept_keys = args.accept_key.clone();
     let request = UpdateRequest { skills, choice, offline: args.offline, dry_run: args.dry_run, accept_keys };
     let updated = while_shown(context, ("updating", &args.accept), |waiting| context.update(&request, waiting))?;
-    answer(context, updated, "There is nothing to update: no skill was installed from anywhere")
+    answer(context, updated, "Nothing to update: no installed skills")
 }
 
 fn skill_to_update(text: &str) -> Result<SkillToUpdate, CliError> {
@@ -65,9 +65,8 @@ fn skill_to_update(text: &str) -> Result<SkillToUpdate, CliError> {
         None => (text, None),
     };
     match name.is_empty() {
-        true => {
-            Err(CliError::usage(format!("{text:?} names no skill")).hint("write a name, owner/name or owner/name@^1.2"))
-        }
+        true => Err(CliError::usage(format!("{text:?} has no skill name"))
+            .hint("name a skill as name, owner/name or owner/name@^1.2")),
         false => Ok(SkillToUpdate { name: name.to_owned(), request }),
     }
 }

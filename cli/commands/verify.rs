@@ -51,7 +51,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Exit, CliError> {
     }
     context.out.answer(&answer, |out| {
         if found.is_empty() {
-            return writeln!(out, "The lock file names no skill");
+            return writeln!(out, "The lock file has no skills");
         }
         for skill in &found {
             let style = match skill.status {
@@ -99,13 +99,15 @@ fn warn_of_agents(context: &Context, found: &mut [Verified]) -> Result<(), CliEr
 fn hint(skill: &Verified) -> String {
     let name = skill.name.rsplit('/').next().unwrap_or(&skill.name);
     let hint = match skill.status {
-        VerifyStatus::Missing => "`skillhub install` restores what the lock file names".to_owned(),
+        VerifyStatus::Missing => "restore the skills of the lock file: skillhub install".to_owned(),
         VerifyStatus::Withdrawn | VerifyStatus::Quarantined => {
             format!("choose another release: skillhub info {}", skill.name)
         }
         // No history explains the change, so there may be no revision to return to.
-        VerifyStatus::Tampered => format!("look at it: `skillhub status {name}`"),
-        _ => format!("look at it: `skillhub status {name}`; `skillhub rollback {name} head` puts the changes aside"),
+        VerifyStatus::Tampered => format!("see the changes: skillhub status {name}"),
+        _ => {
+            format!("see the changes with `skillhub status {name}`; discard them with `skillhub rollback {name} head`")
+        }
     };
     hints::for_user(&hint)
 }

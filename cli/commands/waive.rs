@@ -98,16 +98,16 @@ fn add(context: &Context, args: &WaiveArgs, name: &str, rule: &str) -> Result<Ex
     document["ok"] = json!(true);
     context.out.answer(&document, |out| {
         let StoredWaiver { id, rule, path, until, executable, .. } = &stored;
-        let mode = if *executable { "an executable" } else { "no executable" };
+        let mode = if *executable { "an executable" } else { "a non-executable" };
         writeln!(out, "Waived {STRONG}{rule}{STRONG:#} in {path} of {name} until {}, as {id}", stored_time(until))?;
-        writeln!(out, "For this content as {mode} file; the finding counts again when either changes.")?;
-        out.message(format_args!("Take it back, as a person: skillhub waive --remove {id}"))
+        writeln!(out, "It applies to this content as {mode} file; the finding counts again if either changes.")?;
+        out.message(format_args!("Remove it (people only): skillhub waive --remove {id}"))
     })?;
     Ok(Exit::Done)
 }
 
 fn end(now: Timestamp, args: &WaiveArgs) -> Result<Option<Timestamp>, CliError> {
-    let no_date = |error: jiff::Error| CliError::usage(format!("no time for a waiver: {error}"));
+    let no_date = |error: jiff::Error| CliError::usage(format!("invalid expiry of a waiver: {error}"));
     match (args.days, args.until) {
         (Some(days), _) => now.checked_add((i64::from(days) * 24).hours()).map(Some).map_err(no_date),
         (None, Some(day)) => {
@@ -129,7 +129,7 @@ fn list(context: &Context, name: Option<&str>) -> Result<Exit, CliError> {
             for waiver in &of_skill.waivers {
                 entries.push(entry(&library, skill, waiver, context.now));
                 let until =
-                    if waiver.at(context.now).is_some() { stored_time(&waiver.until) } else { "ended".to_owned() };
+                    if waiver.at(context.now).is_some() { stored_time(&waiver.until) } else { "expired".to_owned() };
                 let mode = if waiver.executable { "yes" } else { "no" };
                 let cells = [&waiver.id, skill, &waiver.rule, &waiver.path, mode, &until, &waiver.by, &waiver.reason];
                 table.row(&cells.map(visible));
@@ -137,7 +137,7 @@ fn list(context: &Context, name: Option<&str>) -> Result<Exit, CliError> {
         }
     }
     context.out.answer(&json!({"ok": true, "waivers": entries}), |out| match entries.is_empty() {
-        true => writeln!(out, "Nothing is waived"),
+        true => writeln!(out, "No waivers"),
         false => table.write(out),
     })?;
     Ok(Exit::Done)
@@ -161,7 +161,11 @@ fn remove(context: &Context, id: &str) -> Result<Exit, CliError> {
     document["ok"] = json!(true);
     document["active"] = json!(false);
     context.out.answer(&document, |out| {
-        writeln!(out, "{STRONG}{}{STRONG:#} in {} of {skill} counts again", waiver.rule, waiver.path)
+        writeln!(
+            out,
+            "Removed the waiver: {STRONG}{}{STRONG:#} in {} of {skill} counts again",
+            waiver.rule, waiver.path
+        )
     })?;
     Ok(Exit::Done)
 }

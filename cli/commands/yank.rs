@@ -47,7 +47,7 @@ pub fn run(context: &Context, args: &YankArgs) -> Result<Exit, CliError> {
     let by = context.config.owner.clone().unwrap_or_else(|| context.actor.to_string());
     let reason = args.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty());
     if reason.is_some_and(|reason| reason.chars().count() > REASON_CHARS) {
-        return Err(CliError::usage(format!("a reason has {REASON_CHARS} characters at most")));
+        return Err(CliError::usage(format!("the reason is longer than {REASON_CHARS} characters")));
     }
     let registries = context.registries();
     let yanked = if args.deprecate {
@@ -69,7 +69,7 @@ pub fn run(context: &Context, args: &YankArgs) -> Result<Exit, CliError> {
             (true, false) => "Deprecated",
             (true, true) => "No longer deprecated:",
             (false, false) => "Yanked",
-            (false, true) => "Let back in",
+            (false, true) => "Unyanked",
         };
         writeln!(out, "{word} {STRONG}{} {}{STRONG:#} in {}", entry.name, entry.version, yanked.location)
     })?;

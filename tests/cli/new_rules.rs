@@ -95,7 +95,7 @@ fn hard_evidence_hides_skill_until_accepted() {
     let patch = ["manage", "patch", "demo", "--find", "Read the input.", "--replace", "Read it."];
     sandbox.ask(&patch).refused(4, "scan_blocked");
     let text = sandbox.run(&["status", "demo"]).text();
-    assert!(text.contains("agents do not get the skill until then"), "{text}");
+    assert!(text.contains("the skill is hidden from agents until then"), "{text}");
     assert_eq!(text.matches("[destructive-command]").count(), 1, "{text}");
     assert!(sandbox.run(&["doctor"]).text().contains("hidden from agents: "));
     let waive = ["waive", "demo", "destructive-command", "--path", "scripts/a.sh", "--reason", "ours"];

@@ -140,7 +140,7 @@ fn terminal_asks_once() {
     assert_eq!(state(&sandbox), before);
     let answer = sandbox.typing("y\n", &["setup"]).exits(0).text();
     assert_eq!(answer.matches("Continue?").count(), 1, "{answer}");
-    assert!(answer.contains("Undo all of it: ") && answer.lines().count() <= 40, "{answer}");
+    assert!(answer.contains("Undo everything: ") && answer.lines().count() <= 40, "{answer}");
     assert!(is_link(&sandbox.home().join(".claude/skills/notes")));
 }
 

@@ -63,8 +63,8 @@ fn contradictory_server_config_is_refused() {
     let cases = [
         ("adr = \"127.0.0.1:0\"\n".to_owned(), "adr"),
         ("visibility = \"secret\"\n".to_owned(), "secret"),
-        (index("a", "a", "[]"), "no name leads to"),
-        (index("a", "a", "[\"*\"]"), "no name leads to"),
+        (index("a", "a", "[]"), "has no host name"),
+        (index("a", "a", "[\"*\"]"), "has no host name"),
         (format!("data = \"a\"\n{}", index("a", "a", "[\"a.example\"]")), "folder of another"),
         (index("a", "a", "[\"A.example\"]") + &index("b", "b", "[\"a.example\"]"), "name of another"),
         ("[indexes.a]\ndata = \"a\"\nhosts = [\"a.example\"]\n".to_owned(), "visibility"),

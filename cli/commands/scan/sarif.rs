@@ -114,7 +114,7 @@ fn result(skill: &Scanned, cause: &Cause<'_>, root: &Path) -> Value {
         "locations": [{"physicalLocation": place(finding)}],
     });
     if !cause.again.is_empty() || !cause.others.is_empty() {
-        let again = cause.again.iter().map(|one| (one, "the same again".to_owned()));
+        let again = cause.again.iter().map(|one| (one, "same finding".to_owned()));
         let others = cause.others.iter().map(|one| (one, format!("{} ({})", one.message, one.rule)));
         let related = again.chain(others).enumerate();
         let related = related

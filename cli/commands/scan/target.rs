@@ -128,7 +128,7 @@ pub(super) fn known(context: &Context, targets: &[Target], with_heads: bool) -> 
     let places = places.map(|place| place.canonicalize().unwrap_or(place));
     let libraries = match targets.iter().any(|target| places.iter().any(|place| is_in(place, target))) {
         true => context.visible_libraries().unwrap_or_else(|error| {
-            context.out.note(&format!("nothing is waived, since the library cannot be read: {}", error.message));
+            context.out.note(&format!("waivers are ignored, because the library cannot be read: {}", error.message));
             Vec::new()
         }),
         false => Vec::new(),
@@ -181,10 +181,8 @@ impl Target {
     /// Returns a note for the reader about the limits of the scan.
     pub fn note(&self, bundle: &Bundle) -> Option<&'static str> {
         match &self.kind {
-            Kind::Skill(_) if bundle.skill_md().is_none() => {
-                Some("it has no SKILL.md; its files were scanned all the same")
-            }
-            Kind::File(_) => Some("a single file; the other files of a skill were not looked at"),
+            Kind::Skill(_) if bundle.skill_md().is_none() => Some("no SKILL.md; the files were scanned anyway"),
+            Kind::File(_) => Some("a single file; other files of the skill were not scanned"),
             _ => None,
         }
     }
@@ -203,7 +201,7 @@ impl Target {
             Kind::Input(bytes) => of_input(bytes)?,
         };
         match bundle.is_empty() {
-            true => Err(CliError::new("invalid_skill", Exit::Invalid, "there are no files in the folder")
+            true => Err(CliError::new("invalid_skill", Exit::Invalid, "the folder has no files")
                 .hint("name a folder with a SKILL.md, a .skill file, or a single file")),
             false => Ok(bundle),
         }
@@ -213,7 +211,7 @@ impl Target {
 fn lone(path: SkillPath, bytes: Vec<u8>, executable: bool) -> Result<Bundle, CliError> {
     let file = File { bytes: bytes.into(), executable };
     Bundle::from_files([(path, file)], &Limits::default()).map_err(|error| {
-        CliError::new("too_large", Exit::Invalid, error.to_string()).hint("leave out what agents do not need")
+        CliError::new("too_large", Exit::Invalid, error.to_string()).hint("remove content that agents do not need")
     })
 }
 
@@ -236,11 +234,11 @@ fn read_input() -> Result<Vec<u8>, CliError> {
     let mut bytes = Vec::new();
     std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes).map_err(io_at(Path::new("-")))?;
     if bytes.len() as u64 > limit {
-        return Err(CliError::new("too_large", Exit::Invalid, format!("standard input has more than {limit} bytes"))
-            .hint("leave out what agents do not need"));
+        return Err(CliError::new("too_large", Exit::Invalid, format!("standard input is larger than {limit} bytes"))
+            .hint("remove content that agents do not need"));
     }
     if bytes.is_empty() {
-        return Err(CliError::usage("there is nothing on standard input").hint("`skillhub scan - < FILE`"));
+        return Err(CliError::usage("standard input is empty").hint("pipe a file in: `skillhub scan - < FILE`"));
     }
     Ok(bytes)
 }

@@ -106,7 +106,7 @@ pub fn settings(context: &Context, args: &ServerArgs) -> Result<(Settings, Vec<S
     };
     let written = args.addr.clone().or(file.addr.clone()).unwrap_or_else(|| ADDRESS.to_owned());
     let address = written.parse().map_err(|_| {
-        CliError::usage(format!("{written:?} is no address")).hint("write IP and port, such as 127.0.0.1:8700")
+        CliError::usage(format!("{written:?} is not an address")).hint("give IP and port, such as 127.0.0.1:8700")
     })?;
     let data = args.data.clone().or_else(|| file.data.as_ref().map(|data| folder.join(data)));
     let visibility = args.visibility.map(Visibility::from).or(file.visibility).unwrap_or(Visibility::Public);
@@ -143,7 +143,7 @@ pub fn settings(context: &Context, args: &ServerArgs) -> Result<(Settings, Vec<S
 fn trusted(addresses: &[String]) -> Result<TrustedProxies, CliError> {
     let blocks = addresses.iter().map(|text| text.parse()).collect::<Result<Vec<AddressBlock>, AddressBlockError>>();
     let refused = |error: AddressBlockError| {
-        CliError::new("invalid_config", Exit::Usage, format!("a trusted proxy cannot be used: {error}"))
+        CliError::new("invalid_config", Exit::Usage, format!("invalid trusted proxy: {error}"))
             .hint("write addresses, such as `trusted_proxies = [\"127.0.0.1\"]`")
     };
     Ok(blocks.map_err(refused)?.into())
@@ -152,12 +152,17 @@ fn trusted(addresses: &[String]) -> Result<TrustedProxies, CliError> {
 fn read(path: &Path) -> Result<ServeFile, CliError> {
     let shown = path.display();
     let unreadable = |error: &dyn std::fmt::Display| {
-        CliError::new("io", Exit::Failed, format!("cannot read {shown}: {error}")).hint("name a file: --config FILE")
+        CliError::new("io", Exit::Failed, format!("cannot read {shown}: {error}"))
+            .hint("pass a readable file with --config FILE")
     };
     let text = text_at(path, FILE_BYTES).map_err(|error| unreadable(&error))?;
     toml::from_str(&text).map_err(|error| {
-        CliError::new("invalid_config", Exit::Usage, format!("{shown} cannot be used: {}", error.to_string().trim()))
-            .hint("docs/guides/server.md has a whole one")
+        CliError::new(
+            "invalid_config",
+            Exit::Usage,
+            format!("invalid settings in {shown}: {}", error.to_string().trim()),
+        )
+        .hint("compare it with the example in docs/guides/server.md")
     })
 }
 
@@ -169,16 +174,16 @@ fn check_apart<'a>(first: &'a Settings, others: impl Iterator<Item = (&'a str, &
     let mut names: BTreeSet<String> = first.hosts.iter().map(|host| host.to_lowercase()).collect();
     for (index, settings) in others {
         if settings.hosts.is_empty() || settings.hosts.iter().any(|host| host == "*") {
-            return refused(format!("no name leads to the index {index:?}"), "write `hosts = [\"NAME\"]` in its table");
+            return refused(format!("the index {index:?} has no host name"), "set `hosts = [\"NAME\"]` in its table");
         }
         if !folders.insert(&settings.data) {
             let data = settings.data.display();
-            return refused(format!("the index {index:?} has the folder of another, {data}"), "give each a folder");
+            return refused(format!("the index {index:?} uses the folder of another, {data}"), "use separate folders");
         }
         if let Some(host) = settings.hosts.iter().find(|host| !names.insert(host.to_lowercase())) {
             return refused(
-                format!("the index {index:?} has the name of another, {host}"),
-                "give each names of its own",
+                format!("the index {index:?} uses the host name of another, {host}"),
+                "use separate host names",
             );
         }
     }

@@ -22,7 +22,7 @@ const TOKEN_VARIABLE: &str = "SKILLHUB_GATEWAY_TOKEN";
 pub fn run(context: &Context, global: &Global, settings: Settings) -> Result<Exit, CliError> {
     let Settings { address, hosts, trusted_proxies, .. } = settings;
     if global.actor.is_some() {
-        return Err(CliError::usage("through the gateway it is always its client that acts")
+        return Err(CliError::usage("--actor cannot be used here: the history names each client of the gateway")
             .hint("leave --actor out; people send a reviewer's token"));
     }
     let token = std::env::var_os(TOKEN_VARIABLE).filter(|token| !token.is_empty());
@@ -45,11 +45,11 @@ pub fn run(context: &Context, global: &Global, settings: Settings) -> Result<Exi
         let text = match &shown {
             Some(token) => {
                 format!(
-                    "Serving {library} at {url}, its pages at {pages}\nToken, for `Authorization: Bearer` and the pages, shown \
-                     this once: {token}"
+                    "Serving {library} at {url}, pages at {pages}\nToken for `Authorization: Bearer` and the pages, \
+                     shown only once: {token}"
                 )
             }
-            None => format!("Serving {library} at {url}, its pages at {pages}, with the token of {TOKEN_VARIABLE}"),
+            None => format!("Serving {library} at {url}, pages at {pages}, with the token of {TOKEN_VARIABLE}"),
         };
         // The server runs on even if nobody reads its output.
         let _closed = context.out.answer(&document, |out| writeln!(out, "{text}"));

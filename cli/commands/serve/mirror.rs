@@ -56,7 +56,7 @@ pub fn run(context: &Context, args: &MirrorArgs) -> Result<Exit, CliError> {
     });
     context.out.answer(&document, |out| {
         told().try_for_each(|(release, done)| {
-            let word = if is_new(done) { "Mirrored" } else { "There already:" };
+            let word = if is_new(done) { "Mirrored" } else { "Already here:" };
             let signed = release.signer.as_ref().map_or("not signed".to_owned(), |key| format!("signed with {key}"));
             let entry = done.entry();
             writeln!(

@@ -96,8 +96,8 @@ pub fn config_change(context: &Context, ids: &[&str]) -> Result<Option<FileChang
 }
 
 fn unusable(path: &Path, why: &str) -> CliError {
-    CliError::new("invalid_config", Exit::Usage, format!("{} cannot be changed: {why}", path.display()))
-        .hint(format!("repair {}", path.display()))
+    CliError::new("invalid_config", Exit::Usage, format!("cannot change {}: {why}", path.display()))
+        .hint(format!("correct {}", path.display()))
 }
 
 fn with_agents(text: &str, ids: &[&str]) -> Result<Option<String>, String> {

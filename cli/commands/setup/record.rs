@@ -184,13 +184,13 @@ impl SetupRecord {
         let Some(path) = newest else { return Ok(None) };
         let text = text_at(&path, BYTES).map_err(io_at(&path))?;
         let damaged = |why: String| {
-            CliError::new("damaged_setup", Exit::Integrity, format!("{} cannot be read: {why}", path.display()))
+            CliError::new("damaged_setup", Exit::Integrity, format!("cannot read {}: {why}", path.display()))
                 .hint("undo each library by itself: `skillhub --project undo`, then `skillhub --global undo`")
         };
         let record: Self = serde_json::from_str(&text).map_err(|error| damaged(error.to_string()))?;
         match record.v {
             VERSION => Ok(Some((record, path))),
-            other => Err(damaged(format!("it has format {other}, this version reads {VERSION}"))),
+            other => Err(damaged(format!("it has format {other}, but this version reads format {VERSION}"))),
         }
     }
 

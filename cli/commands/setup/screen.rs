@@ -49,7 +49,7 @@ pub fn survey_lines(survey: &Survey) -> Vec<String> {
 fn passed_over(survey: &Survey) -> impl Iterator<Item = String> {
     survey.places.iter().flat_map(|place| &place.passed_over).map(|link| {
         let command = format!("skillhub adopt --link {}", shell_word(&survey.shown(link)));
-        format!("{WARN}Passed over{WARN:#} a link in the project; manage it: {}", visible(&command))
+        format!("{WARN}Skipped{WARN:#} a link in the project; manage it: {}", visible(&command))
     })
 }
 
@@ -68,7 +68,7 @@ fn folder_lines(survey: &Survey, place: &Place, folder: &Path, left: &mut usize)
     let known = [place.context.agent_folders(), place.context.user_agent_folders()];
     let reads = |agent: &&InUse| known.iter().any(|folders| folders.reads(agent.agent.id, folder));
     let readers: Vec<&str> = survey.agents.iter().filter(reads).map(|agent| agent.agent.name).collect();
-    let readers = if readers.is_empty() { "no agent in use".to_owned() } else { readers.join(", ") };
+    let readers = if readers.is_empty() { "no agents in use".to_owned() } else { readers.join(", ") };
     let shown = place.context.shown(folder);
     let mut lines = vec![Table::cut(
         &format!("{STRONG}{shown}{STRONG:#}: {}, read by {readers}", counted(skills.len(), "skill")),
@@ -85,7 +85,7 @@ fn folder_lines(survey: &Survey, place: &Place, folder: &Path, left: &mut usize)
     lines.extend(remarked.iter().take(fits).filter_map(|skill| remark(skill)));
     if remarked.len() > fits {
         let more = counted(remarked.len() - fits, "more skill");
-        lines.push(format!("  {FAINT}{more} with remarks: skillhub scan {shown}{FAINT:#}"));
+        lines.push(format!("  {FAINT}{more} with findings: skillhub scan {shown}{FAINT:#}"));
     }
     lines
 }

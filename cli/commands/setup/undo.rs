@@ -41,7 +41,7 @@ pub fn is_last_operation(context: &Context) -> Result<bool, CliError> {
 /// Undoes the last setup.
 pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
     let Some((record, path)) = SetupRecord::last(context)? else {
-        return Err(CliError::new("not_found", Exit::NotFound, "there is no setup to undo")
+        return Err(CliError::new("not_found", Exit::NotFound, "no setup to undo")
             .hint("undo the last operation instead: skillhub undo"));
     };
     let libraries = libraries(context, global, &record)?;
@@ -73,7 +73,7 @@ pub fn run(context: &Context, global: &Global) -> Result<Exit, CliError> {
         let which = if earlier { " the last setup" } else { "" };
         writeln!(out, "{GOOD}Undone{GOOD:#}{which}: restored {skills} and {files}")?;
         if earlier {
-            writeln!(out, "An earlier setup stands; undo it as well: {UNDO}")?;
+            writeln!(out, "An earlier setup remains. Undo it too: {UNDO}")?;
         }
         warnings.iter().try_for_each(|warning| out.message(format_args!("{WARN}note{WARN:#}: {}", visible(warning))))
     })?;
@@ -136,9 +136,9 @@ fn check_is_last(context: &Context, before: &LibraryBefore, attempts: usize) -> 
     }
     let library = context.shown(context.library_path());
     let message =
-        format!("{library} has {} since the setup, which would be undone as well", counted(later.max(1), "operation"));
+        format!("{library} has {} since the setup, which would be undone too", counted(later.max(1), "operation"));
     Err(CliError::new("conflict", Exit::Conflict, message)
-        .hint("see them with `skillhub undo --list`, then undo all with `skillhub setup --undo -y`"))
+        .hint("see them with `skillhub undo --list`, then undo everything with `skillhub setup --undo -y`"))
 }
 
 fn undo_library(

@@ -52,7 +52,7 @@ pub struct CallArgs {
 
 fn level(text: &str) -> Result<Approval, String> {
     let names: Vec<&str> = Approval::ALL.iter().map(|level| level.as_str()).collect();
-    Approval::parse(text).ok_or_else(|| format!("a level is {}", names.join(", ")))
+    Approval::parse(text).ok_or_else(|| format!("a level is one of {}", names.join(", ")))
 }
 
 /// Runs the tool and stores a trace of it.
@@ -84,7 +84,7 @@ pub fn run(context: &Context, args: &CallArgs) -> Result<Exit, CliError> {
     // The steps have run, so their result is reported even if no trace can be stored.
     let kept = composing.workshop().store().map_err(failed)?.keep(&id, &trace.clone().redacted(args.redact));
     if let Err(error) = kept {
-        context.out.note(&format!("no trace of this run is kept: {error}"));
+        context.out.note(&format!("cannot store the trace of this run: {error}"));
     }
     tell(context, &id, &trace)
 }
@@ -99,8 +99,8 @@ fn input(text: &str) -> Result<Value, CliError> {
         text => text,
     };
     serde_json::from_str(text).map_err(|error| {
-        CliError::usage(format!("the input is no JSON: {error}"))
-            .hint("write an object, such as '{\"url\":\"https://a.example\"}'")
+        CliError::usage(format!("the input is not JSON: {error}"))
+            .hint("pass an object, such as '{\"url\":\"https://a.example\"}'")
     })
 }
 
@@ -115,12 +115,7 @@ fn plan(
     document["plan"] = plan;
     context.out.answer(&document, |out| {
         let plan = &document["plan"];
-        writeln!(
-            out,
-            "{STRONG}{}{STRONG:#} would need level {}",
-            tool.name,
-            plan["approval"].as_str().unwrap_or_default()
-        )?;
+        writeln!(out, "{STRONG}{}{STRONG:#} needs level {}", tool.name, plan["approval"].as_str().unwrap_or_default())?;
         for step in plan["steps"].as_array().into_iter().flatten() {
             let id = step["id"].as_str().map(|id| format!(" ({id})")).unwrap_or_default();
             writeln!(out, "{}{id} {STRONG}{}{STRONG:#}", step["step"], step["tool"].as_str().unwrap_or_default())?;
@@ -139,14 +134,14 @@ fn plan(
 /// Reports the result of a run.
 fn tell(context: &Context, id: &str, trace: &Trace) -> Result<Exit, CliError> {
     if let Some(failure) = &trace.error {
-        let hint = failure.hint.clone().unwrap_or_else(|| format!("`skillhub tools trace {id}` shows every step"));
+        let hint = failure.hint.clone().unwrap_or_else(|| format!("see every step: skillhub tools trace {id}"));
         let failure = Failure { hint: Some(hint), ..failure.clone() };
         return Err(error(&failure, json!({"trace": id, "status": trace.status})));
     }
     let skipped = trace.steps.iter().filter(|step| step.error.is_some()).count();
     if skipped > 0 {
         context.out.note(&format!(
-            "{skipped} of {} failed and went on; `skillhub tools trace {id}` shows why",
+            "{skipped} of {} failed and were skipped; see why with `skillhub tools trace {id}`",
             counted(trace.steps.len(), "step")
         ));
     }

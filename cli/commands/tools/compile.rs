@@ -44,7 +44,7 @@ pub struct RemoveArgs {
 /// Compiles the skills and prints the results.
 pub fn run(context: &Context, args: &CompileArgs) -> Result<Exit, CliError> {
     if args.names.is_empty() && !args.all {
-        return Err(CliError::usage("no skill is named").hint("name skills, or give --all"));
+        return Err(CliError::usage("no skills are named").hint("name skills, or pass --all"));
     }
     let composing = Composing::new(context, None)?;
     let names = if args.all { composing.names() } else { names(context, &args.names)? };
@@ -61,7 +61,7 @@ pub fn run(context: &Context, args: &CompileArgs) -> Result<Exit, CliError> {
                 Outcome::Plain if !args.all => writeln!(out, "{name} declares no `tool_schema`")?,
                 Outcome::Plain => {}
                 Outcome::Broken(problems) => {
-                    writeln!(out, "{STRONG}{name}{STRONG:#} cannot be a tool:")?;
+                    writeln!(out, "{STRONG}{name}{STRONG:#} cannot be compiled:")?;
                     for line in problems.iter().flat_map(problem_lines) {
                         writeln!(out, "  {line}")?;
                     }
@@ -86,7 +86,7 @@ pub fn remove(context: &Context, args: &RemoveArgs) -> Result<Exit, CliError> {
     let composing = Composing::new(context, None)?;
     composing.workshop().remove(&names(context, &args.names)?).map_err(failed)?;
     context.out.answer(&json!({"ok": true, "removed": args.names}), |out| {
-        writeln!(out, "No tool any more: {}", args.names.join(", "))
+        writeln!(out, "Removed the tools of {}", args.names.join(", "))
     })?;
     Ok(Exit::Done)
 }

@@ -53,7 +53,10 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     let tools: Vec<Value> = shown.iter().map(|(skill, entry)| entry.document(skill)).collect();
     context.out.answer(&json!({"ok": true, "tools": tools}), |out| {
         if shown.is_empty() {
-            return writeln!(out, "{FAINT}No skill is compiled; `skillhub tools compile --all` compiles those that declare a tool.{FAINT:#}");
+            return writeln!(
+                out,
+                "{FAINT}No compiled tools. Compile the skills that declare one: `skillhub tools compile --all`{FAINT:#}"
+            );
         }
         let mut table = Table::new(&["tool", "state", "level", "what it does"]);
         for (skill, entry) in &shown {
@@ -108,10 +111,10 @@ pub fn show(context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
             writeln!(out, "steps   {}", pretty(&tool.tool_schema["steps"]))
         }
         Entry::Broken { problems, .. } => {
-            writeln!(out, "{STRONG}{skill}{STRONG:#} cannot be a tool:")?;
+            writeln!(out, "{STRONG}{skill}{STRONG:#} cannot be compiled:")?;
             problems.iter().flat_map(problem_lines).try_for_each(|line| writeln!(out, "  {line}"))
         }
-        Entry::Absent { why } => writeln!(out, "{STRONG}{skill}{STRONG:#} is no tool now: {why}"),
+        Entry::Absent { why } => writeln!(out, "{STRONG}{skill}{STRONG:#} is not a tool now: {why}"),
     })?;
     Ok(Exit::Done)
 }
@@ -123,7 +126,7 @@ fn show_native(context: &Context, spec: &ToolSpec) -> Result<Exit, CliError> {
         writeln!(out, "{STRONG}{}{STRONG:#}  level {}", spec.name, spec.approval.as_str())?;
         writeln!(out, "{}", spec.description)?;
         writeln!(out, "input   {}", pretty(&spec.input))?;
-        writeln!(out, "output  {}", spec.output.as_ref().map_or_else(|| "not known".to_owned(), pretty))
+        writeln!(out, "output  {}", spec.output.as_ref().map_or_else(|| "unknown".to_owned(), pretty))
     })?;
     Ok(Exit::Done)
 }

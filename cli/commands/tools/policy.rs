@@ -52,10 +52,10 @@ pub fn run(context: &Context, args: &PolicyArgs) -> Result<Exit, CliError> {
     document["policy"] = policy.document();
     context.out.answer(&document, |out| {
         if !policy.restricts {
-            writeln!(out, "Every tool may be called: no skill in use has `allowed-tools`.")?;
+            writeln!(out, "All tools may be called: no skill in use has `allowed-tools`.")?;
         } else {
             writeln!(out, "Only these tools may be called:")?;
-            let mut table = Table::new(&["tool", "held to", "by"]);
+            let mut table = Table::new(&["tool", "limited to", "by"]);
             for (tool, by) in &policy.tools {
                 let by: Vec<&str> = by.iter().map(SkillName::as_str).collect();
                 table.row(&[tool.tool.clone(), tool.pattern.clone().unwrap_or_default(), by.join(", ")]);

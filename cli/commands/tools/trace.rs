@@ -51,7 +51,7 @@ pub fn run(context: &Context, args: &TraceArgs) -> Result<Exit, CliError> {
     let documents: Vec<Value> = runs.iter().map(document).collect();
     context.out.answer(&json!({"ok": true, "runs": documents}), |out| {
         if runs.is_empty() {
-            return writeln!(out, "{FAINT}No tool was run yet.{FAINT:#}");
+            return writeln!(out, "{FAINT}No runs yet.{FAINT:#}");
         }
         let mut table = Table::new(&["run", "tool", "status", "took", "error"]);
         for (id, trace) in &runs {
