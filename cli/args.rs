@@ -175,10 +175,10 @@ pub enum Command {
     Log(commands::log::LogArgs),
     /// Print the list of skills for an agent's prompt
     Prompt(commands::prompt::PromptArgs),
-    /// Print <available_skills> like the standard's skills-ref tool
+    /// Print <available_skills>, like the standard's skills-ref
     #[command(hide = true)]
     ToPrompt(commands::skills_ref::ToPromptArgs),
-    /// Print frontmatter as JSON like the standard's skills-ref tool
+    /// Print frontmatter as JSON, like the standard's skills-ref
     #[command(hide = true)]
     ReadProperties(commands::skills_ref::ReadPropertiesArgs),
     /// Print a skill's instructions as an agent reads them

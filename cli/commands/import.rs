@@ -18,7 +18,7 @@ use crate::{
 /// Flags of `import`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub import                                skills-lock.json and .clawhub/lock.json of this project
+  skillhub import                                skills-lock.json and .clawhub/lock.json here
   skillhub import --global                       skills from `npx skills add -g`
   skillhub import ../other/skills-lock.json
   skillhub import --dry-run                      preview the skills and their sources

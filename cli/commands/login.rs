@@ -21,9 +21,9 @@ use crate::{
   echo $TOKEN | skillhub login https://skills.example.org
   skillhub login --registry team                  the server named `team` in config.toml
 
-The token is stored in logins.toml in the home, readable only by you. In CI, set SKILLHUB_TOKEN instead:
-it overrides the stored token for --registry, or for the only server that is configured. With several
-servers, SKILLHUB_TOKEN_TEAM is the token for the one named `team`.
+The token is stored in logins.toml in the home, readable only by you. In CI, set SKILLHUB_TOKEN instead; it
+overrides the stored token for --registry, or for the only server that is configured. With several servers,
+SKILLHUB_TOKEN_TEAM is the token for the one named `team`.
 
 `skillhub publish` publishes as the account of the token unless --owner or config.toml names another owner.
 Tokens are sent over plain HTTP to this machine only; --insecure allows it for all. Server certificates

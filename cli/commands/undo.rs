@@ -25,15 +25,15 @@ const ACTOR_COLUMNS: usize = 14;
 /// Flags of `undo`.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  skillhub undo                                  undo the last install, update, uninstall, adopt, edit,
-                                                 rollback or disable: files, links and lock file
+  skillhub undo                                  undo the last operation: files, links, lock file
   skillhub undo --dry-run                        show what that would change
   skillhub undo --list                           list what can be undone, with ids
   skillhub undo --to 3fa9c1d2                    undo everything after this operation
   skillhub undo --to start                       undo everything
 
-An undo is an operation too: run `skillhub undo` again to redo. Nothing is removed from the history;
-`skillhub history NAME` shows the change and its undo.")]
+Operations are installs, updates, imports, adoptions, edits, rollbacks, uninstalls, and enabling or disabling
+a skill. An undo is an operation too: run `skillhub undo` again to redo. The history keeps both: see
+`skillhub history NAME`.")]
 pub struct UndoArgs {
     /// Show what would be undone, and change nothing
     #[arg(long)]

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use scan::{Capabilities, Capability, CapabilityDelta, Part, Undeclared, Use};
 
-use super::{FAINT, Table, WARN, visible};
+use super::{Table, WARN, visible};
 
 /// Maximum number of names per list in a line.
 const TOLD: usize = 4;

@@ -17,7 +17,7 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   skillhub tools list
-  skillhub tools list --native                   tools that steps can call: skillhub's and MCP servers'
+  skillhub tools list --native                   tools that steps can call, also of MCP servers
   skillhub tools list --agent codex --json")]
 pub struct ListArgs {
     /// List the tools that steps can call instead
