@@ -31,11 +31,11 @@ pub struct EnableArgs {
     link: bool,
 }
 
-fn link_line(outcome: &SightOutcome) -> String {
+fn link_line(context: &Context, outcome: &SightOutcome) -> String {
     match outcome {
-        SightOutcome::Hidden(path) => format!("removed the link {}", path.display()),
-        SightOutcome::Shown(path) => format!("linked {}", path.display()),
-        SightOutcome::Left(path, why) => format!("{} remains, and agents still see it: {why}", path.display()),
+        SightOutcome::Hidden(path) => format!("removed the link {}", context.short(path)),
+        SightOutcome::Shown(path) => format!("linked {}", context.short(path)),
+        SightOutcome::Left(path, why) => format!("{} remains, and agents still see it: {why}", context.short(path)),
     }
 }
 
@@ -52,7 +52,7 @@ pub fn run(context: &Context, args: &EnableArgs, enabled: bool) -> Result<Exit, 
         } else {
             writeln!(out, "{STRONG}{name}{STRONG:#} is hidden from agents; its folder stays")?;
         }
-        links.iter().try_for_each(|link| writeln!(out, "  {}", link_line(link)))
+        links.iter().try_for_each(|link| writeln!(out, "  {}", link_line(context, link)))
     })?;
     Ok(Exit::Done)
 }
@@ -75,13 +75,13 @@ fn run_for_agents(context: &Context, args: &EnableArgs, name: &SkillName, enable
     });
     context.out.answer(&document, |out| {
         for path in &changes.placed {
-            writeln!(out, "{STRONG}{name}{STRONG:#} is linked at {}", path.display())?;
+            writeln!(out, "{STRONG}{name}{STRONG:#} is linked at {}", context.short(path))?;
         }
         for path in &changes.removed {
-            writeln!(out, "removed the link {}", path.display())?;
+            writeln!(out, "removed the link {}", context.short(path))?;
         }
         for path in &changes.kept {
-            writeln!(out, "{WARN}kept{WARN:#} {}, which skillhub did not create", path.display())?;
+            writeln!(out, "{WARN}kept{WARN:#} {}, which skillhub did not create", context.short(path))?;
         }
         if changes.placed.is_empty() && changes.removed.is_empty() && changes.kept.is_empty() {
             writeln!(out, "{STRONG}{name}{STRONG:#} is unchanged for {}", args.agent.join(", "))?;

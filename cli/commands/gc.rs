@@ -65,7 +65,7 @@ pub fn run(context: &Context, _args: &GcArgs) -> Result<Exit, CliError> {
             writeln!(out, "{FAINT}removed the originals that {count} replaced with links over 90 days ago{FAINT:#}")?;
         }
         for mirror in &mirrors.dropped {
-            writeln!(out, "{FAINT}removed {}, the mirror of an unused registry{FAINT:#}", mirror.display())?;
+            writeln!(out, "{FAINT}removed {}, the mirror of an unused registry{FAINT:#}", context.short(mirror))?;
         }
         if !dropped.is_empty() {
             let (count, first) = (dropped.len(), dropped.iter().take(NAMED).copied().collect::<Vec<_>>().join(", "));

@@ -67,21 +67,21 @@ pub fn run(context: &Context, args: &ImportArgs) -> Result<Exit, CliError> {
         "files": files.collect::<Vec<_>>(),
         "skills": rows.iter().map(document).collect::<Vec<_>>(),
     });
-    context.out.answer(&document, |out| text(&locks, &rows, out))?;
+    context.out.answer(&document, |out| text(context, &locks, &rows, out))?;
     Ok(exit)
 }
 
-fn text(locks: &[ForeignLock], rows: &[Imported], out: &mut Page) -> io::Result<()> {
+fn text(context: &Context, locks: &[ForeignLock], rows: &[Imported], out: &mut Page) -> io::Result<()> {
     for lock in locks {
         let count = counted(lock.len(), "skill");
-        writeln!(out, "{FAINT}{} ({}): {count}{FAINT:#}", lock.path.display(), lock.tool.as_str())?;
+        writeln!(out, "{FAINT}{} ({}): {count}{FAINT:#}", context.short(&lock.path), lock.tool.as_str())?;
     }
     if rows.is_empty() {
         return writeln!(out, "Nothing to import");
     }
     let mut table = Table::new(&["skill", "", "from", "folder"]);
     for row in rows {
-        let folder = row.folder.as_ref().map(|folder| folder.display().to_string()).unwrap_or_default();
+        let folder = row.folder.as_ref().map(|folder| context.short(folder)).unwrap_or_default();
         table.row(&[visible(&row.key), word(row).to_owned(), visible(&row.source), visible(&folder)]);
     }
     table.write(out)?;

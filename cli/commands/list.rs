@@ -89,7 +89,7 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     });
     context.out.answer(&document, |out| {
         if catalogue.skills.is_empty() {
-            writeln!(out, "No skills in {}", context.library_path().display())?;
+            writeln!(out, "No skills in {}", context.short(context.library_path()))?;
         } else {
             let mut table = Table::new(&["skill", "version", "scope", "agents", "state", "description"]);
             for (listed, readers) in skills() {

@@ -92,7 +92,7 @@ pub fn run(context: &Context, args: &StatusArgs) -> Result<Exit, CliError> {
         }
         write_picture(&agents, out)?;
         if skills.is_empty() {
-            writeln!(out, "No skills in {}", library.path().display())?;
+            writeln!(out, "No skills in {}", context.short(library.path()))?;
         }
         for old in moved_from {
             writeln!(out, "{WARN}Was this library moved{WARN:#} from {}? If so, move its history too:", old.display())?;

@@ -200,7 +200,7 @@ fn show(context: &Context, work: &Match<'_>, comparison: &Comparison, is_whole: 
         };
         let word = comparison.decision.words();
         writeln!(out, "{style}{word}{style:#}: {} against {}: {}", candidate.label, base.label, comparison.reasons.join("; "))?;
-        writeln!(out, "Results: {}", results.path.display())
+        writeln!(out, "Results: {}", context.short(&results.path))
     })?;
     Ok(if is_worse { Exit::Failed } else { Exit::Done })
 }

@@ -139,7 +139,7 @@ fn show(context: &Context, side: &Side, ids: &[&str], runs: &[RunResult], result
                 writeln!(out, "  {} run {}: {}: {}", visible(&run.name), run.number, visible(&graded.text), visible(&graded.evidence))?;
             }
         }
-        writeln!(out, "Results: {}", results.path.display())
+        writeln!(out, "Results: {}", context.short(&results.path))
     })?;
     Ok(if failed == 0 { Exit::Done } else { Exit::Failed })
 }
