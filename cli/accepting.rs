@@ -173,7 +173,7 @@ impl<'a> Acceptor<'a> {
         for line in lines {
             self.context.out.note(&format!("    {line}"));
         }
-        let answer = read_answer("Type CRITICAL to accept this as well, or press Enter to leave these skills out: ");
+        let answer = read_answer("Type CRITICAL to accept these too, or press Enter to leave the skills out: ");
         answer.is_some_and(|answer| answer.eq_ignore_ascii_case("critical"))
     }
 }

@@ -140,12 +140,12 @@ impl Picture<'_> {
         writeln!(out, "{who} looks for skills in:")?;
         let mut table = Table::new(&["folder", "scope", "skills"]);
         for place in &self.places {
-            let skills = if place.path.is_dir() { place.skills.to_string() } else { "missing".to_owned() };
+            let skills = if place.path.is_dir() { place.skills.to_string() } else { "no folder".to_owned() };
             table.row(&[place.path.display().to_string(), place.scope.as_str().to_owned(), skills]);
         }
         table.write(out)?;
         writeln!(out, "\nand finds:")?;
-        let mut table = Table::new(&["skill", "scope", "sight", "host reads", "why"]);
+        let mut table = Table::new(&["skill", "scope", "visibility", "agent reads", "why"]);
         for skill in &self.skills {
             let (name, scope) = (skill.listed.name.to_string(), skill.listed.scope.as_str().to_owned());
             table.row(&[name, scope, skill.sight.to_owned(), skill.reads(), skill.why()]);

@@ -11,7 +11,7 @@ use evolve::{
 };
 use scan::Baseline;
 use serde_json::{Value, json};
-use skill::{Bundle, File, Limits, SkillName, SkillPath, Strictness, edit, validate::validate_bundle};
+use skill::{Bundle, File, Limits, SkillName, SkillPath, Strictness, counted, edit, validate::validate_bundle};
 
 use super::with::OptimiserArgs;
 use crate::{
@@ -86,7 +86,9 @@ pub(super) fn run(context: &Context, args: &ConformanceArgs) -> Result<Exit, Cli
         documents.push(json!({"trial": trial.about, "ok": fault.is_none(), "patches": patches, "fault": fault}));
         lines.push(match (fault, patches) {
             (Some(fault), _) => format!("{BAD}failed{BAD:#} {}: {}", trial.about, visible(&fault)),
-            (None, patches) => format!("{GOOD}passed{GOOD:#} {}, {} patches", trial.about, patches.unwrap_or_default()),
+            (None, patches) => {
+                format!("{GOOD}passed{GOOD:#} {}, {}", trial.about, counted(patches.unwrap_or_default(), "patch"))
+            }
         });
     }
     let document = json!({"ok": is_good, "trials": documents});

@@ -16,7 +16,9 @@ impl Workplace {
     pub fn set_enabled(&self, name: &SkillName, enabled: bool) -> Result<(Value, Vec<SightOutcome>), Refusal> {
         let catalogue = self.catalogue(&self.places(true), self.public_skills()?, None)?;
         let listed = catalogue.find(name)?;
-        let library = catalogue.state_library(listed).ok_or_else(|| Refusal::usage("there is no library"))?;
+        let library = catalogue
+            .state_library(listed)
+            .ok_or_else(|| Refusal::usage("there is no library to store the setting in"))?;
         let action = if enabled { "enable" } else { "disable" };
         let stamp = self.stamp();
         library.set_state(name, &stamp, action, |state| state.set_enabled(enabled, &stamp.actor))?;
