@@ -32,7 +32,7 @@ decision wins (apply, hold, deny). A project cannot set a policy.
   actor = \"agent\"                  agent, optimizer, person, or an id such as agent:ci-*
   origin = \"installed\"             authored or installed
   skill = \"team-*\"
-  verdict = \"warn\"                 least severe verdict: allow or warn
+  verdict = \"warn\"                 scan verdict from which the rule matches: allow or warn
   why = \"scripts are reviewed\"     reason to show for a held or denied change")]
 pub struct PolicyArgs {}
 

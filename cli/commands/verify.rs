@@ -106,7 +106,7 @@ fn hint(skill: &Verified) -> String {
         // No history explains the change, so there may be no revision to return to.
         VerifyStatus::Tampered => format!("see the changes: skillhub status {name}"),
         _ => {
-            format!("see the changes with `skillhub status {name}`; discard them with `skillhub rollback {name} head`")
+            format!("see the changes with `skillhub status {name}`; undo them with `skillhub rollback {name} head`")
         }
     };
     hints::for_user(&hint)

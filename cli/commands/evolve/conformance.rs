@@ -35,7 +35,7 @@ const TOLD_CHARS: usize = 300;
   skillhub evolve conformance --with ./improve.py
   skillhub evolve conformance --with ./improve.py --time-limit 60 --json
 
-Runs the program six times. Exit code 1 if a test fails.")]
+Runs the program six times. Exit code 1: a test fails.")]
 pub struct ConformanceArgs {
     #[command(flatten)]
     optimiser: OptimiserArgs,
