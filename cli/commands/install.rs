@@ -31,7 +31,10 @@ use crate::{
   skillhub install https://host/pdf-forms.skill
   skillhub install acme/pdf-forms --registry git@host:team/skills.git
   skillhub install acme/pdf-forms --agent claude-code --copy
-  skillhub install                               exactly what skillhub.lock lists")]
+  skillhub install                               exactly what skillhub.lock lists
+
+Installs into .agents/skills of the git repository, or into ~/.agents/skills outside of one or with --global,
+and links the skills for the agents in use. skillhub.lock records the exact releases.")]
 pub struct InstallArgs {
     /// What to install: owner/name or owner/name@version, name, folder, .skill file or URL, git URL; nothing restores the lock file
     spec: Vec<String>,

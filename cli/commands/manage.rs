@@ -29,7 +29,10 @@ Examples:
   skillhub manage patch pdf-forms --path scripts/fill.py --find-file old.txt --replace-file new.txt
   skillhub manage write_file pdf-forms --path scripts/fill.py --content fill.py --executable
   skillhub manage delete pdf-forms
-  echo '{\"action\":\"patch\",\"name\":\"pdf\",\"find\":\"a\",\"replace\":\"b\"}' | skillhub manage --request -")]
+  echo '{\"action\":\"patch\",\"name\":\"pdf\",\"find\":\"a\",\"replace\":\"b\"}' | skillhub manage --request -
+
+Each change is scanned, checked against the policy, and recorded as a revision. If the policy holds it for a
+person, it becomes a proposal instead: see `skillhub review`.")]
 pub struct ManageArgs {
     /// Action: create, edit, patch, delete, write_file or remove_file
     #[arg(required_unless_present = "request")]

@@ -35,7 +35,10 @@ use crate::{
   skillhub publish ./my-skill --sign=~/.ssh/work
   skillhub publish ./my-skill --dry-run
   skillhub publish ./my-skill --accept remote-pipe-to-shell --reason 'our own installer'
-  skillhub publish pdf-forms --from-fork --owner me   an installed skill with your changes")]
+  skillhub publish pdf-forms --from-fork --owner me   an installed skill with your changes
+
+Scans the skill and adds a release to the registry of --registry, else to the configured one. A published
+release cannot be changed; `skillhub yank` hides it from new installs.")]
 pub struct PublishArgs {
     /// Skill folder; with --from-fork, an installed skill
     dir: PathBuf,

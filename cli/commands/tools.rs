@@ -19,7 +19,10 @@ use crate::{
   skillhub tools compile site-monitor            turn a skill with a `tool_schema` into a tool
   skillhub tools list                            compiled tools, with state and level
   skillhub tools call site-monitor --input '{\"sites\":[\"a.example\"]}' --dry-run
-  skillhub tools policy --active pdf-forms,git-notes")]
+  skillhub tools policy --active pdf-forms,git-notes
+
+A skill that declares `tool_schema` can be compiled to a tool, whose steps call other tools. The level of a
+tool says what it needs to run: nothing, a confirmed plan, or a person's approval.")]
 pub enum ToolsCommand {
     /// Compile skills that declare `tool_schema` to tools
     Compile(compile::CompileArgs),
