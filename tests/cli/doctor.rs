@@ -383,7 +383,7 @@ fn missing_folders_and_leftovers_are_reported() {
     std::os::unix::fs::symlink("/etc/hostname", skill(&sandbox, "demo").join("link")).unwrap();
     let found = sandbox.ask(&["doctor"]).exits(1).json();
     assert_eq!(found["problems"][0]["code"], "hand_edit_blocked");
-    assert!(of(&found, "folders").1.contains("remove or rename the file or folder"), "the way on: {found:#}");
+    assert!(of(&found, "folders").1.contains("remove or rename the named file"), "the way on: {found:#}");
 }
 
 #[test]
