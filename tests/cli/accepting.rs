@@ -212,7 +212,7 @@ fn critical_findings_need_their_own_flag() {
     let token = sandbox.token();
     let plain = ["adopt", "./demo", "--accept", "destructive-command", "--reason", "ours"];
     let refused = sandbox.run_as(&token, &plain);
-    assert!(refused.stderr.contains("critical (--accept-critical)"), "{refused}");
+    assert!(refused.stderr.contains("destructive-command is critical; accept it with --accept-critical"), "{refused}");
     let hint = refused.refused(4, "scan_blocked")["hint"].as_str().unwrap().to_owned();
     assert!(hint.contains("adopt ./demo --accept destructive-command --accept-critical --reason"), "{hint}");
     let full = [&plain[..], &["--accept-critical"]].concat();

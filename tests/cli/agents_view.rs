@@ -446,7 +446,7 @@ fn verify_warns_of_other_content() {
     assert_eq!(warnings(), json!([]));
     put(&sandbox.cwd().join(".opencode/skills"), "mine", "Somebody's own.");
     let told = warnings();
-    assert!(only(&told).as_str().unwrap().contains("opencode reads other content"), "{told}");
+    assert!(only(&told).as_str().unwrap().contains("opencode reads a different mine, at "), "{told}");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn healthy_library_has_no_problems() {
     assert!(!sandbox.skillhub_home().exists(), "looking makes nothing");
     let sandbox = project();
     assert_well(&sandbox);
-    assert!(sandbox.run(&["doctor"]).exits(0).text().contains("All is well with"));
+    assert!(sandbox.run(&["doctor"]).exits(0).text().contains("No problems in"));
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn missing_state_is_rebuilt_from_log() {
         }
     }
     let message = is_found_and_mended(&sandbox, "state");
-    assert!(message.contains("made again of the event log"), "{message}");
+    assert!(message.contains("rebuilt from the event log"), "{message}");
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
     sandbox.ask(&patch).refused(5, "policy_denied");
 }

@@ -115,7 +115,7 @@ fn fork_reports_upstream_case_results() {
     }
     assert!(evals["wins"].as_u64() > Some(0));
     let told = sandbox.run(&["info", "me/demo"]).exits(0).text();
-    assert!(told.contains("on 4 cases beside acme/demo 1.2.0: better in"), "{told}");
+    assert!(told.contains("on 4 cases against acme/demo 1.2.0: better in"), "{told}");
     assert!(!sandbox.done(&["info", "me/demo"]).to_string().contains("secret"));
 }
 

@@ -169,7 +169,7 @@ fn status_shows_warnings_and_ending_waivers() {
     let id = sandbox.run_as(&token, &[&waive[..], &["--days", "7"]].concat()).done()["id"].clone();
     let waivers = sandbox.done(&["status"])["waivers"].clone();
     assert_eq!((&waivers[0]["id"], &waivers[0]["active"]), (&id, &json!(true)), "{waivers:#}");
-    assert!(sandbox.run(&["status", "demo"]).exits(0).text().contains("a waiver ends 20"));
+    assert!(sandbox.run(&["status", "demo"]).exits(0).text().contains("a waiver expires 20"));
     assert_eq!(sandbox.done(&["status", "quiet"])["waivers"], json!([]));
     let own = sandbox.done(&["where"])["history"].as_str().unwrap().replace("history.git", "state.toml");
     let state = fs::read_to_string(&own).unwrap();

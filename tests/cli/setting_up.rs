@@ -179,7 +179,7 @@ fn consecutive_setups_are_fully_undone() {
     skill_at(&sandbox.cwd().join(".claude/skills/deploy"), "deploy");
     sandbox.done(&["setup", "-y"]);
     let undone = sandbox.run(&["setup", "--undo"]).exits(0).text();
-    assert!(undone.contains("the last setup") && undone.contains("undo it as well: skillhub setup --undo"), "{undone}");
+    assert!(undone.contains("the last setup") && undone.contains("Undo it too: skillhub setup --undo"), "{undone}");
     fs::remove_dir_all(sandbox.cwd().join(".claude")).unwrap();
     assert_eq!(sandbox.done(&["setup", "--undo"])["earlier"], false);
     assert_eq!(state(&sandbox), before);

@@ -189,7 +189,7 @@ impl SharedPlace<'_> {
                 format!("{who} {reads} {name} at {at}, which skillhub does not serve: {why}")
             }
             Reads::Older { number } => format!("{who} {reads} revision {number} of {name} at {at}, not the newest"),
-            _ => format!("{who} {reads} a {name} at {at} that differs from skillhub's"),
+            _ => format!("{who} {reads} a different {name}, at {at}"),
         };
         let command = repair(place, listed, (&self.view, &self.path, &self.hosts));
         let (code, skill) = ("agent_reads_other", name.clone());
