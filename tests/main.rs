@@ -16,6 +16,9 @@ mod fuzz;
 #[cfg(test)]
 mod fuzzed;
 #[cfg(test)]
+#[cfg(unix)]
+mod guides;
+#[cfg(test)]
 mod histories;
 #[cfg(test)]
 mod http;

@@ -1,6 +1,6 @@
 //! Rules and settings of a user and of a company: what they change, and who cannot.
 
-use std::{fs, path::Path, process::Command};
+use std::fs;
 
 use serde_json::{Value, json};
 
@@ -276,39 +276,4 @@ fn cached_verdicts_need_same_rules() {
     for _ in 0..2 {
         assert_eq!(blocked(&[]), 1, "what is remembered is accepted all the same");
     }
-}
-
-/// The blocks of the guide in one of two languages, in their order.
-fn blocks_of_the_guide() -> Vec<(&'static str, &'static str)> {
-    let guide = include_str!("../../docs/guides/scan-rules.md");
-    let blocks = guide.split("\n```").skip(1).step_by(2);
-    blocks
-        .filter_map(|block| block.split_once('\n'))
-        .filter(|(language, _)| ["sh", "toml"].contains(language))
-        .collect()
-}
-
-#[test]
-fn guide_examples_work() {
-    let sandbox = Sandbox::new();
-    let program = Path::new(env!("CARGO_BIN_EXE_skillhub")).parent().unwrap();
-    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
-    let mut told = String::new();
-    for (language, block) in blocks_of_the_guide() {
-        if language == "toml" {
-            let name = block.lines().next().unwrap().trim_start_matches("# ");
-            let folder = if name.starts_with("~/") { sandbox.home() } else { sandbox.cwd() };
-            write_files(&folder, &[(name.trim_start_matches("~/"), block.as_bytes(), false)]);
-            continue;
-        }
-        let mut command = Command::new("sh");
-        let output = sandbox.confine(&mut command).env("PATH", &path).args(["-euc", block]).output().unwrap();
-        let text = [output.stdout, output.stderr].concat();
-        assert!(output.status.success(), "{block}: {}", String::from_utf8_lossy(&text));
-        told.push_str(&String::from_utf8_lossy(&text));
-    }
-    for part in ["connects to the production database", "acme-production-database", "scripts/report.sh:1", "+"] {
-        assert!(told.contains(part), "{part} is not in {told}");
-    }
-    assert!(sandbox.user_skill("my-skill").exists(), "{told}");
 }

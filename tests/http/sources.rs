@@ -70,27 +70,3 @@ fn quarantined_and_withdrawn_releases_are_reported() {
     drop(server);
     assert_eq!(shown(), "withdrawn", "the server is not asked by list");
 }
-
-/// Runs the commands of the README as pasted by a person, with a free port.
-#[cfg(unix)]
-#[test]
-fn readme_commands_work_when_pasted() {
-    let sandbox = Sandbox::project();
-    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    sandbox.skill("my-skill", "Takes my notes. Use in tests.", &[]);
-    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
-    let block = readme.split("```sh\n").find(|block| block.contains("serve admin-token")).unwrap();
-    let commands = block.split("```").next().unwrap();
-    assert_eq!(commands.lines().count(), 5, "{commands}");
-    let commands = commands
-        .replace("127.0.0.1:8700", &format!("127.0.0.1:{port}"))
-        .replace("serve --data ./hub &", &format!("serve --data ./hub --addr 127.0.0.1:{port} &"));
-    let program = std::path::Path::new(env!("CARGO_BIN_EXE_skillhub")).parent().unwrap();
-    let script = format!("set -e\ntrap 'kill $!' EXIT\nPATH={}:$PATH\n{commands}", program.display());
-    let mut shell = std::process::Command::new("sh");
-    sandbox.confine(&mut shell).args(["-c", &script]);
-    let answer = sandbox.finish(shell, &["the README's commands"]).exits(0);
-    assert!(answer.text().contains("Signed in to"), "{answer}");
-    assert!(sandbox.cwd().join(".agents/skills/my-skill/SKILL.md").exists(), "{answer}");
-    sandbox.done(&["verify"]);
-}
