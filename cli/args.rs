@@ -78,14 +78,14 @@ pub enum Color {
 /// What skillhub does.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Find skills and agents on this machine, and connect them
+    /// Find your agents and skills, and connect them to skillhub
     Setup(commands::setup::SetupArgs),
     /// Start a skill in a folder
     #[command(alias = "init")]
     New(commands::new::NewArgs),
     /// Check skills against the Agent Skills standard
     Validate(commands::validate::ValidateArgs),
-    /// Look for dangerous content in skills
+    /// Look for dangerous content in any skill or folder
     Scan(commands::scan::ScanArgs),
     /// Pack a skill into a .skill file
     Pack(commands::pack::PackArgs),
@@ -110,11 +110,11 @@ pub enum Command {
     /// Install skills from a registry, folder, archive or git URL
     #[command(alias = "add")]
     Install(commands::install::InstallArgs),
-    /// Manage existing skill folders
+    /// Put existing skill folders under skillhub's care
     Adopt(commands::adopt::AdoptArgs),
     /// Manage what `npx skills` or ClawHub installed
     Import(commands::import::ImportArgs),
-    /// Update installed skills, keeping your changes
+    /// Preview or install newer releases, keeping your changes
     #[command(alias = "upgrade")]
     Update(commands::update::UpdateArgs),
     /// List installed skills that have newer releases
@@ -124,7 +124,7 @@ pub enum Command {
     Uninstall(commands::uninstall::UninstallArgs),
     /// Reverse the last operation
     Undo(commands::undo::UndoArgs),
-    /// Check installed files against the lock file
+    /// Check whether installed files differ from the lock file
     Verify(commands::verify::VerifyArgs),
     /// List skills
     #[command(alias = "ls")]
@@ -139,7 +139,7 @@ pub enum Command {
     Show(commands::show::ShowArgs),
     /// Show what changed between two revisions
     Diff(commands::diff::DiffArgs),
-    /// Show the author and revision of each line of a file
+    /// Show author, revision and date of each line of a file
     Blame(commands::blame::BlameArgs),
     /// Show which skills a skill derives from or was merged into
     Lineage(commands::lineage::LineageArgs),
@@ -153,10 +153,10 @@ pub enum Command {
     Unpin(commands::pin::UnpinArgs),
     /// Accept a scanner finding in one file (people only)
     Waive(commands::waive::WaiveArgs),
-    /// List proposed changes, and accept or reject them
+    /// Show proposed changes, and accept or reject them
     #[command(subcommand)]
     Review(commands::review::ReviewCommand),
-    /// Improve a skill with a program; try revisions in some runs
+    /// Try a revision in some runs; improve a skill by a program
     #[command(subcommand)]
     Evolve(commands::evolve::EvolveCommand),
     /// Run a skill on its test cases and compare revisions
@@ -183,16 +183,16 @@ pub enum Command {
     ReadProperties(commands::skills_ref::ReadPropertiesArgs),
     /// Print a skill's instructions as an agent reads them
     Read(commands::read::ReadArgs),
-    /// Show which skills an agent sees, and why others are hidden
+    /// Explain which skills an agent sees, and why not others
     Debug(commands::debug::DebugArgs),
     /// Compile skills to tools, and call and trace them
     #[command(subcommand)]
     Tools(commands::tools::ToolsCommand),
-    /// Show a skill to agents again
+    /// Show a skill to one agent, or to all, again
     Enable(commands::enable::EnableArgs),
-    /// Hide a skill from agents
+    /// Hide a skill from one agent, or from all
     Disable(commands::enable::EnableArgs),
-    /// Serve skills to agents over the Model Context Protocol
+    /// Connect agents over the Model Context Protocol (MCP)
     Mcp(commands::mcp::McpArgs),
     /// Serve a registry or a library over HTTP
     Serve(commands::serve::ServeArgs),
@@ -201,7 +201,7 @@ pub enum Command {
     Index(commands::index::IndexCommand),
     /// Print where skillhub stores everything
     Where(commands::place::WhereArgs),
-    /// Find and repair damage
+    /// Find and repair problems, also in what agents see
     Doctor(commands::doctor::DoctorArgs),
     /// Find unused and duplicate skills, and archive unused ones
     #[command(subcommand)]

@@ -36,14 +36,14 @@ pub const GROUPS: [Group; 6] = [
     },
     Group {
         title: "For agents",
-        first: &["mcp", "read", "manage"],
-        more: &["prompt", "enable", "disable", "debug", "tools"],
+        first: &["mcp", "read", "manage", "debug"],
+        more: &["prompt", "enable", "disable", "tools"],
     },
-    Group { title: "Run it", first: &["serve", "index"], more: &["gc"] },
+    Group { title: "Run it", first: &["serve"], more: &["index", "gc"] },
 ];
 
 /// Words that people type for a command that has another name and another spelling.
-const MEANINGS: [(&str, &str); 22] = [
+const MEANINGS: [(&str, &str); 24] = [
     ("accept", "review"),
     ("approve", "review"),
     ("archive", "curate"),
@@ -64,8 +64,10 @@ const MEANINGS: [(&str, &str); 22] = [
     ("revert", "rollback"),
     ("restore", "rollback"),
     ("test", "eval"),
+    ("trial", "evolve"),
     ("trust", "waive"),
     ("who", "blame"),
+    ("why", "debug"),
 ];
 
 /// The command that does what a word means.
