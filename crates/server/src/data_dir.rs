@@ -17,7 +17,7 @@ use skill::{
 };
 use thiserror::Error;
 
-use crate::database::{Database, DatabaseError};
+use crate::store::embedded::database::{Database, DatabaseError};
 
 /// Name of the SQLite file, beside the index.
 pub const DATABASE: &str = "skillhub.sqlite";

@@ -33,7 +33,7 @@ macro_rules! broken {
     )+ };
 }
 
-broken!(crate::database::DatabaseError, StoreError, crate::catalogue::CatalogueError, crate::blobs::BlobError);
+broken!(crate::store::embedded::database::DatabaseError, StoreError);
 
 impl From<AccountError> for ApiError {
     fn from(error: AccountError) -> Self {

@@ -12,16 +12,16 @@ use web::Client;
 
 use crate::{
     access::{Action, Caller, Namespace, Visibility},
-    accounts::Accounts,
-    catalogue::CatalogueError,
     data_dir::{DataDir, DataError},
     error::ApiError,
-    index_pool::IndexPool,
     metrics::Metrics,
     recent::Recent,
     route_names,
     settings::Settings,
-    store::{Barrier, Flag, Limited, NamespaceState, People, Stores, embedded},
+    store::{
+        Barrier, Flag, Limited, NamespaceState, People, Stores,
+        embedded::{accounts::SqliteAccounts, index_pool::IndexPool},
+    },
 };
 
 /// Name of the git repository with the index, in the data folder.
@@ -73,7 +73,7 @@ impl Hub {
     /// # Errors
     /// [`DataError`]
     pub fn accounts_in(data: &Path) -> Result<Box<dyn People>, DataError> {
-        Ok(Box::new(Accounts::new(DataDir::ensure(data)?.database()?)))
+        Ok(Box::new(SqliteAccounts::new(DataDir::ensure(data)?.database()?)))
     }
 
     /// Logs owners older than the reservation of their names: some of their pages are hidden behind routes.
@@ -239,10 +239,4 @@ fn gone(code: &'static str, why: String) -> ApiError {
 pub fn behind(what: &str, barrier: &Barrier) -> ApiError {
     let message = format!("{what} {}", barrier.message());
     ApiError::new(axum::http::StatusCode::FORBIDDEN, barrier.code(), message).hint("ask an admin of the server")
-}
-
-impl From<CatalogueError> for DataError {
-    fn from(error: CatalogueError) -> Self {
-        Self::Refresh(error.to_string())
-    }
 }

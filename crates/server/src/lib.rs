@@ -49,16 +49,9 @@
 //! afterwards. `Index::visit_skills` opens the repository anew for each part, because libgit2 caches what it reads.
 
 pub mod access;
-mod accounts;
-mod activity;
 mod api;
-mod audit;
-pub mod blobs;
-pub mod catalogue;
 mod contents;
-mod counted;
 mod data_dir;
-mod database;
 mod decisions;
 mod error;
 #[cfg(test)]
@@ -66,28 +59,20 @@ mod fixtures;
 mod foreign;
 mod guard;
 mod hub;
-mod index_pool;
 mod lanes;
 mod metrics;
 mod mirrored;
-mod openings;
 mod operations;
 mod pages;
 pub mod publish;
-mod quarantines;
-mod rate;
 mod recent;
 mod route_names;
 mod serve;
 mod settings;
-mod sign_ins;
 mod sparse;
-mod static_files;
 pub mod store;
-mod uploads;
 
 pub use access::{Scope, Visibility};
-pub use accounts::Accounts;
 pub use data_dir::{DATABASE, DataError};
 pub use hub::{Hub, INDEX};
 pub use mirrored::{MirrorError, mirror};

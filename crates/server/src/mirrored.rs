@@ -15,15 +15,14 @@ use skill::{
 use thiserror::Error;
 
 use crate::{
-    accounts::Accounts,
-    activity::SqliteActivity,
     data_dir::{DataDir, DataError},
     hub::INDEX,
-    quarantines::Quarantines,
     route_names,
     store::{
         AccountError, Activity as _, People as _, StoreError,
-        embedded::{HoldError, hold_copy},
+        embedded::{
+            HoldError, accounts::SqliteAccounts, activity::SqliteActivity, hold_copy, quarantines::SqliteQuarantines,
+        },
     },
 };
 
@@ -38,7 +37,7 @@ pub enum MirrorError {
     Init(#[from] InitError),
     /// The accounts cannot be read.
     #[error(transparent)]
-    Accounts(#[from] AccountError),
+    SqliteAccounts(#[from] AccountError),
     /// The audit log cannot be written.
     #[error(transparent)]
     Audit(#[from] StoreError),
@@ -83,7 +82,7 @@ impl Fails for MirrorError {
         match self {
             Self::Data(error) => error.failure(),
             Self::Init(error) => error.failure(),
-            Self::Accounts(_) | Self::Audit(_) => Failure::io(),
+            Self::SqliteAccounts(_) | Self::Audit(_) => Failure::io(),
             Self::Taken { .. } => Failure::new(FailureKind::Conflict, "namespace_taken")
                 .hint("publish it under another owner; `forked_from` records its source"),
             Self::Reserved(_) => {
@@ -113,7 +112,7 @@ pub fn mirror(data: &Path, release: &Vetted, now: Timestamp) -> Result<Appended,
     let index = Index::init(&data.join(INDEX), &Stamp { by: "skillhub".to_owned(), at: now })?;
     let database = folder.database()?;
     let name = &release.entry.name;
-    let members = Accounts::new(Arc::clone(&database)).members(&name.owner)?;
+    let members = SqliteAccounts::new(Arc::clone(&database)).members(&name.owner)?;
     if !members.is_empty() {
         let members = members.into_iter().map(|member| member.account).collect();
         return Err(MirrorError::Taken { owner: name.owner.clone(), members });
@@ -132,7 +131,7 @@ pub fn mirror(data: &Path, release: &Vetted, now: Timestamp) -> Result<Appended,
     };
     let appended = index.append(&new, &release.cleared, &skill::archive::pack(release.cleared.bundle()))?;
     if matches!(appended, Appended::Published(_)) {
-        hold_copy(&Quarantines::new(Arc::clone(&database)), &index, appended.entry(), &new.stamp)?;
+        hold_copy(&SqliteQuarantines::new(Arc::clone(&database)), &index, appended.entry(), &new.stamp)?;
         let subject = format!("{name} {}", new.version);
         SqliteActivity::new(database).note((&name.owner, now), "mirror", &subject, &release.registry)?;
     }

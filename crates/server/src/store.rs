@@ -3,6 +3,7 @@
 //! The traits are synchronous: requests run on threads that may block. [`embedded`] implements them with a git
 //! repository and a SQLite file in one folder; `contract` has the tests that every backend must pass.
 
+pub mod catalogue;
 pub mod embedded;
 pub mod records;
 
@@ -21,10 +22,7 @@ use crate::{
     access::{Caller, Role},
     error::ApiError,
 };
-pub use crate::{
-    blobs::{BlobError, Blobs},
-    catalogue::Catalogue,
-};
+pub use catalogue::Catalogue;
 pub use records::{
     AccountError, AuditLine, Barrier, Download, Downloader, HeldCopy, Member, NewToken, Quarantined, ReportOfRelease,
     StaticFile, StoreError, Token, TooMany,
@@ -227,6 +225,18 @@ pub trait Releases: Send + Sync {
     /// # Errors
     /// The store cannot be read or written; it is then unchanged.
     fn tidy(&self, go_on: &dyn Fn() -> bool) -> Result<(), ApiError>;
+}
+
+/// A content-addressed store of archives. An archive never changes under its digest; it can only be removed.
+pub trait Blobs: Send + Sync {
+    /// Returns the archive if it is cached in memory; never blocks on the disk.
+    fn at_hand(&self, digest: &Digest) -> Option<Bytes>;
+
+    /// Returns the archive, reading the disk if it is not cached.
+    ///
+    /// # Errors
+    /// [`StoreError`]
+    fn get(&self, digest: &Digest) -> Result<Option<Bytes>, StoreError>;
 }
 
 /// Accounts, tokens and members of namespaces.

@@ -15,10 +15,9 @@ use super::{
 };
 use crate::{
     access::{Action, Caller, Role, Scope},
-    accounts::LABEL_CHARS,
-    catalogue::{PAGE, Query},
     error::ApiError,
-    store::{NewToken, Token},
+    store::catalogue::{PAGE, Query},
+    store::{NewToken, Token, records::LABEL_CHARS},
 };
 
 /// Maximum lifetime of a token, in days.

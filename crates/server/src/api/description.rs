@@ -11,7 +11,7 @@ use utoipa::{
 };
 use web::{ErrorBody, ErrorDocument};
 
-use crate::catalogue::Order;
+use crate::store::catalogue::Order;
 
 /// The parts of the description beside the operations.
 #[derive(OpenApi)]

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::{
     access::Scope,
-    catalogue::Found,
+    store::catalogue::Found,
     store::{Barrier, Member},
 };
 

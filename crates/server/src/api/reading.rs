@@ -28,11 +28,11 @@ use super::{
 };
 use crate::{
     access::{Action, Caller},
-    catalogue::{self, Order},
     contents,
     error::ApiError,
     hub::Hub,
     store::Download,
+    store::catalogue::{self, Order},
 };
 
 /// Number of results on a page, unless the request has a limit.

@@ -35,12 +35,12 @@ use super::{
 use crate::{
     access::{Action, Caller},
     api::{HubState, Shared, count, file_answer, name_of, run},
-    catalogue::{Order, PAGE, Query},
     contents,
     error::ApiError,
     hub::Hub,
     lanes::Job,
     sparse,
+    store::catalogue::{Order, PAGE, Query},
 };
 
 /// Schema URL that identifies the format of an index.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     api::HubState,
-    catalogue::{Order, Query},
+    store::catalogue::{Order, Query},
 };
 
 /// Number of skills in each list.

@@ -16,8 +16,8 @@ use super::{
 use crate::{
     access::Role,
     api::HubState,
-    catalogue::{Order, Query},
     error::ApiError,
+    store::catalogue::{Order, Query},
 };
 
 /// Number of skills on a page.

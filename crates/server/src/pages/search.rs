@@ -16,8 +16,8 @@ use super::{
 };
 use crate::{
     api::HubState,
-    catalogue::{DEEPEST, Filter, Order, Page, Query},
     error::ApiError,
+    store::catalogue::{DEEPEST, Filter, Order, Page, Query},
 };
 
 /// Number of skills on a page.

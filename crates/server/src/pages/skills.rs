@@ -6,7 +6,7 @@ use scan::Verdict;
 use web::pages::{Piece, Texts, time, verdict, visible};
 
 use super::visitor::Visitor;
-use crate::catalogue::Found;
+use crate::store::catalogue::Found;
 
 /// Returns the verdict of an index entry. An unknown word counts as `block`.
 pub fn verdict_of(entry: &Entry) -> Verdict {

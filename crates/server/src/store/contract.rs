@@ -12,12 +12,13 @@ use web::{Client, ServerLimits};
 use super::{Flag, Limited, NamespaceState, Stores, embedded};
 use crate::{
     access::{Role, Scope},
-    catalogue::Query,
-    database::Database,
     error::ApiError,
     fixtures::owner,
-    index_pool::IndexPool,
-    store::{Barrier, Download, NewToken},
+    store::catalogue::Query,
+    store::{
+        Barrier, Download, NewToken,
+        embedded::{database::Database, index_pool::IndexPool},
+    },
 };
 
 /// Opens the stores of a folder, as each process of a server does.

@@ -3,7 +3,21 @@
 //! Git is the source of truth, and the catalogue is a projection of it. A change is committed to git first, then
 //! projected, then audited. `openings` and `decisions` describe the states that a crash in between can leave.
 
-mod decisions;
+pub(crate) mod accounts;
+pub(crate) mod activity;
+pub(crate) mod audit;
+pub(crate) mod blobs;
+pub(crate) mod catalogue;
+pub(crate) mod counted;
+pub mod database;
+pub(crate) mod decisions;
+pub(crate) mod index_pool;
+pub(crate) mod openings;
+pub(crate) mod quarantines;
+pub(crate) mod rate;
+pub(crate) mod sessions;
+pub(crate) mod static_files;
+pub(crate) mod uploads;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,20 +32,24 @@ use web::ServerLimits;
 pub use self::decisions::{HoldError, hold_copy};
 use super::{Blobs, Flag, NamespaceState, Releases, Stores};
 use crate::{
-    accounts::Accounts,
-    activity::SqliteActivity,
-    audit,
-    blobs::{BlobError, IndexBlobs},
-    catalogue::{ShownSkill, SqliteCatalogue},
-    database::{Database, DatabaseError, to_the_second},
     error::ApiError,
-    index_pool::IndexPool,
-    quarantines::Quarantines,
-    rate::Rates,
-    sign_ins::SignIns,
-    static_files::StaticFiles,
-    store::{Barrier, HeldCopy, Quarantined, StaticFile},
-    uploads::Uploads,
+    store::{
+        Barrier, HeldCopy, Quarantined, StaticFile, StoreError,
+        embedded::{
+            accounts::SqliteAccounts,
+            activity::SqliteActivity,
+            audit,
+            blobs::IndexBlobs,
+            catalogue::{ShownSkill, SqliteCatalogue},
+            database::{Database, DatabaseError, to_the_second},
+            index_pool::IndexPool,
+            quarantines::SqliteQuarantines,
+            rate::Rates,
+            sessions::SqliteSessions,
+            static_files::StaticFiles,
+            uploads::Uploads,
+        },
+    },
 };
 
 /// Releases in a git repository on this machine.
@@ -41,8 +59,8 @@ pub struct IndexReleases {
     files: StaticFiles,
     blobs: Arc<IndexBlobs>,
     view: SqliteCatalogue,
-    accounts: Accounts,
-    quarantines: Quarantines,
+    accounts: SqliteAccounts,
+    quarantines: SqliteQuarantines,
     database: Arc<Database>,
     /// Serialises changes to the index and the catalogue.
     changing: Mutex<()>,
@@ -66,8 +84,8 @@ pub fn stores(
         indexes,
         blobs: Arc::clone(&blobs),
         view: SqliteCatalogue::new(Arc::clone(database)),
-        accounts: Accounts::new(Arc::clone(database)),
-        quarantines: Quarantines::new(Arc::clone(database)),
+        accounts: SqliteAccounts::new(Arc::clone(database)),
+        quarantines: SqliteQuarantines::new(Arc::clone(database)),
         database: Arc::clone(database),
         changing: Mutex::new(()),
     };
@@ -79,8 +97,8 @@ pub fn stores(
         releases: Box::new(releases),
         blobs: Box::new(blobs),
         catalogue: Box::new(SqliteCatalogue::new(Arc::clone(database))),
-        people: Box::new(Accounts::new(Arc::clone(database))),
-        sessions: Box::new(SignIns::new(Arc::clone(database))),
+        people: Box::new(SqliteAccounts::new(Arc::clone(database))),
+        sessions: Box::new(SqliteSessions::new(Arc::clone(database))),
         activity: Box::new(SqliteActivity::new(Arc::clone(database))),
         rates: Box::new(Rates::new(limits)),
         uploads: Box::new(Uploads::default()),
@@ -92,7 +110,7 @@ impl Blobs for Arc<IndexBlobs> {
         self.as_ref().at_hand(digest)
     }
 
-    fn get(&self, digest: &Digest) -> Result<Option<axum::body::Bytes>, BlobError> {
+    fn get(&self, digest: &Digest) -> Result<Option<axum::body::Bytes>, StoreError> {
         self.as_ref().get(digest)
     }
 }

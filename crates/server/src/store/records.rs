@@ -9,6 +9,9 @@ use utoipa::ToSchema;
 
 use crate::access::{Role, Scope};
 
+/// Longest label of a token, in characters.
+pub const LABEL_CHARS: usize = 100;
+
 /// Failure of a backend. Its message is for the operator, not for clients.
 #[derive(Debug, Error)]
 #[error(transparent)]

@@ -4,7 +4,7 @@ use registry_index::Entry;
 use serde_json::{Value, json};
 use skill::{Bundle, Digest, QualifiedName};
 
-use crate::{access::Caller, catalogue::Found};
+use crate::{access::Caller, store::catalogue::Found};
 
 /// The only licence that ClawHub supports.
 const ITS_LICENSE: &str = "MIT-0";

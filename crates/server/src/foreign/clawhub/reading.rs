@@ -21,7 +21,6 @@ use super::{
 use crate::{
     access::{Action, Caller},
     api::{HubState, Shared, count, file_answer, run},
-    catalogue::{DEEPEST, Order, PAGE, Page, Query},
     contents,
     error::ApiError,
     foreign::{
@@ -30,6 +29,7 @@ use crate::{
         own_url,
     },
     hub::Hub,
+    store::catalogue::{DEEPEST, Order, PAGE, Page, Query},
 };
 
 /// Number of results, unless the request has a limit.

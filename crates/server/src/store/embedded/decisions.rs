@@ -12,10 +12,14 @@ use thiserror::Error;
 
 use super::IndexReleases;
 use crate::{
-    database::{DatabaseError, to_the_second},
     error::ApiError,
-    quarantines::{Quarantines, hold_reason},
-    store::{Barrier, Flag, HeldCopy, Quarantined, Releases},
+    store::{
+        Barrier, Flag, HeldCopy, Quarantined, Releases,
+        embedded::{
+            database::{DatabaseError, to_the_second},
+            quarantines::{SqliteQuarantines, hold_reason},
+        },
+    },
 };
 
 /// Account and time of a decision.
@@ -181,7 +185,12 @@ impl IndexReleases {
 ///
 /// # Errors
 /// The database or the index cannot be written.
-pub fn hold_copy(quarantines: &Quarantines, index: &Index, entry: &Entry, stamp: &Stamp) -> Result<(), HoldError> {
+pub fn hold_copy(
+    quarantines: &SqliteQuarantines,
+    index: &Index,
+    entry: &Entry,
+    stamp: &Stamp,
+) -> Result<(), HoldError> {
     let (skill, version) = (entry.name.to_string(), entry.version.to_string());
     let Some(Barrier::Held(reason)) = quarantines.barrier(&skill, &version, &entry.digest)? else { return Ok(()) };
     let of = quarantines.of_content(&entry.digest)?.unwrap_or_default();

@@ -10,11 +10,13 @@ use rusqlite::{OptionalExtension, Row, params};
 use skill::{Digest, Owner};
 use web::Client;
 
-use crate::{
-    audit::note,
-    counted::Counted,
-    database::{Database, to_the_second},
-    store::{Activity, AuditLine, Download, Downloader, ReportOfRelease, StoreError},
+use crate::store::{
+    Activity, AuditLine, Download, Downloader, ReportOfRelease, StoreError,
+    embedded::{
+        audit::note,
+        counted::Counted,
+        database::{Database, to_the_second},
+    },
 };
 
 /// SQLite store of downloads, stars, reports and decisions.

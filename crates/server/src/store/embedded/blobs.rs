@@ -1,4 +1,4 @@
-//! [`Blobs`]: archives by the digest of their content, and [`IndexBlobs`], which reads them from the index.
+//! [`IndexBlobs`]: the archives in the tree of an index.
 
 use std::{
     collections::HashMap,
@@ -6,37 +6,14 @@ use std::{
 };
 
 use axum::body::Bytes;
-use registry_index::{BundlePlace, ReadError};
+use registry_index::{BundlePlace, OpenError, ReadError};
 use skill::Digest;
-use thiserror::Error;
 
-use crate::index_pool::IndexPool;
+use super::index_pool::IndexPool;
+use crate::store::{Blobs, StoreError};
 
 /// Most bytes of archives cached in memory.
 const KEPT_BYTES: usize = 64 << 20;
-
-/// Reasons why an archive could not be read.
-#[derive(Debug, Error)]
-pub enum BlobError {
-    /// Reading the git repository failed.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The git repository could not be opened.
-    #[error(transparent)]
-    Open(#[from] registry_index::OpenError),
-}
-
-/// A content-addressed store of archives. An archive never changes under its digest; it can only be removed.
-pub trait Blobs: Send + Sync {
-    /// Returns the archive if it is cached in memory; never blocks on the disk.
-    fn at_hand(&self, digest: &Digest) -> Option<Bytes>;
-
-    /// Returns the archive, reading the disk if it is not cached.
-    ///
-    /// # Errors
-    /// [`BlobError`]
-    fn get(&self, digest: &Digest) -> Result<Option<Bytes>, BlobError>;
-}
 
 /// The archives in the tree of an index, with a cache in memory.
 #[derive(Debug)]
@@ -64,7 +41,7 @@ impl Blobs for IndexBlobs {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).archives.get(digest).cloned()
     }
 
-    fn get(&self, digest: &Digest) -> Result<Option<Bytes>, BlobError> {
+    fn get(&self, digest: &Digest) -> Result<Option<Bytes>, StoreError> {
         if let Some(kept) = self.at_hand(digest) {
             return Ok(Some(kept));
         }
@@ -83,6 +60,18 @@ impl IndexBlobs {
     /// Evicts an archive from the cache, for one that was removed from the index.
     pub fn forget(&self, digest: &Digest) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).remove(digest);
+    }
+}
+
+impl From<ReadError> for StoreError {
+    fn from(error: ReadError) -> Self {
+        Self(Box::new(error))
+    }
+}
+
+impl From<OpenError> for StoreError {
+    fn from(error: OpenError) -> Self {
+        Self(Box::new(error))
     }
 }
 

@@ -1,4 +1,4 @@
-//! [`SignIns`]: browser sessions of the market, each identified by a random value in its cookie.
+//! [`SqliteSessions`]: browser sessions of the market, each identified by a random value in its cookie.
 
 use std::sync::Arc;
 
@@ -9,9 +9,13 @@ use skill::hex;
 
 use crate::{
     access::Caller,
-    accounts::Accounts,
-    database::{Database, to_the_second},
-    store::{AccountError, People as _, Sessions},
+    store::{
+        AccountError, People as _, Sessions,
+        embedded::{
+            accounts::SqliteAccounts,
+            database::{Database, to_the_second},
+        },
+    },
 };
 
 /// Maximum lifetime of a session. It ends earlier with its token, or when the user signs out.
@@ -25,7 +29,7 @@ const NAME_BYTES: usize = 32;
 
 /// Sessions in a database. Only the sha256 of their names is stored.
 #[derive(Debug, Clone)]
-pub struct SignIns {
+pub struct SqliteSessions {
     database: Arc<Database>,
 }
 
@@ -33,7 +37,7 @@ fn key(name: &str) -> [u8; 32] {
     Sha256::digest(name.as_bytes()).into()
 }
 
-impl SignIns {
+impl SqliteSessions {
     /// Creates the store on a database.
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
@@ -41,9 +45,9 @@ impl SignIns {
     }
 }
 
-impl Sessions for SignIns {
+impl Sessions for SqliteSessions {
     fn begin(&self, token: &str, now: Timestamp) -> Result<Option<String>, AccountError> {
-        let accounts = Accounts::new(Arc::clone(&self.database));
+        let accounts = SqliteAccounts::new(Arc::clone(&self.database));
         if accounts.caller(token, now)?.is_none() {
             return Ok(None);
         }
@@ -83,7 +87,7 @@ impl Sessions for SignIns {
             }
         };
         let Some(hash) = found else { return Ok(None) };
-        Accounts::new(Arc::clone(&self.database)).caller_of_hash(&hash, now)
+        SqliteAccounts::new(Arc::clone(&self.database)).caller_of_hash(&hash, now)
     }
 
     fn end(&self, name: &str) -> Result<(), AccountError> {
@@ -103,15 +107,15 @@ mod tests {
         Timestamp::from_second(1_800_000_000 + second).unwrap()
     }
 
-    fn sign_ins() -> (tempfile::TempDir, SignIns, Accounts, String, String) {
+    fn sign_ins() -> (tempfile::TempDir, SqliteSessions, SqliteAccounts, String, String) {
         let folder = tempfile::tempdir().unwrap();
         let database = Arc::new(Database::open(&folder.path().join("db")).unwrap());
-        let accounts = Accounts::new(Arc::clone(&database));
+        let accounts = SqliteAccounts::new(Arc::clone(&database));
         let account = Owner::parse("ann").unwrap();
         let new =
             NewToken { account: account.clone(), scope: Scope::Read, label: String::new(), expires_at: Some(at(1000)) };
         let (token, secret) = accounts.add_token(&new, false, &account, at(0)).unwrap();
-        (folder, SignIns::new(database), accounts, token.id, secret)
+        (folder, SqliteSessions::new(database), accounts, token.id, secret)
     }
 
     #[test]

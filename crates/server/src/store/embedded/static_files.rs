@@ -8,7 +8,10 @@ use std::{
 use axum::body::Bytes;
 use registry_index::{OpenError, ReadError};
 
-use crate::{error::ApiError, index_pool::IndexPool, store::StaticFile};
+use crate::{
+    error::ApiError,
+    store::{StaticFile, embedded::index_pool::IndexPool},
+};
 
 /// Most bytes of files in the cache.
 const KEPT_BYTES: usize = 64 << 20;

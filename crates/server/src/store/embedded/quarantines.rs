@@ -1,4 +1,4 @@
-//! [`Quarantines`]: releases that are not served, and copies of their content that await a decision.
+//! [`SqliteQuarantines`]: releases that are not served, and copies of their content that await a decision.
 //!
 //! Everything is read from the database on each request, so that a decision takes effect at once in every process on
 //! the data folder. Archives are stored by digest, but decisions are about releases by name: a release with the content
@@ -14,15 +14,17 @@ use jiff::Timestamp;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use skill::{Digest, Owner};
 
-use crate::{
-    audit::note,
-    database::{Database, DatabaseError, to_the_second},
-    store::{Barrier, HeldCopy, Quarantined},
+use crate::store::{
+    Barrier, HeldCopy, Quarantined,
+    embedded::{
+        audit::note,
+        database::{Database, DatabaseError, to_the_second},
+    },
 };
 
-/// Quarantines and copies in a database.
+/// SqliteQuarantines and copies in a database.
 #[derive(Debug)]
-pub struct Quarantines {
+pub struct SqliteQuarantines {
     database: Arc<Database>,
     changes: AtomicU64,
 }
@@ -33,7 +35,7 @@ pub fn hold_reason(copy_of: &str) -> String {
     format!("it has the same content as {copy_of}, which is under quarantine; the moderators will decide about it")
 }
 
-impl Quarantines {
+impl SqliteQuarantines {
     /// Creates the store on a database.
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {

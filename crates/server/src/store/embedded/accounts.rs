@@ -1,4 +1,4 @@
-//! [`Accounts`]: accounts, tokens and members of namespaces.
+//! [`SqliteAccounts`]: accounts, tokens and members of namespaces.
 
 use std::sync::Arc;
 
@@ -9,9 +9,13 @@ use skill::{Owner, hex};
 
 use crate::{
     access::{Caller, Role, Scope},
-    audit::note,
-    database::{Database, to_the_second},
-    store::{AccountError, Member, NewToken, People, Token},
+    store::{
+        AccountError, Member, NewToken, People, Token,
+        embedded::{
+            audit::note,
+            database::{Database, to_the_second},
+        },
+    },
 };
 
 /// Prefix of our tokens, by which secret scanners recognise them.
@@ -20,16 +24,13 @@ const PREFIX: &str = "skh_";
 /// Random bytes of a token.
 const TOKEN_BYTES: usize = 32;
 
-/// Longest label of a token, in characters.
-pub const LABEL_CHARS: usize = 100;
-
 /// SQLite store of accounts, tokens and memberships.
 #[derive(Debug, Clone)]
-pub struct Accounts {
+pub struct SqliteAccounts {
     database: Arc<Database>,
 }
 
-impl Accounts {
+impl SqliteAccounts {
     /// Creates the store on a database.
     #[must_use]
     pub fn new(database: Arc<Database>) -> Self {
@@ -84,7 +85,7 @@ impl Accounts {
     }
 }
 
-impl People for Accounts {
+impl People for SqliteAccounts {
     fn add_token(
         &self,
         new: &NewToken,
@@ -213,10 +214,10 @@ fn token_of(row: &Row<'_>) -> rusqlite::Result<Token> {
 mod tests {
     use super::*;
 
-    fn accounts() -> (tempfile::TempDir, Accounts) {
+    fn accounts() -> (tempfile::TempDir, SqliteAccounts) {
         let folder = tempfile::tempdir().unwrap();
         let database = Database::open(&folder.path().join("db")).unwrap();
-        (folder, Accounts::new(Arc::new(database)))
+        (folder, SqliteAccounts::new(Arc::new(database)))
     }
 
     fn at(second: i64) -> Timestamp {

@@ -1,16 +1,22 @@
 //! Openings: a namespace gets its first member together with its first release, crash-safe.
 //!
-//! The index and the database cannot change in one transaction. [`Accounts::begin_opening`] records the intent first,
-//! then the release is appended, then [`Accounts::finish_opening`] turns the intent into a membership. A crash leaves
+//! The index and the database cannot change in one transaction. [`SqliteAccounts::begin_opening`] records the intent first,
+//! then the release is appended, then [`SqliteAccounts::finish_opening`] turns the intent into a membership. A crash leaves
 //! the intent behind; it is settled later, according to the index (`store/embedded.rs`).
 
 use jiff::Timestamp;
 use rusqlite::{OptionalExtension, params};
 use skill::Owner;
 
-use crate::{access::Role, accounts::Accounts, database::to_the_second, store::AccountError};
+use crate::{
+    access::Role,
+    store::{
+        AccountError,
+        embedded::{accounts::SqliteAccounts, database::to_the_second},
+    },
+};
 
-impl Accounts {
+impl SqliteAccounts {
     /// Records that an account opens a namespace with its next release. Returns `false` if the namespace has members.
     ///
     /// # Errors
@@ -77,13 +83,13 @@ mod tests {
     use super::*;
     use crate::{
         DATABASE, Hub,
-        database::Database,
         fixtures::{account, hub, owner, submission},
         publish::publish,
+        store::embedded::database::Database,
     };
 
-    fn accounts(hub: &Hub) -> Accounts {
-        Accounts::new(Database::open(&hub.settings.data.join(DATABASE)).unwrap().into())
+    fn accounts(hub: &Hub) -> SqliteAccounts {
+        SqliteAccounts::new(Database::open(&hub.settings.data.join(DATABASE)).unwrap().into())
     }
 
     /// Recreates the state after a crash between the release and the membership.

@@ -155,7 +155,8 @@ mod tests {
         let path = dir.path().join("skillhub.sqlite");
         std::fs::write(&path, OLD).unwrap();
         for _ in 0..2 {
-            let quarantines = crate::quarantines::Quarantines::new(Database::open(&path).unwrap().into());
+            let quarantines =
+                crate::store::embedded::quarantines::SqliteQuarantines::new(Database::open(&path).unwrap().into());
             assert_eq!(quarantines.of("acme/notes", "1.0.0").unwrap().unwrap().reason, "it may be bad");
             assert!(quarantines.held_copies(None).unwrap().is_empty());
         }

@@ -1,4 +1,4 @@
-//! [`Catalogue`]: search for skills, and [`SqliteCatalogue`], which keeps a projection of the index for it.
+//! [`SqliteCatalogue`]: a projection of the index in SQLite, for search.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -7,12 +7,13 @@ use jiff::Timestamp;
 use registry_index::{Entry, newest};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use semver::Version;
-use serde::{Deserialize, Serialize};
 use skill::{Digest, Owner, QualifiedName};
-use thiserror::Error;
-use utoipa::ToSchema;
 
-use crate::database::{Database, DatabaseError};
+use super::database::Database;
+use crate::store::{
+    StoreError,
+    catalogue::{Catalogue, Filter, Found, Order, Page, Query},
+};
 
 /// Matches that are ranked in full by a search.
 const CANDIDATES: usize = 120;
@@ -20,95 +21,9 @@ const CANDIDATES: usize = 120;
 /// Most matches that are ranked by FTS5. A search with more considers only the newest.
 const MATCHES: i64 = 1000;
 
-/// Maximum page size, in skills.
-pub const PAGE: usize = 100;
-
 /// SQLite's page cache while the catalogue is rebuilt, in KiB, and at other times.
 const REBUILD_KIB: i64 = 64 << 10;
 const USUAL_KIB: i64 = 2000;
-
-/// Largest offset into a result.
-pub const DEEPEST: usize = 10_000;
-
-/// A failure of the database.
-#[derive(Debug, Error)]
-#[error(transparent)]
-pub struct CatalogueError(#[from] DatabaseError);
-
-impl From<rusqlite::Error> for CatalogueError {
-    fn from(error: rusqlite::Error) -> Self {
-        Self(error.into())
-    }
-}
-
-/// Order in which skills are listed when a query has no words.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Order {
-    /// Most recently published first.
-    #[default]
-    Updated,
-    /// Most downloaded first.
-    Downloads,
-    /// Alphabetical by name.
-    Name,
-}
-
-/// Conditions on the newest release of a skill.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Filter {
-    /// True to accept only releases with the verdict `allow`.
-    pub allowed_only: bool,
-    /// True to accept only signed releases.
-    pub signed_only: bool,
-}
-
-impl Filter {
-    /// Returns whether a release meets the conditions.
-    #[must_use]
-    pub fn takes(self, entry: &Entry) -> bool {
-        (!self.allowed_only || entry.verdict == "allow") && (!self.signed_only || entry.signature.is_some())
-    }
-}
-
-/// A search, or a list if it has no words.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Query {
-    /// Search words; empty for a list of all skills.
-    pub words: String,
-    /// Owner whose skills are searched; `None` for all owners.
-    pub owner: Option<Owner>,
-    /// Order of a list. Search results are always ordered by score.
-    pub order: Order,
-    /// Conditions on the newest release.
-    pub filter: Filter,
-    /// Skills to skip, at most [`DEEPEST`].
-    pub offset: usize,
-    /// Most skills to return, between 1 and [`PAGE`].
-    pub limit: usize,
-}
-
-/// A skill of a result, represented by its newest release.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Found {
-    /// The release's line in the index.
-    pub entry: Entry,
-    /// Relevance; higher is better. Comparable within one search only, and 0 in a list.
-    pub score: u32,
-    /// Downloads of all its releases.
-    pub downloads: u64,
-    /// Number of accounts that starred it.
-    pub stars: u64,
-}
-
-/// One page of a result.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Page {
-    /// Skills in the order of the result.
-    pub skills: Vec<Found>,
-    /// True if another page follows.
-    pub has_more: bool,
-}
 
 /// A skill as it is in the index.
 #[derive(Debug, Clone, PartialEq)]
@@ -130,27 +45,6 @@ impl ShownSkill {
     }
 }
 
-/// A projection of the index for search.
-pub trait Catalogue: Send + Sync {
-    /// Returns one page of a search or list.
-    ///
-    /// # Errors
-    /// [`CatalogueError`]
-    fn find(&self, query: &Query) -> Result<Page, CatalogueError>;
-
-    /// Returns the newest releases that require a skill or were forked from it.
-    ///
-    /// # Errors
-    /// [`CatalogueError`]
-    fn related(&self, name: &QualifiedName) -> Result<Vec<Entry>, CatalogueError>;
-
-    /// Returns the number of skills.
-    ///
-    /// # Errors
-    /// [`CatalogueError`]
-    fn count(&self) -> Result<u64, CatalogueError>;
-}
-
 /// A catalogue in the server's database.
 #[derive(Debug, Clone)]
 pub struct SqliteCatalogue {
@@ -167,8 +61,8 @@ impl SqliteCatalogue {
     /// Returns the commit of the index that the catalogue reflects; `None` when it has to be rebuilt.
     ///
     /// # Errors
-    /// [`CatalogueError`]
-    pub fn revision(&self) -> Result<Option<String>, CatalogueError> {
+    /// [`StoreError`]
+    pub fn revision(&self) -> Result<Option<String>, StoreError> {
         let reader = self.database.reader();
         let mut select = reader.prepare_cached("select revision from shown")?;
         Ok(select.query_row([], |row| row.get(0)).optional()?)
@@ -177,8 +71,8 @@ impl SqliteCatalogue {
     /// Updates skills to their state in the index at a commit, in one transaction.
     ///
     /// # Errors
-    /// [`CatalogueError`]; the catalogue is then unchanged.
-    pub fn show(&self, skills: &[ShownSkill], revision: &str) -> Result<(), CatalogueError> {
+    /// [`StoreError`]; the catalogue is then unchanged.
+    pub fn show(&self, skills: &[ShownSkill], revision: &str) -> Result<(), StoreError> {
         let mut writer = self.database.writer();
         let write = writer.transaction()?;
         for skill in skills {
@@ -192,36 +86,36 @@ impl SqliteCatalogue {
     /// Rebuilds the catalogue. `fill` is called with a function that adds one skill.
     ///
     /// # Errors
-    /// The error of `fill`, or [`CatalogueError`]; the catalogue is then unchanged.
-    pub fn rebuild<E: From<CatalogueError>>(
+    /// The error of `fill`, or [`StoreError`]; the catalogue is then unchanged.
+    pub fn rebuild<E: From<StoreError>>(
         &self,
         revision: &str,
-        fill: impl FnOnce(&mut dyn FnMut(&ShownSkill) -> Result<(), CatalogueError>) -> Result<(), E>,
+        fill: impl FnOnce(&mut dyn FnMut(&ShownSkill) -> Result<(), StoreError>) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut writer = self.database.writer();
-        set_cache(&writer, REBUILD_KIB).map_err(CatalogueError::from)?;
+        set_cache(&writer, REBUILD_KIB).map_err(StoreError::from)?;
         let done = Self::fill(&mut writer, revision, fill);
-        set_cache(&writer, USUAL_KIB).map_err(CatalogueError::from)?;
+        set_cache(&writer, USUAL_KIB).map_err(StoreError::from)?;
         done
     }
 
-    fn fill<E: From<CatalogueError>>(
+    fn fill<E: From<StoreError>>(
         writer: &mut Connection,
         revision: &str,
-        fill: impl FnOnce(&mut dyn FnMut(&ShownSkill) -> Result<(), CatalogueError>) -> Result<(), E>,
+        fill: impl FnOnce(&mut dyn FnMut(&ShownSkill) -> Result<(), StoreError>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let write = writer.transaction().map_err(CatalogueError::from)?;
-        let indexes = clear(&write).map_err(CatalogueError::from)?;
+        let write = writer.transaction().map_err(StoreError::from)?;
+        let indexes = clear(&write).map_err(StoreError::from)?;
         fill(&mut |skill| Ok(add(&write, skill)?))?;
         let finish = || -> rusqlite::Result<()> {
             indexes.iter().try_for_each(|sql| write.execute_batch(sql))?;
             set_shown(&write, revision)
         };
-        finish().map_err(CatalogueError::from)?;
-        Ok(write.commit().map_err(CatalogueError::from)?)
+        finish().map_err(StoreError::from)?;
+        Ok(write.commit().map_err(StoreError::from)?)
     }
 
-    fn search(&self, query: &Query, terms: &[Term]) -> Result<Page, CatalogueError> {
+    fn search(&self, query: &Query, terms: &[Term]) -> Result<Page, StoreError> {
         let reader = self.database.reader();
         let mut lines = matching(&reader, &expression(terms, " AND "), query.owner.as_ref())?;
         if lines.is_empty() && terms.len() > 1 {
@@ -246,7 +140,7 @@ impl SqliteCatalogue {
         Ok(Page { skills, has_more: ranked.len() > query.offset.saturating_add(query.limit) })
     }
 
-    fn list(&self, query: &Query) -> Result<Page, CatalogueError> {
+    fn list(&self, query: &Query) -> Result<Page, StoreError> {
         let order = match query.order {
             Order::Updated => "published_at desc, name",
             Order::Downloads => "downloads desc, name",
@@ -279,7 +173,7 @@ impl SqliteCatalogue {
 }
 
 impl Catalogue for SqliteCatalogue {
-    fn find(&self, query: &Query) -> Result<Page, CatalogueError> {
+    fn find(&self, query: &Query) -> Result<Page, StoreError> {
         let query = Query { limit: query.limit.clamp(1, PAGE), offset: query.offset.min(DEEPEST), ..query.clone() };
         match terms(&query.words) {
             terms if terms.is_empty() && query.words.trim().is_empty() => self.list(&query),
@@ -288,7 +182,7 @@ impl Catalogue for SqliteCatalogue {
         }
     }
 
-    fn related(&self, name: &QualifiedName) -> Result<Vec<Entry>, CatalogueError> {
+    fn related(&self, name: &QualifiedName) -> Result<Vec<Entry>, StoreError> {
         let reader = self.database.reader();
         let mut select = reader.prepare_cached(
             "select line from links join skills on skills.name = links.skill where other = ?1 order by skill limit 1000",
@@ -297,7 +191,7 @@ impl Catalogue for SqliteCatalogue {
         Ok(lines.iter().filter_map(|line| Entry::parse(line).ok()).collect())
     }
 
-    fn count(&self) -> Result<u64, CatalogueError> {
+    fn count(&self) -> Result<u64, StoreError> {
         Ok(self
             .database
             .reader()
@@ -385,7 +279,7 @@ fn add_newest(write: &Connection, entry: &Entry) -> rusqlite::Result<()> {
 }
 
 /// Returns the lines of the skills that match an FTS5 expression and probably rank highest.
-fn matching(reader: &Connection, expression: &str, owner: Option<&Owner>) -> Result<Vec<String>, CatalogueError> {
+fn matching(reader: &Connection, expression: &str, owner: Option<&Owner>) -> Result<Vec<String>, StoreError> {
     let owner = owner.map(Owner::as_str);
     // The words may match names of other owners too, so the few remaining rows are filtered by owner.
     let expression = match owner {
@@ -418,7 +312,7 @@ const POPULAR: &str = "select line from skills join
         (select rowid as newest from texts where texts match ?1 order by rowid desc limit 1000) on id = newest
      where ?2 is null or owner = ?2 order by downloads desc limit ?3) on id = fitting";
 
-fn rows(reader: &Connection, sql: &str, expression: &str, owner: Option<&str>) -> Result<Vec<String>, CatalogueError> {
+fn rows(reader: &Connection, sql: &str, expression: &str, owner: Option<&str>) -> Result<Vec<String>, StoreError> {
     let mut select = reader.prepare_cached(sql)?;
     let rows = select.query_map(params![expression, owner, stored(CANDIDATES)], line_of)?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -428,7 +322,7 @@ fn line_of(row: &Row<'_>) -> rusqlite::Result<String> {
     row.get(0)
 }
 
-fn counted(reader: &Connection, entry: Entry, score: u32) -> Result<Found, CatalogueError> {
+fn counted(reader: &Connection, entry: Entry, score: u32) -> Result<Found, StoreError> {
     let mut counts = reader.prepare_cached(
         "select (select downloads from skills where name = ?1), (select count(*) from stars where skill = ?1)",
     )?;
@@ -540,7 +434,7 @@ mod tests {
         let (before, draws) = (schema(), entry("acme/pdf-forms", "Draws.", "2026-05-01T00:00:00Z"));
         let failed = catalogue.rebuild("def", |show| {
             show(&draws)?;
-            Err(CatalogueError::from(rusqlite::Error::QueryReturnedNoRows))
+            Err(StoreError::from(rusqlite::Error::QueryReturnedNoRows))
         });
         assert!(failed.is_err());
         assert_eq!((names(&catalogue, "fills").len(), catalogue.revision().unwrap().as_deref()), (1, Some("abc")));
