@@ -32,7 +32,7 @@ pub(crate) const TEMPORARY: &str = ".skillhub-";
 /// Prefix of the names of folders that are kept for a person to inspect.
 pub(crate) const KEPT: &str = ".skillhub-kept-";
 
-/// Suffix of a skill's folder that is moved aside where two folders cannot be exchanged.
+/// Suffix of a displaced folder where two folders cannot be exchanged.
 const ASIDE: &str = "-old";
 
 /// Suffix of a folder that is being removed. Its content was already checked, so leftovers after a kill are not
@@ -42,7 +42,7 @@ const GONE: &str = "-gone";
 /// Separator before the digest of the skill in the name of a folder that recovery stages.
 const AGAIN: &str = "-again-";
 
-/// Leftovers that are deleted rather than kept when a skill is removed, because they can be regenerated.
+/// Tool files that are deleted with a removed skill, because they can be regenerated.
 const CACHES: [&str; 5] = ["__pycache__", "node_modules", ".DS_Store", "Thumbs.db", "desktop.ini"];
 
 /// A folder written beside the skill's. It is removed on drop unless it was swapped in.
@@ -103,7 +103,7 @@ fn mark(skill: &str) -> String {
     Sha256::digest(skill).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Strips the suffixes under which an operation moves a folder aside, leaving its temporary name.
+/// Strips the suffixes that a displaced folder gets, leaving the temporary name of its operation.
 pub(crate) fn without_aside(name: &str) -> &str {
     let name = by_files::without_part(name).unwrap_or(name);
     name.strip_suffix(ASIDE).unwrap_or(name)
@@ -241,8 +241,8 @@ impl Displaced {
         read(one).is_some_and(|files| read(other).as_ref() == Some(&files))
     }
 
-    /// Moves leftovers of tools (such as `.git`) from the old folder to the skill's place. When the skill is gone,
-    /// leftovers that can be regenerated ([`CACHES`]) are not kept.
+    /// Moves tool files (such as `.git`) from the displaced folder to the skill's place. When the skill is gone, those
+    /// that can be regenerated ([`CACHES`]) are deleted.
     fn carry_leftovers(&self, skill: &SkillName) -> io::Result<()> {
         let opened = folder::open(&self.root, &self.name);
         let found = opened.and_then(|dir| folder::leftovers_of(dir, &Limits::default())).unwrap_or_default();

@@ -26,12 +26,12 @@ pub(crate) use signature::{Content, Signature, content};
 use crate::{disk::sync_folder, resolved};
 use listing::{Entry, Kind};
 
-/// Names of files and folders that tools and systems create and that are not part of a skill. [`Leftovers::Skip`]
-/// ignores them, and a checkout keeps them in place.
+/// Tool files: names of files and folders that tools and systems create and that are not part of a skill.
+/// [`Leftovers::Skip`] ignores them, and a checkout leaves them in place.
 const LEFTOVERS: [&str; 9] =
     [".git", ".gitmodules", ".hg", ".svn", ".DS_Store", "Thumbs.db", "desktop.ini", "__pycache__", "node_modules"];
 
-/// Treatment of files that tools and systems create in a folder (`.git`, `node_modules`, `.DS_Store`, …).
+/// Treatment of tool files, which tools and systems create in a folder (`.git`, `node_modules`, `.DS_Store`, …).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leftovers {
     /// Ignore them, since they are not part of the skill.
@@ -338,7 +338,7 @@ pub(crate) fn without_leftovers(bundle: &Bundle) -> Bundle {
     left.iter().fold(bundle.clone(), |bundle, path| bundle.without_file(path))
 }
 
-/// Syncs every file and folder of a skill, except leftovers of tools.
+/// Syncs every file and folder of a skill, except tool files.
 pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
     for entry in dir.entries()? {
         let entry = entry?;
@@ -355,7 +355,7 @@ pub(crate) fn sync(dir: &Dir) -> io::Result<()> {
     sync_folder(dir)
 }
 
-/// Returns the leftovers of tools in an open folder, relative to it.
+/// Returns the tool files in an open folder, relative to it.
 pub(crate) fn leftovers_of(dir: Dir, limits: &Limits) -> Result<Vec<String>, FolderError> {
     Ok(Walk::over(dir, Leftovers::Skip, limits)?.leftovers)
 }

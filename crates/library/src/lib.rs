@@ -19,9 +19,32 @@
 //!     revisions/<skill>             cache: revision details of long histories
 //!     glances                       cache: rows of skill lists
 //!     originals/<operation>/        folders of agents that links replaced, kept for 90 days
-//!     lock-lines.json               lines still to be written to a lock file after a kill
-//!     lock                          held while committing
+//!     lock-lines.json               lines that a commit leaves for `skillhub.lock`, until they are in it
+//!     lock                          held by every writer of the files above, see below
+//!     turn                          retry lock, held by a writer that lost a race
 //! ```
+//!
+//! # Locks
+//!
+//! Whatever changes a library's part of the home or its folders takes [`LibraryLock`] first: an exclusive lock on the
+//! file `lock`, for which a writer waits at most `LOCK_WAIT` (ten seconds) and then fails with [`LockError::Locked`].
+//! The system releases it when the process dies. It is not reentrant: a function that requires it says "the caller
+//! holds the lock", and must not call one that takes it.
+//!
+//! - **Takers.** The usual one is `commit_skills` (`library/commit.rs`), and `commit_proposals` for a commit without
+//!   revisions. The others are [`Library::snapshot`] when it records a hand edit, [`Library::set_states`],
+//!   [`Library::link_all`], recovery, [`Library::collect_garbage`], every repair below `library/upkeep`, and
+//!   [`relocate`]. Opening a library tries once and does not wait: who holds the lock recovers first.
+//! - **Other crates** take it with [`Library::lock`] for files that this crate does not write: `client` for
+//!   `skillhub.lock`, `compose` for the composed tools.
+//! - **The second lock**, `turn`, only orders retries: a writer whose commit was `Stale` takes it with
+//!   [`Library::turn`] until it succeeds or gives up, and new writers queue behind it ([`Library::turn_behind`]), so
+//!   that nobody starves. It protects no file, and a writer that does not get it commits without it.
+//! - **Without the lock**: the event log, the usage log and the outcomes are appended to under a lock of their own, since
+//!   a refusal must not wait for a commit. Caches, staged folders, objects that `write_ahead` writes and the files of a
+//!   trial (which count once the state names them) need none, and `lock-lines.json` is deleted without it.
+//! - Readers take no lock. [`Reviewers`] and a server's data folder use the same type on the file `lock` of their own
+//!   folder.
 //!
 //! # Commit
 //!
@@ -31,22 +54,41 @@
 //!    before anything takes effect.
 //! 2. `write_ahead` writes the files of a change of 1 MiB or more as one synced pack, so that nobody waits for them
 //!    under the lock. If the commit fails, they are unreferenced blobs.
-//! 3. [`LibraryLock`] is taken, and `recover` applies what a dead process left.
+//! 3. [`LibraryLock`] is taken, `recover` applies what a dead process left, and old leftovers are removed.
 //! 4. `commit_locked` compares each head with the caller's base ([`CommitError::Stale`]), and creates blobs, trees and
 //!    commits in memory. Heads, commits and trees are read without libgit2, so that no git configuration affects a
 //!    change or costs time; libgit2 handles packs.
 //! 5. `Journal::append` writes **one record and syncs it: the commit point**. For all skills of the operation, the
 //!    record has the heads before and after, the events, the new objects, the proposals, the links, the lines for the
 //!    lock file, and the names of temporary folders. A CRC-32 covers it, and each object has its own id.
-//! 6. `write_out` writes objects, references, event lines and proposals without a sync. `checkout::swap` exchanges the
-//!    folders atomically (`RENAME_EXCHANGE`), in several steps where the file system cannot, and file by file in a
-//!    lower layer of an overlay (`checkout/by_files.rs`). `keep_displaced` inspects the displaced folder: content that
-//!    no revision has was written at that moment, and becomes a revision of its own. Then the links in agents' folders
-//!    follow.
-//! 7. `journal.applied` records how much was applied, and in which boot of the machine.
+//! 6. `write_out` writes objects, references, event lines, `lock-lines.json` and proposals without a sync. Every
+//!    operation that changes lines of `skillhub.lock` leaves them in `lock-lines.json`, not only one that is killed.
+//!    `checkout::swap` exchanges the folders atomically (`RENAME_EXCHANGE`), in several steps where the file system
+//!    cannot, and file by file in a lower layer of an overlay (`checkout/by_files.rs`). `keep_displaced` inspects the
+//!    displaced folder: content that no revision has was written at that moment, and becomes a revision of its own.
+//!    Then the links in agents' folders follow.
+//! 7. `journal.applied` records how much was applied, and in which boot of the machine. The lock is released.
+//!
+//! The caller then writes the pending lines into `skillhub.lock` and deletes `lock-lines.json`
+//! (`client::write_pending_lines`). Lines that are still there belong to a process that died in between; the next
+//! install, uninstall or undo writes them with its own, or `doctor --fix` does.
 //!
 //! A failure after step 5 is not an error: the report has `"checkout":"pending"`, and the next process that opens the
 //! library completes it.
+//!
+//! # Temporary names
+//!
+//! Every temporary file or folder in a library begins with `.skillhub-`. [`TemporaryKind`] has the words for them:
+//!
+//! | word | meaning |
+//! |---|---|
+//! | staged | a new folder, written before the commit and not yet swapped in |
+//! | displaced | the former folder of a skill, swapped out by a commit and not yet inspected; `…-old`, `…-part` and `…-gone` are steps of that |
+//! | leftover | any of these, left by a process that died; `gc` and `doctor --fix` remove it |
+//! | kept | `.skillhub-kept-…`: files that are in no revision, for a person to inspect; nothing deletes it |
+//!
+//! Files that tools leave inside a skill's folder (`.git`, `node_modules`, …) are *tool files*, not leftovers. An
+//! *original* is an agent's folder that a link replaced. `.damaged-<time>` is the copy of a file that a repair replaced.
 //!
 //! # Recovery
 //!
@@ -59,9 +101,8 @@
 //!   and stays. A folder that was being moved file by file (`…-part`) is first moved completely.
 //! - Temporary folders that the records name (`library/displaced.rs`) are removed if the skill's revisions have all
 //!   their files. Otherwise they become a revision, or `.skillhub-kept-…`, which nothing deletes and `doctor` reports.
-//! - Other temporary folders were staged by a process that died before its record, and are not needed. `gc` and `doctor
-//!   --fix` remove those that are older than ten minutes or whose process is known to be dead; a commit removes the old
-//!   ones.
+//! - Other leftovers were staged by a process that died before its record, and are not needed. `gc` and `doctor --fix`
+//!   remove those that are older than ten minutes or whose process is known to be dead; a commit removes the old ones.
 //! - A truncated last record was never reported and is dropped. Damage before a complete record is refused, and nothing
 //!   is cut. A complete head that is newer than the journal's last record never moves back.
 //!
@@ -103,6 +144,7 @@
 //! |---|---|---|
 //! | `journal` | 4 MiB and one operation of at most 128 MiB | at every commit, before anything follows from it |
 //! | `journal.applied` | 128 bytes | never: it only counts within one boot |
+//! | `lock-lines.json` | 8 MiB; above that all lines are dropped, and `doctor` finds the difference | never: the journal record has them until it is applied |
 //! | `state.toml`, `library.toml` | 8 MiB and 30,000 skills for the state | at every write: written beside, synced, renamed, folder synced |
 //! | `state.written` | 2 bytes | once; it shows that a missing state was lost |
 //! | `history.git` | eight packs, and one per 64 MiB of history | files of a change of 1 MiB or more before its record, all else by a checkpoint |
@@ -120,8 +162,8 @@
 //! # Hand edits
 //!
 //! A person may edit a skill in its folder at any time. `hand_edit.rs` compares the folder with the head, ignoring line
-//! ends in text, at the start of every operation and for readers. Folders that tools leave (`.git`, `node_modules`,
-//! `__pycache__`, …) are not part of a skill; they are skipped and kept.
+//! ends in text, at the start of every operation and for readers. Tool files (`.git`, `node_modules`, `__pycache__`,
+//! …) are not part of a skill; they are skipped, and stay in place.
 //!
 //! - A valid edit that the scanner clears counts at once for readers. It becomes an `external` revision before the next
 //!   operation, or with `skillhub commit`.

@@ -372,8 +372,9 @@ impl Library {
         Ok(names)
     }
 
-    /// Takes the library's exclusive lock, released on drop. Waits for at most ten seconds. While it is held, the
-    /// caller must not use operations of this library that commit or set state, since they take the lock themselves.
+    /// Takes the library's exclusive lock for a file that other crates write, released on drop. Waits for at most ten
+    /// seconds. While it is held, the caller must not use operations of this library that commit or set state, since
+    /// they take the lock themselves and would time out.
     ///
     /// # Errors
     /// Another process kept the lock until the timeout, or an I/O error.

@@ -1,4 +1,6 @@
-//! Lock of a library across processes, released when its holder exits ([`LibraryLock`]).
+//! Locks of a library across processes, released when their holder exits ([`LibraryLock`]).
+//!
+//! `lock` is the lock of writers, `turn` the retry lock; the crate's documentation says who takes which.
 
 use std::{
     fs::{File, TryLockError},

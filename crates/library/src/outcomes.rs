@@ -282,6 +282,7 @@ impl OutcomeWriter {
         appended
     }
 
+    /// Appends outcomes. The caller holds the lock of the file.
     fn append_locked(&mut self, outcomes: &[Outcome]) -> io::Result<Recorded> {
         let len = self.catch_up()?;
         let (mut lines, mut new) = (Vec::new(), Vec::new());

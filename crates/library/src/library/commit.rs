@@ -228,7 +228,8 @@ impl Library {
         self.commit_and_follow(own, commit.into(), vec![Follow::Leave], settled)
     }
 
-    /// Commits and updates the folders. `settled` is true if no older record is waiting to be applied.
+    /// Commits and updates the folders. The caller holds the lock. `settled` is true if no older record is waiting to
+    /// be applied.
     fn commit_and_follow(
         &mut self,
         own: &Dir,
@@ -293,8 +294,8 @@ impl Library {
         staged.map_err(|source| self.not_writable(source))
     }
 
-    /// Writes the journal record, then objects, heads and events. The caller updates the folders afterwards, as
-    /// announced in `follow`. After an error nothing has been committed.
+    /// Writes the journal record, then objects, heads and events. The caller holds the lock, and updates the folders
+    /// afterwards, as announced in `follow`. After an error nothing has been committed.
     pub(super) fn commit_locked(
         &mut self,
         own: &Dir,

@@ -76,7 +76,7 @@ pub struct Collected {
 
 impl Library {
     /// Reduces the size of the library's data without losing information: checkpoints the journal, packs the history
-    /// and the older events, removes leftovers of dead processes, and drops the oldest decided proposals.
+    /// and the older events, removes leftovers, and drops the oldest decided proposals.
     ///
     /// # Errors
     /// The lock cannot be taken, the history is damaged, or an I/O error. Nothing is lost then.

@@ -279,8 +279,9 @@ impl Library {
         Ok(self.look(skill, foreseen)?.state)
     }
 
-    /// Reads a skill for an operation, after recording a valid hand edit. The scanner runs without the lock; under
-    /// the lock the folder is only compared with the scanned content.
+    /// Reads a skill for an operation, and **commits a revision** of a valid hand edit in its folder first. That
+    /// revision stays, whatever becomes of the operation. [`TakeOver::Pretend`] commits nothing. The scanner runs
+    /// without the lock; under the lock the folder is only compared with the scanned content.
     ///
     /// # Errors
     /// Returns [`SnapshotError::ExternalBlocked`] if the folder has content that cannot be recorded, and
@@ -310,8 +311,8 @@ impl Library {
         }
     }
 
-    /// Compares again under the lock. Returns `None` if the content was changed since it was judged. Without a
-    /// previous judgement it is judged here, under the lock.
+    /// Takes the lock, compares again and commits the hand edit. Returns `None` if the content was changed since it was
+    /// judged. Without a previous judgement it is judged here, under the lock.
     fn snapshot_locked(
         &mut self,
         skill: &SkillName,

@@ -1,4 +1,7 @@
-//! Lines that a commit leaves for the lock file, stored in the home until they are written ([`LockLines`]).
+//! Lines of `skillhub.lock` that a commit leaves in the home until they are written there ([`LockLines`]).
+//!
+//! Every commit that changes lines writes them to `lock-lines.json` from its journal record. They are deleted as soon as
+//! `skillhub.lock` has them, so the file outlives only a process that died in between.
 
 use std::{collections::HashSet, io};
 
@@ -38,7 +41,7 @@ impl Library {
         keep(&own, lines, self.limits.state_bytes).map_err(self.own_io())
     }
 
-    /// Records that the pending lines are in the lock file.
+    /// Deletes the pending lines, which are in the lock file now. Takes no lock.
     ///
     /// # Errors
     /// The file with the pending lines cannot be removed.

@@ -19,12 +19,12 @@ use crate::{
 /// An operation keeps a staged folder only for seconds, while it waits for the lock.
 const OLD: Duration = Duration::from_secs(600);
 
-/// Kind of a file under a temporary name.
+/// Kind of a file under a temporary name. The crate's documentation lists the words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TemporaryKind {
     /// Created by a running process.
     InUse,
-    /// Left by a process that was stopped.
+    /// Left by a process that died.
     Leftover,
     /// Files that are in no revision, kept for a person to inspect.
     Kept,
@@ -70,8 +70,7 @@ impl Library {
         }
     }
 
-    /// Removes old leftovers of stopped processes and ignores failures. The caller holds the lock. `ours` are names
-    /// that the caller uses.
+    /// Removes old leftovers and ignores failures. The caller holds the lock. `ours` are names that the caller uses.
     pub(super) fn remove_old_leftovers(&self, root: &Dir, recovered: &Recovery, ours: &[&str]) {
         for name in temporary_in(root).unwrap_or_default() {
             let is_ours = ours.contains(&name.as_str()) || recovered.folders.contains(&name);
