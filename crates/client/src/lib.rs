@@ -49,9 +49,18 @@
 //!    it. Another owner's skill, an unmanaged folder or a changed skill under that name is a conflict, and nothing is
 //!    touched.
 //! 5. `Installer::carry_out` makes one `Library::commit_planned` of all skills that passed, with the
-//!    [`Origin`](library::Origin) in each revision. The links in agents' folders and the lines of the lock file are
-//!    part of the same journal record. They follow the commit; if that fails, the result has a warning, and the next
-//!    command completes them.
+//!    [`Origin`](library::Origin) in each revision. The links in agents' folders and the lines of `skillhub.lock` are
+//!    part of the same journal record. The rest follows in this order:
+//!
+//!    1. the journal record is synced: the commit point;
+//!    2. objects and references of `history.git`, then events, then the lines as `lock-lines.json`;
+//!    3. the folder of each skill, and then its links in agents' folders;
+//!    4. the library's lock is released;
+//!    5. `write_pending_lines` writes `skillhub.lock`, for which it takes the lock once more;
+//!    6. `lock-lines.json` is deleted.
+//!
+//!    If a step fails, the result has a warning, and the next command completes it. An install that changes nothing but
+//!    lines has no record and begins with `lock-lines.json`. With `--frozen`, the lock file is not written.
 //!
 //! `Registries::route` chooses the registry of a skill: the flag, the source of an installed skill if this home trusts
 //! it, or the configuration. A requirement is looked up in the registry of the release that requires it, unless the

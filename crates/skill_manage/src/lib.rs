@@ -2,11 +2,22 @@
 //!
 //! [`manage`] takes a [`Request`] through a fixed pipeline: current state of the skill, edit, standard, scanner,
 //! policy, commit. [`roll_back`] enters the same pipeline with an old content in place of an edit. Every refusal is
-//! recorded in the library's event log and changes nothing.
+//! recorded in the library's event log. It changes nothing, with one exception: a hand edit that was recorded on the way
+//! stays recorded.
 //!
-//! If the folder has an acceptable hand edit, it is first recorded as a separate revision. An unacceptable one blocks
-//! everything except a rollback to the head, which preserves the edit and restores the skill. [`commit`] records a hand
-//! edit on its own.
+//! # A hand edit on the way
+//!
+//! Every operation that reads a skill in order to change it calls `Library::snapshot`, which **commits a revision** if
+//! the folder has a hand edit that may be recorded. The outcomes:
+//!
+//! | the edit | outcome | code |
+//! |---|---|---|
+//! | is acceptable, and the actor is a person or could have made it | recorded as an `external` revision of its own, on which the request is based | |
+//! | is acceptable, but an agent could not make it, and the actor is not a person | held: `SnapshotError::EditHeld` until a person records it with [`commit`] | `policy_denied` |
+//! | is invalid, or the scanner blocks it | blocked: `SnapshotError::ExternalBlocked`; only a rollback to the head goes through, which keeps the edit in the history and restores the skill | `external_blocked` |
+//! | has the content of an earlier revision | recorded as a return to it, by the same rules | |
+//!
+//! A dry run (`TakeOver::Pretend`) records nothing and names what it would record.
 //!
 //! # A change, step by step
 //!
@@ -16,8 +27,8 @@
 //!    `SkillPath` here.
 //! 2. [`manage`] runs an attempt. If the head moved meanwhile, it runs again, unless the caller named the revision that
 //!    it saw.
-//! 3. `Library::snapshot` returns the head and its files. An acceptable hand edit in the folder is first committed as a
-//!    revision of its own; an unacceptable one refuses the request.
+//! 3. `Library::snapshot` returns the head and its files, after recording a hand edit; a held or blocked one refuses the
+//!    request, see above.
 //! 4. `apply_all` (`manage.rs`) edits the bundle with `skill::edit::apply`. A patch matches exactly, or else ignoring
 //!    line ends, trailing blanks, typographic quotes or indentation, and always in one place only. A patch counts as
 //!    already applied only if `Past` (`past.rs`) finds it in the last 50 revisions of the file: its replacement in the
@@ -29,8 +40,8 @@
 //! 7. `Library::commit` makes it durable, as the documentation of `library` describes.
 //! 8. The [`Report`] goes back to the host. The command line then updates the `content` digest in the lock file.
 //!
-//! A refusal at any step becomes an event (`note_refusal`) and changes nothing else. [`roll_back`] joins at step 5 with
-//! an old bundle, which is scanned with the current rules.
+//! A refusal at any step becomes an event (`note_refusal`). Nothing else changes, but the revision that step 3 recorded
+//! stays. [`roll_back`] joins at step 5 with an old bundle, which is scanned with the current rules.
 //!
 //! # A held change
 //!

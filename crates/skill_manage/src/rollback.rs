@@ -38,7 +38,8 @@ pub struct Rollback {
 /// again. A rollback to the head sets aside any hand edit of the folder and keeps it as a revision.
 ///
 /// # Errors
-/// [`ManageError`], in which case nothing has changed.
+/// [`ManageError`], in which case nothing has changed, except that an acceptable hand edit may have been recorded as a
+/// separate revision.
 pub fn roll_back(library: &mut Library, rollback: &Rollback, context: &Context<'_>) -> Result<Report, ManageError> {
     let stamp = context.stamp(&rollback.notes);
     let attempt = |library: &mut Library| attempt(library, rollback, context, &stamp);

@@ -1,4 +1,4 @@
-//! [`write_pending_lines`]: writes the lock file lines that a commit left pending.
+//! [`write_pending_lines`]: writes the lines that a commit left pending into `skillhub.lock`.
 
 use library::{Library, LockLine, LockLines};
 
@@ -37,8 +37,8 @@ fn entries_of(lines: &LockLines) -> Result<Vec<LockedSkill>, LockFileError> {
     Ok(skills)
 }
 
-/// Writes the pending lines into the lock file and deletes them from the library. They come from the commit just made,
-/// or from a process that was killed.
+/// Writes the pending lines into `skillhub.lock` and then deletes `lock-lines.json` from the library. They come from the
+/// commit just made, or from a process that was killed.
 ///
 /// # Errors
 /// [`LockFileError`]; the lines then stay pending.

@@ -100,7 +100,7 @@ pub enum TakeOver {
     Pretend,
 }
 
-/// A skill as read by an operation.
+/// A skill as read by an operation, after its hand edit was recorded.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
     /// The head, which may be a tombstone.

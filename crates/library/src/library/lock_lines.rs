@@ -1,7 +1,7 @@
 //! Lines of `skillhub.lock` that a commit leaves in the home until they are written there ([`LockLines`]).
 //!
-//! Every commit that changes lines writes them to `lock-lines.json` from its journal record. They are deleted as soon as
-//! `skillhub.lock` has them, so the file outlives only a process that died in between.
+//! Every commit that changes lines writes them to `lock-lines.json` from its journal record. They are deleted as soon
+//! as `skillhub.lock` has them, so the file outlives only a process that died in between.
 
 use std::{collections::HashSet, io};
 
