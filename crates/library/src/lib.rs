@@ -41,8 +41,8 @@
 //!   [`Library::turn`] until it succeeds or gives up, and new writers queue behind it ([`Library::turn_behind`]), so
 //!   that nobody starves. It protects no file, and a writer that does not get it commits without it.
 //! - **Without the lock**: the event log, the usage log and the outcomes are appended to under a lock of their own,
-//!   since a refusal must not wait for a commit. Caches, staged folders, objects that `write_ahead` writes and the files
-//!   of a trial (which count once the state names them) need none, and `lock-lines.json` is deleted without it.
+//!   since a refusal must not wait for a commit. Caches, staged folders, objects that `write_ahead` writes and the
+//!   files of a trial (which count once the state names them) need none, and `lock-lines.json` is deleted without it.
 //! - Readers take no lock. [`Reviewers`] and a server's data folder use the same type on the file `lock` of their own
 //!   folder.
 //!

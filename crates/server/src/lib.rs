@@ -39,6 +39,25 @@
 //! in `BACKENDS`. One process at a time holds the lock of the data folder (`data_dir.rs`), and the schema grows by SQL
 //! files (`database/migrations.rs`).
 //!
+//! # Adding a backend
+//!
+//! Everything of the embedded backend is below `store/embedded/`: `database` (SQLite) and `index_pool` (git), and one
+//! file for each store or part of one. Nothing there is shared with another backend but the values in
+//! `store/records.rs` and the errors. To add one, say in `store/NAME.rs`:
+//!
+//! 1. Implement the traits `Releases`, `Blobs`, `Catalogue`, `People`, `Sessions`, `Activity`, `RateLimiter` and
+//!    `UploadStore`. Their documentation says what is atomic. They are synchronous: callers run them on threads that
+//!    may block, except `file_at_hand` and `at_hand`, which must not touch the disk or the network. Use
+//!    `registry_index::plan` for the lines of a release, so that every backend writes the same index.
+//! 2. Write a function that opens all of them as [`Stores`](store::Stores), like `embedded::stores`. It also settles
+//!    what a crash left between two stores (`openings` and `decisions` do so for the embedded one).
+//! 3. Add a line to `BACKENDS` in `store/contract.rs`: a name, and a function that opens the stores for a folder. The
+//!    contract's tests open several instances at once, as several processes would.
+//! 4. Choose it in [`Hub::open`]. Three callers still open the embedded stores by name and need the same choice:
+//!    `Hub::accounts_in` (tokens without a server), `mirrored.rs` (`serve mirror`) and `data_dir.rs` (files and lock).
+//!
+//! Handlers, pages and the API need no change.
+//!
 //! # Large indexes
 //!
 //! Each release leaves ten loose objects. The server checks once a minute; from 20,000 objects or 256 MiB on,

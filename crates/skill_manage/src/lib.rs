@@ -2,8 +2,8 @@
 //!
 //! [`manage`] takes a [`Request`] through a fixed pipeline: current state of the skill, edit, standard, scanner,
 //! policy, commit. [`roll_back`] enters the same pipeline with an old content in place of an edit. Every refusal is
-//! recorded in the library's event log. It changes nothing, with one exception: a hand edit that was recorded on the way
-//! stays recorded.
+//! recorded in the library's event log. It changes nothing, with one exception: a hand edit that was recorded on the
+//! way stays recorded.
 //!
 //! # A hand edit on the way
 //!
@@ -27,8 +27,8 @@
 //!    `SkillPath` here.
 //! 2. [`manage`] runs an attempt. If the head moved meanwhile, it runs again, unless the caller named the revision that
 //!    it saw.
-//! 3. `Library::snapshot` returns the head and its files, after recording a hand edit; a held or blocked one refuses the
-//!    request, see above.
+//! 3. `Library::snapshot` returns the head and its files, after recording a hand edit; a held or blocked one refuses
+//!    the request, see above.
 //! 4. `apply_all` (`manage.rs`) edits the bundle with `skill::edit::apply`. A patch matches exactly, or else ignoring
 //!    line ends, trailing blanks, typographic quotes or indentation, and always in one place only. A patch counts as
 //!    already applied only if `Past` (`past.rs`) finds it in the last 50 revisions of the file: its replacement in the

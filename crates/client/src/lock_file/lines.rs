@@ -37,8 +37,8 @@ fn entries_of(lines: &LockLines) -> Result<Vec<LockedSkill>, LockFileError> {
     Ok(skills)
 }
 
-/// Writes the pending lines into `skillhub.lock` and then deletes `lock-lines.json` from the library. They come from the
-/// commit just made, or from a process that was killed.
+/// Writes the pending lines into `skillhub.lock` and then deletes `lock-lines.json` from the library. They come from
+/// the commit just made, or from a process that was killed.
 ///
 /// # Errors
 /// [`LockFileError`]; the lines then stay pending.
