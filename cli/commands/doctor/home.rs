@@ -1,4 +1,4 @@
-//! Checks of the home: permissions, owners, unfinished files, the cache, mirrors and the lock.
+//! Checks of the home: permissions, owners, leftovers, the cache, mirrors and the lock.
 
 use library::{Home, Library, PlaceError, Places};
 use skill::counted;

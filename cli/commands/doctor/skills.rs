@@ -90,7 +90,7 @@ fn is_lost(library: &Library) -> bool {
         && library.events().is_ok_and(|(events, _)| events.iter().any(is_set))
 }
 
-/// Checks for leftover temporary files in the library.
+/// Checks for leftovers in the library.
 pub fn check_temporary(library: &mut Library, findings: &mut Findings) -> Result<(), CliError> {
     for name in library.temporary_names()? {
         let Some(kind) = library.temporary_kind(&name)?.filter(|kind| *kind != TemporaryKind::InUse) else { continue };

@@ -1,5 +1,5 @@
-//! [`Operation`] and [`answer`]: the decision table, with the answer of each tool, command and route by the state of
-//! the skill, the channel and the actor.
+//! [`Operation`] and [`answer`]: the decision table, with the answer of each MCP tool, command and route of the gateway
+//! by the state of the skill, the channel and the actor. Routes of the marketplace have no row.
 //!
 //! [`TOOLS`], [`COMMANDS`] and [`ROUTES`] list every operation with its [`Act`] and the fields that name skills. An
 //! operation without a row does not run. Each channel calls [`Operation::admit`] before an operation starts. Pins, the

@@ -232,7 +232,7 @@ pub struct AdoptRequest<'a> {
 
 /// Manages skill folders, and the children of folders that hold skills. A folder inside the library gets a history; one
 /// outside is copied into the library. Agents in use get links. These also replace the originals in agents' folders,
-/// which are moved aside and kept.
+/// which are kept in the home.
 ///
 /// # Errors
 /// [`AdoptError`] when the commit fails; then nothing was adopted. Errors of one folder are in its own result.

@@ -22,7 +22,7 @@ pub struct AgentFolder {
 }
 
 impl AgentFolder {
-    /// Returns the folder as a link target. `replaces` is true if originals are moved aside for links.
+    /// Returns the folder as a link target. `replaces` is true if links replace originals.
     #[must_use]
     pub fn target(&self, replaces: bool) -> LinkTarget {
         LinkTarget { folder: self.path.clone(), copy: self.copy, replaces }

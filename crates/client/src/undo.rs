@@ -210,7 +210,7 @@ fn plan<'a>(
     while let Some(Revision { parent: Some(parent), .. }) =
         before.as_ref().filter(|before| is_several && !before.was_cleared())
     {
-        // A blocked edit that was set aside in between was not the result of an operation.
+        // A blocked edit that was captured in between was not the result of an operation.
         before = Some(library.revision(parent)?);
     }
     let then = match before.filter(|before| !before.tombstone) {
@@ -337,7 +337,7 @@ impl Planned<'_> {
         }
     }
 
-    /// Plans the links as they were before the operation, and the return of the originals that it moved aside.
+    /// Plans the links as they were before the operation, and the return of the originals that it replaced.
     fn links(&self, state: &State) -> LinkPlan {
         let (before, now) = (self.of.state_before(), state.of(&self.of.name));
         let of_others = self.of.before().map(|before| before.linked.clone()).unwrap_or_default();

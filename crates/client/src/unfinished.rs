@@ -1,4 +1,4 @@
-//! [`unfinished`]: incomplete files that a stopped process left in the home.
+//! [`unfinished`]: leftovers in the home, which are temporary files of processes that died.
 
 use std::{
     path::{Path, PathBuf},
@@ -8,12 +8,12 @@ use std::{
 use cap_std::{ambient_authority, fs::Dir};
 use library::Home;
 
-/// Minimum age of an incomplete file that no process is still writing. The longest writer, a fetch, times out after two
+/// Minimum age of a temporary file that no process is still writing. The longest writer, a fetch, times out after two
 /// minutes.
 const OLD: Duration = Duration::from_secs(600);
 
 /// Folders in the library's part of the home where files of a history are written, with the prefix and suffix of
-/// incomplete files.
+/// temporary files.
 const OF_HISTORY: [(&str, &str, &str); 6] = [
     ("history.git", "gc.unfinished", ""),
     ("history.git", "packed-refs.lock", ""),
@@ -23,7 +23,7 @@ const OF_HISTORY: [(&str, &str, &str); 6] = [
     ("history.git/refs/skills", "", ".lock"),
 ];
 
-/// Prefix of incomplete objects, in the folders of objects.
+/// Prefix of temporary files of objects, in the folders of objects.
 const OBJECT: &str = "tmp_obj";
 
 /// Name patterns of temporary files that replace another program's configuration or record a setup: prefixes, and the
@@ -32,7 +32,7 @@ const BESIDE: &str = ".skillhub-";
 const RECORD: &str = ".tmp";
 const RANDOM: usize = 6;
 
-/// Finds incomplete files and folders in the home, its cache and a library's folder in it, sorted. Recent ones are left
+/// Finds leftovers in the home, its cache and a library's folder in it, sorted. Recent ones are left
 /// out, because a process may still be writing them. `written` lists other programs' folders in which a file was
 /// replaced.
 #[must_use]
@@ -94,7 +94,7 @@ fn is_fetch(path: &Path) -> bool {
     file_name(path).starts_with("fetch-")
 }
 
-/// Returns whether the name is one given to incomplete files.
+/// Returns whether the name is one given to temporary files.
 fn is_half_made(path: &Path) -> bool {
     let name = file_name(path);
     let is_written_beside = name.strip_suffix(".tmp").and_then(|rest| rest.rsplit_once('.')).is_some_and(|(_, by)| {

@@ -55,8 +55,8 @@
 //! 2. `write_ahead` writes the files of a change of 1 MiB or more as one synced pack, so that nobody waits for them
 //!    under the lock. If the commit fails, they are unreferenced blobs.
 //! 3. [`LibraryLock`] is taken, `recover` applies what a dead process left, and old leftovers are removed.
-//! 4. `commit_locked` compares each head with the caller's base ([`CommitError::Stale`]), and creates blobs, trees and
-//!    commits in memory. Heads, commits and trees are read without libgit2, so that no git configuration affects a
+//! 4. `commit_locked` compares each head with the caller's base ([`CommitError::Stale`]), and creates blobs, trees
+//!    and commits in memory. Heads, commits and trees are read without libgit2, so that no git configuration affects a
 //!    change or costs time; libgit2 handles packs.
 //! 5. `Journal::append` writes **one record and syncs it: the commit point**. For all skills of the operation, the
 //!    record has the heads before and after, the events, the new objects, the proposals, the links, the lines for the

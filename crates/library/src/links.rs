@@ -16,8 +16,8 @@ pub struct LinkTarget {
     pub folder: PathBuf,
     /// True to create a copy, for a host that does not follow links.
     pub copy: bool,
-    /// True to move aside a folder or link that already has a content of the skill. Anything else with the name is
-    /// kept.
+    /// True to replace an original: a folder or link that already has a content of the skill. Anything else with the
+    /// name stays.
     pub replaces: bool,
 }
 
@@ -29,7 +29,7 @@ impl LinkTarget {
     }
 }
 
-/// A folder or link that was moved aside for a link.
+/// A folder or link that a link replaced, kept in the home.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Original {
     /// Absolute path in an agent's folder.
@@ -60,7 +60,7 @@ pub struct LinkChanges {
     pub kept: Vec<PathBuf>,
     /// Paths that should be removed but do not exist.
     pub absent: Vec<PathBuf>,
-    /// Originals that were moved aside.
+    /// Originals that were replaced.
     pub originals: Vec<Original>,
     /// Paths of originals that were restored.
     pub restored: Vec<PathBuf>,

@@ -221,7 +221,7 @@ impl AgentDir {
         Ok(())
     }
 
-    /// Moves a folder aside, checks it again under the hidden name, and removes it or puts it back, so that a
+    /// Moves a folder to a temporary name, checks it again there, and removes it or puts it back, so that a
     /// concurrent edit is not lost.
     fn remove_looked_at(&self, skill: &SkillName, may_go: impl FnOnce(&str) -> bool) -> Result<bool, PlaceLinkError> {
         let aside = checkout::temporary_name_again(skill.as_str());

@@ -8,8 +8,8 @@ use crate::{agent_folders::AgentFolder, install::Linking, tracked::TrackedFolder
 /// Name in the log of the action that updates links automatically. `undo` reverses it.
 pub(crate) const RELINK: &str = "relink";
 
-/// Links a skill in agents' folders. Originals with one of the skill's contents are moved aside, unless git tracks them
-/// and `replaces_tracked` is not set.
+/// Links a skill in agents' folders. The links replace originals with one of the skill's contents, unless git tracks
+/// them and `replaces_tracked` is not set.
 ///
 /// # Errors
 /// The library's state cannot be read or written. A link that fails is a warning.

@@ -131,7 +131,7 @@ impl<'a> OfSkill<'a> {
         &self.before
     }
 
-    /// Returns the originals that it moved aside.
+    /// Returns the originals that it replaced.
     pub fn originals(&self) -> Vec<Original> {
         self.moved.iter().flat_map(|before| before.originals.clone()).collect()
     }

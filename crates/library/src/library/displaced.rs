@@ -54,8 +54,8 @@ impl Library {
     }
 
     /// Completes moves of skills' folders that had to be done file by file. Files that cannot be moved are moved back
-    /// or kept aside. Returns the folders for which the system refused both: they contain files that are missing in a
-    /// skill although nobody deleted them.
+    /// or kept for a person. Returns the folders for which the system refused both: they contain files that are missing
+    /// in a skill although nobody deleted them.
     pub(super) fn finish_moves(
         &self,
         temporary: &[Temporary],
@@ -75,7 +75,7 @@ impl Library {
         Ok(unfinished)
     }
 
-    /// Settles the temporary folder of a pending operation. Returns true if it is gone or was kept aside.
+    /// Settles the temporary folder of a pending operation. Returns true if it is gone or was kept for a person.
     fn settle_folder(
         &mut self,
         own: &Dir,

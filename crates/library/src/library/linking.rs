@@ -265,8 +265,8 @@ impl Library {
         Ok(())
     }
 
-    /// Frees the path of a new link: removes a managed copy, and moves an original aside if the step asks for it and
-    /// the original has a content of the skill.
+    /// Frees the path of a new link: removes a managed copy, and moves an original to the home if the step asks for
+    /// it and the original has a content of the skill.
     fn clear_place(
         &self,
         own: &Dir,

@@ -28,7 +28,7 @@ use crate::{
     lock,
 };
 
-/// Separator before the time in the name of a file that was kept aside.
+/// Separator before the time in the name of the copy of a damaged file.
 pub(crate) const DAMAGED: &str = ".damaged-";
 
 impl Library {
@@ -65,7 +65,7 @@ impl Library {
     }
 }
 
-/// Returns an unused name for keeping a file aside.
+/// Returns an unused name for the copy of a damaged file.
 pub(crate) fn aside_name(dir: &Dir, name: &str, time: Timestamp) -> String {
     let stamped = format!("{name}{DAMAGED}{}", time.strftime("%Y%m%dT%H%M%SZ"));
     let numbered = (2..).map(|number| format!("{stamped}-{number}"));
@@ -73,7 +73,7 @@ pub(crate) fn aside_name(dir: &Dir, name: &str, time: Timestamp) -> String {
     names.find(|name| dir.symlink_metadata(name).is_err()).unwrap_or(stamped)
 }
 
-/// Makes a durable copy of a file and returns its name.
+/// Makes a durable copy of a damaged file and returns its name.
 pub(super) fn keep_copy(dir: &Dir, name: &str, time: Timestamp) -> io::Result<String> {
     let aside = aside_name(dir, name, time);
     dir.copy(name, dir, &aside)?;

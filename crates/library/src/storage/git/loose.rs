@@ -1,7 +1,7 @@
 //! Loose objects: one file per object of a revision, written by a commit until a checkpoint packs them.
 //!
 //! The journal has the same bytes, so nothing is synced here. A file is renamed into place once it is complete, so
-//! that a killed process leaves no truncated object. Its unfinished files are left to garbage collection. The content
+//! that a killed process leaves no truncated object. Its leftovers are removed by garbage collection. The content
 //! is stored without compression: a checkpoint soon packs it, and setting up a compressor for each object costs more
 //! than it saves.
 
@@ -28,7 +28,7 @@ const HEADER_BYTES: u64 = 32;
 /// Maximum length of a stored block in bytes (RFC 1951, 3.2.4).
 const BLOCK_BYTES: usize = u16::MAX as usize;
 
-/// Prefix of the names of unfinished files, also of those written by git.
+/// Prefix of the names of temporary files, also of those written by git.
 pub(super) const UNFINISHED: &str = "tmp_obj";
 
 impl GitStorage {

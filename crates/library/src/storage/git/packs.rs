@@ -34,7 +34,7 @@ const MANY_PACKS: usize = 8;
 /// Total size limit of packs to join, in bytes. Larger packs are left to garbage collection.
 const CONCAT_BYTES: u64 = 64 << 20;
 
-/// Age from which an unfinished file no longer belongs to a running process.
+/// Age from which a temporary file no longer belongs to a running process.
 const OLD: Duration = Duration::from_secs(600);
 
 /// Suffixes of a pack's files. The index is removed first, because a pack without it is ignored.
@@ -264,7 +264,7 @@ impl GitStorage {
         Ok(())
     }
 
-    /// Removes unfinished packs and objects of dead processes. A pack without an index is kept: it may have lost the
+    /// Removes leftovers of packs and objects. A pack without an index is kept: it may have lost the
     /// index and contain the only copy of its objects.
     fn forget_unfinished(&self) -> Result<(), StorageError> {
         let _absent = self.dir.remove_dir_all(UNFINISHED);
