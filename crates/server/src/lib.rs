@@ -20,8 +20,8 @@
 //! 4. `bring_up_to_date` (`store/embedded.rs`) compares the index with the commit that the catalogue shows, and updates
 //!    the skills whose files changed. It also runs every second, so that changes by other processes appear.
 //! 5. The first release of a namespace makes its publisher a member. Index and database cannot change in one
-//!    transaction, so the intent is recorded before the release and finished after it (`openings.rs`); the next start
-//!    settles it after a crash.
+//!    transaction, so the intent is recorded before the release and finished after it (`store/embedded/openings.rs`);
+//!    the next start settles it after a crash.
 //!
 //! `serve mirror` writes the same index beside the server: `client::vetted` fetches and judges a release of another
 //! registry, and `mirror` appends it unless the namespace has members. Several indexes are several [`Hub`]s with an app
@@ -37,13 +37,13 @@
 //! and uploads. Each method that changes something is atomic, together with its line in the audit log.
 //! `store/embedded.rs` implements them with a git repository and a SQLite file; `store/contract.rs` tests every backend
 //! in `BACKENDS`. One process at a time holds the lock of the data folder (`data_dir.rs`), and the schema grows by SQL
-//! files (`database/migrations.rs`).
+//! files (`store/embedded/database/migrations.rs`).
 //!
 //! # Adding a backend
 //!
 //! Everything of the embedded backend is below `store/embedded/`: `database` (SQLite) and `index_pool` (git), and one
-//! file for each store or part of one. Nothing there is shared with another backend but the values in
-//! `store/records.rs` and the errors. To add one, say in `store/NAME.rs`:
+//! file for each store or part of one. All backends share the values in `store/records.rs` and
+//! `store/catalogue.rs`, and `StoreError`. To add a backend, for example in `store/NAME.rs`:
 //!
 //! 1. Implement the traits `Releases`, `Blobs`, `Catalogue`, `People`, `Sessions`, `Activity`, `RateLimiter` and
 //!    `UploadStore`. Their documentation says what is atomic. They are synchronous: callers run them on threads that
@@ -53,8 +53,9 @@
 //!    what a crash left between two stores (`openings` and `decisions` do so for the embedded one).
 //! 3. Add a line to `BACKENDS` in `store/contract.rs`: a name, and a function that opens the stores for a folder. The
 //!    contract's tests open several instances at once, as several processes would.
-//! 4. Choose it in [`Hub::open`]. Three callers still open the embedded stores by name and need the same choice:
+//! 4. Choose it in [`Hub::open`]. Three others still open the embedded stores by name and need the same choice:
 //!    `Hub::accounts_in` (tokens without a server), `mirrored.rs` (`serve mirror`) and `data_dir.rs` (files and lock).
+//!    Convert its own errors in `error.rs`.
 //!
 //! Handlers, pages and the API need no change.
 //!
