@@ -1,4 +1,4 @@
-//! Sessions on the market's pages: sign-in, failures, and limits.
+//! Sessions on the marketplace's pages: sign-in, failures, and limits.
 
 use crate::support::{Sandbox, Server, ServerReply as Reply};
 

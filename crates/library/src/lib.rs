@@ -32,7 +32,7 @@
 //! holds the lock", and must not call one that takes it.
 //!
 //! - **Takers.** The usual one is `commit_skills` (`library/commit.rs`), and `commit_proposals` for a commit without
-//!   revisions. The others are [`Library::snapshot`] when it records a hand edit, [`Library::set_states`],
+//!   revisions. Others are [`Library::snapshot`] when it records a hand edit, [`Library::set_states`],
 //!   [`Library::link_all`], recovery, [`Library::collect_garbage`], every repair below `library/upkeep`, and
 //!   [`relocate`]. Opening a library tries once and does not wait: who holds the lock recovers first.
 //! - **Other crates** take it with [`Library::lock`] for files that this crate does not write: `client` for

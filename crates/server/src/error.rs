@@ -1,4 +1,4 @@
-//! Conversions of the market's errors into [`ApiError`].
+//! Conversions of the marketplace's errors into [`ApiError`].
 
 use axum::http::StatusCode;
 pub use web::ApiError;

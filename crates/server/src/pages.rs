@@ -1,4 +1,4 @@
-//! The market's pages, on which people read an index and moderate it.
+//! The marketplace's pages, on which people read an index and moderate it.
 //!
 //! The principal type is [`visitor::Visitor`]; [`visitor::answer`] renders a page or an error as a response.
 

@@ -1,4 +1,4 @@
-//! Building blocks of skillhub's HTTP servers: the market and the gateway to a library.
+//! Building blocks of skillhub's HTTP servers: the marketplace and the gateway to a library.
 //!
 //! - [`until_asked_to_end`] serves connections within [`ServerLimits`].
 //! - [`guard`] checks a request before a handler sees it; [`Client`] is its sender, behind [`TrustedProxies`].

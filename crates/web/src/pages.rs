@@ -1,6 +1,6 @@
 //! Server-rendered HTML pages, which work without scripts.
 //!
-//! The market and the gateway have pages of their own. This module has their common parts:
+//! The marketplace and the gateway have pages of their own. This module has their common parts:
 //!
 //! - [`Reader`] is the reader of a page, with their language and cookies. It renders a page or an error as a response,
 //!   with the content security policy that confines foreign content ([`POLICY`]).

@@ -1,4 +1,4 @@
-//! The reader of a market page ([`Visitor`]), and the response that they get ([`answer`]).
+//! The reader of a marketplace page ([`Visitor`]), and the response that they get ([`answer`]).
 
 use std::{convert::Infallible, ops::Deref, sync::Arc};
 
@@ -27,7 +27,7 @@ use crate::{
 /// Agent that is preselected for a visitor who has not chosen one.
 const FIRST_AGENT: &str = "claude-code";
 
-/// A reader of the market's pages, with their account and agent.
+/// A reader of the marketplace's pages, with their account and agent.
 #[derive(Debug, Clone)]
 pub struct Visitor {
     reader: Reader,

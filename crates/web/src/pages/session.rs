@@ -4,10 +4,10 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use sha2::{Digest, Sha256};
 use skill::hex;
 
-/// Session cookie of the market. Older builds stored the token in it; such a value matches no session.
+/// Session cookie of the marketplace. Older builds stored the token in it; such a value matches no session.
 pub const MARKET: &str = "skillhub_session";
-/// Session cookie of a library. Its name differs from the market's, because browsers send cookies to all ports of a
-/// host.
+/// Session cookie of a library. Its name differs from the marketplace's, because browsers send cookies to all ports of
+/// a host.
 pub const LIBRARY: &str = "skillhub_library";
 /// Cookie with a random value, from which the proofs of forms are derived.
 const FORM: &str = "skillhub_form";

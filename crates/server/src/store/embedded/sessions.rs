@@ -1,4 +1,4 @@
-//! [`SqliteSessions`]: browser sessions of the market, each identified by a random value in its cookie.
+//! [`SqliteSessions`]: browser sessions of the marketplace, each identified by a random value in its cookie.
 
 use std::sync::Arc;
 
