@@ -108,9 +108,10 @@ fn judge_grades_prose_assertions() {
 fn hanging_or_flooding_runner_is_stopped() {
     let sandbox = library();
     let started = Instant::now();
-    for (runner, limit, told) in
-        [("sleep 60 & sleep 60", ["--time-limit", "1"], "exceeded the time limit"), ("yes", ["--output-limit", "64"], "output limit")]
-    {
+    for (runner, limit, told) in [
+        ("sleep 60 & sleep 60", ["--time-limit", "1"], "exceeded the time limit"),
+        ("yes", ["--output-limit", "64"], "output limit"),
+    ] {
         let args = ["eval", "run", "demo", "--case", "two", "--runner", runner, limit[0], limit[1]];
         let text = sandbox.run(&args).exits(1).text();
         assert!(text.contains(told), "{text}");

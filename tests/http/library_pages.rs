@@ -475,7 +475,7 @@ fn skill_page_names_reading_agents() {
     assert!(page.contains("<dt>Read by</dt><dd>opencode</dd>"), "{page}");
     write_files(&sandbox.cwd(), &[(".opencode/skills/notes/SKILL.md", text("notes", "Mine.").as_bytes(), false)]);
     let page = browser.page("/skills/notes");
-    assert!(page.contains("opencode reads other content") && !page.contains("Read by"), "{page}");
+    assert!(page.contains("opencode reads a different notes, at ") && !page.contains("Read by"), "{page}");
 }
 
 #[test]

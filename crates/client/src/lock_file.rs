@@ -16,7 +16,7 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::{Durability, Library, LibraryError, read_bounded, write_atomically};
+use library::{Durability, Library, LibraryError, LibraryLock, read_bounded, write_atomically};
 use skill::failure::{Fails, Failure, FailureKind};
 use skill::{Digest, Limits, SkillName};
 use thiserror::Error;
@@ -350,8 +350,12 @@ impl LockFile {
     /// # Errors
     /// [`LockFileError`]; the file is then unchanged.
     pub fn update(path: &Path, library: &Library, change: impl FnOnce(&mut Self)) -> Result<(), LockFileError> {
+        Self::update_under(&library.lock()?, path, change)
+    }
+
+    /// As [`LockFile::update`], for a caller that holds the library's lock.
+    fn update_under(_lock: &LibraryLock, path: &Path, change: impl FnOnce(&mut Self)) -> Result<(), LockFileError> {
         let io = |source| LockFileError::Io { path: path.to_owned(), source };
-        let _lock = library.lock()?;
         let mut file = Self::read(path)?;
         let before = file.clone();
         change(&mut file);

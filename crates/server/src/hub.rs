@@ -20,7 +20,7 @@ use crate::{
     settings::Settings,
     store::{
         Barrier, Flag, Limited, NamespaceState, People, Stores,
-        embedded::{accounts::SqliteAccounts, index_pool::IndexPool},
+        embedded::{self, accounts::SqliteAccounts, index_pool::IndexPool},
     },
 };
 

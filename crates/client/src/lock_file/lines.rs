@@ -43,8 +43,13 @@ fn entries_of(lines: &LockLines) -> Result<Vec<LockedSkill>, LockFileError> {
 /// # Errors
 /// [`LockFileError`]; the lines then stay pending.
 pub fn write_pending_lines(library: &Library) -> Result<(), LockFileError> {
+    if library.pending_lock_lines()?.is_none() {
+        return Ok(());
+    }
+    // Held from reading to deleting them, so that no other commit adds lines that would be deleted unwritten.
+    let lock = library.lock()?;
     let Some(lines) = library.pending_lock_lines()? else { return Ok(()) };
     let skills = entries_of(&lines)?;
-    LockFile::update(&lines.path, library, |file| file.take_lines(&lines.entries, skills))?;
+    LockFile::update_under(&lock, &lines.path, |file| file.take_lines(&lines.entries, skills))?;
     Ok(library.lock_lines_written()?)
 }

@@ -41,7 +41,8 @@ impl Library {
         keep(&own, lines, self.limits.state_bytes).map_err(self.own_io())
     }
 
-    /// Deletes the pending lines, which are in the lock file now. Takes no lock.
+    /// Deletes the pending lines, which are in the lock file now. The caller holds the library's lock since before it
+    /// read them, as another commit could add lines in between.
     ///
     /// # Errors
     /// The file with the pending lines cannot be removed.

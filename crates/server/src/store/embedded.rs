@@ -29,28 +29,21 @@ use registry_index::{
 use skill::{Digest, Owner, QualifiedName, SkillName};
 use web::ServerLimits;
 
+use accounts::SqliteAccounts;
+use activity::SqliteActivity;
+use blobs::IndexBlobs;
+use catalogue::{ShownSkill, SqliteCatalogue};
+use database::{Database, DatabaseError, to_the_second};
+use index_pool::IndexPool;
+use quarantines::SqliteQuarantines;
+use rate::Rates;
+use sessions::SqliteSessions;
+use static_files::StaticFiles;
+use uploads::Uploads;
+
 pub use self::decisions::{HoldError, hold_copy};
-use super::{Blobs, Flag, NamespaceState, Releases, Stores};
-use crate::{
-    error::ApiError,
-    store::{
-        Barrier, HeldCopy, Quarantined, StaticFile, StoreError,
-        embedded::{
-            accounts::SqliteAccounts,
-            activity::SqliteActivity,
-            audit,
-            blobs::IndexBlobs,
-            catalogue::{ShownSkill, SqliteCatalogue},
-            database::{Database, DatabaseError, to_the_second},
-            index_pool::IndexPool,
-            quarantines::SqliteQuarantines,
-            rate::Rates,
-            sessions::SqliteSessions,
-            static_files::StaticFiles,
-            uploads::Uploads,
-        },
-    },
-};
+use super::{Barrier, Blobs, Flag, HeldCopy, NamespaceState, Quarantined, Releases, StaticFile, StoreError, Stores};
+use crate::error::ApiError;
 
 /// Releases in a git repository on this machine.
 #[derive(Debug)]

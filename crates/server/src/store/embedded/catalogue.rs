@@ -12,7 +12,7 @@ use skill::{Digest, Owner, QualifiedName};
 use super::database::Database;
 use crate::store::{
     StoreError,
-    catalogue::{Catalogue, Filter, Found, Order, Page, Query},
+    catalogue::{Catalogue, DEEPEST, Found, Order, PAGE, Page, Query},
 };
 
 /// Matches that are ranked in full by a search.

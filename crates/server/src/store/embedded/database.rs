@@ -145,9 +145,10 @@ mod tests {
     #![expect(clippy::disallowed_methods, reason = "a test puts a database on disk")]
 
     use super::*;
+    use crate::store::embedded::quarantines::SqliteQuarantines;
 
     /// A database with schema 1 and a release under quarantine.
-    const OLD: &[u8] = include_bytes!("../../../tests/data/server-1.sqlite");
+    const OLD: &[u8] = include_bytes!("../../../../../tests/data/server-1.sqlite");
 
     #[test]
     fn database_of_the_build_before_is_read() {
@@ -155,8 +156,7 @@ mod tests {
         let path = dir.path().join("skillhub.sqlite");
         std::fs::write(&path, OLD).unwrap();
         for _ in 0..2 {
-            let quarantines =
-                crate::store::embedded::quarantines::SqliteQuarantines::new(Database::open(&path).unwrap().into());
+            let quarantines = SqliteQuarantines::new(Database::open(&path).unwrap().into());
             assert_eq!(quarantines.of("acme/notes", "1.0.0").unwrap().unwrap().reason, "it may be bad");
             assert!(quarantines.held_copies(None).unwrap().is_empty());
         }
