@@ -98,6 +98,7 @@ const PURE_MAY_USE: &[&str] = &[
     "base64",
     "flate2",
     "infer",
+    "lzma-rust2",
     "memchr",
     "percent-encoding",
     "regex-automata",

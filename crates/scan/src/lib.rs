@@ -49,6 +49,7 @@ mod settings;
 pub mod shape;
 mod source;
 mod started;
+mod unpacked;
 mod values;
 mod waiver;
 

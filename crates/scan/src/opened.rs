@@ -1,6 +1,6 @@
 //! [`Opened`]: members of a skill's archives and documents, scanned like files of the skill.
 //!
-//! Zip, tar and gzip are detected by content, whatever the extension. Office documents are zips. Archives that could
+//! Zip, tar, gzip and xz are detected by content, whatever the extension. Office documents are zips. Archives that could
 //! not be read to the end are listed with the reason.
 
 mod tape;
@@ -12,9 +12,9 @@ use skill::{
     archive::{self, ArchiveError},
 };
 
-pub(crate) use tape::{is_gzip, is_tar};
+use tape::is_tar;
 
-use crate::{Rule, judgement::Signal, rules, shape::is_zip};
+use crate::{Rule, judgement::Signal, rules, shape::is_zip, unpacked};
 
 /// Maximum nesting depth of archives. Charts in a presentation contain spreadsheets, so more than one level is common.
 const DEPTH: usize = 3;
@@ -128,7 +128,7 @@ impl Opened {
         }
     }
 
-    /// Returns the members of a tar or gzip file, with the reason if some are missing.
+    /// Returns the members of a tar or compressed file, with the reason if some are missing.
     fn taped(&self, at: &SkillPath, bytes: &[u8], room: u64) -> (Vec<(String, File)>, Option<String>) {
         let mut tape = tape::members(at.as_str(), bytes, room);
         let most = MEMBERS.saturating_sub(self.files.len());
@@ -145,7 +145,7 @@ impl Opened {
 
 /// Returns whether bytes are an archive in a supported format.
 fn is_opened(bytes: &[u8]) -> bool {
-    is_zip(bytes) || is_gzip(bytes) || is_tar(bytes)
+    is_zip(bytes) || is_tar(bytes) || unpacked::of_file(bytes).is_some()
 }
 
 impl From<ArchiveError> for Unread {
@@ -244,8 +244,25 @@ mod tests {
         writer.finish().unwrap()
     }
 
+    fn xz(bytes: &[u8]) -> Vec<u8> {
+        let mut writer = lzma_rust2::XzWriter::new(Vec::new(), lzma_rust2::XzOptions::default()).unwrap();
+        writer.write_all(bytes).unwrap();
+        writer.finish().unwrap()
+    }
+
+    /// Returns an xz stream of empty blocks, as many as take 2 MiB.
+    fn empty_blocks() -> Vec<u8> {
+        let framed = |bytes: &[u8], from: usize| {
+            let mut sum = flate2::Crc::new();
+            sum.update(&bytes[from..]);
+            [bytes, &sum.sum().to_le_bytes()].concat()
+        };
+        let block = [framed(&[2, 0, 0x21, 1, 22, 0, 0, 0], 0), vec![0; 4]].concat();
+        [framed(b"\xFD7zXZ\0\0\0", 6), block.repeat((2 << 20) / block.len())].concat()
+    }
+
     #[test]
-    fn tars_and_gzips_are_opened() {
+    fn tars_gzips_and_xz_are_opened() {
         let tar = taped(&[("./a/", b'5', b""), ("./a/read.txt", b'0', b"Hello."), ("./a/run.sh", b'0', ATTACK)]);
         let long = taped(&[("@LongLink", b'L', b"a/run.sh\0"), ("a/cut", b'0', ATTACK)]);
         let record = taped(&[("x", b'x', b"17 path=a/run.sh\n"), ("a/cut", b'0', ATTACK)]);
@@ -256,6 +273,8 @@ mod tests {
             ("assets/a.dat", gzipped(&gzipped(&long)), "a/run.sh"),
             ("assets/a.tgz", gzipped(&record), "a/run.sh"),
             ("assets/run.sh.GZ", gzipped(ATTACK), "run.sh"),
+            ("assets/a.tar.xz", xz(&tar), "a/run.sh"),
+            ("assets/run.sh.xz", [xz(b"#!/bin/sh\n"), xz(&ATTACK[10..])].concat(), "run.sh"),
             ("assets/a.zip", in_zip, "a/run.sh.gz/run.sh"),
         ] {
             let found = found(path, bytes);
@@ -270,6 +289,7 @@ mod tests {
         assert_eq!(found("a.tar.gz", gzipped(&taped(&[("a.txt", b'0', b"Hello."), ("b/c.csv", b'0', b"a,b\n")]))), []);
         assert_eq!(found("a.csv.gz", gzipped(b"a,b\n1,2\n")), []);
         assert_eq!(found("a.gz", gzipped(b"")), []);
+        assert_eq!(found("a.csv.xz", xz(b"a,b\n1,2\n")), []);
     }
 
     #[test]
@@ -279,6 +299,10 @@ mod tests {
         let many: Vec<_> = (0..=MEMBERS).map(|_| ("a", b'0', b"".as_slice())).collect();
         for (bytes, reason) in [
             (gzipped(&vec![b'\n'; 17 << 20]), "limit"),
+            (xz(&vec![b'\n'; 17 << 20]), "limit"),
+            (cut(&xz(&whole), 40), ""),
+            ([xz(&whole), b"rest".to_vec()].concat(), "after stream"),
+            (empty_blocks(), "too many blocks"),
             (cut(&gzipped(&whole), 40), ""),
             (cut(&whole, 530), "cut off"),
             (taped(&[("a", b'2', b"")]), "link"),

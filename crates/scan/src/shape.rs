@@ -111,16 +111,26 @@ pub(crate) fn is_zip(bytes: &[u8]) -> bool {
     matches!(bytes, [b'P', b'K', 3 | 5, 4 | 6, ..])
 }
 
-/// Returns whether bytes are compressed in a format that the scanner does not open.
+/// Signatures of archives and compressed files that the scanner does not open: bzip2, 7z, rar, zstd, lz4, lzip, cabinets,
+/// `ar` as in Debian's packages, rpm and xar.
+const PACKED: &[&[u8]] = &[
+    b"7z\xBC\xAF",
+    b"Rar!",
+    b"\x28\xB5\x2F\xFD",
+    b"\x04\x22\x4D\x18",
+    b"LZIP\x01",
+    b"MSCF\0\0\0\0",
+    b"!<arch>\n",
+    b"\xED\xAB\xEE\xDB",
+    b"xar!\0",
+];
+
+/// Returns whether bytes are packed in a format that the scanner does not open.
 fn is_packed(bytes: &[u8]) -> bool {
-    matches!(
-        bytes,
-        [b'B', b'Z', b'h', b'1'..=b'9', ..]
-            | [0xFD, b'7', b'z', b'X', b'Z', ..]
-            | [b'7', b'z', 0xBC, 0xAF, ..]
-            | [b'R', b'a', b'r', b'!', ..]
-            | [0x28, 0xB5, 0x2F, 0xFD, ..]
-    )
+    // A file of lzma has no signature, but nearly always these properties and an unknown length.
+    let is_lzma = bytes.starts_with(&[0x5D, 0, 0]) && bytes.get(5..13).is_some_and(|size| size == [0xFF; 8]);
+    let is_bzip2 = matches!(bytes, [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, ..]);
+    is_lzma || is_bzip2 || PACKED.iter().any(|signature| bytes.starts_with(signature))
 }
 
 /// Returns whether the settings of a package manager take all keys from environment variables.
@@ -185,6 +195,21 @@ mod tests {
         assert!(is_native(&pe));
         assert!(is_native(b"\x7FELF\x02") && is_native(&[0xCF, 0xFA, 0xED, 0xFE]));
         assert!(!is_native(b"MZ is how a text may begin") && !is_native(b"ELF"));
+    }
+
+    #[test]
+    fn unopened_archives_are_told_from_texts() {
+        for bytes in [
+            &b"BZh91AY&SY"[..],
+            b"LZIP\x01",
+            b"!<arch>\ndebian-binary",
+            b"\x5D\0\0\x80\0\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\0",
+        ] {
+            assert!(is_packed(bytes), "{bytes:?}");
+        }
+        for text in ["BZh9 is a code", "]", "LZIP is old", "!<arch> is a signature", "Rare birds"] {
+            assert!(!is_packed(text.as_bytes()), "{text}");
+        }
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Reader for tar archives and gzip files ([`members`]).
+//! Reader for tar archives and compressed files ([`members`]).
 
 use std::io::Read;
 
-use flate2::read::MultiGzDecoder;
+use crate::unpacked;
 
 /// Size of a header in bytes. Files are padded to a multiple of it.
 const BLOCK: usize = 512;
@@ -20,24 +20,17 @@ pub(super) struct Member {
     pub bytes: Vec<u8>,
 }
 
-/// Returns true if bytes begin with the signature of gzip.
-pub(crate) fn is_gzip(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0x1F, 0x8B, 8])
-}
-
 /// Returns true if bytes have the signature of a tar archive.
 pub(crate) fn is_tar(bytes: &[u8]) -> bool {
     bytes.get(257..262) == Some(b"ustar")
 }
 
-/// Returns the members of a tar archive, or the single file in a gzip stream. Decompression stops after `most` bytes,
-/// with a problem.
+/// Returns the members of a tar archive, or the single file in a compressed stream. Decompression stops after `most`
+/// bytes, with a problem.
 pub(super) fn members(name: &str, bytes: &[u8], most: u64) -> Tape {
-    if !is_gzip(bytes) {
-        return read(bytes);
-    }
+    let Some(stream) = unpacked::of_file(bytes) else { return read(bytes) };
     let mut inflated = Vec::new();
-    let result = MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut inflated);
+    let result = stream.take(most + 1).read_to_end(&mut inflated);
     let problem = match result {
         Err(error) => Some(error.to_string()),
         Ok(_) if inflated.len() as u64 > most => Some(format!("it holds more than the limit of {most} bytes")),
@@ -54,9 +47,9 @@ pub(super) fn members(name: &str, bytes: &[u8], most: u64) -> Tape {
     tape
 }
 
-/// Returns the name of a gzip file after decompression.
+/// Returns the name of a compressed file after decompression.
 fn bare_name(name: &str) -> String {
-    const ENDS: &[(&str, usize)] = &[(".gz", 3), (".gzip", 5), (".tgz", 4), (".svgz", 1)];
+    const ENDS: &[(&str, usize)] = &[(".gz", 3), (".gzip", 5), (".tgz", 4), (".svgz", 1), (".xz", 3), (".txz", 4)];
     let name = name.rsplit('/').next().unwrap_or(name);
     let lower = name.to_ascii_lowercase();
     let end = ENDS.iter().find(|(end, _)| lower.ends_with(end)).map_or(0, |(_, bytes)| *bytes);
