@@ -42,6 +42,9 @@ pub struct Literals {
     starts: Vec<u32>,
     /// Entries sorted by bucket, then by descending length.
     entries: Vec<Entry>,
+    /// Last bytes of each entry's literal for a quick comparison. A list of their own, as most entries are not read
+    /// otherwise.
+    tails: Vec<Tail>,
     /// Number of bucket kinds to search: 1 if all literals have at least three bytes, else 3.
     kinds: usize,
 }
@@ -51,8 +54,6 @@ struct Entry {
     literal: &'static str,
     /// Index in the source list.
     place: usize,
-    /// Last bytes for a quick comparison.
-    tail: Tail,
 }
 
 /// Up to eight bytes at the end of a text, normalised so that both cases of a letter are equal.
@@ -95,10 +96,11 @@ impl Literals {
             befores.get_mut(keys_of(literal)).into_iter().flatten().for_each(|before| *before |= bits);
         }
         let (starts, order) = by_bucket(&all);
-        let entry =
-            |place: usize| all.get(place).map(|literal| Entry { literal, place, tail: Tail::of(literal.as_bytes()) });
+        let entry = |place: usize| all.get(place).map(|literal| Entry { literal, place });
+        let entries: Vec<Entry> = order.into_iter().filter_map(entry).collect();
+        let tails = entries.iter().map(|entry| Tail::of(entry.literal.as_bytes())).collect();
         let kinds = if all.iter().any(|literal| literal.len() < BYTES as usize) { 3 } else { 1 };
-        Self { befores, starts, entries: order.into_iter().filter_map(entry).collect(), kinds }
+        Self { befores, starts, entries, tails, kinds }
     }
 
     /// Calls `found` with the index and byte range of each match, ignoring ASCII case. Matches are ordered by their
@@ -150,10 +152,10 @@ impl Literals {
         for bucket in [key / SHARED, PAIRS + (key >> BITS), SINGLES + (key >> (2 * BITS))].into_iter().take(self.kinds)
         {
             let Some([start, end]) = self.starts.get(bucket..bucket + 2) else { continue };
-            for entry in self.entries.get(*start as usize..*end as usize).unwrap_or_default() {
-                if !entry.tail.may_end(&tail) {
-                    continue;
-                }
+            let bounds = *start as usize..*end as usize;
+            let tails = self.tails.get(bounds.clone()).unwrap_or_default().iter().zip(bounds);
+            for (_, at) in tails.filter(|(own, _)| own.may_end(&tail)) {
+                let Some(entry) = self.entries.get(at) else { continue };
                 let Some(start) = text.len().checked_sub(entry.literal.len()) else { continue };
                 if text.get(start..).is_some_and(|there| there.eq_ignore_ascii_case(entry.literal.as_bytes())) {
                     found(entry.place, start..text.len());
