@@ -274,6 +274,14 @@ fn sends(before: &str, last: &str) -> bool {
     }
 }
 
+/// Returns whether a call reads a record by a key, as `request.get("name")` and `session.get("user_id")` do. What is
+/// downloaded has an address instead.
+pub(super) fn is_by_key(name: &str, key: Option<&str>) -> bool {
+    let is_key = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_record = matches!(name.split(['.', '(']).next(), Some("request" | "session"));
+    is_record && name.ends_with(".get") && key.is_some_and(is_key)
+}
+
 /// Returns whether a function sends the content of the files that its arguments name.
 pub(super) fn sends_files(last: &str) -> bool {
     matches!(

@@ -388,7 +388,9 @@ impl<'p> Analysis<'p> {
         self.bind_params(&name, &args);
         self.bind_each(&name, call, &receiver);
         let told = self.told_by_wrapper(&name, &args);
-        let meaning = self.meaning(&name);
+        let mut meaning = self.meaning(&name);
+        let key = args.first().and_then(|arg| arg.text.as_deref());
+        meaning.sink = meaning.sink.filter(|_| !names::is_by_key(&name, key));
         let called = Called { name: &name, receiver: &receiver, args: &args, named: &named, line: call.line };
         if let Some(sink) = meaning.sink {
             if sink == Sink::Command && call.args.iter().any(|arg| matches!(arg, Expr::Inside(..) | Expr::Record(..))) {

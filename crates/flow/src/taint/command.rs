@@ -32,6 +32,13 @@ pub(super) const INTERPRETERS: &[&str] = &[
     "eval",
 ];
 
+/// Returns whether the target of a redirection is a command for another program. It stands behind a placeholder, as in
+/// `ssh <host> "cat /etc/hosts"`, whose bracket a shell takes for a redirection.
+fn is_command(target: &str) -> bool {
+    let is_path = |word: &str| word.starts_with(['/', '~', '$']);
+    !is_path(target) && target.split_whitespace().skip(1).any(is_path)
+}
+
 /// Programs that only read their file arguments.
 const READERS: &[&str] =
     &["jq", "cat", "less", "head", "tail", "grep", "wc", "sort", "file", "diff", "open", "xdg-open", "yq", "csvlook"];
@@ -308,7 +315,7 @@ impl Analysis<'_> {
         if path.starts_with("/dev/tcp/") || path.starts_with("/dev/udp/") {
             let address = path.trim_start_matches("/dev/tcp/").to_owned();
             self.note(line, End::Sent, given, address);
-        } else {
+        } else if !is_command(&path) {
             self.note_path(line, End::Steered, &path);
             self.write_file(&path, given);
         }

@@ -82,9 +82,11 @@ pub(crate) fn goes_to_strangers(matched: &str) -> bool {
 /// Returns true if a token goes to a named host outside the service that issued it.
 pub(crate) fn is_other_service(matched: &str) -> bool {
     const GIVERS: &[&str] = &["GITHUB", "GCP", "AZURE", "HEROKU"];
+    // Google's hosts for the data of others keep their requests to themselves.
+    let is_shared = |host: &str| trust_of(host) == Trust::Tenant && !is_within(host, "googleapis.com");
     let is_home = |host: &str| {
         let mut domains = GIVERS.iter().filter_map(|giver| homes_of_key(giver)).flatten();
-        domains.any(|domain| is_within(host, domain)) && trust_of(host) != Trust::Tenant
+        domains.any(|domain| is_within(host, domain)) && !is_shared(host)
     };
     let mut all = addresses(matched).peekable();
     matched.contains('.')

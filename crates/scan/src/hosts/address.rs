@@ -46,7 +46,10 @@ pub(crate) fn addresses(text: &str) -> impl Iterator<Item = Address<'_>> {
             let scheme = before.get(mark - letters..).unwrap_or("");
             all.iter().any(|known| known.eq_ignore_ascii_case(scheme))
         };
-        (!is_one_of(WITHOUT_HOST)).then(|| address_at(text, mark + 3, is_one_of(SECURE)))
+        let behind = text.get(mark + 3..)?;
+        // The end of a replacement in `sed`. In Ruby, `#{` begins a host that is put in.
+        let is_cut_off = behind.starts_with('#') && !behind.starts_with("#{");
+        (!is_cut_off && !is_one_of(WITHOUT_HOST)).then(|| address_at(text, mark + 3, is_one_of(SECURE)))
     })
 }
 
