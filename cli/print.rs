@@ -318,7 +318,7 @@ fn page(text: &str) -> bool {
     let pager = std::env::var("PAGER").unwrap_or_else(|_| "less -FRX".to_owned());
     let mut words = pager.split_whitespace();
     let Some(program) = words.next() else { return false };
-    let child = library::child::command(program).args(words).stdin(std::process::Stdio::piped()).spawn();
+    let child = process::child::command(program).args(words).stdin(std::process::Stdio::piped()).spawn();
     let Ok(mut child) = child else { return false };
     if let Some(mut stdin) = child.stdin.take() {
         let _closed_early = stdin.write_all(text.as_bytes());

@@ -56,8 +56,8 @@ pub fn run(order: &Order<'_>) -> io::Result<Done> {
     command.current_dir(order.folder);
     environment(&mut command, order);
     interrupted_if_raised()?;
-    let Order { time, output_bytes, .. } = *order;
-    let bounded = ::process::Order { command, input: order.input.clone(), time, output_bytes };
+    let limits = ::process::Order::new(command, order.time);
+    let bounded = ::process::Order { input: order.input.clone(), output_bytes: Some(order.output_bytes), ..limits };
     let done = ::process::run(bounded, interrupt::is_raised)?;
     interrupted_if_raised()?;
     Ok(done)

@@ -1,8 +1,9 @@
 //! `skillhub tour` demonstrates the main workflow in a temporary folder, with the real commands.
 
-use std::{path::Path, process::Output};
+use std::{path::Path, time::Duration};
 
 use clap::Args;
+use process::{Done, Order};
 use serde_json::json;
 
 use crate::{
@@ -16,6 +17,12 @@ use crate::{
 #[command(after_help = "Examples:
   skillhub tour                                  takes a few seconds and leaves nothing behind")]
 pub struct TourArgs {}
+
+/// Timeout for one step.
+const STEP_LIMIT: Duration = Duration::from_secs(600);
+
+/// Maximum size of what one step prints, in bytes.
+const STEP_BYTES: usize = 16 << 20;
 
 /// The skill that the tour publishes.
 const SKILL: &str = "---
@@ -105,9 +112,9 @@ pub fn run(context: &Context, _args: &TourArgs) -> Result<Exit, CliError> {
     let mut failed = None;
     for step in &STEPS {
         let output = run_step(place.path(), &project, step)?;
-        let ok = output.status.code() == Some(step.exit);
+        let ok = output.exit == Some(step.exit);
         show(context, step, &output, place.path());
-        steps.push(json!({"command": typed(step), "exit": output.status.code(), "ok": ok}));
+        steps.push(json!({"command": typed(step), "exit": output.exit, "ok": ok}));
         if !ok {
             failed = Some(typed(step));
             break;
@@ -152,9 +159,10 @@ fn make_executable(_path: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-fn run_step(place: &Path, project: &Path, step: &Step) -> Result<Output, CliError> {
+fn run_step(place: &Path, project: &Path, step: &Step) -> Result<Done, CliError> {
     let program = std::env::current_exe()?;
-    let output = library::child::command(program)
+    let mut command = process::child::command(program);
+    command
         .args(["--color", "always"])
         .args(step.command)
         .current_dir(project)
@@ -162,10 +170,9 @@ fn run_step(place: &Path, project: &Path, step: &Step) -> Result<Output, CliErro
         .env("SKILLHUB_HOME", place.join("home/.skillhub"))
         .env_remove("SKILLHUB_LIBRARY")
         .env_remove("SKILLHUB_REGISTRY")
-        .env_remove("CLAUDE_CONFIG_DIR")
-        .stdin(std::process::Stdio::null())
-        .output()?;
-    Ok(output)
+        .env_remove("CLAUDE_CONFIG_DIR");
+    let order = Order { output_bytes: Some(STEP_BYTES), ..Order::new(command, STEP_LIMIT) };
+    Ok(process::run(order, library::interrupt::is_raised)?)
 }
 
 /// Formats the command as a reader would type it.
@@ -174,7 +181,7 @@ fn typed(step: &Step) -> String {
     format!("skillhub {}", step.command.iter().map(quoted).collect::<Vec<_>>().join(" "))
 }
 
-fn show(context: &Context, step: &Step, output: &Output, place: &Path) {
+fn show(context: &Context, step: &Step, output: &Done, place: &Path) {
     if context.out.json {
         return;
     }

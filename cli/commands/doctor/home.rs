@@ -1,5 +1,7 @@
 //! Checks of the home: permissions, owners, leftovers, the cache, mirrors and the lock.
 
+use std::time::Duration;
+
 use library::{Home, Library, PlaceError, Places};
 use skill::counted;
 
@@ -13,6 +15,9 @@ use crate::{
 
 /// Maximum number of foreign-owned files that are reported one by one.
 const NAMED: usize = 10;
+
+/// Timeout for git to print its version.
+const GIT_LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs all checks of the home.
 pub fn check(context: &Context, library: &Library, findings: &mut Findings) -> Result<(), CliError> {
@@ -54,9 +59,10 @@ fn check_mirrors(context: &Context, library: &Library, findings: &mut Findings) 
 }
 
 fn check_git(context: &Context, findings: &mut Findings) {
-    let git = library::child::command("git").arg("--version").output();
-    match git {
-        Ok(output) if output.status.success() => findings.ok("git", context.home.path(), "git is installed"),
+    let mut version = process::child::command("git");
+    version.arg("--version");
+    match process::run(process::Order::new(version, GIT_LIMIT), library::interrupt::is_raised) {
+        Ok(done) if done.exit == Some(0) => findings.ok("git", context.home.path(), "git is installed"),
         _ => findings.cannot(
             "git",
             "git_missing",

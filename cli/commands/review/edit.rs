@@ -123,7 +123,7 @@ fn run_editor(places: &[PathBuf]) -> Result<(), CliError> {
     let mut words = editor.split_whitespace();
     let program = words.next().unwrap_or("vi");
     let failed = |what: String| CliError::new("io", Exit::Failed, what).hint("set VISUAL or EDITOR to an editor");
-    let status = library::child::command(program).args(words).args(places).status();
+    let status = process::child::command(program).args(words).args(places).status();
     match status {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(failed(format!("the editor {editor} ended with {status}; the proposal is unchanged"))),

@@ -3,20 +3,11 @@
 //! It never prompts, runs no hooks and uses only the transport allowed by the caller. The user's own configuration
 //! stays in effect for https and ssh, because it has the credential helpers and keys.
 
-use std::{
-    ffi::OsStr,
-    io::{self, Read, Seek},
-    path::Path,
-    process::{Child, Command, ExitStatus, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::{cell::Cell, ffi::OsStr, io, path::Path, process::Command, time::Duration};
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::{
-    child,
-    interrupt::{self, Interrupted},
-};
+use library::interrupt::{self, Interrupted};
+use process::{Ended, Membership, Order, child};
 use skill::failure::{Fails, Failure, FailureKind};
 use thiserror::Error;
 
@@ -25,17 +16,14 @@ use crate::{http::untrusted, transport::Transport};
 /// Timeout for one git command.
 const TIME_LIMIT: Duration = Duration::from_secs(120);
 
-/// Intervals at which a running git is polled: short at first, because most commands finish quickly.
-const PAUSES: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(20)];
-
-/// Number of polls at the short interval.
-const SOON: u32 = 25;
+/// Time for git to remove its temporary files when it must end.
+const GRACE: Duration = Duration::from_millis(500);
 
 /// Number of polls between two measurements of the folder's size.
 const ROUNDS_BETWEEN_SIZES: u32 = 10;
 
-/// Maximum number of bytes read of git's output.
-const MOST_WORDS: u64 = 64 << 10;
+/// Maximum size of git's output in bytes. A list of 200,000 references has 15 MB.
+const MOST_WORDS: usize = 32 << 20;
 
 /// Environment variables that could redirect git to other repositories, settings or programs. They are unset.
 const UNSET: [&str; 15] = [
@@ -133,7 +121,6 @@ pub(crate) fn program(folder: &Path) -> Command {
     // A user's own `protocol.<name>.allow` has precedence over `protocol.allow`.
     let transports = ["file", "ext", "git", "http", "https", "ssh"];
     set(&mut command, transports.map(|name| format!("protocol.{name}.allow=never")));
-    command.stdin(Stdio::null());
     command
 }
 
@@ -149,72 +136,40 @@ pub(crate) fn set(command: &mut Command, settings: impl IntoIterator<Item = impl
     }
 }
 
-/// Runs git and returns its standard output. git is killed when it exceeds the timeout or leaves more than `limit`
-/// bytes in `folder`.
-pub(crate) fn run(command: &mut Command, folder: &Path, url: &str, limit: u64) -> Result<String, ProgramError> {
-    let (output, errors) = (tempfile::tempfile()?, tempfile::tempfile()?);
-    command.stdout(Stdio::from(output.try_clone()?)).stderr(Stdio::from(errors.try_clone()?));
-    let child = command.spawn().map_err(|error| match error.kind() {
+/// Runs git with `input` and returns its standard output. git is killed when it exceeds the timeout or leaves more than
+/// `limit` bytes in `folder`. Its credential helpers and ssh can ask at the terminal and may go on in the background.
+pub(crate) fn run(
+    command: Command,
+    input: Vec<u8>,
+    folder: &Path,
+    url: &str,
+    limit: u64,
+) -> Result<String, ProgramError> {
+    let (output_bytes, membership) = (Some(MOST_WORDS), Membership::Ours);
+    let order = Order { input, output_bytes, grace: GRACE, membership, ..Order::new(command, TIME_LIMIT) };
+    let is_over = || bytes_in(folder) > limit;
+    let rounds = Cell::new(0u32);
+    let must_stop = || {
+        let round = rounds.replace(rounds.get().wrapping_add(1));
+        interrupt::is_raised() || (round.is_multiple_of(ROUNDS_BETWEEN_SIZES) && is_over())
+    };
+    let done = process::run(order, must_stop).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => ProgramError::NoGit,
         _ => ProgramError::Io(error),
     })?;
-    let status = match wait(child, folder, limit)? {
-        Ended::ByItself(status) => status,
-        Ended::Interrupted => return Err(Interrupted.into()),
-        Ended::TooSlow => return Err(ProgramError::TooSlow { url: url.to_owned(), seconds: TIME_LIMIT.as_secs() }),
-        Ended::TooMuch => return Err(ProgramError::TooMuch { url: url.to_owned(), limit }),
-    };
-    let printed = read_words(output)?;
-    if status.success() {
-        return Ok(printed);
+    let too_much = |limit| ProgramError::TooMuch { url: url.to_owned(), limit };
+    match done.ended {
+        Ended::Stopped if interrupt::is_raised() => Err(Interrupted.into()),
+        Ended::TimedOut => Err(ProgramError::TooSlow { url: url.to_owned(), seconds: TIME_LIMIT.as_secs() }),
+        Ended::TooMuchOutput => Err(too_much(MOST_WORDS as u64)),
+        Ended::Stopped => Err(too_much(limit)),
+        Ended::Exited if is_over() => Err(too_much(limit)),
+        Ended::Exited if done.exit == Some(0) => Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
+        Ended::Exited => {
+            let message = last_words(&String::from_utf8_lossy(&[done.stdout, done.stderr].concat()));
+            Err(ProgramError::Failed { message })
+        }
     }
-    let message = last_words(&format!("{printed}{}", read_words(errors)?));
-    Err(ProgramError::Failed { message })
-}
-
-fn read_words(mut file: std::fs::File) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    file.rewind()?;
-    file.take(MOST_WORDS).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
-/// Outcome of a git process.
-enum Ended {
-    ByItself(ExitStatus),
-    /// Killed because it exceeded the timeout.
-    TooSlow,
-    /// Killed, or ended by itself, with more bytes in its folder than allowed.
-    TooMuch,
-    /// Stopped because this process is stopping.
-    Interrupted,
-}
-
-/// Waits for a child. Kills it when it exceeds the timeout or writes too much into its folder.
-fn wait(mut child: Child, folder: &Path, limit: u64) -> io::Result<Ended> {
-    let deadline = Instant::now() + TIME_LIMIT;
-    for round in 0u32.. {
-        let ended = child.try_wait()?;
-        if (ended.is_some() || round.is_multiple_of(ROUNDS_BETWEEN_SIZES)) && bytes_in(folder) > limit {
-            child.kill()?;
-            child.wait()?;
-            return Ok(Ended::TooMuch);
-        }
-        if let Some(status) = ended {
-            return Ok(Ended::ByItself(status));
-        }
-        if interrupt::is_raised() {
-            interrupt::end_child(&mut child)?;
-            return Ok(Ended::Interrupted);
-        }
-        if Instant::now() >= deadline {
-            break;
-        }
-        thread::sleep(PAUSES[usize::from(round >= SOON)]);
-    }
-    child.kill()?;
-    child.wait()?;
-    Ok(Ended::TooSlow)
 }
 
 /// Returns the total size of the files below a folder in bytes. Unreadable files count as empty.
@@ -251,20 +206,20 @@ fn last_words(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn sleeper(script: &str) -> Child {
-        Command::new("sh").arg("-c").arg(script).spawn().unwrap()
-    }
-
     /// A fetch that ended before it could be stopped is refused as well.
     #[test]
     fn oversized_fetch_is_stopped() {
         let temp = tempfile::tempdir().unwrap();
         let file = temp.path().join("pack");
-        let write = |more: &str| format!("head -c 5000 /dev/zero > {}; {more}", file.display());
-        let begun = Instant::now();
-        assert!(matches!(wait(sleeper(&write("exec sleep 60")), temp.path(), 4000).unwrap(), Ended::TooMuch));
-        assert!(begun.elapsed() < Duration::from_secs(120));
-        assert!(matches!(wait(sleeper(&write("true")), temp.path(), 4000).unwrap(), Ended::TooMuch));
-        assert!(matches!(wait(sleeper(&write("true")), temp.path(), 6000).unwrap(), Ended::ByItself(_)));
+        let run = |more: &str, limit| {
+            let mut command = child::command("sh");
+            command.arg("-c").arg(format!("head -c 5000 /dev/zero > {}; {more}", file.display()));
+            run(command, Vec::new(), temp.path(), "https://a.example", limit)
+        };
+        let begun = std::time::Instant::now();
+        assert!(matches!(run("exec sleep 60", 4000), Err(ProgramError::TooMuch { limit: 4000, .. })));
+        assert!(begun.elapsed() < TIME_LIMIT);
+        assert!(matches!(run("true", 4000), Err(ProgramError::TooMuch { limit: 4000, .. })));
+        assert_eq!(run("echo fetched", 6000).unwrap(), "fetched\n");
     }
 }

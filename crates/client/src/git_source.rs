@@ -114,13 +114,15 @@ impl Repository {
         };
         let init = ["init", "--quiet", "--bare", "--template=", "--"].map(OsStr::new);
         let limit = Limits::default().fetch_bytes;
-        git::run(git::program(path).args(init).arg(path), path, &url, limit).map_err(failed)?;
+        let mut create = git::program(path);
+        create.args(init).arg(path);
+        git::run(create, Vec::new(), path, &url, limit).map_err(failed)?;
         let mut fetch = git::program(path);
         git::allow(&mut fetch, spec.transport());
         fetch.arg("--git-dir").arg(path);
         fetch.args(["fetch", "--quiet", "--depth=1", "--no-tags"]).args(git::QUIET_FETCH);
         fetch.args(["--", url.as_str(), reference]);
-        git::run(&mut fetch, path, &url, limit).map_err(failed)?;
+        git::run(fetch, Vec::new(), path, &url, limit).map_err(failed)?;
         let repo = git2::Repository::open_bare(path)?;
         let commit = fetched_commit(&repo)?;
         Ok(Self { repo, commit, _folder: folder })

@@ -4,13 +4,14 @@
 //! user's SSH agent or, at a terminal, for the passphrase.
 
 use std::{
-    io::{self, Seek, Write},
+    io,
     path::{Path, PathBuf},
-    process::Stdio,
+    time::Duration,
 };
 
 use cap_std::{ambient_authority, fs::Dir};
-use library::read_bounded;
+use library::{interrupt, read_bounded};
+use process::{Ended, Membership, Order, child};
 use registry_index::{KeyError, PublicKey, SecretKey, SignatureError, namespace_of, signed_with};
 use skill::Limits;
 use skill::failure::{Fails, Failure, FailureKind};
@@ -18,6 +19,12 @@ use thiserror::Error;
 
 /// Maximum length of an error message of `ssh-keygen`, in characters.
 const MOST_WORDS: usize = 400;
+
+/// Maximum size of what `ssh-keygen` prints, in bytes. A signature has less than 4 KB.
+const MOST_OUTPUT: usize = 1 << 20;
+
+/// Timeout for `ssh-keygen`, which may wait for a person to enter a passphrase or to touch a key.
+const TIME_LIMIT: Duration = Duration::from_secs(600);
 
 /// A key for signing.
 #[derive(Debug)]
@@ -137,21 +144,25 @@ impl SigningKey {
     fn by_program(&self, statement: &str) -> Result<String, SigningError> {
         let io = |source| SigningError::Io { path: self.path.clone(), source };
         let failed = |message: String| SigningError::NotSigned { path: self.path.clone(), message };
-        let mut text = tempfile::tempfile().map_err(io)?;
-        text.write_all(statement.as_bytes()).and_then(|()| text.rewind()).map_err(io)?;
-        let mut command = library::child::command("ssh-keygen");
-        command.args(["-Y", "sign", "-n", namespace_of(statement), "-f"]).arg(&self.path).stdin(Stdio::from(text));
+        let mut command = child::command("ssh-keygen");
+        command.args(["-Y", "sign", "-n", namespace_of(statement), "-f"]).arg(&self.path);
         if !self.may_ask {
             command.env("SSH_ASKPASS", "false").env("SSH_ASKPASS_REQUIRE", "force");
         }
-        let output = command.output().map_err(|source| match source.kind() {
+        let (input, output_bytes) = (statement.as_bytes().to_vec(), Some(MOST_OUTPUT));
+        let order = Order { input, output_bytes, membership: Membership::Ours, ..Order::new(command, TIME_LIMIT) };
+        let done = process::run(order, interrupt::is_raised).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound => failed("ssh-keygen was not found on the PATH".to_owned()),
             _ => io(source),
         })?;
-        if output.status.success() {
-            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        match (done.ended, done.exit) {
+            (Ended::Exited, Some(0)) => return Ok(String::from_utf8_lossy(&done.stdout).into_owned()),
+            (Ended::TimedOut, _) => {
+                return Err(failed(format!("ssh-keygen took more than {} seconds", TIME_LIMIT.as_secs())));
+            }
+            _ => {}
         }
-        let words = String::from_utf8_lossy(&output.stderr);
+        let words = String::from_utf8_lossy(&done.stderr);
         let words = words.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
         Err(failed(words.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MOST_WORDS).collect()))
     }

@@ -5,15 +5,11 @@
 
 use std::{
     cell::Cell,
-    io,
     path::{Path, PathBuf},
-    process::Child,
     sync::{
         Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
-    time::{Duration, Instant},
 };
 
 use skill::failure::{Fails, Failure, FailureKind};
@@ -24,9 +20,6 @@ static DONE: AtomicBool = AtomicBool::new(false);
 static OPEN: Mutex<usize> = Mutex::new(0);
 static CLOSED: Condvar = Condvar::new();
 static TEMPORARY: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-/// Time limit for a child to clean up after itself.
-const CHILD_LIMIT: Duration = Duration::from_millis(500);
 
 thread_local! {
     /// Number of nested sections that this thread has open.
@@ -119,40 +112,14 @@ pub fn temporary() -> Vec<PathBuf> {
     TEMPORARY.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-/// Sends SIGTERM to a child, and kills it if it does not end in time.
-///
-/// # Errors
-/// Returns the I/O error if it cannot be killed or waited for.
-pub fn end_child(child: &mut Child) -> io::Result<()> {
-    terminate(child);
-    let until = Instant::now() + CHILD_LIMIT;
-    while Instant::now() < until {
-        if child.try_wait()?.is_some() {
-            return Ok(());
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    child.kill()?;
-    child.wait().map(drop)
-}
-
-#[cfg(unix)]
-fn terminate(child: &Child) {
-    use rustix::process::{Pid, Signal, kill_process};
-    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
-        let _ended_already = kill_process(pid, Signal::TERM);
-    }
-}
-
-#[cfg(not(unix))]
-fn terminate(_: &Child) {}
-
 fn lock() -> MutexGuard<'static, usize> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::{thread, time::Duration};
+
     use super::*;
 
     // The flag is global to the process, so the tests of the program cover it.
@@ -169,14 +136,5 @@ mod tests {
             drop(outer);
         });
         assert!(ended.load(Ordering::Acquire) && is_anything_done());
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn stubborn_child_is_killed() {
-        let mut child = std::process::Command::new("sh").args(["-c", "trap '' TERM; sleep 60"]).spawn().unwrap();
-        thread::sleep(Duration::from_millis(50));
-        end_child(&mut child).unwrap();
-        assert!(child.try_wait().unwrap().is_some());
     }
 }

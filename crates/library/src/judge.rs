@@ -73,7 +73,7 @@ fn run(settings: &JudgeSettings, document: Vec<u8>) -> Result<Answer, String> {
         command.current_dir(Path::new(&settings.folder));
     }
     let time = Duration::from_secs(settings.timeout_seconds);
-    let order = Order { command, input: document, time, output_bytes: ANSWER_BYTES };
+    let order = Order { input: document, output_bytes: Some(ANSWER_BYTES), ..Order::new(command, time) };
     let done = process::run(order, interrupt::is_raised).map_err(|error| format!("cannot run {program:?}: {error}"))?;
     match (done.ended, done.exit) {
         (Ended::Exited, Some(0)) => Answer::parse(&done.stdout),

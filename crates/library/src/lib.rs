@@ -241,7 +241,6 @@ pub use outcomes::{
 pub use place::{AgentDir, PlaceLinkError, Placed};
 pub use place_error::PlaceError;
 pub use private::{make_dir_private, make_file_private};
-pub use process::child;
 pub use proposal_id::{ProposalId, ProposalIdError};
 pub use proposals::{
     DamagedProposal, Decided, Evidence, EvidenceError, EvidenceKind, HeldChange, Kept, Proposal, ProposalChange,

@@ -3,24 +3,17 @@
 //! The command gets one JSON document per event on its standard input, and has a timeout. Its failure does not affect
 //! the operation that it reports. Only the configuration in the home can define it, so a project cannot bring its own.
 
-use std::{
-    io::Write,
-    path::Path,
-    process::{Child, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::{path::Path, time::Duration};
 
 use client::NotifyConfig;
-use library::{Event, Watcher, child};
+use library::{Event, Watcher};
+use process::{Ended, Membership, Order, child};
 use serde_json::json;
 
 use crate::setup::Setup;
 
 /// Set for the command, so that its own operations trigger no notifications.
 const WITHIN: &str = "SKILLHUB_NOTIFYING";
-/// Interval at which the end of the command is polled.
-const LOOK: Duration = Duration::from_millis(10);
 /// Upper limit of the configured timeout, in seconds.
 const MOST_SECONDS: u64 = 60;
 
@@ -56,30 +49,14 @@ fn tell(config: &NotifyConfig, library: &Path, event: &Event) -> Result<(), Stri
     });
     let mut command = child::command(program);
     command.args(arguments).env(WITHIN, "1");
-    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    let mut child = command.spawn().map_err(|error| format!("cannot run {program:?}: {error}"))?;
-    if let Some(mut stdin) = child.stdin.take() {
-        let text = format!("{document}\n");
-        // In a thread of its own, so that a command that does not read cannot block.
-        thread::spawn(move || drop(stdin.write_all(text.as_bytes())));
-    }
-    wait(&mut child, Duration::from_secs(config.timeout_seconds.clamp(1, MOST_SECONDS)))
-}
-
-/// Waits for a process to exit, and kills it after `limit`.
-fn wait(child: &mut Child, limit: Duration) -> Result<(), String> {
-    let started = Instant::now();
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) if status.success() => return Ok(()),
-            Ok(Some(status)) => return Err(format!("it ended with {status}")),
-            Ok(None) if started.elapsed() < limit => thread::sleep(LOOK),
-            Ok(None) => {
-                let _gone_already = child.kill();
-                let _reaped = child.wait();
-                return Err(format!("it took longer than {} s", limit.as_secs()));
-            }
-            Err(error) => return Err(error.to_string()),
-        }
+    let seconds = config.timeout_seconds.clamp(1, MOST_SECONDS);
+    let (input, membership) = (format!("{document}\n").into_bytes(), Membership::Ours);
+    let order = Order { input, membership, ..Order::new(command, Duration::from_secs(seconds)) };
+    let done = process::run(order, || false).map_err(|error| format!("cannot run {program:?}: {error}"))?;
+    match (done.ended, done.exit) {
+        (Ended::TimedOut, _) => Err(format!("it took longer than {seconds} s")),
+        (_, Some(0)) => Ok(()),
+        (_, Some(code)) => Err(format!("it ended with exit code {code}")),
+        (_, None) => Err("a signal ended it".to_owned()),
     }
 }

@@ -4,48 +4,84 @@ use std::{
     io,
     process::{Child, Command, ExitStatus},
     sync::{Mutex, MutexGuard, PoisonError},
+    thread::sleep,
+    time::{Duration, Instant},
 };
 
-/// A child process in its own process group. A descendant that leaves the group escapes, so this limits accidents and
-/// is not a sandbox.
+/// Interval at which the end of a child is polled.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The process group of a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Membership {
+    /// A new group, which is killed as a whole.
+    Own,
+    /// The group of skillhub. The child can ask at the terminal and leave descendants running, and is killed alone.
+    Ours,
+}
+
+/// A child process with its process group. A descendant that leaves the group escapes, so this limits accidents and is
+/// not a sandbox.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub struct Group {
+    /// The process that was started.
     pub child: Child,
+    membership: Membership,
     is_over: bool,
 }
 
-/// Running groups, by the id of their first process.
-static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+/// Running children.
+static RUNNING: Mutex<Vec<(u32, Membership)>> = Mutex::new(Vec::new());
 
 impl Group {
-    pub fn start(command: &mut Command) -> io::Result<Self> {
+    /// Starts a command.
+    ///
+    /// # Errors
+    /// Returns the I/O error if it cannot be started.
+    pub fn start(command: &mut Command, membership: Membership) -> io::Result<Self> {
         #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(command, 0);
+        if membership == Membership::Own {
+            std::os::unix::process::CommandExt::process_group(command, 0);
+        }
         let child = command.spawn()?;
-        running().push(child.id());
-        Ok(Self { child, is_over: false })
+        running().push((child.id(), membership));
+        Ok(Self { child, membership, is_over: false })
     }
 
     /// Returns whether the child has exited. It is not reaped, so its process id cannot be reused for another group.
     #[cfg(unix)]
-    pub fn has_gone(&mut self) -> bool {
+    pub(crate) fn has_gone(&mut self) -> bool {
         use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         !matches!(waitid(WaitId::Pid(Pid::from_child(&self.child)), look), Ok(None) | Err(rustix::io::Errno::INTR))
     }
 
     #[cfg(not(unix))]
-    pub fn has_gone(&mut self) -> bool {
+    pub(crate) fn has_gone(&mut self) -> bool {
         !matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Kills the rest of the group and returns the child's exit status.
-    pub fn end(&mut self) -> io::Result<ExitStatus> {
+    /// Asks the child and its own group to end, where the system supports it.
+    pub(crate) fn terminate(&self) {
+        #[cfg(unix)]
+        signal(self.child.id(), self.membership, rustix::process::Signal::TERM);
+    }
+
+    /// Waits for the child to exit, up to `grace`. Then kills what is left of it and its own group, and returns its exit
+    /// status.
+    ///
+    /// # Errors
+    /// Returns the I/O error if it cannot be waited for.
+    pub fn end(&mut self, grace: Duration) -> io::Result<ExitStatus> {
         if !self.is_over {
+            let until = Instant::now() + grace;
+            while !self.has_gone() && Instant::now() < until {
+                sleep(LOOK);
+            }
             #[cfg(unix)]
-            kill(self.child.id());
+            signal(self.child.id(), self.membership, rustix::process::Signal::KILL);
             let _gone = self.child.kill();
-            running().retain(|id| *id != self.child.id());
+            running().retain(|(id, _)| *id != self.child.id());
             self.is_over = true;
         }
         self.child.wait()
@@ -54,44 +90,41 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let _ended = self.end();
+        let _ended = self.end(Duration::ZERO);
     }
 }
 
-/// Kills all running children with their process groups.
+/// Kills all running children with their own process groups.
 #[cfg(unix)]
 pub fn kill_all() {
-    running().iter().copied().for_each(kill);
+    running().iter().for_each(|(id, membership)| signal(*id, *membership, rustix::process::Signal::KILL));
 }
 
 #[cfg(unix)]
-fn kill(first: u32) {
-    use rustix::process::{Pid, Signal, kill_process_group};
-    // A group that has already ended is not an error.
-    if let Some(group) = i32::try_from(first).ok().and_then(Pid::from_raw) {
-        let _gone = kill_process_group(group, Signal::KILL);
-    }
+fn signal(id: u32, membership: Membership, signal: rustix::process::Signal) {
+    use rustix::process::{Pid, kill_process, kill_process_group};
+    let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return };
+    // A process or group that has already ended is not an error.
+    let _gone = match membership {
+        Membership::Own => kill_process_group(id, signal),
+        Membership::Ours => kill_process(id, signal),
+    };
 }
 
-fn running() -> MutexGuard<'static, Vec<u32>> {
+fn running() -> MutexGuard<'static, Vec<(u32, Membership)>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
-    use std::{
-        thread::sleep,
-        time::{Duration, Instant},
-    };
-
     use rustix::process::{Pid, test_kill_process};
 
     use super::*;
 
     #[test]
     fn exited_program_keeps_its_pid() {
-        let mut group = Group::start(Command::new("sh").args(["-c", "exit 3"])).unwrap();
+        let mut group = Group::start(Command::new("sh").args(["-c", "exit 3"]), Membership::Own).unwrap();
         let until = Instant::now() + Duration::from_secs(10);
         while !group.has_gone() {
             assert!(Instant::now() < until);
@@ -99,15 +132,17 @@ mod tests {
         }
         let id = Pid::from_child(&group.child);
         assert!(test_kill_process(id).is_ok(), "its number is free");
-        assert_eq!(group.end().unwrap().code(), Some(3));
+        assert_eq!(group.end(Duration::ZERO).unwrap().code(), Some(3));
         assert!(test_kill_process(id).is_err());
     }
 
     #[test]
     fn dropped_program_is_killed() {
-        let group = Group::start(Command::new("sleep").arg("60")).unwrap();
-        let id = Pid::from_child(&group.child);
-        drop(group);
-        assert!(test_kill_process(id).is_err());
+        for membership in [Membership::Own, Membership::Ours] {
+            let group = Group::start(Command::new("sleep").arg("60"), membership).unwrap();
+            let id = Pid::from_child(&group.child);
+            drop(group);
+            assert!(test_kill_process(id).is_err(), "{membership:?}");
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Child processes of skillhub: none of them gets a token ([`child`]), and [`run`] enforces limits on one.
+//! Child processes of skillhub: none of them gets a token ([`child`]). [`run`] enforces limits on one, and a
+//! [`Group`] ends one that the caller talks to.
 
 pub mod child;
 mod group;
@@ -7,4 +8,5 @@ mod stream;
 
 #[cfg(unix)]
 pub use group::kill_all;
+pub use group::{Group, Membership};
 pub use run::{Done, Ended, Order, run, shell};

@@ -11,7 +11,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{child, group::Group, stream::Stream};
+use crate::{
+    child,
+    group::{Group, Membership},
+    stream::Stream,
+};
 
 /// Time limit for reading the output of an ended program whose pipe is still held open by another process.
 const DRAIN: Duration = Duration::from_millis(500);
@@ -32,8 +36,21 @@ pub struct Order {
     pub input: Vec<u8>,
     /// Limit of its wall-clock time.
     pub time: Duration,
-    /// Limit in bytes, for standard output and standard error each.
-    pub output_bytes: usize,
+    /// Limit in bytes, for standard output and standard error each. `None` discards both.
+    pub output_bytes: Option<usize>,
+    /// Time between the request to end and the kill of a program that must end. Zero kills it at once.
+    pub grace: Duration,
+    /// Process group of the program.
+    pub membership: Membership,
+}
+
+impl Order {
+    /// Creates an order for a program that reads nothing, writes nothing and is killed at once with its own group.
+    #[must_use]
+    pub fn new(command: Command, time: Duration) -> Self {
+        let (grace, membership) = (Duration::ZERO, Membership::Own);
+        Self { command, input: Vec::new(), time, output_bytes: None, grace, membership }
+    }
 }
 
 /// Result of a run.
@@ -69,18 +86,23 @@ pub enum Ended {
 /// # Errors
 /// Returns the I/O error if the program cannot be started or waited for.
 pub fn run(order: Order, is_stopped: impl Fn() -> bool) -> io::Result<Done> {
-    let Order { mut command, input, time, output_bytes } = order;
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let Order { mut command, input, time, output_bytes, grace, membership } = order;
+    let output = || output_bytes.map_or_else(Stdio::null, |_| Stdio::piped());
+    command.stdin(Stdio::piped()).stdout(output()).stderr(output());
     let started = Instant::now();
-    let mut group = Group::start(&mut command)?;
+    let mut group = Group::start(&mut command, membership)?;
     let stdin = group.child.stdin.take();
     // A program may close its input early. One that never reads is killed with its group.
     thread::spawn(move || stdin.map(|mut pipe| pipe.write_all(&input)));
     let open = Arc::new(AtomicUsize::new(0));
-    let stdout = Stream::read(group.child.stdout.take(), output_bytes, &open);
-    let stderr = Stream::read(group.child.stderr.take(), output_bytes, &open);
+    let most = output_bytes.unwrap_or_default();
+    let stdout = Stream::read(group.child.stdout.take(), most, &open);
+    let stderr = Stream::read(group.child.stderr.take(), most, &open);
     let ended = wait(&mut group, started.checked_add(time), [&stdout, &stderr], is_stopped);
-    let status = group.end()?;
+    if ended != Ended::Exited && !grace.is_zero() {
+        group.terminate();
+    }
+    let status = group.end(grace)?;
     let took = started.elapsed();
     let drained = Instant::now() + DRAIN;
     while open.load(Ordering::Acquire) > 0 && Instant::now() < drained {
@@ -147,7 +169,7 @@ mod tests {
     fn order(line: &str, folder: &Path, time: Duration) -> Order {
         let mut command = shell(line, Some(256), time);
         command.current_dir(folder);
-        Order { command, input: b"given".to_vec(), time, output_bytes: 1000 }
+        Order { input: b"given".to_vec(), output_bytes: Some(1000), ..Order::new(command, time) }
     }
 
     fn done(line: &str, folder: &Path, time: Duration) -> Done {
@@ -167,7 +189,8 @@ mod tests {
         let mut command = child::command("cat");
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
         let input = vec![b'x'; 4 << 20];
-        let order = Order { command, input: input.clone(), time: Duration::from_secs(60), output_bytes: 4 << 20 };
+        let order =
+            Order { input: input.clone(), output_bytes: Some(4 << 20), ..Order::new(command, Duration::from_secs(60)) };
         assert_eq!(run(order, || false).unwrap().stdout, input);
     }
 
@@ -197,14 +220,28 @@ mod tests {
         assert_eq!((done.ended, done.exit), (Ended::Stopped, None));
     }
 
+    /// One that cleans up is waited for, and one that ignores the request is killed after the grace.
+    #[test]
+    fn program_with_grace_may_clean_up() {
+        let folder = tempfile::tempdir().unwrap();
+        for (reaction, grace, exit) in
+            [("echo > tidied; exit 7", Duration::from_secs(50), Some(7)), ("", Duration::from_millis(50), None)]
+        {
+            let mut command = child::command("sh");
+            let line = format!("trap '{reaction}' TERM; echo > ready; while :; do sleep 0.01; done");
+            command.args(["-c", &line]).current_dir(folder.path());
+            let order = Order { grace, membership: Membership::Ours, ..Order::new(command, Duration::from_secs(60)) };
+            let ready = folder.path().join("ready");
+            let done = run(order, || ready.exists()).unwrap();
+            assert_eq!((done.ended, done.exit), (Ended::Stopped, exit), "{reaction}");
+            std::fs::remove_file(ready).unwrap();
+        }
+        assert!(folder.path().join("tidied").exists());
+    }
+
     #[test]
     fn missing_program_is_an_error() {
-        let order = Order {
-            command: child::command("/nowhere/at/all"),
-            input: Vec::new(),
-            time: Duration::from_secs(1),
-            output_bytes: 1,
-        };
+        let order = Order::new(child::command("/nowhere/at/all"), Duration::from_secs(1));
         assert_eq!(run(order, || false).unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 }

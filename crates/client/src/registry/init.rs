@@ -55,7 +55,7 @@ fn references(spec: &GitSpec, home: &Home) -> Result<String, RegistryError> {
     let mut list = git::program(folder.path());
     git::allow(&mut list, spec.transport());
     list.args(["ls-remote", "--quiet", "--", &url]);
-    git::run(&mut list, folder.path(), &url, u64::MAX).map_err(|source| RegistryError::Unreached { url, source })
+    git::run(list, Vec::new(), folder.path(), &url, u64::MAX).map_err(|source| RegistryError::Unreached { url, source })
 }
 
 /// Pushes the first commit. If another process pushed first, this succeeds, and the caller detects it afterwards.
@@ -67,7 +67,8 @@ fn push_first(spec: &GitSpec, home: &Home, stamp: &Stamp) -> Result<(), Registry
     git::allow(&mut push, spec.transport());
     push.arg("--git-dir").arg(index.dir());
     push.args(["push", "--porcelain", "--no-verify", "--no-recurse-submodules", "--", &url]);
-    match git::run(push.arg(format!("{BRANCH}:{BRANCH}")), folder.path(), &url, u64::MAX) {
+    push.arg(format!("{BRANCH}:{BRANCH}"));
+    match git::run(push, Vec::new(), folder.path(), &url, u64::MAX) {
         Ok(_) => Ok(()),
         Err(ProgramError::Failed { message }) if references(spec, home)?.is_empty() => {
             Err(RegistryError::NotTaken { url, message })

@@ -8,9 +8,9 @@
 
 use std::{
     collections::{BTreeSet, HashSet, VecDeque},
-    io::{self, Seek, Write},
+    io::Write,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
 };
 
 use git2::{ObjectType, Oid, Repository, RepositoryInitOptions};
@@ -107,7 +107,9 @@ impl Mirror {
     }
 
     fn repack(&self) -> Result<(), ProgramError> {
-        self.run(self.git("default").args(["repack", "-a", "-d", "--keep-unreachable", "--quiet"]))
+        let mut repack = self.git("default");
+        repack.args(["repack", "-a", "-d", "--keep-unreachable", "--quiet"]);
+        self.run(repack, String::new())
     }
 
     /// Fetches the branch and returns its commit. `seen` is the commit seen last; it is fetched too if it is missing,
@@ -123,7 +125,7 @@ impl Mirror {
                 fetch.arg("--depth=1");
             }
             fetch.args([REMOTE, &refspec]);
-            self.run(&mut fetch)
+            self.run(fetch, String::new())
         };
         match fetch(Filter::Trees) {
             Err(ProgramError::Failed { message }) if message.contains("filter") => fetch(Filter::None),
@@ -161,7 +163,8 @@ impl Mirror {
     pub fn push(&self, _locked: &Locked, commit: &str) -> Result<(), ProgramError> {
         let mut push = self.git("default");
         push.args(["push", "--porcelain", "--no-verify", "--no-signed", "--no-recurse-submodules", REMOTE]);
-        self.run(push.arg(format!("{commit}:{BRANCH}")))
+        push.arg(format!("{commit}:{BRANCH}"));
+        self.run(push, String::new())
     }
 
     /// Fetches the folders and files at these paths in the tree of a commit. Paths that do not exist are ignored.
@@ -222,9 +225,10 @@ impl Mirror {
             return Ok(repo.find_reference(BRANCH).is_ok());
         };
         let mut fetch = self.fetch(Filter::Trees, NAMED);
+        fetch.args(["--depth=1", REMOTE, &seen.to_string()]);
         // A server may not have the commit, or may refuse to send it. The later check then reports that the branch has
         // not grown.
-        let _fetched = self.run(fetch.args(["--depth=1", REMOTE, &seen.to_string()]));
+        let _fetched = self.run(fetch, String::new());
         if repo.find_commit(seen).is_err() {
             return Ok(repo.find_reference(BRANCH).is_ok());
         }
@@ -243,13 +247,10 @@ impl Mirror {
         if missing.is_empty() {
             return Ok(());
         }
-        let io = |source: io::Error| self.unreached(source.into());
-        let mut list = tempfile::tempfile().map_err(io)?;
-        let lines: String = missing.iter().map(|id| format!("{id}\n")).collect();
-        list.write_all(lines.as_bytes()).and_then(|()| list.rewind()).map_err(io)?;
         let mut fetch = self.fetch(filter, NAMED);
-        fetch.args([REMOTE, "--stdin"]).stdin(Stdio::from(list));
-        self.run(&mut fetch).map_err(|error| self.unreached(error))
+        fetch.args([REMOTE, "--stdin"]);
+        let list = missing.iter().map(|id| format!("{id}\n")).collect();
+        self.run(fetch, list).map_err(|error| self.unreached(error))
     }
 
     fn missing(&self, repo: &Repository, ids: BTreeSet<Oid>) -> Result<BTreeSet<Oid>, RegistryError> {
@@ -308,9 +309,9 @@ impl Mirror {
         command
     }
 
-    fn run(&self, command: &mut Command) -> Result<(), ProgramError> {
+    fn run(&self, command: Command, input: String) -> Result<(), ProgramError> {
         let limit = git::bytes_in(&self.path).saturating_add(Limits::default().fetch_bytes);
-        git::run(command, &self.path, &self.spec.url(), limit).map(|_| ())
+        git::run(command, input.into_bytes(), &self.path, &self.spec.url(), limit).map(|_| ())
     }
 
     fn unreached(&self, source: ProgramError) -> RegistryError {

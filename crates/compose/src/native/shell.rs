@@ -41,7 +41,8 @@ pub(super) fn run(folder: &Path, wanted: &Shell, bounds: &Bounds<'_>) -> Result<
     command.args(&wanted.args).current_dir(folder).env_clear();
     command.envs(PASSED.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     let (time, most) = (bounds.remaining()?, bounds.answer_bytes / 2);
-    let order = Order { command, input: wanted.stdin.clone().into_bytes(), time, output_bytes: most };
+    let input = wanted.stdin.clone().into_bytes();
+    let order = Order { input, output_bytes: Some(most), ..Order::new(command, time) };
     let done = process::run(order, || bounds.remaining().is_err()).map_err(|error| {
         ToolFault::lasting("not_started", format!("cannot start {:?}: {error}", wanted.command)).hint(
             "put only the program in `command` and its arguments in `args`; for a command line, use `sh` with \

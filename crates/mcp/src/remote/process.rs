@@ -1,14 +1,13 @@
 //! Servers that run as child processes, each in a process group of its own.
 
 use std::{
-    process::{Child, Command, Stdio},
+    process::{Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
-    thread::sleep,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use compose::ToolFault;
-use library::child;
+use process::{Group, Membership, child};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _},
     process::{ChildStderr, ChildStdin, ChildStdout},
@@ -46,14 +45,10 @@ const SAID_BYTES: usize = 4096;
 /// Maximum length, in characters, of a displayed stderr line.
 const SAID_CHARS: usize = 240;
 
-/// Interval at which the exit of the process is polled.
-const LOOK: Duration = Duration::from_millis(5);
-
 /// A child process. Dropping it kills the process and everything it started in its group.
 pub(super) struct Process {
-    child: Child,
+    group: Group,
     said: Arc<Mutex<Vec<u8>>>,
-    is_over: bool,
 }
 
 /// Stdout and stdin of the process.
@@ -70,9 +65,10 @@ impl Process {
             ToolFault::lasting("server_failed", format!("cannot start {}: {error}", plain(program, SAID_CHARS)))
                 .hint("check `command` in the server's configuration")
         };
-        let mut child = command(server).spawn().map_err(failed)?;
+        let mut group = Group::start(&mut command(server), Membership::Own).map_err(failed)?;
+        let child = &mut group.child;
         let (output, input, errors) = (child.stdout.take(), child.stdin.take(), child.stderr.take());
-        let process = Self { child, said: Arc::default(), is_over: false };
+        let process = Self { group, said: Arc::default() };
         let missing = || failed(std::io::Error::other("its standard streams are missing"));
         let output = ChildStdout::from_std(output.ok_or_else(missing)?).map_err(failed)?;
         let input = ChildStdin::from_std(input.ok_or_else(missing)?).map_err(failed)?;
@@ -91,40 +87,7 @@ impl Process {
 
     /// Waits for the process to exit. After `grace`, it and the remaining processes of its group are killed.
     pub(super) fn end(&mut self, grace: Duration) {
-        if self.is_over {
-            return;
-        }
-        let until = Instant::now() + grace;
-        while !self.has_gone() && Instant::now() < until {
-            sleep(LOOK);
-        }
-        // Until the child has been waited for, its process group id cannot be reused.
-        #[cfg(unix)]
-        let _gone = rustix::process::kill_process_group(
-            rustix::process::Pid::from_child(&self.child),
-            rustix::process::Signal::KILL,
-        );
-        let _gone = self.child.kill();
-        let _status = self.child.wait();
-        self.is_over = true;
-    }
-
-    #[cfg(unix)]
-    fn has_gone(&mut self) -> bool {
-        use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
-        let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        !matches!(waitid(WaitId::Pid(Pid::from_child(&self.child)), look), Ok(None))
-    }
-
-    #[cfg(not(unix))]
-    fn has_gone(&mut self) -> bool {
-        !matches!(self.child.try_wait(), Ok(None))
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.end(Duration::ZERO);
+        let _status = self.group.end(grace);
     }
 }
 
@@ -135,8 +98,6 @@ fn command(server: &RemoteServer) -> Command {
     command.envs(KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
     command.envs(&server.env).env(STARTED_FOR_TOOLS, "1");
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
     command
 }
 
