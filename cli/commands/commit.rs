@@ -4,7 +4,7 @@ use clap::Args;
 use library::{Closeness, Library, Standing};
 use serde_json::json;
 use skill::SkillName;
-use skill_manage::{CommitEdit, Elsewhere, Notes, Report, Status};
+use skill_manage::{CommitEdit, FindElsewhere, Notes, Report, Status};
 
 use crate::{
     commands::manage::print,
@@ -35,7 +35,7 @@ pub struct CommitArgs {
 
 /// Records the edits of the named skill or of all skills.
 pub fn run(context: &Context, args: &CommitArgs) -> Result<Exit, CliError> {
-    let elsewhere = context.elsewhere();
+    let elsewhere = || context.elsewhere();
     match &args.name {
         Some(name) => {
             let skill = context.skill_called(name)?;
@@ -50,7 +50,7 @@ fn record(
     context: &Context,
     library: &mut Library,
     skill: SkillName,
-    (args, elsewhere): (&CommitArgs, &[Elsewhere]),
+    (args, elsewhere): (&CommitArgs, &FindElsewhere<'_>),
 ) -> Result<Report, CliError> {
     let limits = library.limits().clone();
     let notes = Notes { reason: Some(args.reason.clone()), ..Notes::default() }.checked(&limits);
@@ -65,7 +65,7 @@ fn record(
 
 /// Records every edit of the library. A refused edit does not stop the others. The exit code is that of the first
 /// refusal.
-fn all(context: &Context, args: &CommitArgs, elsewhere: &[Elsewhere]) -> Result<Exit, CliError> {
+fn all(context: &Context, args: &CommitArgs, elsewhere: &FindElsewhere<'_>) -> Result<Exit, CliError> {
     let mut library = context.library()?;
     let glances = library.glances(Closeness::Contents)?;
     let is_edited =

@@ -123,7 +123,7 @@ pub fn run(context: &Context, args: &ManageArgs) -> Result<Exit, CliError> {
     if args.request.is_some() {
         check_request(context, "manage", &request.skill)?;
     }
-    let elsewhere = context.elsewhere();
+    let elsewhere = || context.elsewhere();
     let mut library = context.library_of(&request.skill)?;
     let report = skill_manage::manage(&mut library, &request, &context.manage(&elsewhere)?)?;
     if report.status == Status::Applied {

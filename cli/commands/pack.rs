@@ -58,7 +58,7 @@ pub fn pack(context: &Context, args: &PackArgs) -> Result<Exit, CliError> {
             .hint("remove it, or name the output file: -o FILE"));
     }
     refuse_inside(&file, &found.path)?;
-    std::fs::write(&file, &bytes).map_err(io_at(&file))?;
+    std::fs::write(&file, &*bytes).map_err(io_at(&file))?;
     let digest = bundle.digest();
     let document = json!({"ok": true, "file": file, "digest": digest.to_string(), "size": bytes.len()});
     context.out.answer(&document, |out| {

@@ -185,7 +185,7 @@ fn accept(context: &Context, args: &AcceptArgs) -> Result<Exit, CliError> {
         .reviewer("accept a proposal")
         .map_err(CliError::from)
         .inspect_err(|error| note_refused(context, args, &targets, error))?;
-    let elsewhere = context.elsewhere();
+    let elsewhere = || context.elsewhere();
     let manage = context.manage(&elsewhere)?;
     let one = |mut target: ProposalRef| -> Result<Report, CliError> {
         let mut library = context.library_with_proposal(&target.id)?;

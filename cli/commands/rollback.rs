@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &RollbackArgs) -> Result<Exit, CliError> {
         notes: args.notes.notes(),
         dry_run: args.notes.dry_run,
     };
-    let elsewhere = context.elsewhere();
+    let elsewhere = || context.elsewhere();
     let mut library = context.library_of(&rollback.skill)?;
     let report = skill_manage::roll_back(&mut library, &rollback, &context.manage(&elsewhere)?)?;
     if report.status == Status::Applied {

@@ -192,10 +192,7 @@ fn scan_all(context: &Context, scanner: Scanner, args: &ScanArgs) -> Result<Vec<
 
 fn scan_one(target: Target, known: &Known, report: impl Fn(&Bundle) -> Report, with_capabilities: bool) -> Scanned {
     let bundle = target.bundle();
-    let name = bundle.as_ref().ok().and_then(|bundle| {
-        let text = bundle.skill_md()?;
-        skill::frontmatter::read(text, &skill::Limits::default()).ok()?.frontmatter.name
-    });
+    let name = bundle.as_ref().ok().and_then(|bundle| bundle.frontmatter()?.name.clone());
     let read = bundle.as_ref().ok();
     Scanned {
         name: name.or_else(|| target.name()),

@@ -1,7 +1,10 @@
 //! `skillhub to-prompt` and `skillhub read-properties` replicate the commands of the standard's reference tool, with
 //! its output and exit codes.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use agent::escape;
 use clap::Args;
@@ -37,7 +40,7 @@ struct Properties {
     skill_md: PathBuf,
     name: String,
     description: String,
-    fields: Frontmatter,
+    fields: Arc<Frontmatter>,
     /// True if `allowed-tools` is a list rather than a string.
     lists_tools: bool,
 }

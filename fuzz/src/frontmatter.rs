@@ -56,7 +56,7 @@ fn check_scalar(text: &str, limits: &Limits) {
     if text.matches(['[', '{']).count() > 150 {
         return;
     }
-    let name = frontmatter::read(&whole, limits).map(|reading| reading.frontmatter.name);
+    let name = frontmatter::read(&whole, limits).map(|reading| reading.frontmatter.name.clone());
     assert_eq!(name, Ok(Some(text.to_owned())), "{whole}");
 }
 
@@ -67,7 +67,7 @@ fn check_edits(text: &str, body: &str, fields: &Frontmatter, limits: &Limits) {
     let longer = format!("{head}{}added\n{body}", if head.ends_with('\n') { "" } else { "\n" });
     let Ok(applied) = edit::apply(&Edit::Edit { content: longer.clone() }, &before, limits) else { return };
     let read = frontmatter::read(&longer, limits).expect("what was read is read with another body");
-    assert_eq!((&read.frontmatter, read.body.strip_prefix("added\n")), (fields, Some(body)));
+    assert_eq!((&*read.frontmatter, read.body.strip_prefix("added\n")), (fields, Some(body)));
     let back = edit::apply(&Edit::Edit { content: text.to_owned() }, &applied.bundle, limits).expect("back");
     assert_eq!(back.bundle, before);
     let patch = Patch {

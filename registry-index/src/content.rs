@@ -3,7 +3,7 @@
 
 use semver::Version;
 use serde::Serialize;
-use skill::{Bundle, Digest, Limits, QualifiedName, frontmatter};
+use skill::{Bundle, Digest, QualifiedName, archive::Archive};
 use thiserror::Error;
 
 use crate::{BundlePlace, Entry, Index, ReadError, StoreError};
@@ -100,7 +100,7 @@ impl Index {
     /// # Errors
     /// [`FetchError`] if the release was withdrawn, is under quarantine or on hold, or if its archive is missing, does
     /// not match, or is outside the index.
-    pub fn bundle(&self, entry: &Entry) -> Result<Vec<u8>, FetchError> {
+    pub fn bundle(&self, entry: &Entry) -> Result<Archive, FetchError> {
         entry.check_open()?;
         let path = match self.config.place_of(&entry.digest) {
             BundlePlace::Tree(path) => path,
@@ -110,9 +110,9 @@ impl Index {
         let missing = || FetchError::Missing { name: entry.name.clone(), version: entry.version.clone() };
         let id = snapshot.blob_id(&path)?.ok_or_else(missing)?;
         entry.check_size(snapshot.blob_size(id)?)?;
-        let bytes = snapshot.read_blob(id)?;
-        entry.check_archive(&bytes)?;
-        Ok(bytes)
+        let archive = Archive::of_bytes(snapshot.read_blob(id)?);
+        entry.check_archive(&archive)?;
+        Ok(archive)
     }
 }
 
@@ -121,9 +121,21 @@ impl Entry {
     ///
     /// # Errors
     /// [`FetchError::Integrity`] if it is not the file that was published.
-    pub fn check_archive(&self, bytes: &[u8]) -> Result<(), FetchError> {
-        self.check_size(bytes.len() as u64)?;
-        let found = Digest::of_bytes(bytes);
+    pub fn check_archive(&self, archive: &Archive) -> Result<(), FetchError> {
+        self.check_file(archive.len(), || archive.hash())
+    }
+
+    /// Verifies like [`Entry::check_archive`].
+    ///
+    /// # Errors
+    /// As for [`Entry::check_archive`].
+    pub fn check_bytes(&self, bytes: &[u8]) -> Result<(), FetchError> {
+        self.check_file(bytes.len(), || Digest::of_bytes(bytes))
+    }
+
+    fn check_file(&self, bytes: usize, hash: impl FnOnce() -> Digest) -> Result<(), FetchError> {
+        self.check_size(bytes as u64)?;
+        let found = hash();
         if found == self.archive { Ok(()) } else { Err(self.integrity(&found.to_string())) }
     }
 
@@ -153,14 +165,12 @@ impl Entry {
     /// # Errors
     /// [`FetchError::Differs`] with the first field that differs.
     pub fn check_files(&self, files: &Bundle) -> Result<(), FetchError> {
-        let text = files.skill_md().unwrap_or_default();
-        let reading = frontmatter::read(text, &Limits::default()).ok();
-        let found = reading.map(|reading| reading.frontmatter).unwrap_or_default();
-        let name = found.name.unwrap_or_default();
+        let found = files.frontmatter().unwrap_or_default();
+        let text = |field: &Option<String>| field.clone().unwrap_or_default();
         self.check_field("digest", self.digest.to_string(), files.digest().to_string())?;
         self.check_field("files", self.files, files.len() as u64)?;
-        self.check_field("name", self.name.name.as_str(), name.as_str())?;
-        self.check_field("description", &self.description, &found.description.unwrap_or_default())?;
+        self.check_field("name", self.name.name.to_string(), text(&found.name))?;
+        self.check_field("description", &self.description, &text(&found.description))?;
         self.check_field("license", &self.license, &found.license)?;
         self.check_field("keywords", &self.keywords, &found.keywords)?;
         self.check_field("requires", &self.requires, &found.requires)

@@ -1,9 +1,14 @@
 //! [`Index::append`]: adding a release to the index.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use scan::{Cleared, Verdict};
 use semver::Version;
-use skill::{Digest, Frontmatter, Limits, Owner, QualifiedName, frontmatter};
+use skill::{
+    Digest, Frontmatter, Limits, Owner, QualifiedName,
+    archive::{Archive, pack},
+};
 use thiserror::Error;
 
 use crate::{
@@ -207,7 +212,7 @@ impl Appended {
 #[derive(Debug)]
 pub struct ClearedRelease<'a> {
     release: &'a NewRelease,
-    archive: &'a [u8],
+    archive: &'a Archive,
     entry: Entry,
     key: Option<PublicKey>,
     path: String,
@@ -233,7 +238,7 @@ impl<'a> ClearedRelease<'a> {
     /// # Errors
     /// [`AppendError`] for a name that cannot be published, an archive of something else, a bundle that no release may
     /// have, or a signature of another release.
-    pub fn new(release: &'a NewRelease, cleared: &Cleared, archive: &'a [u8]) -> Result<Self, AppendError> {
+    pub fn new(release: &'a NewRelease, cleared: &Cleared, archive: &'a Archive) -> Result<Self, AppendError> {
         let path = shard::skill_file(&release.name).ok_or_else(|| AppendError::Name(release.name.clone()))?;
         check_archive(cleared, archive)?;
         if cleared.is_unjudged() {
@@ -305,7 +310,7 @@ impl Index {
     /// # Errors
     /// [`AppendError`] if the release is not acceptable, the version is taken, or git fails. No reader sees a change
     /// then.
-    pub fn append(&self, release: &NewRelease, cleared: &Cleared, archive: &[u8]) -> Result<Appended, AppendError> {
+    pub fn append(&self, release: &NewRelease, cleared: &Cleared, archive: &Archive) -> Result<Appended, AppendError> {
         self.store.check_writable()?;
         self.append_cleared(&ClearedRelease::new(release, cleared, archive)?)
     }
@@ -400,15 +405,14 @@ fn existing(lines: &Lines, entry: &Entry) -> Result<Option<Entry>, AppendError> 
     }
 }
 
-fn check_archive(cleared: &Cleared, archive: &[u8]) -> Result<(), AppendError> {
-    let packed = skill::archive::pack(cleared.bundle());
-    if packed == archive {
+fn check_archive(cleared: &Cleared, archive: &Archive) -> Result<(), AppendError> {
+    if archive.packed() == Some(cleared.digest()) {
         return Ok(());
     }
-    Err(AppendError::Archive { expected: Digest::of_bytes(&packed), found: Digest::of_bytes(archive) })
+    Err(AppendError::Archive { expected: pack(cleared.bundle()).hash(), found: archive.hash() })
 }
 
-fn fields_of(release: &NewRelease, cleared: &Cleared, archive: &[u8]) -> Result<Fields, AppendError> {
+fn fields_of(release: &NewRelease, cleared: &Cleared, archive: &Archive) -> Result<Fields, AppendError> {
     let frontmatter = frontmatter_of(release, cleared)?;
     let stamp = release.stamp.to_the_second();
     Ok(Fields {
@@ -416,13 +420,13 @@ fn fields_of(release: &NewRelease, cleared: &Cleared, archive: &[u8]) -> Result<
         name: release.name.clone(),
         version: release.version.clone(),
         digest: cleared.digest(),
-        archive: Digest::of_bytes(archive),
+        archive: archive.hash(),
         size: archive.len() as u64,
         files: cleared.bundle().len() as u64,
-        description: frontmatter.description.unwrap_or_default(),
-        license: frontmatter.license,
-        keywords: frontmatter.keywords,
-        requires: frontmatter.requires,
+        description: frontmatter.description.clone().unwrap_or_default(),
+        license: frontmatter.license.clone(),
+        keywords: frontmatter.keywords.clone(),
+        requires: frontmatter.requires.clone(),
         verdict: verdict_of(cleared)?.to_string(),
         publisher: stamp.by,
         published_at: stamp.at,
@@ -447,10 +451,10 @@ fn verdict_of(cleared: &Cleared) -> Result<Verdict, AppendError> {
     }
 }
 
-fn frontmatter_of(release: &NewRelease, cleared: &Cleared) -> Result<Frontmatter, AppendError> {
+fn frontmatter_of(release: &NewRelease, cleared: &Cleared) -> Result<Arc<Frontmatter>, AppendError> {
     let not = |reason: String| AppendError::NotThisSkill { name: release.name.clone(), reason };
-    let text = cleared.bundle().skill_md().ok_or_else(|| not("it has no readable SKILL.md".to_owned()))?;
-    let reading = frontmatter::read(text, &Limits::default()).map_err(|error| not(error.to_string()))?;
+    cleared.bundle().skill_md().ok_or_else(|| not("it has no readable SKILL.md".to_owned()))?;
+    let reading = cleared.bundle().reading(&Limits::default()).map_err(|error| not(error.to_string()))?;
     let frontmatter = reading.frontmatter;
     if frontmatter.description.as_deref().is_none_or(|text| text.trim().is_empty()) {
         return Err(not("its SKILL.md has no description".to_owned()));

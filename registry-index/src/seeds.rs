@@ -5,7 +5,7 @@ use scan::Baseline;
 use semver::Version;
 use skill::{
     Bundle, BundleError, File, Limits, NameError, Owner, OwnerError, PathError, QualifiedName, SkillName, SkillPath,
-    archive, frontmatter,
+    archive,
 };
 use thiserror::Error;
 
@@ -109,8 +109,7 @@ fn publish(index: &Index, folder: &str, bundle: Bundle, at: Timestamp) -> Result
 }
 
 fn version_of(bundle: &Bundle) -> Option<Version> {
-    let reading = frontmatter::read(bundle.skill_md()?, &Limits::default()).ok()?;
-    Version::parse(&reading.frontmatter.version()?).ok()
+    Version::parse(&bundle.frontmatter()?.version()?).ok()
 }
 
 fn bundle_of(files: &[(&str, &[u8])]) -> Result<Bundle, SeedError> {

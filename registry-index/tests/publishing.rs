@@ -1,7 +1,7 @@
 //! Appending releases, alone and against others.
 
 use registry_index::{AppendError, Appended, Index, Wanted, select};
-use skill::archive;
+use skill::archive::{self, Archive};
 
 use crate::support::*;
 
@@ -17,7 +17,7 @@ fn release_is_one_commit() {
     assert_eq!((entry.license.as_deref(), entry.keywords.join(" ").as_str()), (Some("MIT"), "forms pdf"));
     assert_eq!((entry.size, entry.files, entry.verdict.as_str()), (packed.len() as u64, 2, "allow"));
     assert_eq!(entry.published_at.to_string(), "2026-11-02T08:30:00Z");
-    assert_eq!(index.bundle(&entry).unwrap(), packed);
+    assert_eq!(*index.bundle(&entry).unwrap(), *packed);
     let hex = entry.digest.hex();
     let changed = git(index.dir(), &["show", "--name-status", "--format=%an|%s|%b", "main"]);
     let expected = format!(
@@ -45,11 +45,13 @@ fn release_must_match_cleared_bundle() {
     let (_dir, index) = index();
     let forms = cleared(&name("acme/forms"), "one");
     let packed = archive::pack(forms.bundle());
-    let refused = |text: &str, bytes: &[u8]| index.append(&release(text), &forms, bytes).unwrap_err();
+    let refused = |text: &str, archive: &Archive| index.append(&release(text), &forms, archive).unwrap_err();
     assert!(matches!(refused("acme/other@1.0.0", &packed), AppendError::NotThisSkill { .. }));
     assert!(matches!(refused("acme/技能@1.0.0", &packed), AppendError::Name(_)));
     let other = archive::pack(cleared(&name("acme/forms"), "two").bundle());
     assert!(matches!(refused("acme/forms@1.0.0", &other), AppendError::Archive { .. }));
+    let unknown = Archive::of_bytes(packed.into_bytes());
+    assert!(matches!(refused("acme/forms@1.0.0", &unknown), AppendError::Archive { .. }), "nobody knows its files");
     assert!(index.names().unwrap().is_empty());
 }
 

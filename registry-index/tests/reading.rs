@@ -1,6 +1,7 @@
 //! Flags, later formats, and reading with git alone.
 
 use registry_index::{AppendError, Appended, Entry, FetchError, FlagError};
+use skill::archive::Archive;
 
 use crate::support::*;
 
@@ -21,7 +22,7 @@ fn clone_has_one_line_per_release() {
     assert_eq!(config, "{\"format\":1,\"bundles\":\"bundles/{hex:0:2}/{hex:2:4}/{hex}.skill\"}\n");
     let hex = lines[0].digest.hex();
     let archive = std::fs::read(clone.join(format!("bundles/{}/{}/{hex}.skill", &hex[..2], &hex[2..4]))).unwrap();
-    lines[0].check_archive(&archive).unwrap();
+    lines[0].check_archive(&Archive::of_bytes(archive)).unwrap();
     git(index.dir(), &["fsck", "--strict"]);
     assert_eq!(git(index.dir(), &["log", "--format=%s", "main"]).lines().next(), Some("acme/forms 1.1.0"));
 }

@@ -53,6 +53,24 @@ fn patch_writes_revision_and_folder() {
 }
 
 #[test]
+fn patch_in_project_leaves_user_library_closed() {
+    let sandbox = Sandbox::project();
+    let create = ["manage", "create", "theirs", "--content", "-", "--global", "--json"];
+    sandbox.run_with(&create, skill_md("theirs", "Of the user. Use in tests.", BODY).as_bytes()).done();
+    sandbox.create("demo", BODY);
+    let history = sandbox.done(&["where", "--global"])["history"].as_str().unwrap().to_owned();
+    fs::remove_dir_all(&history).unwrap();
+    fs::write(&history, "no repository").unwrap();
+    let note = "the history of the user's library cannot be read";
+    let patch = ["manage", "patch", "demo", "--find", "alpha line", "--replace", "gamma line", "--json"];
+    let patched = sandbox.run(&patch).exits(0);
+    assert!(!patched.stderr.contains(note), "{patched}");
+    let create = ["manage", "create", "other", "--content", "-", "--json"];
+    let created = sandbox.run_with(&create, skill_md("other", "Another. Use in tests.", BODY).as_bytes()).exits(0);
+    assert!(created.stderr.contains(note), "its names are looked at here: {created}");
+}
+
+#[test]
 fn ambiguous_patch_lists_its_lines() {
     let sandbox = sandbox();
     let error =

@@ -71,3 +71,23 @@ fn only_install_rules_limit_installs() {
     sandbox.ask(&["install", source.to_str().unwrap()]).refused(2, "invalid_config");
     assert!(!sandbox.user_skill("demo").exists(), "a policy that cannot be read lets nothing in");
 }
+
+#[cfg(unix)]
+#[test]
+fn install_places_nothing_for_denied_agents() {
+    let sandbox = Sandbox::project();
+    let root = sandbox.cwd();
+    sandbox.done(&["new", "mine"]);
+    fs::create_dir_all(root.join(".claude")).unwrap();
+    fs::create_dir_all(sandbox.skillhub_home()).unwrap();
+    let config = sandbox.skillhub_home().join("config.toml");
+    fs::write(&config, "[[permissions]]\nagent = 'claude-code'\nskill = 'mine'\ndecision = 'deny'\n").unwrap();
+    let installed = sandbox.done(&["install", "./mine", "--agent", "claude-code", "bob"]);
+    assert_eq!(installed["skills"][0]["links"].as_array().unwrap().len(), 1, "{installed:#}");
+    assert!(installed["skills"][0]["warnings"].to_string().contains("not to see"), "{installed:#}");
+    assert!(root.join(".bob/skills/mine").is_symlink());
+    assert!(!root.join(".claude/skills").exists(), "a link that is taken away again would leave its folder");
+    fs::write(&config, "").unwrap();
+    assert_eq!(sandbox.done(&["enable", "mine"])["links"].as_array().unwrap().len(), 2);
+    assert!(root.join(".claude/skills/mine").is_symlink());
+}

@@ -297,7 +297,8 @@ fn concurrent_changes_are_all_kept() {
                 let request = json!({"action": "patch", "name": "demo", "find": find, "replace": replace});
                 let request = Request::from_json(request.to_string().as_bytes(), &Limits::default()).unwrap();
                 let actor = "agent:library".parse().unwrap();
-                let context = Context { actor, time: Timestamp::now(), policy: Policy::default(), elsewhere: &[] };
+                let context =
+                    Context { actor, time: Timestamp::now(), policy: Policy::default(), elsewhere: &Vec::new };
                 manage(&mut library, &request, &context).unwrap();
             }
         });

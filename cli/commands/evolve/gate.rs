@@ -213,7 +213,7 @@ pub fn force(context: &Context, args: &ForceArgs) -> Result<Exit, CliError> {
     let name = context.skill_called(&args.name)?;
     let reviewer = context.reviewer("force a decision")?;
     let terms = context.gate()?.terms(None).map_err(failed)?;
-    let elsewhere = context.elsewhere();
+    let elsewhere = || context.elsewhere();
     let mut library = context.library_with(&name)?;
     let verdict = match args.verdict {
         Forced::Promote => Verdict::Promote,

@@ -170,7 +170,7 @@ fn improve(
         return nothing(context, name, &improvement.rationale);
     };
     request.dry_run = args.dry_run;
-    let elsewhere = context.elsewhere();
+    let elsewhere = || context.elsewhere();
     let policy = holding(&context.policy()?);
     let acting = skill_manage::Context { actor: actor.clone(), policy, ..context.manage(&elsewhere)? };
     let report = manage(library, &request, &acting)?;

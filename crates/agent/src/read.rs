@@ -116,7 +116,7 @@ pub fn open_in_run(
         body: loaded.body,
         warnings: listed.warnings.clone(),
         files: bundle.paths().filter(|path| !path.is_skill_md()).cloned().collect(),
-        declared: Declared { skill: listed.name.clone(), tools: loaded.frontmatter.allowed_tools },
+        declared: Declared { skill: listed.name.clone(), tools: loaded.frontmatter.allowed_tools.clone() },
         asked,
     })
 }

@@ -18,7 +18,7 @@ use library::{
 use scan::{Baseline, Blocked, Cleared, Report, Verdict};
 use serde_json::Value;
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{Bundle, Digest, Limits, NameError, Problem, SkillName, SkillPath, shell_word, validate};
+use skill::{Bundle, Digest, Limits, NameError, Problem, SkillName, shell_word, validate};
 use thiserror::Error;
 
 use accepting::accept_blocked;
@@ -439,8 +439,7 @@ fn read(path: &Path) -> Result<Bundle, AdoptError> {
 /// Returns the folder's name, which identifies the skill. If it is not a valid skill name, returns the frontmatter's.
 fn name_of(path: &Path, bundle: &Bundle, result: &mut Adopted) -> Result<SkillName, AdoptError> {
     let folder = path.file_name().unwrap_or_default().to_string_lossy();
-    let skill_md = bundle.get(&SkillPath::skill_md()).map(|file| file.bytes.to_vec()).unwrap_or_default();
-    let loaded = validate::load(&skill_md, &folder, &Limits::default())
+    let loaded = validate::load_bundle(bundle, &folder, &Limits::default())
         .map_err(|problems| AdoptError::Invalid { path: path.to_owned(), problems })?;
     result.problems = loaded.problems;
     SkillName::parse(&folder)

@@ -25,7 +25,7 @@ impl AgentFolder {
     /// Returns the folder as a link target. `replaces` is true if links replace originals.
     #[must_use]
     pub fn target(&self, replaces: bool) -> LinkTarget {
-        LinkTarget { folder: self.path.clone(), copy: self.copy, replaces }
+        LinkTarget { copy: self.copy, replaces, ..LinkTarget::link(&self.path) }
     }
 }
 

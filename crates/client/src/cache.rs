@@ -9,7 +9,7 @@ use std::{
 use cap_std::fs::Dir;
 use library::{Durability, Home, PlaceError, ensure_dir, interrupt, open_dir, write_atomically};
 use skill::failure::{Fails, Failure};
-use skill::{Digest, Limits};
+use skill::{Digest, Limits, archive::Archive};
 use thiserror::Error;
 
 /// The cache, `cache/` in the home. It can be deleted at any time.
@@ -82,32 +82,42 @@ impl Cache {
     ///
     /// # Errors
     /// [`CacheError`]
-    pub fn get(&self, archive: &Digest) -> Result<Option<Vec<u8>>, CacheError> {
+    pub fn get(&self, hash: &Digest) -> Result<Option<Archive>, CacheError> {
         let Some(dir) = open_dir(&self.path)? else { return Ok(None) };
-        let name = file_of(archive);
-        match dir.read(&name) {
-            Ok(bytes) if Digest::of_bytes(&bytes) == *archive => Ok(Some(bytes)),
-            Ok(_) => {
-                let _best_effort = dir.remove_file(&name);
-                Ok(None)
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(self.io(source)),
+        let name = file_of(hash);
+        let Some(archive) = self.read_file(&dir, &name)?.map(Archive::of_bytes) else { return Ok(None) };
+        let is_right = archive.hash() == *hash;
+        if !is_right {
+            let _best_effort = dir.remove_file(&name);
         }
+        Ok(Some(archive).filter(|_| is_right))
     }
 
-    /// Stores an archive and returns its hash.
+    /// Returns whether there is a file for the archive with this hash. Its content is not looked at.
+    pub(crate) fn has(&self, hash: &Digest) -> bool {
+        open_dir(&self.path).is_ok_and(|dir| dir.is_some_and(|dir| dir.is_file(file_of(hash))))
+    }
+
+    /// Stores an archive and returns its hash. A damaged file of it is replaced.
     ///
     /// # Errors
     /// [`CacheError`]
-    pub fn put(&self, bytes: &[u8]) -> Result<Digest, CacheError> {
-        let archive = Digest::of_bytes(bytes);
+    pub fn put(&self, archive: &Archive) -> Result<Digest, CacheError> {
+        let hash = archive.hash();
         let dir = self.ensure()?;
-        let name = file_of(&archive);
-        if self.get(&archive)?.is_none() {
-            self.write(&dir, &name, bytes).map_err(|source| self.io(source))?;
+        let name = file_of(&hash);
+        if self.read_file(&dir, &name)?.is_none_or(|cached| cached[..] != archive[..]) {
+            self.write(&dir, &name, archive).map_err(|source| self.io(source))?;
         }
-        Ok(archive)
+        Ok(hash)
+    }
+
+    fn read_file(&self, dir: &Dir, name: &str) -> Result<Option<Vec<u8>>, CacheError> {
+        match dir.read(name) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(self.io(source)),
+        }
     }
 
     /// Creates a temporary folder, deleted on drop.
@@ -191,14 +201,14 @@ impl Cache {
     }
 }
 
-struct Archive {
+struct CachedFile {
     name: String,
     bytes: u64,
     made: std::time::SystemTime,
 }
 
 /// Lists the archives in the cache. Deletes temporary folders too old to be in use.
-fn archives(dir: &Dir) -> io::Result<Vec<Archive>> {
+fn archives(dir: &Dir) -> io::Result<Vec<CachedFile>> {
     let mut archives = Vec::new();
     for folder in dir.entries()? {
         let folder = folder?;
@@ -213,7 +223,7 @@ fn archives(dir: &Dir) -> io::Result<Vec<Archive>> {
                 let file = file?;
                 let metadata = file.metadata()?;
                 let name = format!("{name}/{}", file.file_name().to_string_lossy());
-                archives.push(Archive { name, bytes: metadata.len(), made: metadata.modified()?.into_std() });
+                archives.push(CachedFile { name, bytes: metadata.len(), made: metadata.modified()?.into_std() });
             }
         }
     }
@@ -236,7 +246,7 @@ mod tests {
         let cache = Cache::of(&Home::at(temp.path().join("home")).unwrap());
         assert_eq!(cache.trim(10).unwrap(), Trimmed::default());
         let dir = ensure_dir(&cache.path).unwrap();
-        let archives: Vec<Digest> = (0..4u8).map(|n| cache.put(&[n; 100]).unwrap()).collect();
+        let archives: Vec<Digest> = (0..4u8).map(|n| cache.put(&Archive::of_bytes(vec![n; 100])).unwrap()).collect();
         for (age, archive) in archives.iter().enumerate() {
             let made = std::time::SystemTime::now() - Duration::from_secs(1000 - age as u64);
             dir.open_with(file_of(archive), cap_std::fs::OpenOptions::new().write(true))
@@ -255,14 +265,17 @@ mod tests {
     fn damaged_archive_is_discarded() {
         let temp = tempfile::tempdir().unwrap();
         let cache = Cache::of(&Home::at(temp.path().join("home")).unwrap());
-        assert_eq!(cache.get(&Digest::of_bytes(b"x")).unwrap(), None);
-        let archive = cache.put(b"x").unwrap();
-        assert_eq!(cache.get(&archive).unwrap(), Some(b"x".to_vec()));
+        assert!(cache.get(&Digest::of_bytes(b"x")).unwrap().is_none());
+        let cached = |archive: &Digest| cache.get(archive).unwrap().map(Archive::into_bytes);
+        let x = Archive::of_bytes(b"x".to_vec());
+        let archive = cache.put(&x).unwrap();
+        assert_eq!(cached(&archive), Some(b"x".to_vec()));
         let dir = open_dir(&cache.path).unwrap().unwrap();
         dir.write(file_of(&archive), "y").unwrap();
-        assert_eq!(cache.get(&archive).unwrap(), None);
+        assert_eq!(cached(&archive), None);
         assert!(!dir.exists(file_of(&archive)), "a damaged archive is thrown away");
-        assert_eq!(cache.put(b"x").unwrap(), archive);
-        assert_eq!(cache.get(&archive).unwrap(), Some(b"x".to_vec()));
+        dir.write(file_of(&archive), "z").unwrap();
+        assert_eq!(cache.put(&x).unwrap(), archive);
+        assert_eq!(cached(&archive), Some(b"x".to_vec()), "it was replaced");
     }
 }

@@ -11,15 +11,15 @@ use library::{
     Origin,
     folder::{self, Leftovers},
 };
-use skill::{Bundle, Digest, Limits, SkillName, SkillPath, archive};
+use skill::{Bundle, Limits, SkillName, SkillPath, archive};
 
 use crate::{
     cache::Cache,
     foreign::{ForeignEntry, ForeignLock, ForeignSource, ForeignTool},
     found::{Pick, skill_md_of},
     install::{
-        Batch, Candidate, InstallError, InstallRequest, InstallStatus, Installed, Installer, Order, Taken, bring_ahead,
-        fetch, version_of,
+        Batch, Candidate, InstallError, InstallRequest, InstallStatus, Installed, Installer, Order, Taken, fetch,
+        version_of,
     },
     lock_file::LockFile,
     spec::Spec,
@@ -105,7 +105,8 @@ impl Installer<'_> {
         let lock = LockFile::read(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         let sources = locks.iter().flat_map(|lock| &lock.entries).filter_map(|entry| order_of(&entry.source));
-        bring_ahead(self, &sources.collect::<Vec<_>>(), request);
+        let sources: Vec<Order> = sources.collect();
+        self.ahead.bring(self.home, self.registries, &sources, (request, &lock), self.progress);
         let mut taken: Vec<(SkillName, String)> = Vec::new();
         for (foreign, entry) in locks.iter().flat_map(|lock| lock.entries.iter().map(move |entry| (lock, entry))) {
             let mut row = Imported::of(foreign, entry);
@@ -214,12 +215,12 @@ impl Installer<'_> {
         let picked = |skills: Vec<String>| InstallRequest { pick: Pick { skills, all: false }, ..request.clone() };
         let Some(order) = order_of(&entry.source) else { return Ok(None) };
         let found = match &entry.source {
-            ForeignSource::Git(git) if git.path.is_some() => fetch(self, &order, request),
-            ForeignSource::Git(_) => match fetch(self, &order, &picked(vec![entry.key.clone()])) {
-                Err(InstallError::Pick(_)) => fetch(self, &order, &picked(vec![name.to_string()])),
+            ForeignSource::Git(git) if git.path.is_some() => fetch(self.inputs(), &order, request),
+            ForeignSource::Git(_) => match fetch(self.inputs(), &order, &picked(vec![entry.key.clone()])) {
+                Err(InstallError::Pick(_)) => fetch(self.inputs(), &order, &picked(vec![name.to_string()])),
                 by_key => by_key,
             },
-            _ => fetch(self, &order, &picked(vec![entry.key.clone()])),
+            _ => fetch(self.inputs(), &order, &picked(vec![entry.key.clone()])),
         };
         Ok(found?.into_iter().next())
     }
@@ -263,7 +264,7 @@ impl Installer<'_> {
         let is_known = entry.recorded.is_of(files) || matches!(entry.source, ForeignSource::Other { .. });
         let packed = archive::pack(files);
         let archive = match request.dry_run {
-            true => Digest::of_bytes(&packed),
+            true => packed.hash(),
             false => Cache::of(self.home).put(&packed)?,
         };
         let (kind, source) = entry.source.as_in_origin();

@@ -29,7 +29,6 @@ use library::{
 };
 use skill::{SkillName, diff};
 
-pub(crate) use ahead::bring as bring_ahead;
 pub use ahead::{Ahead, Progress};
 pub(crate) use candidate::{Candidate, Taken};
 pub use error::InstallError;
@@ -39,15 +38,17 @@ pub use installed::{InstallStatus, Installed};
 pub use merging::Choice;
 pub(crate) use order::Order;
 use order::orders;
+pub use place::Hides;
 pub(crate) use place::{Linked, Linking, paths_of};
 pub(crate) use planned::check_usable;
 use planned::{Planned, Step};
 use prepare::Prepared;
-use requirements::Item;
+use requirements::{Item, items};
 pub(crate) use requirements::{Needs, bare};
+use signer::check_signer;
 pub(crate) use signer::of_release as signer_of;
 use skill::failure::{Fails, Failure, FailureKind};
-pub(crate) use source::{check_digest, fetch, fetch_release, version_of};
+pub(crate) use source::{Inputs, check_digest, fetch, fetch_release, version_of};
 pub use uploads::{read_below, upload_name};
 
 use crate::{
@@ -113,6 +114,8 @@ pub struct Installer<'a> {
     pub stamp: &'a Stamp,
     /// Policy check for each change.
     pub permit: &'a Permit<'a>,
+    /// Visibility of an installed skill in an agents' folder.
+    pub hides: &'a Hides<'a>,
     /// Lookup of the recorded outcomes of a revision.
     pub outcomes: &'a Outcomes<'a>,
     /// Asks a person about findings that block a skill.
@@ -187,8 +190,8 @@ impl Installer<'_> {
         let lock = LockFile::read(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
         let orders = orders(request, &lock)?;
-        bring_ahead(self, &orders, request);
-        let (items, needs) = self.items(orders, request, &lock)?;
+        self.ahead.bring(self.home, self.registries, &orders, (request, &lock), self.progress);
+        let (items, needs) = items(self.inputs(), orders, request, &lock)?;
         let fetch = |item| interrupt::check().map(|()| self.fetch_item(item, request));
         let fetched = items.into_iter().map(fetch).collect::<Result<Vec<_>, _>>()?;
         let candidates = || fetched.iter().filter_map(|(_, found)| found.as_ref().ok()).flatten();
@@ -233,9 +236,9 @@ impl Installer<'_> {
     /// Fetches an item. Also returns a label for error messages.
     fn fetch_item(&self, item: Item, request: &InstallRequest) -> (String, Result<Vec<Candidate>, InstallError>) {
         match item {
-            Item::Order(order) => (order.label(), source::fetch(self, &order, request)),
+            Item::Order(order) => (order.label(), fetch(self.inputs(), &order, request)),
             Item::Found(found, wanted) => {
-                let fetched = fetch_release(self, request, &found, &wanted).map(|mut candidate| {
+                let fetched = fetch_release(self.inputs(), request, &found, &wanted).map(|mut candidate| {
                     candidate.warnings.extend(lookalike::in_registry(&found.registry, &found.name));
                     vec![candidate]
                 });
@@ -283,9 +286,10 @@ impl Installer<'_> {
         Ok(settled.into_iter().map(|(_, result)| result).collect())
     }
 
-    /// Returns the registries that a command may use: only local ones if `offline` is set.
-    pub(crate) fn registries(&self, offline: bool) -> Registries {
-        if offline { self.registries.offline() } else { self.registries.clone() }
+    /// Returns what fetching needs.
+    pub(crate) fn inputs(&self) -> Inputs<'_> {
+        let Self { home, registries, lock_path, user_home, ahead, .. } = self;
+        Inputs { home, registries, lock_path, user_home: *user_home, ahead }
     }
 
     pub(crate) fn plan_one(&mut self, mut candidate: Candidate, request: &InstallRequest, batch: &mut Batch) {
@@ -302,7 +306,7 @@ impl Installer<'_> {
             }
             return;
         }
-        let checked = self.check_signer(&mut candidate, request, &batch.signers);
+        let checked = check_signer(self.registries, &mut candidate, request, &batch.signers);
         let (by, again) = ((self.stamp, self.permit, self.outcomes), candidate.clone());
         match checked.and_then(|()| plan::plan(self.library, candidate, &batch.reports, request, by)) {
             Ok(plan) => batch.pass(plan),

@@ -138,8 +138,8 @@ pub use git_source::GitError;
 pub use http::{HttpError, check_token_may_go};
 pub use import::{ImportStatus, Imported};
 pub use install::{
-    Ahead, Choice, Evolved, InstallError, InstallRequest, InstallStatus, Installed, Installer, Outcomes, Progress,
-    read_below, upload_name,
+    Ahead, Choice, Evolved, Hides, InstallError, InstallRequest, InstallStatus, Installed, Installer, Outcomes,
+    Progress, read_below, upload_name,
 };
 pub use keys::{KeyError, Keys, add_key, keys, retire_key};
 pub use lock_file::{

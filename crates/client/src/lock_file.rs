@@ -228,6 +228,8 @@ impl LockFile {
             path: path.to_owned(),
             message: error.utf8_error().to_string(),
         };
+        #[cfg(debug_assertions)]
+        skill::work::note("read the lock file", &bytes);
         Self::parse(&String::from_utf8(bytes).map_err(damaged)?, path)
     }
 
@@ -350,21 +352,30 @@ impl LockFile {
     /// # Errors
     /// [`LockFileError`]; the file is then unchanged.
     pub fn update(path: &Path, library: &Library, change: impl FnOnce(&mut Self)) -> Result<(), LockFileError> {
-        Self::update_under(&library.lock()?, path, change)
+        Self::update_under(&library.lock()?, path, |file| {
+            change(file);
+            Ok(())
+        })
     }
 
-    /// As [`LockFile::update`], for a caller that holds the library's lock.
-    fn update_under(_lock: &LibraryLock, path: &Path, change: impl FnOnce(&mut Self)) -> Result<(), LockFileError> {
+    /// As [`LockFile::update`], for a caller that holds the library's lock. Returns the result of `change`; nothing is
+    /// written if it fails.
+    fn update_under<T>(
+        _lock: &LibraryLock,
+        path: &Path,
+        change: impl FnOnce(&mut Self) -> Result<T, LockFileError>,
+    ) -> Result<T, LockFileError> {
         let io = |source| LockFileError::Io { path: path.to_owned(), source };
         let mut file = Self::read(path)?;
         let before = file.clone();
-        change(&mut file);
+        let result = change(&mut file)?;
         if file == before {
-            return Ok(());
+            return Ok(result);
         }
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or(LOCK_FILE);
         let dir = Dir::open_ambient_dir(folder_of(path), ambient_authority()).map_err(io)?;
-        write_atomically(&dir, name, file.readable_text()?.as_bytes(), Durability::Whole).map_err(io)
+        write_atomically(&dir, name, file.readable_text()?.as_bytes(), Durability::Whole).map_err(io)?;
+        Ok(result)
     }
 
     /// Returns the entries by the names of their folders.

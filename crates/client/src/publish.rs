@@ -14,7 +14,8 @@ use registry_index::{
 use scan::{Baseline, Blocked, Cleared, Report, Verdict, Waivers};
 use semver::Version;
 use skill::{
-    Bundle, Digest, Limits, Owner, Problem, QualifiedName, SkillName, Strictness, archive, frontmatter,
+    Bundle, Digest, Limits, Owner, Problem, QualifiedName, SkillName, Strictness,
+    archive::{self, Archive},
     validate::{TEMPLATE_LINE, validate_bundle},
 };
 
@@ -139,7 +140,7 @@ fn publish_files(
 ) -> Result<Published, PublishError> {
     let asked = options.version.as_deref().map(parse_version).transpose()?;
     let (name, problems) = checked_name(path, &bundle)?;
-    skill::archive::check_content(&bundle)?;
+    archive::check_content(&bundle)?;
     let owner = options.owner.as_deref().ok_or_else(|| PublishError::NoOwner { config: by.config_path.to_owned() })?;
     let name = QualifiedName { owner: Owner::parse(owner)?, name };
     let cleared = match scan::clear_by(bundle, Baseline::None, &by.registries.scanner()) {
@@ -149,7 +150,8 @@ fn publish_files(
     let registry = by.registries.serving(&name.owner)?;
     let entries = registry.with_skill(&name)?.releases(&name)?;
     let (signing, warnings) = (by.signing, Vec::new());
-    let mut draft = Draft { name, cleared, problems, forked_from, registry, signing, warnings };
+    let archive = archive::pack(cleared.bundle());
+    let mut draft = Draft { name, cleared, archive, problems, forked_from, registry, signing, warnings };
     draft.check_key(&entries)?;
     draft.check_requirements(by.registries)?;
     if entries.is_empty() {
@@ -238,6 +240,7 @@ fn checked_name(path: &Path, bundle: &Bundle) -> Result<(SkillName, Vec<Problem>
 struct Draft<'a> {
     name: QualifiedName,
     cleared: Cleared,
+    archive: Archive,
     problems: Vec<Problem>,
     forked_from: Option<ForkedFrom>,
     registry: Registry,
@@ -293,9 +296,7 @@ impl Draft<'_> {
     }
 
     fn version_in_frontmatter(&self) -> Result<Option<Version>, PublishError> {
-        let text = self.cleared.bundle().skill_md().unwrap_or_default();
-        let reading = frontmatter::read(text, &Limits::default()).ok();
-        let written = reading.and_then(|reading| reading.frontmatter.version());
+        let written = self.cleared.bundle().frontmatter().and_then(|front| front.version());
         written.map(|text| parse_version(&with_three_numbers(text.trim()))).transpose()
     }
 
@@ -352,13 +353,12 @@ impl Draft<'_> {
             return Ok((PublishStatus::DryRun, version));
         }
         let stamp = Stamp { by: self.name.owner.to_string(), at: now };
-        let bytes = archive::pack(self.cleared.bundle());
         let digest = self.cleared.digest();
         let sign = |key: &SigningKey| key.sign(&statement(&self.name, &version, &digest));
         let signature = self.signing.map(sign).transpose()?;
         let (name, changelog, forked_from) = (self.name.clone(), options.changelog.clone(), self.forked_from.clone());
         let release = NewRelease { name, version, changelog, signature, forked_from, stamp };
-        match self.registry.append::<PublishError>(&release, &self.cleared, &bytes) {
+        match self.registry.append::<PublishError>(&release, &self.cleared, &self.archive) {
             Ok(Appended::Published(entry)) => {
                 self.warnings
                     .extend(entry.held().map(|notice| format!("it cannot be installed yet: {}", notice.reason)));
@@ -386,7 +386,6 @@ impl Draft<'_> {
     }
 
     fn published(self, status: PublishStatus, version: Version) -> Published {
-        let size = archive::pack(self.cleared.bundle()).len() as u64;
         let signs = |_: &&SigningKey| status != PublishStatus::Unchanged;
         Published {
             signer: self.signing.filter(signs).map(|key| key.public().fingerprint()),
@@ -397,7 +396,7 @@ impl Draft<'_> {
             name: self.name,
             version,
             digest: self.cleared.digest(),
-            size,
+            size: self.archive.len() as u64,
             verdict: self.cleared.verdict(),
             report: self.cleared.report().clone(),
             problems: self.problems,

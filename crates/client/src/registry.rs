@@ -28,7 +28,7 @@ use registry_index::{
 };
 use scan::Cleared;
 use semver::Version;
-use skill::{Digest, Owner, QualifiedName, SkillName};
+use skill::{Digest, Owner, QualifiedName, SkillName, archive::Archive};
 
 pub(crate) use ahead::Wish;
 pub use credential::token_variable;
@@ -417,7 +417,7 @@ impl Registry {
         &mut self,
         release: &NewRelease,
         cleared: &Cleared,
-        archive: &[u8],
+        archive: &Archive,
     ) -> Result<Appended, E> {
         if let Reach::Web(web) = &self.reach {
             return Ok(web.publish(&self.index, release, archive)?);

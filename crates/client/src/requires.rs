@@ -16,7 +16,7 @@ use std::{
 use registry_index::{Entry, Requirement, Wanted};
 use semver::Version;
 use skill::failure::{Fails, Failure, FailureKind};
-use skill::{Bundle, Limits, QualifiedName, frontmatter};
+use skill::{Bundle, QualifiedName};
 use thiserror::Error;
 
 use crate::{
@@ -365,8 +365,7 @@ fn parsed(texts: &[String]) -> Result<Vec<Requirement>, String> {
 
 /// Returns the requirements in a skill's frontmatter.
 pub(crate) fn of_bundle(bundle: &Bundle) -> Vec<String> {
-    let reading = bundle.skill_md().and_then(|text| frontmatter::read(text, &Limits::default()).ok());
-    reading.map(|reading| reading.frontmatter.requires).unwrap_or_default()
+    bundle.frontmatter().map(|front| front.requires.clone()).unwrap_or_default()
 }
 
 /// The skills that require an installed skill.

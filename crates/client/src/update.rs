@@ -2,8 +2,6 @@
 
 mod newer;
 
-use std::path::Path;
-
 use library::{Library, Origin, interrupt};
 use skill::SkillName;
 
@@ -72,8 +70,8 @@ impl Installer<'_> {
         };
         let lock = LockFile::read(self.lock_path)?;
         let mut batch = Batch::of(self.home, &lock)?;
-        let skills = installed(self.library, self.lock_path, &request.skills)?;
-        bring_sources(self, &skills, &as_install, true);
+        let skills = installed(self.library, &lock, &request.skills)?;
+        bring_sources(self, &skills, (&as_install, &lock), true);
         let choice = choose(self, &skills, &as_install, &lock)?;
         for (done, skill) in skills.iter().enumerate() {
             interrupt::check()?;
@@ -81,7 +79,8 @@ impl Installer<'_> {
             self.update_one(skill, choice.as_ref(), &as_install, &mut batch)?;
         }
         if let Some(choice) = &choice {
-            self.bring_required(choice, &skills, &as_install, &mut batch)?;
+            let here = installed(self.library, &lock, &[])?;
+            self.bring_required(choice, (&here, &skills), &as_install, &mut batch)?;
         }
         self.accept_blocked(&as_install, &lock, &mut batch)?;
         batch.refuse_unsigned_requirements(self.registries, &lock);
@@ -118,11 +117,10 @@ impl Installer<'_> {
     fn bring_required(
         &mut self,
         choice: &Choice,
-        updated: &[InstalledSkill],
+        (here, updated): (&[InstalledSkill], &[InstalledSkill]),
         request: &InstallRequest,
         batch: &mut Batch,
     ) -> Result<(), InstallError> {
-        let here = installed(self.library, self.lock_path, &[])?;
         let is_updated = |name: &str| updated.iter().any(|skill| skill.origin.name == name);
         for (name, version) in choice.changes().filter(|(name, _)| !is_updated(&name.to_string())) {
             if let Some(skill) = here.iter().find(|skill| skill.origin.name == name.to_string()) {
@@ -132,7 +130,7 @@ impl Installer<'_> {
             let source = choice.source(name).map(str::to_owned);
             let (name, version, newest) = (name.clone(), version.clone(), Request::newest());
             let order = Order::Chosen { name, request: newest, version, source, is_dependency: true };
-            match fetch(self, &order, request) {
+            match fetch(self.inputs(), &order, request) {
                 Ok(found) => found.into_iter().for_each(|candidate| self.plan_one(candidate, request, batch)),
                 Err(error) => {
                     batch.settle(Installed::failed(order.label(), None, error));
@@ -160,10 +158,9 @@ impl Installer<'_> {
 /// Returns the skills of a library that were installed from a source: all, or the named ones.
 pub(crate) fn installed(
     library: &Library,
-    lock_path: &Path,
+    lock: &LockFile,
     named: &[SkillToUpdate],
 ) -> Result<Vec<InstalledSkill>, InstallError> {
-    let lock = LockFile::read(lock_path)?;
     let mut all = Vec::new();
     for (name, head) in library.skills()? {
         let Some(origin) = head.origin else { continue };

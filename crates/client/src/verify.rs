@@ -3,7 +3,7 @@
 use library::{FolderState, Library, Revision};
 use registry_index::{Entry, Wanted};
 use skill::{
-    Bundle, Digest, QualifiedName, SkillName, archive,
+    Bundle, QualifiedName, SkillName, archive,
     diff::{self, FileChange},
 };
 
@@ -156,7 +156,7 @@ impl Verified {
     /// Compares the release in the history with the archive in the lock file.
     fn release_of(self, library: &Library, name: &SkillName, entry: &LockedSkill) -> Result<Self, InstallError> {
         let Some((_, release)) = library.release(name, &entry.digest)? else { return Ok(self) };
-        match Digest::of_bytes(&archive::pack(&release)).to_string() == entry.archive {
+        match archive::pack(&release).hash().to_string() == entry.archive {
             true => Ok(self),
             false => Ok(self.is(VerifyStatus::Tampered, "the archive and the digest in the lock file do not match")),
         }
@@ -164,7 +164,7 @@ impl Verified {
 
     /// Checks the release's current entry in the registry.
     fn line_of(mut self, by: &Installer<'_>, entry: &LockedSkill, offline: bool) -> Self {
-        let registries = by.registries(offline);
+        let registries = by.registries.offline_if(offline);
         let (Ok(name), Some(Ok(request))) =
             (entry.name.parse::<QualifiedName>(), entry.version.as_deref().map(str::parse::<Request>))
         else {

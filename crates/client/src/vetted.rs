@@ -3,7 +3,10 @@
 
 use registry_index::{Entry, FetchError, OwnerKey, PublicKey};
 use scan::{Baseline, Cleared, Scanner};
-use skill::{Limits, archive};
+use skill::{
+    Limits,
+    archive::{self, Archive},
+};
 
 use crate::{
     http,
@@ -39,9 +42,9 @@ pub fn vetted(registries: &Registries, spec: &Spec, scanner: Scanner) -> Result<
     let signer = signer_of(registries, &registry, &entry)?;
     let packed = match registry.with_archive(&entry).map_err(ResolveError::from)?.bundle(&entry) {
         Err(FetchError::Elsewhere(url)) => {
-            let bytes = http::get(&url, entry.size)?;
-            entry.check_archive(&bytes)?;
-            bytes
+            let archive = Archive::of_bytes(http::get(&url, entry.size)?);
+            entry.check_archive(&archive)?;
+            archive
         }
         done => done?,
     };

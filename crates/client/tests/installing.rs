@@ -196,7 +196,7 @@ fn folders_and_archives_are_installable() {
     assert_eq!(world.install_one("~/source/pdf").status, InstallStatus::Updated);
     let bundle = registry_index::builtins().unwrap().remove(0);
     let file = world.root.join("any-name.skill");
-    fs::write(&file, skill::archive::pack(&bundle)).unwrap();
+    fs::write(&file, &*skill::archive::pack(&bundle)).unwrap();
     let result = world.install_one(file.to_str().unwrap());
     assert!(result.name.starts_with("skillhub-"), "the frontmatter names it: {}", result.name);
     assert_eq!(result.digest, Some(bundle.digest()));

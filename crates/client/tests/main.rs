@@ -14,3 +14,6 @@ mod repositories;
 mod support;
 #[cfg(test)]
 mod uninstalling;
+#[cfg(test)]
+#[cfg(debug_assertions)]
+mod work;

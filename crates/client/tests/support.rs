@@ -119,6 +119,7 @@ impl World {
             user_home: Some(&self.root),
             stamp: &Self::stamp(),
             permit: &permit_all,
+            hides: &|_, _, _, _| false,
             outcomes: &|_, _, _| None,
             accept: &client::accept_nothing,
             progress: &|_| {},

@@ -207,7 +207,7 @@ pub(crate) fn change(
     mut library: Library,
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
 ) -> Result<Value, ApiError> {
-    let elsewhere = work.place.elsewhere();
+    let elsewhere = || work.place.elsewhere();
     let policy = work.place.policy()?.with_evolution(work.place.settings()?.tells_of_evolution(&work.actor.id));
     let context = Context { actor: work.actor.clone(), time: work.now, policy, elsewhere: &elsewhere };
     let report = run(&mut library, &context).map_err(told)?;

@@ -7,7 +7,7 @@ use axum::{Extension, Json, body::Bytes, extract::Path, http::StatusCode};
 use ops::Upload;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use skill::{Bundle, Limits, SkillName, frontmatter};
+use skill::{Bundle, SkillName};
 use web::{ApiError, Parameters};
 
 use crate::gateway::{Answer, Caller, Work, read, told, work_for};
@@ -153,5 +153,5 @@ pub(crate) fn is_custom(catalogue: &Catalogue, listed: &Listed, library: &FilePa
 }
 
 fn license(files: &Bundle) -> Option<String> {
-    frontmatter::read(files.skill_md()?, &Limits::default()).ok()?.frontmatter.license
+    files.frontmatter()?.license.clone()
 }

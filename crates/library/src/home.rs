@@ -6,17 +6,13 @@ use cap_std::fs::Dir;
 use scan::Scanner;
 use skill::Digest;
 
-use crate::{
-    disk::ensure_private_dir, edit_policy::EditPolicy, links::Linker, ownership, place_error::PlaceError,
-    watcher::Watcher,
-};
+use crate::{disk::ensure_private_dir, edit_policy::EditPolicy, links::Linker, ownership, place_error::PlaceError};
 
 /// The folder of `SKILLHUB_HOME`: history, state and events of every library, configuration, the embedded registry
 /// and the cache. It is created at the first write.
 #[derive(Debug, Clone)]
 pub struct Home {
     path: PathBuf,
-    watcher: Option<Watcher>,
     linker: Option<Linker>,
     edit_policy: Option<EditPolicy>,
     scanner: Scanner,
@@ -36,13 +32,7 @@ impl Home {
     /// Uses the home at a path without checking its owner and mode. Only for printing paths and repairs: its
     /// configuration must not be trusted.
     pub fn unchecked(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into(), watcher: None, linker: None, edit_policy: None, scanner: Scanner::default() }
-    }
-
-    /// Adds an observer of proposals in libraries that are opened through this home.
-    #[must_use]
-    pub fn watched_by(self, watcher: Watcher) -> Self {
-        Self { watcher: Some(watcher), ..self }
+        Self { path: path.into(), linker: None, edit_policy: None, scanner: Scanner::default() }
     }
 
     /// Adds rules for hand edits in libraries that are opened through this home. Without rules only pins hold edits.
@@ -65,10 +55,6 @@ impl Home {
     #[must_use]
     pub fn scanner(&self) -> Scanner {
         self.scanner
-    }
-
-    pub(crate) fn watcher(&self) -> Option<Watcher> {
-        self.watcher.clone()
     }
 
     /// Adds a linker for new skills of libraries that are opened through this home.

@@ -181,6 +181,12 @@ impl Library {
         }
     }
 
+    /// Adds an observer of the proposals that are changed through this value.
+    #[must_use]
+    pub fn watched_by(self, watcher: Option<Watcher>) -> Self {
+        Self { watcher, ..self }
+    }
+
     /// Returns the folder: absolute, with links resolved.
     #[must_use]
     pub fn path(&self) -> &Path {

@@ -19,13 +19,15 @@ pub struct LinkTarget {
     /// True to replace an original: a folder or link that already has a content of the skill. Anything else with the
     /// name stays.
     pub replaces: bool,
+    /// True if no agent that reads the folder may see the skill. The path is noted for later, and nothing is placed.
+    pub hidden: bool,
 }
 
 impl LinkTarget {
     /// Creates a target for a link, without replacing anything.
     #[must_use]
     pub fn link(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), copy: false, replaces: false }
+        Self { folder: folder.to_owned(), copy: false, replaces: false, hidden: false }
     }
 }
 
@@ -54,6 +56,8 @@ pub struct LinkPlan {
 pub struct LinkChanges {
     /// Links and copies of the skill, both new and existing.
     pub placed: Vec<PathBuf>,
+    /// Paths at which a link would stand if agents were to see the skill there.
+    pub hidden: Vec<PathBuf>,
     /// Links and copies that were removed.
     pub removed: Vec<PathBuf>,
     /// Paths that should be removed but contain something not created by skillhub.
@@ -94,6 +98,8 @@ pub(crate) enum LinkAction {
     Link,
     /// Create or update a copy.
     Copy,
+    /// Place nothing, and note the path as one that shows the skill as soon as it may.
+    Hide,
     /// Update an existing copy to the new content.
     Renew,
     /// Remove the link or copy.

@@ -93,8 +93,8 @@ impl Workplace {
     /// # Errors
     /// A library cannot be read.
     pub fn has_skill(&self, skill: &SkillName) -> Result<bool, Refusal> {
-        for library in self.visible_libraries()? {
-            let library = self.within(library, skill)?;
+        for library in self.visible() {
+            let library = self.within(library?, skill)?;
             if library.head(skill)?.is_some() || library.folders()?.iter().any(|folder| folder == skill.as_str()) {
                 return Ok(true);
             }

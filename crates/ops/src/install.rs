@@ -92,6 +92,7 @@ impl Workplace {
     ) -> Result<T, Refusal> {
         let lock_path = self.lock_path(library);
         let registries = self.registries_of(library)?.requiring_signatures(self.required_signers()?);
+        let sight = FolderSight::new(self)?;
         let mut installer = Installer {
             library,
             home: &self.home,
@@ -101,6 +102,7 @@ impl Workplace {
             user_home: Some(&self.user_home),
             stamp: &self.stamp(),
             permit: &self.permit()?,
+            hides: &|library, skill, origin, folder| sight.hides_installed(library, skill, origin, folder),
             outcomes: &|library, name, revision| how_it_went(library, name, revision, self.now),
             accept: waiting.accept,
             progress: waiting.progress,

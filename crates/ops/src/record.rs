@@ -76,7 +76,7 @@ impl Workplace {
     /// The configuration is invalid, or the library cannot be read or written.
     pub fn gate_look(&self, library: &mut Library, skill: &SkillName) -> Result<Option<Evaluation>, Refusal> {
         let terms = self.gate()?.terms(None)?;
-        let elsewhere = self.elsewhere();
+        let elsewhere = || self.elsewhere();
         let found = evolve::evaluate(library, skill, &terms, &self.manage(&elsewhere)?)?;
         if found.as_ref().is_some_and(|found| found.acted) {
             self.refresh_lock(library, skill);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agent::{Settings, Sight};
 use client::{AgentFolder, SightOutcome};
-use library::{Library, SkillState};
+use library::{Library, Origin, SkillState};
 use skill::{QualifiedName, SkillName};
 
 use crate::{refusal::Refusal, workplace::Workplace};
@@ -30,11 +30,28 @@ impl FolderSight {
     /// Returns whether a skill is hidden in a folder: by a person, or from all agents that read the folder by
     /// permissions or skill lists.
     pub fn hides(&self, library: &Library, skill: &SkillName, folder: &Path) -> bool {
+        self.hides_as(library, skill, || qualified(library, skill), folder)
+    }
+
+    /// Returns whether a skill will be hidden in a folder once it is installed from an origin, because it is disabled or
+    /// for the reasons of [`FolderSight::hides`].
+    pub fn hides_installed(&self, library: &Library, skill: &SkillName, origin: &Origin, folder: &Path) -> bool {
+        let is_disabled = library.state().is_ok_and(|state| !state.of(skill).enabled);
+        is_disabled || self.hides_as(library, skill, || qualified_of(origin), folder)
+    }
+
+    fn hides_as(
+        &self,
+        library: &Library,
+        skill: &SkillName,
+        qualified: impl FnOnce() -> Option<String>,
+        folder: &Path,
+    ) -> bool {
         if library.state().is_ok_and(|state| state.of(skill).hidden_in.iter().any(|hidden| hidden == folder)) {
             return true;
         }
         let mut ids = self.readers(folder).peekable();
-        let qualified = qualified(library, skill);
+        let qualified = qualified();
         ids.peek().is_some() && ids.all(|id| !self.settings.lets_see(id, skill.as_str(), qualified.as_deref()))
     }
 
@@ -52,7 +69,10 @@ impl FolderSight {
 
 /// Returns the qualified name of a skill that came from a registry.
 pub fn qualified(library: &Library, skill: &SkillName) -> Option<String> {
-    let origin = library.head(skill).ok().flatten()?.origin?;
+    qualified_of(&library.head(skill).ok().flatten()?.origin?)
+}
+
+fn qualified_of(origin: &Origin) -> Option<String> {
     origin.name.parse::<QualifiedName>().ok().map(|name| name.to_string())
 }
 

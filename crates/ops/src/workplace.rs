@@ -19,7 +19,7 @@ use std::{
 
 use agent::{Places, Settings, Tables};
 use jiff::Timestamp;
-use library::{Actor, ActorKind, Home, Library, Scope};
+use library::{Actor, ActorKind, Home, Library, Scope, Watcher};
 use skill::SkillName;
 
 pub use self::{acting::TOKEN_VARIABLE, place::SKILLS_FOLDER, registries::SERVER_TOKEN_VARIABLE, uses::Used};
@@ -59,6 +59,8 @@ pub struct Workplace {
     /// True if the flags name an actor that is not a person.
     names_no_person: bool,
     place: LibraryPlace,
+    /// Observer of proposals in the libraries that are opened here.
+    watcher: Option<Watcher>,
     setup: Setup,
 }
 
@@ -104,10 +106,6 @@ impl Workplace {
         };
         let now = Timestamp::now();
         let (home, config_fault) = scanning::with_scanner(home, config_fault, &config, (&setup, now));
-        let home = match crate::notify::watcher(&config.notify, &setup) {
-            Some(watcher) => home.watched_by(watcher),
-            None => home,
-        };
         let home = home.clone().with_edit_policy(edit_rules::edit_policy(home, &setup));
         let place = LibraryPlace::resolve(&setup, config.skills.library(&setup.user_home))?;
         let home = home.linked_by(linking::linker(&place, &setup, &config));
@@ -118,7 +116,6 @@ impl Workplace {
             cwd: setup.cwd.clone(),
             registry: setup.registry.clone().filter(|registry| !registry.is_empty()),
             accepts_rewrite: setup.accepts_rewrite,
-            config,
             config_fault,
             home_fault,
             names_no_person: setup.actor.is_some() && actor.kind != ActorKind::Person,
@@ -127,6 +124,8 @@ impl Workplace {
             thread: OnceLock::new(),
             asks_people: false,
             place,
+            watcher: crate::notify::watcher(&config.notify, &setup),
+            config,
             setup,
         })
     }
@@ -146,7 +145,7 @@ impl Workplace {
     /// # Errors
     /// The library cannot be read, another user owns it, or a link leads out of the project.
     pub fn library(&self) -> Result<Library, Refusal> {
-        let library = Library::open(&self.place.path, self.place.scope, &self.home, &self.config.library.storage)?;
+        let library = self.open_library(&self.place.path, self.place.scope)?;
         self.place.check_inside(library.path())?;
         if let Err(error) = client::write_pending_lines(&library) {
             self.note(&format!("cannot update the lock file for the last operation: {error}"));
@@ -159,8 +158,12 @@ impl Workplace {
     /// # Errors
     /// The library cannot be read, or another user owns it.
     pub fn user_library(&self) -> Result<Library, Refusal> {
-        let user = self.user_home.join(SKILLS_FOLDER);
-        Ok(Library::open(&user, Scope::User, &self.home, &self.config.library.storage)?)
+        self.open_library(&self.user_home.join(SKILLS_FOLDER), Scope::User)
+    }
+
+    fn open_library(&self, path: &Path, scope: Scope) -> Result<Library, Refusal> {
+        let library = Library::open(path, scope, &self.home, &self.config.library.storage)?;
+        Ok(library.watched_by(self.watcher.clone()))
     }
 
     /// Opens the library read-only. Pending journal records are not applied, and a damaged library opens as well.
@@ -168,7 +171,9 @@ impl Workplace {
     /// # Errors
     /// Another user owns the library, or a link leads out of the project.
     pub fn library_to_inspect(&self) -> Result<Library, Refusal> {
-        let library = Library::inspect(&self.place.path, self.place.scope, &self.home, &self.config.library.storage)?;
+        let storage = &self.config.library.storage;
+        let library = Library::inspect(&self.place.path, self.place.scope, &self.home, storage)?;
+        let library = library.watched_by(self.watcher.clone());
         self.place.check_inside(library.path())?;
         Ok(library)
     }
@@ -179,7 +184,13 @@ impl Workplace {
     /// # Errors
     /// A library cannot be read.
     pub fn visible_libraries(&self) -> Result<Vec<Library>, Refusal> {
-        Ok([Some(self.library()?), self.library_behind()?].into_iter().flatten().collect())
+        self.visible().collect()
+    }
+
+    /// Opens the libraries of [`Self::visible_libraries`], each when it is reached.
+    pub(crate) fn visible(&self) -> impl Iterator<Item = Result<Library, Refusal>> {
+        let selected = std::iter::once_with(|| self.library().map(Some));
+        selected.chain(std::iter::once_with(|| self.library_behind())).filter_map(Result::transpose)
     }
 
     /// Opens the user's library if its skills are visible in addition to those of the selected one.

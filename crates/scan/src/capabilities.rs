@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use memchr::memmem;
 use serde::Serialize;
-use skill::{Bundle, Limits, SkillPath, frontmatter};
+use skill::{Bundle, SkillPath};
 
 use crate::{Scope, excerpt, source::Source};
 
@@ -221,10 +221,8 @@ pub fn capabilities(bundle: &Bundle) -> Capabilities {
             read_piece(&piece, &mut found);
         }
     }
-    let limits = Limits::default();
-    let front = bundle.skill_md().and_then(|text| frontmatter::read(text, &limits).ok());
     let mut capabilities = Capabilities {
-        allowed_tools: front.and_then(|reading| reading.frontmatter.allowed_tools),
+        allowed_tools: bundle.frontmatter().and_then(|front| front.allowed_tools.clone()),
         hosts: found.take(Kind::Host),
         reads: found.take(Kind::Read),
         writes: found.take(Kind::Write),

@@ -6,7 +6,7 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use skill::{Bundle, Digest, Limits, frontmatter};
+use skill::{Bundle, Digest};
 
 use crate::{
     Acceptance, Capabilities, Finding, Report, SettingsError, Severity, Verdict, capabilities,
@@ -137,12 +137,9 @@ impl<'a> Question<'a> {
         }
         let Report { ruleset, findings } = report;
         let (verdict, capabilities) = (report.verdict(), capabilities(bundle));
-        Self { v: 1, skill: name_of(bundle), ruleset, verdict, findings, capabilities, complete, files }
+        let skill = bundle.frontmatter().and_then(|front| front.name.clone());
+        Self { v: 1, skill, ruleset, verdict, findings, capabilities, complete, files }
     }
-}
-
-fn name_of(bundle: &Bundle) -> Option<String> {
-    frontmatter::read(bundle.skill_md()?, &Limits::default()).ok()?.frontmatter.name
 }
 
 impl Answer {

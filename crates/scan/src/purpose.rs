@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 
 use regex_automata::meta::Regex;
-use skill::{Bundle, Limits, SkillPath, frontmatter};
+use skill::{Bundle, SkillPath};
 
 use crate::{
     Rule, Scope,
@@ -227,10 +227,9 @@ struct Claims {
 impl Claims {
     fn of(bundle: &Bundle) -> Option<Self> {
         let text = bundle.skill_md()?;
-        let reading = frontmatter::read(text, &Limits::default()).ok()?;
-        let asks = reading.frontmatter.keys.iter().any(|key| key == "permissions");
-        let permissions = if asks { permissions_in(text) } else { None };
-        let description = reading.frontmatter.description.unwrap_or_default().to_lowercase();
+        let front = bundle.frontmatter()?;
+        let permissions = if front.has("permissions") { permissions_in(text) } else { None };
+        let description = front.description.as_deref().unwrap_or_default().to_lowercase();
         Some(Self { description, permissions })
     }
 

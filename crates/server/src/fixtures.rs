@@ -30,7 +30,7 @@ pub fn submission(name: &str, description: &str) -> Submission {
         changelog: String::new(),
         signature: None,
         forked_from: None,
-        archive: Bytes::from(archive::pack(&bundle)),
+        archive: Bytes::from(archive::pack(&bundle).into_bytes()),
     }
 }
 

@@ -208,7 +208,7 @@ impl Hub {
         check_not_withdrawn(entry)?;
         let missing = || gone("missing", format!("the archive of {} {} is missing", entry.name, entry.version));
         let bytes = self.stores.blobs.get(&entry.digest)?.ok_or_else(missing)?;
-        entry.check_archive(&bytes).map_err(|error| ApiError::broken(&error))?;
+        entry.check_bytes(&bytes).map_err(|error| ApiError::broken(&error))?;
         Ok(bytes)
     }
 

@@ -1,4 +1,4 @@
-//! Conversion of a [`Bundle`] to a `.skill` file (a zip archive) and back: [`pack`] and [`unpack`].
+//! Conversion of a [`Bundle`] to a `.skill` file (a zip [`Archive`]) and back: [`pack`] and [`unpack`].
 //!
 //! `pack` writes one canonical form: members sorted by path, stored uncompressed, dated 1980-01-01, without optional
 //! fields. The same files therefore give the same bytes in every version, and git stores successive releases as small
@@ -17,6 +17,8 @@ mod tests;
 use std::{
     collections::BTreeMap,
     io::{Cursor, Read},
+    ops::Deref,
+    sync::OnceLock,
 };
 
 pub use error::ArchiveError;
@@ -24,7 +26,7 @@ use layout::{Member, Method};
 use record::{CentralRecord, EndRecord, LocalRecord, crc32};
 use zip::read::{ZipReadOptions, read_zipfile_from_stream_with_options};
 
-use crate::{Bundle, BundleError, File, Limits, SkillPath};
+use crate::{Bundle, BundleError, Digest, File, Limits, SkillPath};
 
 /// Bytes per member that are exempt from the compression ratio limit. Short runs of one character compress extremely
 /// well without being a bomb, and this size is harmless for every member at once.
@@ -33,12 +35,55 @@ const RATIO_FREE_BYTES: u64 = 4096;
 /// Folder in which macOS archives store resource forks and extended attributes.
 const MAC_FOLDER: &str = "__MACOSX/";
 
+/// Bytes of an archive, with their hash once it is needed.
+#[derive(Debug, Clone)]
+pub struct Archive {
+    bytes: Vec<u8>,
+    hash: OnceLock<Digest>,
+    /// Digest of the skill that was packed. `None` for an archive from elsewhere.
+    packed: Option<Digest>,
+}
+
+impl Archive {
+    /// Wraps an archive from elsewhere, without checking it.
+    #[must_use]
+    pub fn of_bytes(bytes: Vec<u8>) -> Self {
+        Self { bytes, hash: OnceLock::new(), packed: None }
+    }
+
+    /// Returns the hash of the bytes, which identifies the archive.
+    #[must_use]
+    pub fn hash(&self) -> Digest {
+        *self.hash.get_or_init(|| Digest::of_bytes(&self.bytes))
+    }
+
+    /// Returns the digest of the skill from which [`pack`] made the archive. `None` for an archive from elsewhere.
+    #[must_use]
+    pub fn packed(&self) -> Option<Digest> {
+        self.packed
+    }
+
+    /// Returns the bytes alone.
+    #[must_use]
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+impl Deref for Archive {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 /// Packs a skill, with its files at the top level of the archive, sorted by the bytes of their paths.
 ///
 /// The bundle must be within the limits of zip without the 64-bit extension (65,535 files, 4 GiB). These are far above
 /// [`Limits`].
 #[must_use]
-pub fn pack(bundle: &Bundle) -> Vec<u8> {
+pub fn pack(bundle: &Bundle) -> Archive {
     let mut archive = Vec::new();
     let mut directory = Vec::new();
     for (path, file) in bundle.files() {
@@ -52,7 +97,9 @@ pub fn pack(bundle: &Bundle) -> Vec<u8> {
     let end = EndRecord::new(bundle.len(), directory.len(), archive.len());
     archive.extend(directory);
     archive.extend(end.to_bytes());
-    archive
+    #[cfg(debug_assertions)]
+    crate::work::note("pack", &archive);
+    Archive { packed: Some(bundle.digest()), ..Archive::of_bytes(archive) }
 }
 
 /// Unpacks a skill. The whole archive is refused if one member is invalid.

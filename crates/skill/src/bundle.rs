@@ -8,7 +8,11 @@ use std::{
 
 use thiserror::Error;
 
-use crate::{Digest, Limits, SkillPath, path::fold};
+use crate::{
+    Digest, Frontmatter, Limits, SkillPath,
+    frontmatter::{self, FrontmatterError, Parsed, Reading},
+    path::fold,
+};
 
 /// Content and executable bit of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +59,8 @@ pub struct Bundle {
     files: BTreeMap<SkillPath, File>,
     /// Computed on first use and shared with clones.
     digest: Arc<OnceLock<Digest>>,
+    /// Parsed on first use and shared with clones, and with bundles derived from this one while the block is the same.
+    front: Arc<Parsed>,
 }
 
 impl PartialEq for Bundle {
@@ -136,7 +142,11 @@ impl Bundle {
     /// # Errors
     /// [`BundleError`] if the result exceeds a limit or two paths collide.
     pub fn with_file(mut self, path: SkillPath, file: File, limits: &Limits) -> Result<Self, BundleError> {
-        self.files.insert(path, file);
+        let is_skill_md = path.is_skill_md();
+        let old = self.files.insert(path, file);
+        if is_skill_md && old.as_ref().and_then(block_of) != self.skill_md_file().and_then(block_of) {
+            self.front = Arc::default();
+        }
         self.digest = Arc::default();
         self.check(limits)?;
         Ok(self)
@@ -159,7 +169,25 @@ impl Bundle {
     /// Returns the text of `SKILL.md`, or `None` if the file is missing or not UTF-8.
     #[must_use]
     pub fn skill_md(&self) -> Option<&str> {
-        self.files.get(&SkillPath::skill_md()).and_then(File::text)
+        self.skill_md_file().and_then(File::text)
+    }
+
+    fn skill_md_file(&self) -> Option<&File> {
+        self.files.get(&SkillPath::skill_md())
+    }
+
+    /// Reads the frontmatter of `SKILL.md`, which is parsed once. A missing `SKILL.md` has none.
+    ///
+    /// # Errors
+    /// [`FrontmatterError`], as for [`frontmatter::read`].
+    pub fn reading(&self, limits: &Limits) -> Result<Reading<'_>, FrontmatterError> {
+        frontmatter::read_once(self.skill_md().unwrap_or_default(), limits, &self.front)
+    }
+
+    /// Returns the frontmatter of `SKILL.md`, or `None` if it cannot be read within the default limits.
+    #[must_use]
+    pub fn frontmatter(&self) -> Option<Arc<Frontmatter>> {
+        self.reading(&Limits::default()).ok().map(|reading| reading.frontmatter)
     }
 
     /// Yields all files, sorted by the bytes of their paths.
@@ -242,6 +270,11 @@ impl Bundle {
     }
 }
 
+/// Returns the YAML block of a `SKILL.md`.
+fn block_of(skill_md: &File) -> Option<&str> {
+    frontmatter::split(skill_md.text()?).ok().map(|split| split.yaml)
+}
+
 /// Checks that no two paths denote the same file, or a file and a folder, on any system.
 ///
 /// # Errors
@@ -298,6 +331,27 @@ mod tests {
         {
             assert!(matches!(bundle(&bad), Err(BundleError::Collision { .. })), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn frontmatter_follows_skill_md() {
+        let limits = Limits::default();
+        let file = |text: &str| File { bytes: text.as_bytes().into(), executable: false };
+        let with = |bundle: Bundle, text| bundle.with_file(SkillPath::skill_md(), file(text), &limits).unwrap();
+        let name = |bundle: &Bundle| bundle.frontmatter().and_then(|front| front.name.clone());
+        let first = with(Bundle::default(), "---\nname: a\n---\n");
+        assert_eq!(name(&first).as_deref(), Some("a"));
+        let body = with(first.clone(), "---\nname: a\n---\nbody\n");
+        assert_eq!(body.reading(&limits).unwrap().body, "body\n");
+        assert!(Arc::ptr_eq(&body.frontmatter().unwrap(), &first.frontmatter().unwrap()));
+        let renamed = with(first.clone(), "---\nname: b\n---\n");
+        assert_eq!((name(&renamed).as_deref(), name(&first).as_deref()), (Some("b"), Some("a")));
+        let gone = first.clone().without_file(&SkillPath::skill_md());
+        assert_eq!(name(&gone), None);
+        assert_eq!(name(&with(gone, "---\nname: c\n---\n")).as_deref(), Some("c"));
+        assert_eq!(name(&with(with(first, "no block"), "---\nname: d\n---\n")).as_deref(), Some("d"));
+        let small = Limits { frontmatter_bytes: 3, ..limits };
+        assert!(matches!(body.reading(&small), Err(FrontmatterError::TooLarge { .. })), "it is known already");
     }
 
     #[test]

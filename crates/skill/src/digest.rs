@@ -23,6 +23,8 @@ impl Digest {
     /// Hashes bytes with SHA-256.
     #[must_use]
     pub fn of_bytes(bytes: &[u8]) -> Self {
+        #[cfg(debug_assertions)]
+        crate::work::note("hash", bytes);
         Self(Sha256::digest(bytes).into())
     }
 

@@ -8,6 +8,8 @@ mod cost;
 mod fields;
 mod lenient;
 
+use std::sync::{Arc, OnceLock};
+
 use thiserror::Error;
 
 pub use fields::{FaultKind, FieldFault, Frontmatter, split_tools};
@@ -29,14 +31,15 @@ pub struct Split<'a> {
 #[derive(Debug, Clone)]
 pub struct Reading<'a> {
     /// Fields parsed from the YAML block.
-    pub frontmatter: Frontmatter,
+    pub frontmatter: Arc<Frontmatter>,
     /// Instructions after the frontmatter.
     pub body: &'a str,
     /// Line of the file on which the body starts, counted from 1.
     pub body_line: usize,
-    /// Line, from 1, of the first value that had to be quoted to make the block valid YAML.
-    pub quoted_line: Option<usize>,
 }
+
+/// Result of parsing a YAML block, once somebody asked for it.
+pub(crate) type Parsed = OnceLock<Result<Arc<Frontmatter>, FrontmatterError>>;
 
 /// Reason why the frontmatter of a `SKILL.md` cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -120,40 +123,28 @@ fn is_fence(line: &str) -> bool {
 /// # Errors
 /// [`FrontmatterError`] if it is missing, too large, or not valid YAML even after quoting.
 pub fn read<'a>(text: &'a str, limits: &Limits) -> Result<Reading<'a>, FrontmatterError> {
+    read_once(text, limits, &Parsed::new())
+}
+
+/// Reads like [`read`], but takes the fields from `parsed` if a text with the same block was read with it before.
+pub(crate) fn read_once<'a>(text: &'a str, limits: &Limits, parsed: &Parsed) -> Result<Reading<'a>, FrontmatterError> {
     let Split { yaml, body, body_line } = split(text)?;
     if yaml.len() > limits.frontmatter_bytes {
         return Err(FrontmatterError::TooLarge { bytes: yaml.len(), limit: limits.frontmatter_bytes });
     }
-    match Frontmatter::from_yaml(yaml) {
-        Ok(frontmatter) => Ok(Reading { frontmatter, body, body_line, quoted_line: None }),
-        Err(error @ FrontmatterError::Yaml { .. }) => {
-            let (quoted, first) = lenient::quote_values(yaml).ok_or_else(|| error.clone())?;
-            let frontmatter = Frontmatter::from_yaml(&quoted).map_err(|_| error)?;
-            Ok(Reading { frontmatter, body, body_line, quoted_line: Some(first + 1) })
-        }
-        Err(error) => Err(error),
-    }
+    let frontmatter = parsed.get_or_init(|| parse(yaml).map(Arc::new)).clone()?;
+    Ok(Reading { frontmatter, body, body_line })
 }
 
-/// Returns the values of the keys selected by `is_wanted`, for comparison with another version.
-///
-/// Keys are normalised to their letters and digits in lower case: `allowedtools` for `allowed-tools`, `Allowed_Tools`
-/// and every other spelling. Aliases are resolved, and ambiguous keys are included.
-///
-/// # Errors
-/// [`FrontmatterError`], as for [`read`].
-pub fn values_of(
-    text: &str,
-    limits: &Limits,
-    is_wanted: impl Fn(&str) -> bool,
-) -> Result<Vec<String>, FrontmatterError> {
-    let reading = read(text, limits)?;
-    let yaml = split(text)?.yaml;
-    match reading.quoted_line {
-        Some(_) => {
-            fields::values_of(&lenient::quote_values(yaml).map_or_else(String::new, |(quoted, _)| quoted), is_wanted)
+fn parse(yaml: &str) -> Result<Frontmatter, FrontmatterError> {
+    match Frontmatter::from_yaml(yaml) {
+        Err(error @ FrontmatterError::Yaml { .. }) => {
+            let (quoted, first) = lenient::quote_values(yaml).ok_or_else(|| error.clone())?;
+            let mut frontmatter = Frontmatter::from_yaml(&quoted).map_err(|_| error)?;
+            frontmatter.quoted_line = Some(first + 1);
+            Ok(frontmatter)
         }
-        None => fields::values_of(yaml, is_wanted),
+        done => done,
     }
 }
 
@@ -165,7 +156,7 @@ pub fn values_of(
 pub fn as_json(text: &str, limits: &Limits) -> Result<serde_json::Map<String, serde_json::Value>, FrontmatterError> {
     let reading = read(text, limits)?;
     let yaml = split(text)?.yaml;
-    match reading.quoted_line.and_then(|_| lenient::quote_values(yaml)) {
+    match reading.frontmatter.quoted_line.and_then(|_| lenient::quote_values(yaml)) {
         Some((quoted, _)) => fields::as_json(&quoted),
         None => fields::as_json(yaml),
     }
@@ -208,7 +199,7 @@ fn is_plain(c: char) -> bool {
 mod tests {
     use super::*;
 
-    fn fields(yaml: &str) -> Frontmatter {
+    fn fields(yaml: &str) -> Arc<Frontmatter> {
         read(&format!("---\n{yaml}\n---\nbody"), &Limits::default()).unwrap().frontmatter
     }
 
@@ -217,7 +208,8 @@ mod tests {
         let text = "---\nname: a\ndescription: |\n  x\n  ---\n  y --- z\n---\nbody\n---\nrest";
         let split = split(text).unwrap();
         assert_eq!((split.body, split.body_line), ("body\n---\nrest", 8));
-        assert_eq!(read(text, &Limits::default()).unwrap().frontmatter.description.unwrap(), "x\n---\ny --- z\n");
+        let read = read(text, &Limits::default()).unwrap();
+        assert_eq!(read.frontmatter.description.as_deref(), Some("x\n---\ny --- z\n"));
     }
 
     #[test]
@@ -231,7 +223,7 @@ mod tests {
         let text = "---\nname: a\ndescription: Use when: it's \"late\" # really\n---\n";
         let reading = read(text, &Limits::default()).unwrap();
         assert_eq!(reading.frontmatter.description.as_deref(), Some("Use when: it's \"late\" # really"));
-        assert_eq!(reading.quoted_line, Some(3));
+        assert_eq!(reading.frontmatter.quoted_line, Some(3));
     }
 
     #[test]
@@ -287,7 +279,7 @@ mod tests {
     fn values_are_compared_across_key_spellings() {
         let of = |yaml: &str| {
             let text = format!("---\nname: a\n{yaml}\n---\n");
-            values_of(&text, &Limits::default(), |key| key == "allowedtools").unwrap()
+            read(&text, &Limits::default()).unwrap().frontmatter.values_of(|key| key == "allowedtools")
         };
         assert!(of("license: MIT").is_empty());
         for key in ["allowed-tools", "Allowed-Tools", "allowed_tools", "ALLOWEDTOOLS", "\"allowed\\x2dtools\"", "<<"] {
@@ -295,7 +287,6 @@ mod tests {
         }
         assert_ne!(of("x: &x [a]\nallowed-tools: *x"), of("x: &x [b]\nallowed-tools: *x"), "an alias");
         assert_eq!(of("allowed-tools: [a]\nlicense: MIT"), of("license: ISC\nallowed-tools: [a]"));
-        assert!(values_of("no frontmatter", &Limits::default(), |_| true).is_err());
     }
 
     #[test]

@@ -24,6 +24,8 @@ mod shell;
 pub mod template;
 pub mod uri;
 pub mod validate;
+#[cfg(debug_assertions)]
+pub mod work;
 
 pub use bundle::{Bundle, BundleError, File, check_collisions};
 pub use count::counted;

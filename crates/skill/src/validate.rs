@@ -6,6 +6,8 @@
 mod advice;
 mod fields;
 
+use std::sync::Arc;
+
 use crate::{
     Bundle, Limits, Problem, SkillPath, check_collisions,
     frontmatter::{self, Frontmatter, FrontmatterError, Reading},
@@ -65,17 +67,26 @@ pub fn validate(listing: &Listing<'_>, strictness: Strictness, limits: &Limits) 
 /// Like [`validate()`], but also returns the name.
 #[must_use]
 pub fn examine(listing: &Listing<'_>, strictness: Strictness, limits: &Limits) -> Examined {
+    examine_read(listing, strictness, limits, |text| frontmatter::read(text, limits))
+}
+
+fn examine_read<'a>(
+    listing: &Listing<'a>,
+    strictness: Strictness,
+    limits: &Limits,
+    read: impl FnOnce(&'a str) -> Result<Reading<'a>, FrontmatterError>,
+) -> Examined {
     let mut problems = shape(listing);
     let mut name = None;
     match read_skill_md(listing, limits) {
-        Ok(text) => match frontmatter::read(text, limits) {
+        Ok(text) => match read(text) {
             Ok(reading) => {
                 problems.extend(quoted(&reading, strictness));
                 problems.extend(fields::check(&reading.frontmatter, listing.folder, text, strictness, limits));
                 problems.extend(advice::check(&reading, listing.paths, limits));
                 problems.extend(advice::chains(reading.body, listing.paths, listing.texts));
                 problems.extend(advice::placeholders(text));
-                name = reading.frontmatter.name;
+                name.clone_from(&reading.frontmatter.name);
             }
             Err(error) => problems.push(unreadable(&error)),
         },
@@ -98,7 +109,8 @@ pub fn examine_bundle(bundle: &Bundle, folder: Option<&str>, strictness: Strictn
     let skill_md = bundle.get(&SkillPath::skill_md()).map(|file| &*file.bytes);
     let named = named_texts(skill_md.unwrap_or_default(), &paths);
     let texts: Vec<_> = named.into_iter().filter_map(|path| Some((path, bundle.get(path)?.text()?))).collect();
-    examine(&Listing { folder, skill_md, paths: &paths, texts: &texts }, strictness, limits)
+    let listing = Listing { folder, skill_md, paths: &paths, texts: &texts };
+    examine_read(&listing, strictness, limits, |_| bundle.reading(limits))
 }
 
 /// Returns the Markdown files that a `SKILL.md` names.
@@ -115,7 +127,7 @@ pub struct Loaded {
     /// Description, cut to the length in the standard.
     pub description: String,
     /// All fields of the frontmatter.
-    pub frontmatter: Frontmatter,
+    pub frontmatter: Arc<Frontmatter>,
     /// Instructions without the frontmatter.
     pub body: String,
     /// Deviations from the standard that were tolerated.
@@ -130,9 +142,27 @@ pub struct Loaded {
 /// # Errors
 /// The problems of an unusable skill: no `SKILL.md`, no readable frontmatter, or no description.
 pub fn load(skill_md: &[u8], folder: &str, limits: &Limits) -> Result<Loaded, Vec<Problem>> {
+    load_read(skill_md, folder, limits, |text| frontmatter::read(text, limits))
+}
+
+/// Loads like [`load`] the skill in a bundle. A missing `SKILL.md` counts as empty.
+///
+/// # Errors
+/// As for [`load`].
+pub fn load_bundle(bundle: &Bundle, folder: &str, limits: &Limits) -> Result<Loaded, Vec<Problem>> {
+    let skill_md = bundle.get(&SkillPath::skill_md()).map_or(&[][..], |file| &file.bytes);
+    load_read(skill_md, folder, limits, |_| bundle.reading(limits))
+}
+
+fn load_read<'a>(
+    skill_md: &'a [u8],
+    folder: &'a str,
+    limits: &Limits,
+    read: impl FnOnce(&'a str) -> Result<Reading<'a>, FrontmatterError>,
+) -> Result<Loaded, Vec<Problem>> {
     let listing = Listing { folder: Some(folder), skill_md: Some(skill_md), paths: &[], texts: &[] };
     let text = read_skill_md(&listing, limits).map_err(|problem| vec![problem])?;
-    let reading = frontmatter::read(text, limits).map_err(|error| vec![unreadable(&error)])?;
+    let reading = read(text).map_err(|error| vec![unreadable(&error)])?;
     let mut problems: Vec<Problem> = quoted(&reading, Strictness::Standard).into_iter().collect();
     problems.extend(fields::check(&reading.frontmatter, Some(folder), text, Strictness::Standard, limits));
     let description = reading.frontmatter.description.clone().unwrap_or_default();
@@ -187,7 +217,7 @@ fn unreadable(error: &FrontmatterError) -> Problem {
 }
 
 fn quoted(reading: &Reading<'_>, strictness: Strictness) -> Option<Problem> {
-    let line = reading.quoted_line?;
+    let line = reading.frontmatter.quoted_line?;
     let message =
         "the frontmatter is not valid YAML unless the value on this line is quoted; put it in quotes".to_owned();
     Some(Problem::of_skill_md("yaml_unquoted", strictness.tolerated(), message, Some(line)))

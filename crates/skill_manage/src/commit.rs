@@ -6,7 +6,7 @@ use skill::SkillName;
 
 use crate::{
     change::Change,
-    conclude::{Judged, conclude, judge},
+    conclude::{Held, Judged, judge},
     context::Context,
     error::ManageError,
     manage::{note_refusal, retry},
@@ -58,7 +58,7 @@ fn attempt(
         }
         FolderState::Clean | FolderState::Missing => {
             let change = change_of(library, edit, base, None)?;
-            return conclude(library, change, context, stamp);
+            return review::commit_or_hold(library, change, context, stamp);
         }
         FolderState::Modified(cleared) => (cleared, None),
         FolderState::Earlier { revision, cleared, .. } => (cleared, Some(revision)),
@@ -73,7 +73,7 @@ fn attempt(
     match decide(&change, &judged, is_return, context) {
         Decision::Hold(why) => {
             judged.report.decision = Some(Ruling::Hold);
-            review::hold(library, change, judged, &why, (context, stamp))
+            review::hold(library, Held { change, judged, why }, (context, stamp))
         }
         Decision::Refuse(why) => Err(ManageError::PolicyDenied {
             message: format!("the policy does not allow this edit of {skill}: {why}"),

@@ -14,7 +14,7 @@ use crate::{
     policy::{Decision, Proposed, Ruling},
     report::{Report, ReportedProblem, Status, VerdictReport},
     request::action_of,
-    review, trial,
+    trial,
 };
 
 /// Change that passed the standard and the scanner.
@@ -41,26 +41,43 @@ impl Judged {
     }
 }
 
+/// Conclusion about a change.
+pub(crate) enum Conclusion<'a> {
+    /// It was committed, would be, or changes nothing.
+    Done(Report),
+    /// A person has to decide about it.
+    Held(Held<'a>),
+    /// It reverts all that the proposal of its actor changes.
+    TakenBack(Change<'a>, Report),
+}
+
+/// Change that a person has to decide about, with the reason.
+pub(crate) struct Held<'a> {
+    pub change: Change<'a>,
+    pub judged: Judged,
+    pub why: String,
+}
+
 /// Runs the last steps: the standard, the scanner, the policy, the commit and the report.
-pub(crate) fn conclude(
+pub(crate) fn conclude<'a>(
     library: &mut Library,
-    change: Change<'_>,
+    change: Change<'a>,
     context: &Context<'_>,
     stamp: &Stamp,
-) -> Result<Report, ManageError> {
+) -> Result<Conclusion<'a>, ManageError> {
     trial::check_set_back(library, &change, stamp)?;
     let mut judged = judge(library, &change)?;
     if judged.report.files.is_empty() && change.on_proposal {
-        return review::take_back(library, &change, judged.report, stamp);
+        return Ok(Conclusion::TakenBack(change, judged.report));
     }
     if judged.report.files.is_empty() && !change.checks_out_again {
-        return unchanged(library, judged.report, &change);
+        return unchanged(library, judged.report, &change).map(Conclusion::Done);
     }
     let why = match judged.decide(&change, context)? {
         Decision::Hold(why) => {
             check_may_wait(library, &change, &why, stamp)?;
             judged.report.decision = Some(Ruling::Hold);
-            return review::hold(library, change, judged, &why, (context, stamp));
+            return Ok(Conclusion::Held(Held { change, judged, why }));
         }
         Decision::Apply(why) | Decision::Refuse(why) => why,
     };
@@ -78,7 +95,7 @@ pub(crate) fn conclude(
             None => report.applied(commit(library, change, cleared, stamp, None)?),
         }
     }
-    Ok(report)
+    Ok(Conclusion::Done(report))
 }
 
 /// Refuses to hold changes that no person should have to decide: content that a person already took back, and a

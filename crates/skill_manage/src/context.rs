@@ -18,7 +18,7 @@ pub struct Elsewhere {
 }
 
 /// Inputs for judging a request, apart from the library.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Context<'a> {
     /// Actor that makes the request.
     pub actor: Actor,
@@ -26,9 +26,12 @@ pub struct Context<'a> {
     pub time: Timestamp,
     /// Policy on changes by agents.
     pub policy: Policy,
-    /// Visible skills of other scopes.
-    pub elsewhere: &'a [Elsewhere],
+    /// Finds the visible skills of other scopes. It opens their libraries, and few requests depend on them.
+    pub elsewhere: &'a FindElsewhere<'a>,
 }
+
+/// Function that finds the visible skills of other scopes.
+pub type FindElsewhere<'a> = dyn Fn() -> Vec<Elsewhere> + 'a;
 
 impl Context<'_> {
     pub(crate) fn stamp(&self, notes: &Notes) -> Stamp {

@@ -86,7 +86,7 @@ mod trial;
 mod waive;
 
 pub use commit::{CommitEdit, commit};
-pub use context::{Context, Elsewhere};
+pub use context::{Context, Elsewhere, FindElsewhere};
 pub use error::ManageError;
 pub use manage::{manage, note_unreadable};
 pub use pin::{pin, unpin};

@@ -1,11 +1,10 @@
-//! [`manage`]: the application of a request to the current skill, up to the judgement by [`conclude`].
+//! [`manage`]: the application of a request to the current skill, up to the judgement by `conclude`.
 
 use library::{Action, CommitError, Event, Library, RevisionSpec, Scope, Snapshot, SnapshotError, Stamp, TakeOver};
 use skill::{Bundle, Edit, SkillName, edit, edit::EditError};
 
 use crate::{
     change::Change,
-    conclude::conclude,
     context::{Context, Elsewhere},
     error::ManageError,
     past::Past,
@@ -128,7 +127,7 @@ fn attempt(
         on_proposal,
         accepted: None,
     };
-    conclude(library, change, context, stamp)
+    review::commit_or_hold(library, change, context, stamp)
 }
 
 /// Checks a request against skills of the same name in other scopes. `create` is refused if a library of another scope
@@ -137,20 +136,24 @@ fn check_elsewhere(snapshot: &Snapshot, request: &Request, context: &Context<'_>
     if matches!(request.edits.first(), Some(Edit::Create { .. })) {
         return check_free(&request.skill, snapshot, context);
     }
-    let mut others = context.elsewhere.iter().filter(|other| other.name == request.skill);
-    let Some(first) = others.next().filter(|_| !snapshot.exists()) else { return Ok(()) };
-    match first.scope {
-        Scope::Builtin => Err(builtin_refusal(&first.name)),
-        Scope::Project | Scope::User => Ok(()),
+    if snapshot.exists() {
+        return Ok(());
+    }
+    match (context.elsewhere)().into_iter().find(|other| other.name == request.skill) {
+        Some(Elsewhere { name, scope: Scope::Builtin, .. }) => Err(builtin_refusal(&name)),
+        _ => Ok(()),
     }
 }
 
 /// Refuses to create a skill under a name that a library of another scope has. A skill with the name of a built-in one
 /// is allowed, since this is how built-in skills are customised.
 pub(crate) fn check_free(skill: &SkillName, snapshot: &Snapshot, context: &Context<'_>) -> Result<(), ManageError> {
-    let is_taken = |other: &&Elsewhere| other.name == *skill && other.scope != Scope::Builtin;
-    match context.elsewhere.iter().find(is_taken).filter(|_| !snapshot.exists()) {
-        Some(first) => Err(ManageError::ExistsElsewhere { name: first.name.clone(), place: first.place.clone() }),
+    if snapshot.exists() {
+        return Ok(());
+    }
+    let is_taken = |other: &Elsewhere| other.name == *skill && other.scope != Scope::Builtin;
+    match (context.elsewhere)().into_iter().find(is_taken) {
+        Some(Elsewhere { name, place, .. }) => Err(ManageError::ExistsElsewhere { name, place }),
         None => Ok(()),
     }
 }

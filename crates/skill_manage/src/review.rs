@@ -28,7 +28,7 @@ pub use accept::{Accept, accept, note_refused};
 pub use decide::{Decider, Reject, Rejected, reject};
 pub use edit::{EditProposal, Editable, edit, editable};
 pub use error::ReviewError;
-pub(crate) use hold::{apply_on_own, hold, take_back};
+pub(crate) use hold::{apply_on_own, commit_or_hold, hold};
 pub(crate) use rebase::contents;
 pub use release::Replacement;
 

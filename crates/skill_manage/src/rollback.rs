@@ -9,13 +9,14 @@ use skill::{Bundle, SkillName};
 
 use crate::{
     change::Change,
-    conclude::{another_revision, conclude},
+    conclude::another_revision,
     context::Context,
     error::ManageError,
     manage::{builtin_refusal, check_expected, is_unrecorded, note_refusal, retry},
     policy::Decision,
     report::Report,
     request::{Notes, RequestError},
+    review,
 };
 
 /// Request to [`roll_back`] a skill.
@@ -87,7 +88,7 @@ fn attempt(
         on_proposal: false,
         accepted: None,
     };
-    conclude(library, change, context, stamp)
+    review::commit_or_hold(library, change, context, stamp)
 }
 
 /// Judges a recorded hand edit like a new one when an agent restores it, since it may have been set aside without
@@ -124,7 +125,7 @@ fn check_kept_edit(
 
 /// Returns the error for a skill without history.
 fn unknown(skill: &SkillName, context: &Context<'_>) -> ManageError {
-    if context.elsewhere.iter().any(|other| other.name == *skill && other.scope == Scope::Builtin) {
+    if (context.elsewhere)().iter().any(|other| other.name == *skill && other.scope == Scope::Builtin) {
         return builtin_refusal(skill);
     }
     FindError::NoSkill(skill.clone()).into()
@@ -239,5 +240,5 @@ fn restore_head(
         on_proposal: false,
         accepted: None,
     };
-    conclude(library, change, context, stamp)
+    review::commit_or_hold(library, change, context, stamp)
 }

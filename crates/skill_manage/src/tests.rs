@@ -15,6 +15,8 @@ mod review_queue;
 mod rollback;
 mod scanning;
 mod trials;
+#[cfg(debug_assertions)]
+mod work;
 
 use std::{collections::BTreeMap, fs, os::unix::fs::PermissionsExt, path::PathBuf};
 
@@ -82,7 +84,7 @@ impl Place {
     fn manage_under(&mut self, policy: Policy, request: Value) -> Result<Report, ManageError> {
         let request = Request::from_json(request.to_string().as_bytes(), &Limits::default())?;
         let (actor, elsewhere) = (self.actor.clone(), self.elsewhere.clone());
-        let context = Context { actor, time: time(), policy, elsewhere: &elsewhere };
+        let context = Context { actor, time: time(), policy, elsewhere: &|| elsewhere.clone() };
         manage(&mut self.library, &request, &context)
     }
 
@@ -122,7 +124,7 @@ impl Place {
             dry_run,
         };
         let (actor, elsewhere) = (self.actor.clone(), self.elsewhere.clone());
-        let context = Context { actor, time: time(), policy: self.policy.into(), elsewhere: &elsewhere };
+        let context = Context { actor, time: time(), policy: self.policy.into(), elsewhere: &|| elsewhere.clone() };
         roll_back(&mut self.library, &rollback, &context)
     }
 

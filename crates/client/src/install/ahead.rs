@@ -13,17 +13,17 @@ use std::{
     thread,
 };
 
-use library::{Verdicts, interrupt};
+use library::{Home, Verdicts, interrupt};
 use scan::{CapabilityDelta, Reports};
 use skill::{Bundle, Limits};
 
-use super::{Candidate, InstallRequest, Installer, Order, planned::Planned};
+use super::{Candidate, InstallRequest, Order, planned::Planned};
 use crate::{
     cache::Cache,
     git_source::{GitError, Repository},
     http::{self, HttpError},
     lock_file::{LockFile, LockedSkill},
-    registry::Wish,
+    registry::{Registries, Wish},
     spec::{GitSpec, Request, Spec},
 };
 
@@ -119,30 +119,37 @@ fn failed_before(git: &GitSpec, commit: Option<&str>) -> GitError {
     GitError::Fetch { url: git.url(), reference, message: "an earlier attempt to fetch it failed".to_owned() }
 }
 
-/// Prefetches in parallel what several orders need. A single order gains nothing from it.
-pub(crate) fn bring(by: &Installer<'_>, orders: &[Order], request: &InstallRequest) {
-    if orders.len() < 2 || request.offline {
-        return;
+impl Ahead {
+    /// Prefetches in parallel what several orders need. A single order gains nothing from it.
+    pub(crate) fn bring(
+        &self,
+        home: &Home,
+        registries: &Registries,
+        orders: &[Order],
+        (request, lock): (&InstallRequest, &LockFile),
+        progress: &dyn Fn(Progress),
+    ) {
+        if orders.len() < 2 || request.offline {
+            return;
+        }
+        let cache = Cache::of(home);
+        let mut jobs: BTreeSet<Job> = orders.iter().filter_map(|order| job_of(order, &cache)).collect();
+        let wishes: Vec<_> = orders.iter().filter_map(|order| wish_of(order, lock)).collect();
+        let elsewhere = registries.bring_ahead(&wishes, |archive| cache.has(archive));
+        jobs.extend(elsewhere.into_iter().map(|(url, bytes)| Job::Download(url, bytes)));
+        let of = jobs.len();
+        let mut done = 0;
+        side_by_side(
+            AT_A_TIME,
+            jobs.into_iter().collect(),
+            |job| job.run(&cache),
+            |fetched| {
+                self.keep(fetched);
+                done += 1;
+                progress(Progress { stage: "fetching", done, of });
+            },
+        );
     }
-    let cache = Cache::of(by.home);
-    let mut jobs: BTreeSet<Job> = orders.iter().filter_map(|order| job_of(order, &cache)).collect();
-    // An unreadable lock file is reported by the command itself.
-    let lock = LockFile::read(by.lock_path).unwrap_or_default();
-    let wishes: Vec<_> = orders.iter().filter_map(|order| wish_of(order, &lock)).collect();
-    let elsewhere = by.registries.bring_ahead(&wishes, |archive| cache.get(archive).is_ok_and(|found| found.is_some()));
-    jobs.extend(elsewhere.into_iter().map(|(url, bytes)| Job::Download(url, bytes)));
-    let of = jobs.len();
-    let mut done = 0;
-    side_by_side(
-        AT_A_TIME,
-        jobs.into_iter().collect(),
-        |job| job.run(&cache),
-        |fetched| {
-            by.ahead.keep(fetched);
-            done += 1;
-            (by.progress)(Progress { stage: "fetching", done, of });
-        },
-    );
 }
 
 /// Returns the registry release that an order will request.
@@ -185,7 +192,7 @@ fn job_of_spec(spec: &Spec, commit: Option<&str>) -> Option<Job> {
 }
 
 fn is_cached(locked: &LockedSkill, cache: &Cache) -> bool {
-    locked.archive.parse().is_ok_and(|archive| cache.get(&archive).is_ok_and(|found| found.is_some()))
+    locked.archive.parse().is_ok_and(|archive| cache.has(&archive))
 }
 
 /// Returns the key of a commit. A full commit id identifies the same commit on every branch, so the branch is left out.

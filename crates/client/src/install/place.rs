@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::{
-    Library, LinkChanges, LinkPlan, LinkTarget,
+    Library, LinkChanges, LinkPlan, LinkTarget, Origin,
     folder::{self, Leftovers},
 };
 use skill::SkillName;
@@ -14,6 +14,9 @@ use crate::{
     agent_folders::{AgentFolder, AgentFolders},
     tracked::TrackedFolders,
 };
+
+/// Returns whether no agent that reads a folder may see a skill of a library that is installed from an origin.
+pub type Hides<'a> = dyn Fn(&Library, &SkillName, &Origin, &Path) -> bool + 'a;
 
 /// Options for linking the skills of one request.
 pub(crate) struct Linking<'a> {
@@ -77,6 +80,10 @@ impl Linking<'_> {
 /// Copies the outcome of the links into a result.
 pub(super) fn follow(result: &mut Installed, changes: LinkChanges) {
     result.links = changes.placed;
+    for path in changes.hidden {
+        let path = path.display();
+        result.warnings.push(format!("nothing is placed at {path}: agents are not to see the skill there"));
+    }
     result.originals = changes.originals.into_iter().map(|original| original.path).collect();
     result.warnings.extend(changes.warnings);
 }

@@ -113,10 +113,10 @@ pub(super) struct Proposing {
 
 /// Checks that a skill is usable. Only problems that prevent its use are errors, as in every client.
 pub(crate) fn check_usable(release: &str, name: &SkillName, files: &Bundle) -> Result<(), InstallError> {
-    let bytes = files.get(&SkillPath::skill_md()).map(|file| file.bytes.to_vec());
-    let loaded = match &bytes {
-        Some(bytes) => validate::load(bytes, name.as_str(), &Limits::default()).map(drop),
-        None => Err(validate::validate_bundle(files, None, validate::Strictness::Standard, &Limits::default())),
+    let limits = Limits::default();
+    let loaded = match files.get(&SkillPath::skill_md()) {
+        Some(_) => validate::load_bundle(files, name.as_str(), &limits).map(drop),
+        None => Err(validate::validate_bundle(files, None, validate::Strictness::Standard, &limits)),
     };
     loaded.map_err(|problems| InstallError::Invalid { name: release.to_owned(), problems })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use library::{Before, Commit, LockLines, Plans, ProposalChange};
+use library::{Before, Commit, Library, LockLines, Plans, ProposalChange};
 use skill::SkillName;
 
 use super::{InstallRequest, Installer, Linked, Linking, planned::Planned, planned::Step};
@@ -52,9 +52,13 @@ impl Installer<'_> {
             }
             let folders = linking.folders_for(self.library, planned, self.agent_folders);
             let of_skill = Linking { folders: &folders, ..*linking };
-            linked.insert(skill, of_skill.of(self.library, &planned.candidate.name, &mut tracked));
+            let mut of_skill = of_skill.of(self.library, &skill, &mut tracked);
+            for target in &mut of_skill.plan.targets {
+                target.hidden = (self.hides)(self.library, &skill, &planned.candidate.origin, &target.folder);
+            }
+            linked.insert(skill, of_skill);
             let old = lock.get(&planned.candidate.origin.name);
-            let entry = self.lock_entry(planned, old, &folders, request);
+            let entry = lock_entry(self.library, planned, old, (&folders, request));
             entries.extend((old != Some(&entry)).then(|| line_of(&entry)));
         }
         let lines = LockLines { path: self.lock_path.to_owned(), entries };
@@ -82,41 +86,41 @@ impl Installer<'_> {
         }
         Ok(())
     }
+}
 
-    fn lock_entry(
-        &self,
-        planned: &Planned,
-        old: Option<&LockedSkill>,
-        folders: &[AgentFolder],
-        request: &InstallRequest,
-    ) -> LockedSkill {
-        let candidate = &planned.candidate;
-        let origin = &candidate.origin;
-        let is_named = |id: &&str| request.agents.is_empty() || request.agents.iter().any(|named| named == id);
-        let agents = folders.iter().flat_map(|folder| folder.ids.iter().copied().find(|id| is_named(id)));
-        LockedSkill {
-            name: origin.name.clone(),
-            requested: candidate.requested.clone(),
-            version: origin.version.clone(),
-            kind: kind_in_file(&origin.kind),
-            source: origin.source.clone(),
-            local: candidate.local,
-            commit: origin.commit.clone(),
-            signer: candidate.signer.clone(),
-            archive: candidate.archive.to_string(),
-            digest: origin.digest.clone(),
-            content: planned.cleared.digest().to_string(),
-            agents: all_agents(agents.map(str::to_owned).chain(request.agents.clone()), old),
-            ruleset: planned.cleared.report().ruleset.clone(),
-            requires: requires::of_bundle(&candidate.bundle),
-            dependency: candidate.is_dependency && old.is_none_or(|old| old.dependency),
-            capabilities: match old.filter(|old| old.content == planned.cleared.digest().to_string()) {
-                Some(old) => old.capabilities.clone(),
-                None => locked_capabilities(&planned.capabilities),
-            },
-            waivers: LockedWaiver::of(self.library, &candidate.name).unwrap_or_default(),
-            raw: old.map(|old| old.raw.clone()).unwrap_or_default(),
-        }
+/// Builds the lock file entry of an installed skill.
+fn lock_entry(
+    library: &Library,
+    planned: &Planned,
+    old: Option<&LockedSkill>,
+    (folders, request): (&[AgentFolder], &InstallRequest),
+) -> LockedSkill {
+    let candidate = &planned.candidate;
+    let origin = &candidate.origin;
+    let is_named = |id: &&str| request.agents.is_empty() || request.agents.iter().any(|named| named == id);
+    let agents = folders.iter().flat_map(|folder| folder.ids.iter().copied().find(|id| is_named(id)));
+    LockedSkill {
+        name: origin.name.clone(),
+        requested: candidate.requested.clone(),
+        version: origin.version.clone(),
+        kind: kind_in_file(&origin.kind),
+        source: origin.source.clone(),
+        local: candidate.local,
+        commit: origin.commit.clone(),
+        signer: candidate.signer.clone(),
+        archive: candidate.archive.to_string(),
+        digest: origin.digest.clone(),
+        content: planned.cleared.digest().to_string(),
+        agents: all_agents(agents.map(str::to_owned).chain(request.agents.clone()), old),
+        ruleset: planned.cleared.report().ruleset.clone(),
+        requires: requires::of_bundle(&candidate.bundle),
+        dependency: candidate.is_dependency && old.is_none_or(|old| old.dependency),
+        capabilities: match old.filter(|old| old.content == planned.cleared.digest().to_string()) {
+            Some(old) => old.capabilities.clone(),
+            None => locked_capabilities(&planned.capabilities),
+        },
+        waivers: LockedWaiver::of(library, &candidate.name).unwrap_or_default(),
+        raw: old.map(|old| old.raw.clone()).unwrap_or_default(),
     }
 }
 

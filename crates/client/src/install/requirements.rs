@@ -6,11 +6,11 @@ use registry_index::{Requirement, select};
 use skill::{QualifiedName, SkillName};
 
 use super::{
-    Batch, InstallError, InstallRequest, Installed, Installer,
+    Batch, InstallError, InstallRequest, Installed,
     candidate::Candidate,
     order::Order,
     planned::{Planned, Step},
-    source,
+    source::{Inputs, fetch},
 };
 use crate::{
     lock_file::LockFile,
@@ -44,64 +44,62 @@ impl Needs {
     }
 }
 
-impl Installer<'_> {
-    /// Returns the items of an install: the requested skills in compatible releases, followed by missing requirements.
-    pub(super) fn items(
-        &self,
-        orders: Vec<Order>,
-        request: &InstallRequest,
-        lock: &LockFile,
-    ) -> Result<(Vec<Item>, Needs), InstallError> {
-        if request.frozen || request.specs.is_empty() {
-            return Ok((orders.into_iter().map(Item::Order).collect(), Needs::default()));
-        }
-        let registries = if request.offline { self.registries.offline() } else { self.registries.clone() };
-        let (mut items, mut asked, mut more) = (Vec::new(), Vec::new(), Vec::new());
-        for order in orders {
-            let Order::Spec(spec @ (Spec::Qualified { .. } | Spec::Bare { .. })) = &order else {
-                let found = source::fetch(self, &order, request).and_then(|found| {
-                    more.extend(required_by(&found)?);
-                    Ok(found)
-                });
-                items.push((Item::Fetched(order.label(), found), None));
-                continue;
-            };
-            let of_spec = resolve::locate_known(&registries, spec, lock).and_then(|(registry, name, request)| {
-                let releases = resolve::releases(&registry, &name)?;
-                let source = registry.location().to_owned();
-                Ok((registry, Asked { name, request, source, releases, is_update: false }))
+/// Returns the items of an install: the requested skills in compatible releases, followed by missing requirements.
+pub(super) fn items(
+    by: Inputs<'_>,
+    orders: Vec<Order>,
+    request: &InstallRequest,
+    lock: &LockFile,
+) -> Result<(Vec<Item>, Needs), InstallError> {
+    if request.frozen || request.specs.is_empty() {
+        return Ok((orders.into_iter().map(Item::Order).collect(), Needs::default()));
+    }
+    let registries = by.registries.offline_if(request.offline);
+    let (mut items, mut asked, mut more) = (Vec::new(), Vec::new(), Vec::new());
+    for order in orders {
+        let Order::Spec(spec @ (Spec::Qualified { .. } | Spec::Bare { .. })) = &order else {
+            let found = fetch(by, &order, request).and_then(|found| {
+                more.extend(required_by(&found)?);
+                Ok(found)
             });
-            // An error here occurs again when the item is fetched, and is reported then.
-            let Ok((registry, of_spec)) = of_spec else {
+            items.push((Item::Fetched(order.label(), found), None));
+            continue;
+        };
+        let of_spec = resolve::locate_known(&registries, spec, lock).and_then(|(registry, name, request)| {
+            let releases = resolve::releases(&registry, &name)?;
+            let source = registry.location().to_owned();
+            Ok((registry, Asked { name, request, source, releases, is_update: false }))
+        });
+        // An error here occurs again when the item is fetched, and is reported then.
+        let Ok((registry, of_spec)) = of_spec else {
+            items.push((Item::Order(order), None));
+            continue;
+        };
+        let (name, request) = (of_spec.name.clone(), of_spec.request.clone());
+        let item = match select(&of_spec.releases, request.wanted()).cloned() {
+            Some(entry) => Item::Found(Box::new(Resolved { registry, name: name.clone(), entry }), request),
+            None => {
                 items.push((Item::Order(order), None));
                 continue;
-            };
-            let (name, request) = (of_spec.name.clone(), of_spec.request.clone());
-            let item = match select(&of_spec.releases, request.wanted()).cloned() {
-                Some(entry) => Item::Found(Box::new(Resolved { registry, name: name.clone(), entry }), request),
-                None => {
-                    items.push((Item::Order(order), None));
-                    continue;
-                }
-            };
-            items.push((item, Some(name)));
-            asked.push(of_spec);
-        }
-        let Some(choice) = requires::choose(&registries, lock, &asked, &more, false)? else {
-            return Ok((items.into_iter().map(|(item, _)| item).collect(), Needs::default()));
+            }
         };
-        let mut needs = Needs::of(&choice);
-        needs.0.extend(more.into_iter().map(|(who, required)| (who, required.name.to_string())));
-        let mut chosen: Vec<Item> =
-            items.into_iter().map(|(item, name)| with_version(item, name, &asked, &choice)).collect();
-        let is_asked = |name: &QualifiedName| asked.iter().any(|asked| asked.name == *name);
-        chosen.extend(choice.changes().filter(|(name, _)| !is_asked(name)).map(|(name, version)| {
-            let source = choice.source(name).map(str::to_owned);
-            let (name, version, request) = (name.clone(), version.clone(), Request::newest());
-            Item::Order(Order::Chosen { name, request, version, source, is_dependency: true })
-        }));
-        Ok((chosen, needs))
+        items.push((item, Some(name)));
+        asked.push(of_spec);
     }
+    let Some(choice) = requires::choose(&registries, lock, &asked, &more, false)? else {
+        return Ok((items.into_iter().map(|(item, _)| item).collect(), Needs::default()));
+    };
+    let mut needs = Needs::of(&choice);
+    needs.0.extend(more.into_iter().map(|(who, required)| (who, required.name.to_string())));
+    let mut chosen: Vec<Item> =
+        items.into_iter().map(|(item, name)| with_version(item, name, &asked, &choice)).collect();
+    let is_asked = |name: &QualifiedName| asked.iter().any(|asked| asked.name == *name);
+    chosen.extend(choice.changes().filter(|(name, _)| !is_asked(name)).map(|(name, version)| {
+        let source = choice.source(name).map(str::to_owned);
+        let (name, version, request) = (name.clone(), version.clone(), Request::newest());
+        Item::Order(Order::Chosen { name, request, version, source, is_dependency: true })
+    }));
+    Ok((chosen, needs))
 }
 
 /// Replaces the item with the release that the resolver chose.

@@ -6,9 +6,7 @@ use library::Home;
 use registry_index::{Entry, Requirement};
 use skill::Owner;
 
-use super::{
-    Batch, Evolved, InstallError, InstallRequest, Installed, Installer, candidate::Candidate, planned::Planned,
-};
+use super::{Batch, Evolved, InstallError, InstallRequest, Installed, candidate::Candidate, planned::Planned};
 use crate::{
     lock_file::{LockFile, LockedSkill},
     registry::{Registries, Registry, Signers, Standing},
@@ -76,54 +74,49 @@ pub(super) fn is_required(registries: &Registries, locked: &LockedSkill) -> bool
     registries.requires_signature(&locked.source, owner)
 }
 
-impl Installer<'_> {
-    /// Checks the key of a release against the keys that its owner used before. Adds a warning to the candidate if they
-    /// differ.
-    pub(super) fn check_signer(
-        &self,
-        candidate: &mut Candidate,
-        request: &InstallRequest,
-        signers: &Signers,
-    ) -> Result<(), InstallError> {
-        let Candidate { origin, signer, vouchers, .. } = &*candidate;
-        let is_update = matches!(request.evolved, Evolved::Merge(_));
-        let mut unknown_key = Vec::new();
-        let is_as_locked = candidate.locked.as_ref().is_some_and(|locked| locked.signer == *signer);
-        let Some((owner, _)) = origin.name.split_once('/').filter(|_| origin.kind == "registry" && !is_as_locked)
-        else {
-            return Ok(());
-        };
-        let told = match (signers.standing(&origin.source, owner, signer.as_deref()), signer) {
-            (Standing::OtherKey(before), Some(key)) if vouchers.iter().any(|voucher| before.contains(voucher)) => {
-                format!("{owner} now signs with another key, {key}; the earlier key vouches for it")
+/// Checks the key of a release against the keys that its owner used before. Adds a warning to the candidate if they
+/// differ.
+pub(super) fn check_signer(
+    registries: &Registries,
+    candidate: &mut Candidate,
+    request: &InstallRequest,
+    signers: &Signers,
+) -> Result<(), InstallError> {
+    let Candidate { origin, signer, vouchers, .. } = &*candidate;
+    let is_update = matches!(request.evolved, Evolved::Merge(_));
+    let mut unknown_key = Vec::new();
+    let is_as_locked = candidate.locked.as_ref().is_some_and(|locked| locked.signer == *signer);
+    let Some((owner, _)) = origin.name.split_once('/').filter(|_| origin.kind == "registry" && !is_as_locked) else {
+        return Ok(());
+    };
+    let told = match (signers.standing(&origin.source, owner, signer.as_deref()), signer) {
+        (Standing::OtherKey(before), Some(key)) if vouchers.iter().any(|voucher| before.contains(voucher)) => {
+            format!("{owner} now signs with another key, {key}; the earlier key vouches for it")
+        }
+        (Standing::OtherKey(before), Some(key)) => {
+            let is_accepted = request.accept_keys.contains(key);
+            if !is_accepted && registries.requires_signature(&origin.source, owner) {
+                let (release, owner, key) = (origin.release(), owner.to_owned(), key.clone());
+                return Err(InstallError::KeyChanged { release, owner, key, before });
             }
-            (Standing::OtherKey(before), Some(key)) => {
-                let is_accepted = request.accept_keys.contains(key);
-                if !is_accepted && self.registries.requires_signature(&origin.source, owner) {
-                    let (release, owner, key) = (origin.release(), owner.to_owned(), key.clone());
-                    return Err(InstallError::KeyChanged { release, owner, key, before });
-                }
-                if !is_accepted {
-                    unknown_key.clone_from(&before);
-                }
-                let before = before.join(", ");
-                format!(
-                    "{owner} now signs with another key, {key} instead of {before}; ask {owner} whether it is theirs"
-                )
+            if !is_accepted {
+                unknown_key.clone_from(&before);
             }
-            (Standing::NoSignature(known), _) if is_update => {
-                let (release, owner) = (origin.release(), owner.to_owned());
-                return Err(InstallError::UnsignedUpdate { release, owner, known });
-            }
-            (Standing::NoSignature(before), _) => {
-                format!("it is not signed, but {owner} signed earlier releases with {}", before.join(", "))
-            }
-            _ => return Ok(()),
-        };
-        candidate.unknown_key = unknown_key;
-        candidate.warnings.insert(0, told);
-        Ok(())
-    }
+            let before = before.join(", ");
+            format!("{owner} now signs with another key, {key} instead of {before}; ask {owner} whether it is theirs")
+        }
+        (Standing::NoSignature(known), _) if is_update => {
+            let (release, owner) = (origin.release(), owner.to_owned());
+            return Err(InstallError::UnsignedUpdate { release, owner, known });
+        }
+        (Standing::NoSignature(before), _) => {
+            format!("it is not signed, but {owner} signed earlier releases with {}", before.join(", "))
+        }
+        _ => return Ok(()),
+    };
+    candidate.unknown_key = unknown_key;
+    candidate.warnings.insert(0, told);
+    Ok(())
 }
 
 /// Signature and requirements of a skill in the batch or in the lock file.

@@ -6,15 +6,18 @@ use std::path::{Path, PathBuf};
 
 use cap_std::{ambient_authority, fs::Dir};
 use library::{
-    Origin,
+    Home, Origin,
     folder::{self, FolderError, Leftovers},
 };
 use registry_index::{Entry, FetchError, Wanted};
 use skill::failure::{Fails, FailureKind};
-use skill::{Bundle, Digest, Limits, QualifiedName, archive, frontmatter};
+use skill::{
+    Bundle, Digest, Limits, QualifiedName,
+    archive::{self, Archive},
+};
 
 use super::{
-    Evolved, InstallError, InstallRequest, Installer,
+    Ahead, Evolved, InstallError, InstallRequest,
     candidate::Candidate,
     naming::{name_of, parse_name},
     order::Order,
@@ -32,12 +35,18 @@ use crate::{
     spec::{Request, Spec},
 };
 
+/// What fetching needs of an installer.
+#[derive(Clone, Copy)]
+pub(crate) struct Inputs<'a> {
+    pub home: &'a Home,
+    pub registries: &'a Registries,
+    pub lock_path: &'a Path,
+    pub user_home: Option<&'a Path>,
+    pub ahead: &'a Ahead,
+}
+
 /// Fetches and verifies all skills of an order.
-pub(crate) fn fetch(
-    by: &Installer<'_>,
-    order: &Order,
-    request: &InstallRequest,
-) -> Result<Vec<Candidate>, InstallError> {
+pub(crate) fn fetch(by: Inputs<'_>, order: &Order, request: &InstallRequest) -> Result<Vec<Candidate>, InstallError> {
     let source = Source::of(by, request);
     match order {
         Order::Spec(spec) => source.of_spec(spec),
@@ -69,7 +78,7 @@ pub(crate) fn fetch(
 
 /// Fetches and verifies one release of a registry.
 pub(crate) fn fetch_release(
-    by: &Installer<'_>,
+    by: Inputs<'_>,
     request: &InstallRequest,
     found: &Resolved,
     wanted: &Request,
@@ -79,7 +88,7 @@ pub(crate) fn fetch_release(
 
 /// Adds the lock file's registry to an error if that registry was not queried. A registry is never queried only because
 /// the lock file names it.
-fn said_by_the_lock(error: InstallError, locked: &LockedSkill, by: &Installer<'_>) -> InstallError {
+fn said_by_the_lock(error: InstallError, locked: &LockedSkill, by: Inputs<'_>) -> InstallError {
     match error {
         InstallError::Resolve(error) if !by.registries.asks_source(&locked.source).unwrap_or_default() => {
             let is_only_source = LockFile::read(by.lock_path).is_ok_and(|lock| {
@@ -115,15 +124,15 @@ fn check_lock(candidate: &Candidate, locked: &LockedSkill) -> Result<(), Install
 }
 
 struct Source<'a> {
-    by: &'a Installer<'a>,
+    by: Inputs<'a>,
     registries: Registries,
     request: &'a InstallRequest,
     cache: Cache,
 }
 
 impl<'a> Source<'a> {
-    fn of(by: &'a Installer<'a>, request: &'a InstallRequest) -> Self {
-        Self { by, registries: by.registries(request.offline), request, cache: Cache::of(by.home) }
+    fn of(by: Inputs<'a>, request: &'a InstallRequest) -> Self {
+        Self { by, registries: by.registries.offline_if(request.offline), request, cache: Cache::of(by.home) }
     }
 
     fn of_spec(&self, spec: &Spec) -> Result<Vec<Candidate>, InstallError> {
@@ -212,12 +221,12 @@ impl<'a> Source<'a> {
         if matches!(self.request.evolved, Evolved::Merge(_)) {
             signer::check_unsigned(registry, entry)?;
         }
-        let bytes = self.archive_of(registry, entry)?;
-        let bundle = unpack(&bytes, &name.to_string())?;
+        let archive = self.archive_of(registry, entry)?;
+        let bundle = unpack(&archive, &name.to_string())?;
         check_digest(&name.to_string(), &entry.digest, &bundle)?;
         entry.check_files(&bundle)?;
         if !self.request.dry_run {
-            self.cache.put(&bytes)?;
+            self.cache.put(&archive)?;
         }
         let origin = Origin {
             kind: "registry".to_owned(),
@@ -249,22 +258,22 @@ impl<'a> Source<'a> {
         })
     }
 
-    fn archive_of(&self, registry: &Registry, entry: &Entry) -> Result<Vec<u8>, InstallError> {
+    fn archive_of(&self, registry: &Registry, entry: &Entry) -> Result<Archive, InstallError> {
         if !registry.is_here()
-            && let Some(bytes) = self.cache.get(&entry.archive)?
+            && let Some(archive) = self.cache.get(&entry.archive)?
         {
-            entry.check_archive(&bytes)?;
-            return Ok(bytes);
+            entry.check_archive(&archive)?;
+            return Ok(archive);
         }
         match registry.with_archive(entry).map_err(ResolveError::from)?.bundle(entry) {
-            Ok(bytes) => Ok(bytes),
+            Ok(archive) => Ok(archive),
             Err(FetchError::Elsewhere(url)) => {
-                let bytes = match self.cache.get(&entry.archive)? {
-                    Some(bytes) => bytes,
-                    None => self.download(&url, Some(entry))?,
+                let archive = match self.cache.get(&entry.archive)? {
+                    Some(archive) => archive,
+                    None => Archive::of_bytes(self.download(&url, Some(entry))?),
                 };
-                entry.check_archive(&bytes)?;
-                Ok(bytes)
+                entry.check_archive(&archive)?;
+                Ok(archive)
             }
             Err(error) => Err(error.into()),
         }
@@ -373,7 +382,7 @@ impl<'a> Source<'a> {
     ) -> Result<Candidate, InstallError> {
         let (name, warnings) = name_of(skill, fallback)?;
         let packed = archive::pack(&bundle);
-        let archive = if self.request.dry_run { Digest::of_bytes(&packed) } else { self.cache.put(&packed)? };
+        let archive = if self.request.dry_run { packed.hash() } else { self.cache.put(&packed)? };
         let origin = Origin {
             kind: place.kind.to_owned(),
             source: place.source.clone(),
@@ -432,6 +441,5 @@ pub(crate) fn check_digest(name: &str, expected: &Digest, bundle: &Bundle) -> Re
 
 /// Returns the version in the frontmatter.
 pub(crate) fn version_of(bundle: &Bundle) -> Option<String> {
-    let reading = frontmatter::read(bundle.skill_md()?, &Limits::default()).ok()?;
-    reading.frontmatter.version()
+    bundle.frontmatter()?.version()
 }

@@ -7,7 +7,7 @@
 use std::{collections::BTreeSet, path::Path};
 
 use library::{Library, LibraryError, Origin, Revision};
-use skill::{Bundle, Digest, SkillName, archive};
+use skill::{Bundle, SkillName, archive};
 
 use super::{LockFile, LockFileError, LockedSkill, capabilities, kind_in_file};
 use crate::requires;
@@ -147,25 +147,19 @@ pub fn mend_drifts(path: &Path, library: &Library, drifts: &[Drift]) -> Result<(
     })
 }
 
-/// Rebuilds the entries of skills whose heads come from other releases than the entries name, as after a person
-/// accepted an update.
-pub(super) fn follow_releases<'h>(
-    file: &LockFile,
-    library: &Library,
-    heads: impl Iterator<Item = &'h Revision>,
-) -> Result<(), LockFileError> {
+/// Returns the entries of skills whose heads come from other releases than the entries name, as after a person accepted
+/// an update.
+pub(super) fn behind_releases<'h>(file: &LockFile, heads: impl Iterator<Item = &'h Revision>) -> Vec<Drift> {
     let origins = heads.filter_map(|head| head.origin.as_ref());
     let others = origins.filter(|origin| file.get(&origin.name).is_some_and(|entry| !is_of(entry, origin)));
-    let behind: Vec<Drift> =
-        others.map(|origin| Drift { name: origin.name.clone(), kind: DriftKind::Behind }).collect();
-    if behind.is_empty() { Ok(()) } else { mend_drifts(file.path(), library, &behind) }
+    others.map(|origin| Drift { name: origin.name.clone(), kind: DriftKind::Behind }).collect()
 }
 
 /// Builds an entry as an install would have written it. Details that only the old entry has are copied from it.
 fn made_again(old: Option<&LockedSkill>, head: &Revision, origin: Origin, release: Option<Bundle>) -> LockedSkill {
     let same = old.filter(|old| old.digest == origin.digest);
     // Packing is deterministic: the same files produce the same archive.
-    let archive = release.as_ref().map(|files| Digest::of_bytes(&archive::pack(files)).to_string());
+    let archive = release.as_ref().map(|files| archive::pack(files).hash().to_string());
     let archive = archive.or_else(|| same.map(|old| old.archive.clone()));
     let requires = release.as_ref().map(requires::of_bundle).or_else(|| same.map(|old| old.requires.clone()));
     let is_local = !matches!(origin.kind.as_str(), "git") || origin.source.starts_with("file:");

@@ -50,6 +50,9 @@ pub fn write_pending_lines(library: &Library) -> Result<(), LockFileError> {
     let lock = library.lock()?;
     let Some(lines) = library.pending_lock_lines()? else { return Ok(()) };
     let skills = entries_of(&lines)?;
-    LockFile::update_under(&lock, &lines.path, |file| file.take_lines(&lines.entries, skills))?;
+    LockFile::update_under(&lock, &lines.path, |file| {
+        file.take_lines(&lines.entries, skills);
+        Ok(())
+    })?;
     Ok(library.lock_lines_written()?)
 }

@@ -5,7 +5,10 @@ use std::{collections::BTreeMap, path::Path};
 use library::{Library, LibraryError};
 use skill::SkillName;
 
-use super::{LockFile, LockFileError, LockedWaiver, capabilities, drift};
+use super::{
+    LockFile, LockFileError, LockedWaiver, capabilities,
+    drift::{Drift, behind_releases, mend_drifts},
+};
 
 impl LockFile {
     /// Updates the content digest and waivers of a skill's entry from the library. Returns whether the lock file has
@@ -27,14 +30,26 @@ impl LockFile {
         library: &Library,
         names: impl IntoIterator<Item = &'s SkillName>,
     ) -> Result<usize, LockFileError> {
-        let file = Self::read(path)?;
-        let entries = file.by_bare_name();
+        let (refreshed, behind) = Self::update_under(&library.lock()?, path, |file| file.follow_heads(library, names))?;
+        if !behind.is_empty() {
+            mend_drifts(path, library, &behind)?;
+        }
+        Ok(refreshed)
+    }
+
+    /// Updates entries to the heads of the library. Returns their number, and those that name other releases than the
+    /// heads come from.
+    fn follow_heads<'s>(
+        &mut self,
+        library: &Library,
+        names: impl IntoIterator<Item = &'s SkillName>,
+    ) -> Result<(usize, Vec<Drift>), LockFileError> {
+        let entries = self.by_bare_name();
         let mut heads = Vec::new();
         for name in names.into_iter().filter(|name| entries.contains_key(name.as_str())) {
             let head = library.head(name).map_err(LibraryError::from)?;
             heads.extend(head.filter(|head| !head.tombstone).map(|head| (name, head)));
         }
-        drift::follow_releases(&file, library, heads.iter().map(|(_, head)| head))?;
         let mut contents = BTreeMap::new();
         for (name, head) in &heads {
             let content = head.digest.to_string();
@@ -42,14 +57,12 @@ impl LockFile {
             let capabilities = is_changed.then(|| capabilities::of_head(library, head)).transpose()?;
             contents.insert(name.as_str(), (content, capabilities, LockedWaiver::of(library, name)?));
         }
-        Self::update(path, library, |file| {
-            for skill in file.skills.values_mut() {
-                if let Some((content, capabilities, waivers)) = contents.remove(skill.bare_name()) {
-                    (skill.content, skill.waivers) = (content, waivers);
-                    skill.capabilities = capabilities.unwrap_or_else(|| std::mem::take(&mut skill.capabilities));
-                }
+        for skill in self.skills.values_mut() {
+            if let Some((content, capabilities, waivers)) = contents.remove(skill.bare_name()) {
+                (skill.content, skill.waivers) = (content, waivers);
+                skill.capabilities = capabilities.unwrap_or_else(|| std::mem::take(&mut skill.capabilities));
             }
-        })?;
-        Ok(heads.len())
+        }
+        Ok((heads.len(), behind_releases(self, heads.iter().map(|(_, head)| head))))
     }
 }

@@ -63,6 +63,11 @@ pub fn installed_sources(library: &Library) -> Result<BTreeSet<String>, StorageE
 }
 
 impl Registries {
+    /// Returns a copy of the registries, without network access if `is_offline`.
+    pub(crate) fn offline_if(&self, is_offline: bool) -> Self {
+        if is_offline { self.offline() } else { self.clone() }
+    }
+
     /// Returns the scanner for skills that are published to registries or installed from them.
     pub(crate) fn scanner(&self) -> scan::Scanner {
         self.home.scanner()

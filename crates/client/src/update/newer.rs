@@ -8,7 +8,7 @@ use skill::{Bundle, QualifiedName};
 use super::{InstalledSkill, installed};
 use crate::{
     found::{Pick, PickError},
-    install::{self, Candidate, InstallError, InstallRequest, Installer, Order, fetch, fetch_release},
+    install::{Candidate, InstallError, InstallRequest, Installer, Order, fetch, fetch_release},
     lock_file::LockFile,
     registry::Registry,
     requires::{self, Asked, Choice, Target},
@@ -50,9 +50,10 @@ pub struct Outdated {
 /// The library or the lock file cannot be read.
 pub fn outdated(by: &Installer<'_>, offline: bool) -> Result<Vec<Outdated>, InstallError> {
     let request = InstallRequest { offline, dry_run: true, ..InstallRequest::default() };
-    let skills = installed(by.library, by.lock_path, &[])?;
+    let lock = LockFile::read(by.lock_path)?;
+    let skills = installed(by.library, &lock, &[])?;
     // Conflicts between requirements are reported by an update.
-    let choice = choose(by, &skills, &request, &LockFile::read(by.lock_path)?).unwrap_or_default();
+    let choice = choose(by, &skills, &request, &lock).unwrap_or_default();
     let stand = |skill: InstalledSkill| {
         let mut stands = Outdated {
             requested: skill.requested(),
@@ -67,7 +68,7 @@ pub fn outdated(by: &Installer<'_>, offline: bool) -> Result<Vec<Outdated>, Inst
         }
         stands
     };
-    bring_sources(by, &skills, &request, false);
+    bring_sources(by, &skills, (&request, &lock), false);
     Ok(skills.into_iter().map(stand).collect())
 }
 
@@ -121,7 +122,7 @@ pub(crate) fn newer(
     let mut warnings = offered.warnings();
     let Some(entry) = offered.next().cloned() else { return Ok(Newer::None { warnings }) };
     let Offered { registry, name, wanted, .. } = offered;
-    let found = fetch_release(by, request, &Resolved { registry, name, entry }, &wanted)?;
+    let found = fetch_release(by.inputs(), request, &Resolved { registry, name, entry }, &wanted)?;
     warnings.extend(found.warnings);
     let base = installed_release(by, skill)?;
     Ok(Newer::Release(Box::new(Candidate { base, warnings, ..found })))
@@ -142,7 +143,7 @@ pub(super) fn choose(
     request: &InstallRequest,
     lock: &LockFile,
 ) -> Result<Option<Choice>, InstallError> {
-    let registries = if request.offline { by.registries.offline() } else { by.registries.clone() };
+    let registries = by.registries.offline_if(request.offline);
     let of_registry = skills.iter().filter(|skill| skill.origin.kind == "registry");
     // A skill whose registry cannot be read keeps its version. The error is reported when its own update is looked for.
     let offered = of_registry.filter_map(|skill| Offered::of(by, skill, request).ok());
@@ -168,7 +169,7 @@ struct Offered<'a> {
 
 impl<'a> Offered<'a> {
     fn of(by: &Installer<'_>, skill: &'a InstalledSkill, request: &InstallRequest) -> Result<Self, InstallError> {
-        let registries = by.registries(request.offline);
+        let registries = by.registries.offline_if(request.offline);
         let differs = |what: &str| InstallError::LockDiffers { name: skill.origin.name.clone(), what: what.to_owned() };
         let name: QualifiedName =
             skill.origin.name.parse().map_err(|_| differs("the lock file has no owner/name for it"))?;
@@ -271,11 +272,11 @@ fn of_source(by: &Installer<'_>, skill: &InstalledSkill, request: &InstallReques
     let spec = skill.source()?;
     let gone = || InstallError::Vanished { name: skill.origin.name.clone(), place: skill.origin.source.clone() };
     let order = Order::Spec(spec);
-    let found = match fetch(by, &order, request) {
+    let found = match fetch(by.inputs(), &order, request) {
         // If the source has several skills, the library may have the only record of which one is meant.
         Err(InstallError::Pick(PickError::Several { .. })) => {
             let pick = Pick { skills: vec![skill.name.to_string()], all: false };
-            fetch(by, &order, &InstallRequest { pick, ..request.clone() })
+            fetch(by.inputs(), &order, &InstallRequest { pick, ..request.clone() })
         }
         found => found,
     }?;
@@ -292,7 +293,7 @@ fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Optio
         return Ok(Some(files));
     }
     let Some(locked) = &skill.locked else { return Ok(None) };
-    let as_locked = fetch(by, &Order::Locked(Box::new(locked.clone())), &InstallRequest::default());
+    let as_locked = fetch(by.inputs(), &Order::Locked(Box::new(locked.clone())), &InstallRequest::default());
     let found = as_locked.ok().and_then(|found| found.into_iter().next());
     Ok(found.map(|candidate| candidate.bundle).filter(|files| files.digest().to_string() == skill.origin.digest))
 }
@@ -301,12 +302,13 @@ fn installed_release(by: &Installer<'_>, skill: &InstalledSkill) -> Result<Optio
 pub(crate) fn bring_sources(
     by: &Installer<'_>,
     skills: &[InstalledSkill],
-    request: &InstallRequest,
+    (request, lock): (&InstallRequest, &LockFile),
     with_releases: bool,
 ) {
     let is_asked = |skill: &&InstalledSkill| with_releases || skill.origin.kind != "registry";
     let specs = skills.iter().filter(is_asked).filter_map(|skill| skill.source().ok());
-    install::bring_ahead(by, &specs.map(Order::Spec).collect::<Vec<_>>(), request);
+    let orders: Vec<Order> = specs.map(Order::Spec).collect();
+    by.ahead.bring(by.home, by.registries, &orders, (request, lock), by.progress);
 }
 
 impl InstalledSkill {

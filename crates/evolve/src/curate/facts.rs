@@ -194,7 +194,7 @@ fn base(
         time,
         edits: past.edits,
         bytes: file.bytes.len(),
-        tools: loaded.and_then(|loaded| loaded.frontmatter.allowed_tools),
+        tools: loaded.and_then(|loaded| loaded.frontmatter.allowed_tools.clone()),
         release: origin.map(Origin::release),
     }))
 }
@@ -245,7 +245,7 @@ fn spoken(name: &SkillName, files: &Bundle, limits: &Limits) -> Spoken {
     let missing = missing.into_iter().filter(|problem| problem.code == "reference_missing");
     let dead_links = missing.map(|problem| DeadLink { line: problem.line, message: problem.message }).collect();
     let requires = match yaml.contains("requires") {
-        true => frontmatter::read(text, limits).map(|read| read.frontmatter.requires).unwrap_or_default(),
+        true => files.reading(limits).map(|read| read.frontmatter.requires.clone()).unwrap_or_default(),
         false => Vec::new(),
     };
     Spoken { bytes: text.len(), stretches: near::stretches(body), names: named(body), requires, dead_links }

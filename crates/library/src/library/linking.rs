@@ -126,7 +126,7 @@ impl Library {
     /// Finds originals at the paths of new links, and existing links to the skill that somebody else created.
     fn found_by(&self, steps: &[LinkStep], set: &SkillState) -> (Vec<Original>, Vec<PathBuf>) {
         let (mut originals, mut linked) = (Vec::new(), Vec::new());
-        for step in steps.iter().filter(|step| matches!(step.action, LinkAction::Link | LinkAction::Copy)) {
+        for step in steps.iter().filter(|step| places(step)) {
             let Ok(skill) = SkillName::parse(&step.skill) else { continue };
             let Some(Ok(Some(dir))) = step.path.parent().map(AgentDir::open) else { continue };
             match (dir.shows(&skill, self.path()), &step.original) {
@@ -224,10 +224,11 @@ impl Library {
         let Some(folder) = step.path.parent() else { return Ok(()) };
         let dir = match step.action {
             LinkAction::Link | LinkAction::Copy => AgentDir::create(folder)?,
-            LinkAction::Renew | LinkAction::Remove | LinkAction::Restore => match AgentDir::open(folder)? {
+            _ => match AgentDir::open(folder)? {
                 Some(dir) => dir,
                 None => {
                     changes.absent.extend((step.action == LinkAction::Remove).then(|| step.path.clone()));
+                    changes.hidden.extend((step.action == LinkAction::Hide).then(|| step.path.clone()));
                     return Ok(());
                 }
             },
@@ -243,6 +244,16 @@ impl Library {
                 dir.remove_link(skill, &self.path)?;
                 self.place_copy(&dir, skill)?;
                 changes.placed.push(step.path.clone());
+            }
+            LinkAction::Hide => {
+                self.clear_place(own, &dir, skill, step, changes)?;
+                match dir.remove_link(skill, &self.path)? || !dir.holds(skill) {
+                    true => changes.hidden.push(step.path.clone()),
+                    false if dir.is_library(&self.path) || dir.shows(skill, &self.path) => {
+                        changes.placed.push(step.path.clone());
+                    }
+                    false => return Err(PlaceLinkError::Occupied(step.path.clone())),
+                }
             }
             LinkAction::Renew => {
                 if self.remove_copy(&dir, skill)? {
@@ -394,7 +405,7 @@ impl<'a> Noted<'a> {
 fn placed_after(before: &[PathBuf], changes: &LinkChanges) -> Vec<PathBuf> {
     let gone = [&changes.removed, &changes.kept, &changes.absent, &changes.restored];
     let gone: BTreeSet<&PathBuf> = gone.into_iter().flatten().collect();
-    let placed: BTreeSet<&PathBuf> = before.iter().chain(&changes.placed).collect();
+    let placed: BTreeSet<&PathBuf> = before.iter().chain(&changes.placed).chain(&changes.hidden).collect();
     let placed = placed.into_iter().filter(|path| !gone.contains(path) && path.to_str().is_some());
     placed.cloned().collect()
 }
@@ -412,7 +423,11 @@ fn steps_of(skill: &SkillName, plan: &LinkPlan, operation: &str) -> Vec<LinkStep
         .iter()
         .map(|original| step(skill, original.path.clone(), LinkAction::Restore, Some(original.kept.clone())));
     let placed = plan.targets.iter().enumerate().map(|(count, target)| {
-        let action = if target.copy { LinkAction::Copy } else { LinkAction::Link };
+        let action = match target {
+            LinkTarget { hidden: true, .. } => LinkAction::Hide,
+            LinkTarget { copy: true, .. } => LinkAction::Copy,
+            _ => LinkAction::Link,
+        };
         let original = target.replaces.then(|| originals::name(operation, skill.as_str(), count));
         step(skill, target.folder.join(skill.as_str()), action, original)
     });
@@ -423,6 +438,11 @@ fn steps_of(skill: &SkillName, plan: &LinkPlan, operation: &str) -> Vec<LinkStep
 fn step(skill: &SkillName, path: PathBuf, action: LinkAction, original: Option<String>) -> Option<LinkStep> {
     path.to_str()?;
     Some(LinkStep { skill: skill.to_string(), path, action, original })
+}
+
+/// Returns whether a step frees its path for a link, even if the link is not placed.
+fn places(step: &LinkStep) -> bool {
+    matches!(step.action, LinkAction::Link | LinkAction::Copy | LinkAction::Hide)
 }
 
 /// Returns whether a step removes a link whose path may already hold the restored original. That is the case if the

@@ -70,8 +70,8 @@ impl Front {
                 version: loaded.frontmatter.version(),
                 title: loaded.frontmatter.metadata.get("title").cloned(),
                 description: loaded.description,
-                tools: loaded.frontmatter.allowed_tools,
-                called: loaded.frontmatter.name.filter(|called| called.trim() != name.as_str()),
+                tools: loaded.frontmatter.allowed_tools.clone(),
+                called: loaded.frontmatter.name.clone().filter(|called| called.trim() != name.as_str()),
                 warnings: loaded
                     .problems
                     .into_iter()

@@ -43,13 +43,7 @@ impl Library {
         open_resolved(&path)?;
         open_dir(&own)?;
         let (linker, edit_policy) = (home.linker(), home.edit_policy());
-        Ok(Self {
-            watcher: home.watcher(),
-            linker,
-            edit_policy,
-            scanner: home.scanner(),
-            ..Self::at(path, scope, own, storage_kind)
-        })
+        Ok(Self { linker, edit_policy, scanner: home.scanner(), ..Self::at(path, scope, own, storage_kind) })
     }
 
     /// Returns the current or last holder of the library's lock, as it described itself, and whether the lock is held

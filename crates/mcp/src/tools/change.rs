@@ -6,7 +6,7 @@ use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use skill::{Limits, SkillName};
-use skill_manage::{Context, Elsewhere, ManageError, Notes, Report, Request, RequestError, Rollback, Status};
+use skill_manage::{Context, ManageError, Notes, Report, Request, RequestError, Rollback, Status};
 
 use super::{Answer, Call, Effect, Spec, arguments, read, text};
 
@@ -154,7 +154,7 @@ fn change(
     name: &SkillName,
     run: impl FnOnce(&mut Library, &Context<'_>) -> Result<Report, ManageError>,
 ) -> Result<Answer, Refusal> {
-    let elsewhere: Vec<Elsewhere> = call.place.elsewhere();
+    let elsewhere = || call.place.elsewhere();
     let mut library = call.place.library_of(name)?;
     let policy = call.place.policy()?.with_evolution(call.place.settings()?.tells_of_evolution(call.agent));
     let context = Context { actor: call.actor.clone(), time: call.now, policy, elsewhere: &elsewhere };

@@ -8,7 +8,7 @@ use evolve::GateConfig;
 use jiff::Timestamp;
 use library::{Actor, ActorKind, Denied, Home, Stamp, WholeChange};
 use skill::failure::FailureKind;
-use skill_manage::{Elsewhere, Layer, Policy, Preset, PresetError, Reviewer, ReviewerError, Rule};
+use skill_manage::{FindElsewhere, Layer, Policy, Preset, PresetError, Reviewer, ReviewerError, Rule};
 
 use super::Workplace;
 use crate::{refusal::Refusal, setup::Setup};
@@ -28,7 +28,7 @@ const PROOF_HINT: &str = "run the command at a terminal, or set SKILLHUB_REVIEWE
 
 impl Workplace {
     /// Returns the change-management context for `skill_manage`.
-    pub fn manage<'a>(&self, elsewhere: &'a [Elsewhere]) -> Result<skill_manage::Context<'a>, Refusal> {
+    pub fn manage<'a>(&self, elsewhere: &'a FindElsewhere<'a>) -> Result<skill_manage::Context<'a>, Refusal> {
         let policy = self.policy()?.with_evolution(self.settings()?.tells_of_evolution(&self.agent(None)));
         Ok(skill_manage::Context { actor: self.actor.clone(), time: self.now, policy, elsewhere })
     }

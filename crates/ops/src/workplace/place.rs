@@ -123,7 +123,7 @@ impl Workplace {
     }
 
     fn open_group(&self, library: &Library, group: &Path) -> Result<Library, Refusal> {
-        Ok(Library::open(group, library.scope(), &self.home, &self.config.library.storage)?)
+        self.open_library(group, library.scope())
     }
 
     /// Opens the selected library, and the group folders below it that have a history.
@@ -151,8 +151,8 @@ impl Workplace {
     /// # Errors
     /// No library has the skill, or one cannot be read.
     pub fn library_with(&self, skill: &SkillName) -> Result<Library, Refusal> {
-        for library in self.visible_libraries()? {
-            let library = self.within(library, skill)?;
+        for library in self.visible() {
+            let library = self.within(library?, skill)?;
             let here = library.head(skill)?.is_some_and(|head| !head.tombstone)
                 || library.folders()?.iter().any(|folder| folder == skill.as_str());
             if here {

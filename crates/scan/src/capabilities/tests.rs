@@ -1,6 +1,6 @@
 //! Capabilities found in skills, and limits on the work.
 
-use skill::{File, SkillPath};
+use skill::{File, Limits, SkillPath};
 
 use super::*;
 

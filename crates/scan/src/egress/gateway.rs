@@ -1,7 +1,7 @@
 //! Downgrade of redirected traffic ([`lower`]) for skills that openly configure a gateway, which the user chose along
 //! with the skill.
 
-use skill::{Bundle, Limits, frontmatter};
+use skill::Bundle;
 
 use super::{TOLD, sentences};
 use crate::{
@@ -26,8 +26,8 @@ pub(crate) fn lower(bundle: &Bundle, sources: &[&Source<'_>], finder: &mut Finde
     if !finder.signals().iter().any(|signal| is_meant(signal.rule.id)) {
         return;
     }
-    let read = bundle.skill_md().and_then(|text| frontmatter::read(text, &Limits::default()).ok());
-    let description = read.and_then(|read| read.frontmatter.description).unwrap_or_default().to_lowercase();
+    let front = bundle.frontmatter().unwrap_or_default();
+    let description = front.description.as_deref().unwrap_or_default().to_lowercase();
     let own = sources.iter().find(|source| source.path == skill::SkillPath::SKILL_MD);
     let said = own.map(|source| sentences(source)).unwrap_or_default();
     for signal in finder.signals_mut().iter_mut().filter(|signal| is_meant(signal.rule.id)) {

@@ -63,7 +63,7 @@ impl World {
     async fn publish(&self, name: &str, version: &str, extra: &[(&str, &str)]) {
         let bundle = bundle(name.split('/').nth(1).unwrap(), version, extra);
         let path = format!("/v1/skills/{name}/{version}");
-        let (status, body) = self.ask("PUT", &path, &self.admin, archive::pack(&bundle)).await;
+        let (status, body) = self.ask("PUT", &path, &self.admin, archive::pack(&bundle).into_bytes()).await;
         assert_eq!(status, StatusCode::OK, "{body:?}");
     }
 

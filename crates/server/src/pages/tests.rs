@@ -75,7 +75,7 @@ impl Server {
             changelog: String::new(),
             signature: None,
             forked_from: None,
-            archive: Bytes::from(archive::pack(&bundle)),
+            archive: Bytes::from(archive::pack(&bundle).into_bytes()),
         };
         let caller = self.hub.stores.people.caller(&self.admin, Timestamp::now()).unwrap().unwrap();
         publish(&self.hub, &caller, &submission).unwrap();

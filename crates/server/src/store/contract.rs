@@ -6,7 +6,10 @@ use axum::body::Bytes;
 use jiff::Timestamp;
 use registry_index::{Appended, ClearedRelease, Deprecation, Index, KeyChange, NewRelease, Stamp};
 use scan::{Baseline, Cleared};
-use skill::{Bundle, Digest, File, Limits, SkillPath, archive};
+use skill::{
+    Bundle, Digest, File, Limits, SkillPath,
+    archive::{self, Archive},
+};
 use web::{Client, ServerLimits};
 
 use super::{Flag, Limited, NamespaceState, Stores, embedded};
@@ -50,7 +53,7 @@ fn now() -> Timestamp {
 struct Draft {
     release: NewRelease,
     cleared: Cleared,
-    packed: Vec<u8>,
+    packed: Archive,
 }
 
 /// Builds a release from `owner/name@version`.
@@ -124,7 +127,7 @@ fn release_is_read_in_every_way() {
             let file = releases.file(NOTES).unwrap().unwrap();
             assert!(file.bytes.starts_with(format!("{}\n", entry.to_line()).as_bytes()));
             assert_eq!(releases.file_at_hand(NOTES), Some(Some(file)));
-            assert_eq!(stores.blobs.get(&entry.digest).unwrap().unwrap(), draft("ann/notes@1.0.0", "one").packed);
+            assert_eq!(stores.blobs.get(&entry.digest).unwrap().unwrap(), *draft("ann/notes@1.0.0", "one").packed);
             assert_eq!(found(stores, "notes"), ["ann/notes 1.1.0", "bob/notes 3.0.0"]);
             assert_eq!(stores.catalogue.count().unwrap(), 2);
             assert_eq!(actions(stores), ["publish", "publish", "publish"]);

@@ -34,7 +34,10 @@ pub struct Frontmatter {
     pub keys: Vec<String>,
     /// Fields whose values do not have the type that the standard requires.
     pub faults: Vec<FieldFault>,
+    /// Line, from 1, of the first value that had to be quoted to make the block valid YAML.
+    pub quoted_line: Option<usize>,
     top_level_version: Option<String>,
+    map: Mapping,
 }
 
 /// Field whose value has the wrong type.
@@ -87,6 +90,8 @@ pub(super) fn as_json(yaml: &str) -> Result<serde_json::Map<String, serde_json::
 
 /// Parses a YAML text after checking the cost.
 fn parsed<T: DeserializeOwned>(yaml: &str) -> Result<T, FrontmatterError> {
+    #[cfg(debug_assertions)]
+    crate::work::note("parse", yaml.as_bytes());
     cost::check(yaml).map_err(|message| FrontmatterError::Yaml { message, line: None })?;
     serde_yaml::from_str(yaml).map_err(|error| yaml_error(&error, yaml))
 }
@@ -117,23 +122,23 @@ impl Frontmatter {
     pub fn has(&self, key: &str) -> bool {
         self.keys.iter().any(|k| k == key)
     }
-}
 
-/// Returns the entries whose keys satisfy `is_wanted`, as text for comparison only.
-///
-/// Keys are normalised to their letters and digits in lower case, so that no spelling hides one. Aliases are resolved.
-/// Merge keys and keys that are not text are always included.
-pub(super) fn values_of(yaml: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<String>, FrontmatterError> {
-    let map = map_of(yaml)?;
-    let is_meant = |key: &Value| {
-        let text = key_text(key);
-        let plain: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
-        text == "<<" || !key.is_string() || is_wanted(&plain)
-    };
-    let mut values: Vec<String> =
-        map.iter().filter(|(key, _)| is_meant(key)).map(|(key, value)| format!("{key:?}: {value:?}")).collect();
-    values.sort();
-    Ok(values)
+    /// Returns the entries whose keys satisfy `is_wanted`, as text for comparison with another version only.
+    ///
+    /// Keys are normalised to their letters and digits in lower case, so that no spelling hides one: `allowedtools` for
+    /// `allowed-tools` and `Allowed_Tools`. Aliases are resolved. Merge keys and keys that are not text are always
+    /// included.
+    pub fn values_of(&self, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+        let is_meant = |key: &Value| {
+            let text = key_text(key);
+            let plain: String = text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect();
+            text == "<<" || !key.is_string() || is_wanted(&plain)
+        };
+        let meant = self.map.iter().filter(|(key, _)| is_meant(key));
+        let mut values: Vec<String> = meant.map(|(key, value)| format!("{key:?}: {value:?}")).collect();
+        values.sort();
+        values
+    }
 }
 
 struct Reader<'a> {
@@ -164,6 +169,8 @@ impl Reader<'_> {
             keywords,
             requires,
             faults: self.faults,
+            quoted_line: None,
+            map: self.map,
         }
     }
 

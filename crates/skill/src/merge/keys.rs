@@ -1,6 +1,6 @@
 //! [`merge`]: a merge of `SKILL.md`, with its frontmatter by key and the rest by lines.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use super::{
     Conflict, ConflictKind,
@@ -95,7 +95,7 @@ fn holds_up(texts: [&str; 3], merged: &str) -> bool {
         && one_of(&base.allowed_tools, &ours.allowed_tools, &theirs.allowed_tools) == Some(&merged.allowed_tools)
 }
 
-fn read(yaml: &str) -> Option<Frontmatter> {
+fn read(yaml: &str) -> Option<Arc<Frontmatter>> {
     let text = format!("---\n{yaml}---\n");
     frontmatter::read(&text, &Limits::default()).ok().map(|reading| reading.frontmatter)
 }
@@ -271,7 +271,7 @@ fn description(key: &str, texts: [&Option<String>; 3], cells: &mut Cells) -> Opt
     }
     let [Some(base), Some(ours), Some(theirs)] = texts else { return None };
     let merged = words::merge([base, ours, theirs], cells)?;
-    let value = |text: &str| read(text).and_then(|read| read.description);
+    let value = |text: &str| read(text).and_then(|read| read.description.clone());
     let values = [value(base)?, value(ours)?, value(theirs)?];
     let expected = words::merge(values.each_ref().map(String::as_str), cells);
     (expected.is_some() && value(&merged) == expected).then_some(merged)

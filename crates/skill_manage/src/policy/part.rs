@@ -1,11 +1,11 @@
 //! [`Part`]: one part of a change, as distinguished by policies.
 
-use std::{cell::OnceCell, collections::BTreeSet, fmt};
+use std::{cell::OnceCell, collections::BTreeSet, fmt, sync::Arc};
 
 use library::{Action, Origin};
 use scan::{Part as SkillPart, Verdict, capabilities};
 use serde::{Deserialize, Serialize};
-use skill::{Bundle, Limits, SkillPath, diff::Change, diff::FileChange, frontmatter};
+use skill::{Bundle, Frontmatter, SkillPath, diff::Change, diff::FileChange, frontmatter};
 
 /// Frontmatter keys, normalised to letters and digits, from which agents read the rights of a skill.
 const TOOL_KEYS: [&str; 9] = [
@@ -180,13 +180,9 @@ fn is_eval(path: &SkillPath) -> bool {
 /// Returns the classes of rights in the frontmatter that a change modifies. If one of the two frontmatters cannot be
 /// parsed, both classes are returned when their text differs.
 fn rights(before: &Bundle, after: &Bundle) -> Vec<Class> {
-    let (before, after) = (before.skill_md().unwrap_or(EMPTY), after.skill_md().unwrap_or(EMPTY));
-    let differs = |is_wanted: &dyn Fn(&str) -> bool| {
-        let limits = Limits::default();
-        match (frontmatter::values_of(before, &limits, is_wanted), frontmatter::values_of(after, &limits, is_wanted)) {
-            (Ok(before), Ok(after)) => before != after,
-            _ => head(before) != head(after),
-        }
+    let differs = |is_wanted: &dyn Fn(&str) -> bool| match (front(before), front(after)) {
+        (Some(before), Some(after)) => before.values_of(is_wanted) != after.values_of(is_wanted),
+        _ => head(before) != head(after),
     };
     let mut changed = Vec::new();
     if differs(&|key| TOOL_KEYS.contains(&key)) {
@@ -198,10 +194,13 @@ fn rights(before: &Bundle, after: &Bundle) -> Vec<Class> {
     changed
 }
 
-/// A `SKILL.md` without any rights.
-const EMPTY: &str = "---\n---\n";
+/// Returns the frontmatter, which is empty without a `SKILL.md`. `None` if it cannot be read.
+fn front(bundle: &Bundle) -> Option<Arc<Frontmatter>> {
+    bundle.skill_md().map_or_else(|| Some(Arc::default()), |_| bundle.frontmatter())
+}
 
 /// Returns the text that a reader could take for frontmatter, which is the whole file if its end cannot be found.
-fn head(text: &str) -> &str {
+fn head(bundle: &Bundle) -> &str {
+    let text = bundle.skill_md().unwrap_or_default();
     frontmatter::split(text).map_or(text, |split| split.yaml)
 }

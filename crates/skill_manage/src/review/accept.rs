@@ -9,12 +9,12 @@ use skill::{SkillName, diff};
 use super::{
     ProposalRef, ReviewError, ReviewedHead,
     decide::find_open,
+    hold::commit_or_hold,
     rebase::{self, Rebased, rebase},
     release,
 };
 use crate::{
     change::{Accepted, Change},
-    conclude::conclude,
     context::Context,
     error::ManageError,
     manage::{check_free, retry_stale},
@@ -174,7 +174,7 @@ fn attempt(
                 accepted: Some(accepted),
             };
             let original = original_stamp(&proposal, stamp);
-            let mut result = conclude(library, change, context, &original);
+            let mut result = commit_or_hold(library, change, context, &original);
             if let Err(ManageError::ScanBlocked { message, hint, .. }) = &mut result {
                 *hint = way_past_the_scan(&proposal);
                 put_aside(library, proposal, ProposalState::Quarantined, message, stamp)?;

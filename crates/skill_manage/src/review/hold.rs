@@ -19,27 +19,39 @@ use super::{
 };
 use crate::{
     change::Change,
-    conclude::{Judged, judge},
+    conclude::{Conclusion, Held, Judged, conclude, judge},
     context::Context,
     error::ManageError,
     policy::{Decision, Ruling},
     report::{Report, Status},
 };
 
+/// Judges and commits a change. What a person has to decide becomes a proposal.
+pub(crate) fn commit_or_hold(
+    library: &mut Library,
+    change: Change<'_>,
+    context: &Context<'_>,
+    stamp: &Stamp,
+) -> Result<Report, ManageError> {
+    match conclude(library, change, context, stamp)? {
+        Conclusion::Done(report) => Ok(report),
+        Conclusion::Held(held) => hold(library, held, (context, stamp)),
+        Conclusion::TakenBack(change, report) => take_back(library, &change, report, stamp),
+    }
+}
+
 /// Makes a proposal of a judged change, or amends the pending proposal of its actor.
 pub(crate) fn hold(
     library: &mut Library,
-    change: Change<'_>,
-    judged: Judged,
-    why: &str,
+    Held { change, judged, why }: Held<'_>,
     (context, stamp): (&Context<'_>, &Stamp),
 ) -> Result<Report, ManageError> {
     let Some(own) = own_proposal(library, change.skill, stamp)? else {
-        return propose(library, &change, judged, why, stamp, None);
+        return propose(library, &change, judged, &why, stamp, None);
     };
     let on_head = match rebase(library, &own, &change.snapshot)? {
         Rebased::Clean(bundle) => bundle,
-        Rebased::Stale(reason, _) => return propose(library, &change, judged, why, stamp, Some((own, reason))),
+        Rebased::Stale(reason, _) => return propose(library, &change, judged, &why, stamp, Some((own, reason))),
     };
     let joined = join(library, &change, &own, &on_head)?;
     if joined == change.snapshot.bundle {
@@ -50,7 +62,7 @@ pub(crate) fn hold(
     let mut judged = judge(library, &change)?;
     let why = match judged.decide(&change, context)? {
         Decision::Hold(why) => why,
-        Decision::Apply(_) | Decision::Refuse(_) => why.to_owned(),
+        Decision::Apply(_) | Decision::Refuse(_) => why,
     };
     judged.report.decision = Some(Ruling::Hold);
     match is_new {
@@ -187,12 +199,7 @@ fn amend(
 }
 
 /// Closes the proposal of an actor whose latest edit reverts all of it.
-pub(crate) fn take_back(
-    library: &mut Library,
-    change: &Change<'_>,
-    report: Report,
-    stamp: &Stamp,
-) -> Result<Report, ManageError> {
+fn take_back(library: &mut Library, change: &Change<'_>, report: Report, stamp: &Stamp) -> Result<Report, ManageError> {
     let nothing = Report { files: Vec::new(), diff: String::new(), delta: None, decision: None, ..report };
     let mut report = Report { status: Status::Unchanged, ..nothing };
     let Some(own) = own_proposal(library, change.skill, stamp)? else { return Ok(report) };

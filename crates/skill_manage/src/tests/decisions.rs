@@ -87,7 +87,8 @@ fn take_bits(place: &mut Place, target: &str, files: &[&str]) -> Result<Report, 
     let not_executable = files.iter().map(|file| path(file)).collect();
     let (target, replacements) = (target.parse().unwrap(), Vec::new());
     let request = EditProposal { target, replacements, not_executable, shown: None, reason: None };
-    let context = Context { actor: place.actor.clone(), time: time(), policy: place.policy.into(), elsewhere: &[] };
+    let context =
+        Context { actor: place.actor.clone(), time: time(), policy: place.policy.into(), elsewhere: &Vec::new };
     edit(&mut place.library, &request, &ann(), &context)
 }
 

@@ -28,8 +28,9 @@ impl Place {
     }
 
     pub(super) fn accept_at(&mut self, target: &str, time: Timestamp) -> Result<Report, ManageError> {
+        let elsewhere = self.elsewhere.clone();
         let context =
-            Context { actor: self.actor.clone(), time, policy: self.policy.into(), elsewhere: &self.elsewhere.clone() };
+            Context { actor: self.actor.clone(), time, policy: self.policy.into(), elsewhere: &|| elsewhere.clone() };
         let mut target: ProposalRef = target.parse().unwrap();
         // Reviewed at the current head, unless the test names one.
         let entry = get(&self.library, &target.id).ok();
@@ -65,7 +66,8 @@ impl Place {
             shown: None,
             reason: None,
         };
-        let context = Context { actor: self.actor.clone(), time: time(), policy: self.policy.into(), elsewhere: &[] };
+        let context =
+            Context { actor: self.actor.clone(), time: time(), policy: self.policy.into(), elsewhere: &Vec::new };
         edit(&mut self.library, &request, &ann(), &context)
     }
 
@@ -255,7 +257,8 @@ fn editor_shows_head_with_merged_proposal() {
     let replacements = vec![Replacement { path: path("SKILL.md"), bytes }];
     let (target, not_executable) = (id.parse().unwrap(), Vec::new());
     let request = EditProposal { target, replacements, not_executable, shown: Some(shown), reason: None };
-    let context = Context { actor: place.actor.clone(), time: time(), policy: place.policy.into(), elsewhere: &[] };
+    let context =
+        Context { actor: place.actor.clone(), time: time(), policy: place.policy.into(), elsewhere: &Vec::new };
     edit(&mut place.library, &request, &ann(), &context).unwrap();
     place.accept(&format!("{id}@2")).unwrap();
     assert!(place.skill_text().ends_with("eins, 1.\n\n2.\n"), "{}", place.skill_text());

@@ -147,7 +147,7 @@ fn submission(hub: &Hub, account: &Owner, publication: &Publication) -> Result<(
         changelog: publication.changelog.clone(),
         signature: None,
         forked_from,
-        archive: Bytes::from(archive::pack(&bundle)),
+        archive: Bytes::from(archive::pack(&bundle).into_bytes()),
     };
     Ok((submission, digests))
 }
