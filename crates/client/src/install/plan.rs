@@ -180,7 +180,9 @@ fn over_installed(
     if is_missing {
         candidate.warnings.push("its folder was missing and was restored".to_owned());
     }
-    let before = snapshot.bundle.clone();
+    // Equal files share what was parsed of them.
+    let is_same = snapshot.bundle.digest() == candidate.bundle.digest();
+    let before = if is_same { candidate.bundle.clone() } else { snapshot.bundle.clone() };
     let (base, found) = (snapshot.base.clone(), before.digest().to_string());
     let commit = |revision: NewRevision, status| Step::Commit {
         commit: Some(Commit {
