@@ -197,6 +197,7 @@ fn hostile_skill_is_not_installed() {
     sandbox.skill("bad", "Does bad. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
     let error = sandbox.ask(&["install", "./bad"]).refused_with_hint(4, "scan_blocked");
     assert_eq!(error["details"]["findings"][0]["path"], "scripts/report.sh");
+    assert!(error["details"]["causes"][0]["locations"].is_array());
     assert!(!sandbox.user_skill("bad").exists());
     assert_eq!(sandbox.done(&["log"])["events"][0]["code"], "scan_blocked");
 }

@@ -181,7 +181,8 @@ impl Fails for SnapshotError {
                 json!({"problems": problems})
             }
             Self::ExternalBlocked { fault: HandEditFault::Hostile(blocked), .. } => {
-                json!({"findings": blocked.report().findings})
+                let findings = &blocked.report().findings;
+                json!({"findings": findings, "causes": scan::causes(findings)})
             }
             _ => json!({}),
         }

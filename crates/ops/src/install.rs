@@ -228,6 +228,7 @@ fn document(skill: &Installed) -> Value {
         "dependency": skill.is_dependency,
         "verdict": skill.report.as_ref().map(scan::Report::verdict),
         "findings": skill.report.as_ref().map(|report| &report.findings),
+        "causes": skill.report.as_ref().map(|report| scan::causes(&report.findings)),
         "capabilities": skill.capabilities,
         "warnings": skill.warnings,
         "checkout": if skill.checkout_pending.is_some() { "pending" } else { "done" },
