@@ -68,6 +68,13 @@ impl ProposalState {
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Stale | Self::Quarantined)
     }
+
+    /// Returns whether a proposal of this state may get the other one. An open proposal can be amended, put aside or
+    /// closed. A closed one stays as it is, but an expired one can still be rejected.
+    #[must_use]
+    pub fn may_become(self, next: Self) -> bool {
+        self.is_open() || (self == Self::Expired && next == Self::Rejected)
+    }
 }
 
 /// One file that a proposal would change.
@@ -190,11 +197,12 @@ pub struct Proposal {
     pub kept: Kept,
 }
 
-/// Content of a proposal's file when it was read. It preserves fields unknown to this version, and a commit compares
-/// it with the current file to detect concurrent changes.
+/// Content of a proposal's file when it was read, and the state in it. It preserves fields unknown to this version, and
+/// a commit compares it with the current file to detect concurrent changes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Kept {
     file: Option<Arc<[u8]>>,
+    state: Option<ProposalState>,
 }
 
 /// A proposal's file that cannot be parsed.

@@ -1,8 +1,8 @@
 //! [`conclude`]: the last steps of a [`Change`], which judge and commit it.
 
 use library::{
-    Action, ActorKind, Checkout, Commit, Committed, Content, EventStatus, FolderState, Library, NewRevision,
-    ProposalChange, Snapshot, Stamp,
+    Action, ActorKind, Checkout, Commit, Committed, Content, FolderState, Library, NewRevision, ProposalChange,
+    Snapshot, Stamp,
 };
 use scan::{Baseline, CapabilityDelta, Cleared, Verdict};
 use skill::{Bundle, Problem, SkillName, Strictness, diff, validate::validate_bundle};
@@ -295,9 +295,7 @@ fn commit(
         upstream: change.upstream,
         before: None,
     };
-    let accepted = change
-        .accepted
-        .map(|Accepted { proposal, stamp, .. }| ProposalChange::noted(proposal, EventStatus::Accepted, stamp));
+    let accepted = change.accepted.map(|Accepted { proposal, stamp, .. }| ProposalChange::noted(proposal, stamp));
     let commit = Commit {
         skill: change.skill.clone(),
         base: change.snapshot.base.map(|base| base.id),

@@ -2,8 +2,8 @@
 
 use git2::MergeFileInput;
 use library::{
-    Action, Commit, Content, EventStatus, Evidence, HeldChange, Library, NewRevision, Proposal, ProposalChange,
-    ProposalEntry, ProposalId, ProposalState, ProposedRelease, Revision, Snapshot, Stamp, Upstream, changed_files,
+    Action, Commit, Content, Evidence, HeldChange, Library, NewRevision, Proposal, ProposalChange, ProposalEntry,
+    ProposalId, ProposalState, ProposedRelease, Revision, Snapshot, Stamp, Upstream, changed_files,
 };
 use scan::Cleared;
 use skill::{
@@ -106,7 +106,7 @@ fn propose(
             let id = proposal.id.clone();
             let ended = waiting.map(|waiting| replaced(waiting, &id, stamp));
             let evidence = made_from(library, &candidate, base, (&before, &conflicts), outcomes);
-            let new = ProposalChange::noted(Proposal { evidence, ..proposal }, EventStatus::Proposed, stamp);
+            let new = ProposalChange::noted(Proposal { evidence, ..proposal }, stamp);
             Proposing { id, changes: ended.into_iter().chain([new]).collect() }
         }
     };
@@ -196,13 +196,13 @@ pub(super) fn overtaken(
 /// Closes a proposal that a newer merge of the skill replaced.
 fn replaced(waiting: Proposal, by: &ProposalId, stamp: &Stamp) -> ProposalChange {
     let note = "the skill or the release has changed, so they were merged again";
-    ProposalChange::noted(waiting.superseded(by, note, stamp), EventStatus::Superseded, stamp)
+    ProposalChange::noted(waiting.superseded(by, note, stamp), stamp)
 }
 
 fn ended(waiting: Proposal, note: &str, stamp: &Stamp) -> ProposalChange {
     let of_release = Stamp { reason: None, ..stamp.clone() };
     let ended = waiting.closed(ProposalState::Superseded, &of_release);
-    ProposalChange::noted(Proposal { note: Some(note.to_owned()), ..ended }, EventStatus::Superseded, stamp)
+    ProposalChange::noted(Proposal { note: Some(note.to_owned()), ..ended }, stamp)
 }
 
 /// Merges as `git merge-file` does, so that files without a conflict in git have the same result here.

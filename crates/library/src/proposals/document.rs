@@ -91,7 +91,8 @@ struct DecidedDocument {
 pub(super) fn parse(id: ProposalId, bytes: Vec<u8>) -> ProposalEntry {
     match parse_whole(&id, &bytes) {
         Ok(proposal) => {
-            ProposalEntry::Whole(Box::new(Proposal { kept: Kept { file: Some(bytes.into()) }, ..proposal }))
+            let kept = Kept { file: Some(bytes.into()), state: Some(proposal.state) };
+            ProposalEntry::Whole(Box::new(Proposal { kept, ..proposal }))
         }
         Err(why) => {
             let value = if is_flood(&bytes) { None } else { serde_json::from_slice(&bytes).ok() };

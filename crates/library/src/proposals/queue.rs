@@ -88,6 +88,9 @@ impl Library {
                 return Err(CommitError::ProposalMoved { id: entry.id().clone() });
             }
             if let (ProposalEntry::Whole(proposal), Some(_)) = (&mut entry, &found) {
+                if proposal.kept.state.is_some_and(|before| !before.may_become(proposal.state)) {
+                    return Err(CommitError::ProposalMoved { id: proposal.id.clone() });
+                }
                 name_revision(proposal, &mut event, revisions);
             }
             if !operation.is_empty() {
@@ -181,9 +184,19 @@ impl Library {
 }
 
 impl ProposalChange {
-    /// Creates the change of a proposal, with its event.
+    /// Creates the change of a proposal, with the event that its new state stands for.
     #[must_use]
-    pub fn noted(proposal: Proposal, status: EventStatus, stamp: &Stamp) -> Self {
+    pub fn noted(proposal: Proposal, stamp: &Stamp) -> Self {
+        let status = match proposal.state {
+            ProposalState::Pending if proposal.revision == 1 => EventStatus::Proposed,
+            ProposalState::Pending => EventStatus::Amended,
+            ProposalState::Stale => EventStatus::Stale,
+            ProposalState::Quarantined => EventStatus::Quarantined,
+            ProposalState::Accepted => EventStatus::Accepted,
+            ProposalState::Rejected => EventStatus::Rejected,
+            ProposalState::Expired => EventStatus::Expired,
+            ProposalState::Superseded => EventStatus::Superseded,
+        };
         let event = Event::proposal(stamp, proposal.skill.as_str(), proposal.action.as_str(), status, &proposal.id);
         let event = Event { message: proposal.note.clone(), ..event };
         Self { entry: ProposalEntry::Whole(Box::new(proposal)), event }

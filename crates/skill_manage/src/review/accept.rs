@@ -1,8 +1,8 @@
 //! [`accept`]: a proposal becomes a revision, on the current head and under the current rules.
 
 use library::{
-    Action, Event, EventStatus, Library, Origin, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState,
-    Snapshot, Stamp, TakeOver, TrialTerms,
+    Action, Event, Library, Origin, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState, Snapshot,
+    Stamp, TakeOver, TrialTerms,
 };
 use skill::{SkillName, diff};
 
@@ -78,7 +78,7 @@ fn close_contained(
         if matches!(rebase(library, &other, &now), Ok(Rebased::Clean(bundle)) if bundle == now.bundle) {
             let note = format!("the skill has all of it since {accepted} was accepted");
             let closed = other.superseded(accepted, &note, stamp);
-            changes.push(ProposalChange::noted(closed, EventStatus::Superseded, stamp));
+            changes.push(ProposalChange::noted(closed, stamp));
         }
     }
     if !changes.is_empty() {
@@ -243,9 +243,8 @@ fn put_aside(
     if proposal.state == state && proposal.note.as_deref() == Some(why) {
         return Ok(());
     }
-    let status = if state == ProposalState::Stale { EventStatus::Stale } else { EventStatus::Quarantined };
     let aside = Proposal { state, note: Some(why.to_owned()), ..proposal };
-    library.commit_with(Vec::new(), vec![ProposalChange::noted(aside, status, stamp)])?;
+    library.commit_with(Vec::new(), vec![ProposalChange::noted(aside, stamp)])?;
     Ok(())
 }
 
@@ -258,7 +257,7 @@ fn superseded(
 ) -> Result<Report, ManageError> {
     let note = "the skill already had this content".to_owned();
     let proposal = Proposal { note: Some(note.clone()), ..proposal.closed(ProposalState::Superseded, stamp) };
-    library.commit_with(Vec::new(), vec![ProposalChange::noted(proposal.clone(), EventStatus::Superseded, stamp)])?;
+    library.commit_with(Vec::new(), vec![ProposalChange::noted(proposal.clone(), stamp)])?;
     let base = snapshot.base.as_ref();
     Ok(Report {
         ok: true,

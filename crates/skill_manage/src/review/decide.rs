@@ -62,7 +62,7 @@ pub fn reject(
             ProposalEntry::Whole(proposal) => {
                 check_revision(&proposal, &reject.target)?;
                 let rejected = proposal.closed(ProposalState::Rejected, &stamp);
-                (Some(rejected.skill.to_string()), ProposalChange::noted(rejected, EventStatus::Rejected, &stamp))
+                (Some(rejected.skill.to_string()), ProposalChange::noted(rejected, &stamp))
             }
             ProposalEntry::Damaged(damaged) => {
                 (damaged.skill.as_ref().map(ToString::to_string), cleared_away(*damaged, &stamp))
@@ -87,9 +87,10 @@ fn check_right(entry: &ProposalEntry, decider: Decider<'_>) -> Result<(), Review
 fn check_open(entry: &ProposalEntry) -> Result<(), ReviewError> {
     let (state, decided) = match entry {
         ProposalEntry::Whole(proposal) => (proposal.state, proposal.decided.as_ref()),
+        ProposalEntry::Damaged(damaged) if damaged.decided.is_none() => return Ok(()),
         ProposalEntry::Damaged(damaged) => (ProposalState::Rejected, damaged.decided.as_ref()),
     };
-    if entry.is_open() || state == ProposalState::Expired {
+    if state.may_become(ProposalState::Rejected) {
         return Ok(());
     }
     let by = decided.map(|decided| decided.by.to_string());
@@ -116,7 +117,7 @@ fn cleared_away(mut damaged: DamagedProposal, stamp: &Stamp) -> ProposalChange {
 /// Closes a proposal whose time has run out.
 pub(super) fn expire(proposal: Proposal, stamp: &Stamp) -> ProposalChange {
     let stamp = Stamp { reason: None, ..stamp.clone() };
-    ProposalChange::noted(proposal.closed(ProposalState::Expired, &stamp), EventStatus::Expired, &stamp)
+    ProposalChange::noted(proposal.closed(ProposalState::Expired, &stamp), &stamp)
 }
 
 /// Finds a proposal that is open, undamaged and at the reviewed revision. An overdue proposal is recorded as expired.

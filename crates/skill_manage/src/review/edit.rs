@@ -1,9 +1,7 @@
 //! [`edit`]: the editing of a proposal by a person before the decision.
 
 use jiff::Timestamp;
-use library::{
-    Action, EventStatus, Library, Proposal, ProposalChange, ProposalState, ProposedRelease, Stamp, TakeOver,
-};
+use library::{Action, Library, Proposal, ProposalChange, ProposalState, ProposedRelease, Stamp, TakeOver};
 use skill::{
     Bundle, BundleError, File, SkillName, SkillPath,
     edit::EditError,
@@ -152,7 +150,7 @@ fn attempt(
         proposal_revision: Some(edited.revision),
         ..judged.report
     };
-    library.commit_with(Vec::new(), vec![ProposalChange::noted(edited, EventStatus::Amended, stamp)])?;
+    library.commit_with(Vec::new(), vec![ProposalChange::noted(edited, stamp)])?;
     Ok(report)
 }
 

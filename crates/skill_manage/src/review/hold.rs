@@ -7,8 +7,8 @@
 //! patch of a skill that is itself only proposed, is applied there as well.
 
 use library::{
-    Action, EventStatus, Evidence, HeldChange, Library, Proposal, ProposalChange, ProposalEntry, ProposalId,
-    ProposalState, Snapshot, Stamp,
+    Action, Evidence, HeldChange, Library, Proposal, ProposalChange, ProposalEntry, ProposalId, ProposalState,
+    Snapshot, Stamp,
 };
 use skill::{Bundle, Edit, SkillName, edit};
 
@@ -161,7 +161,7 @@ fn propose(
     let proposal = Proposal { absorbed_into, evidence, ..waits };
     let mut changes = set_aside(library, &proposal, stale, stamp)?;
     changes.extend(expired(library, stamp)?);
-    changes.push(ProposalChange::noted(proposal.clone(), EventStatus::Proposed, stamp));
+    changes.push(ProposalChange::noted(proposal.clone(), stamp));
     library.commit_with(Vec::new(), changes)?;
     Ok(held(judged.report, &proposal, &format!("held for review by a person: {why}")))
 }
@@ -193,7 +193,7 @@ fn amend(
     };
     let base = change.snapshot.base.as_ref().map(|base| base.id.clone());
     amended.set_candidate(base, &change.snapshot.bundle, &change.candidate);
-    library.commit_with(Vec::new(), vec![ProposalChange::noted(amended.clone(), EventStatus::Amended, stamp)])?;
+    library.commit_with(Vec::new(), vec![ProposalChange::noted(amended.clone(), stamp)])?;
     let message = format!("added to your open proposal and held for review by a person: {why}");
     Ok(held(judged.report, &amended, &message))
 }
@@ -210,7 +210,7 @@ fn take_back(library: &mut Library, change: &Change<'_>, report: Report, stamp: 
         return Ok(report);
     }
     let withdrawn = own.closed(ProposalState::Rejected, stamp);
-    library.commit_with(Vec::new(), vec![ProposalChange::noted(withdrawn, EventStatus::Rejected, stamp)])?;
+    library.commit_with(Vec::new(), vec![ProposalChange::noted(withdrawn, stamp)])?;
     report.add(&format!("the edit reverts all of the proposal {id}, which was withdrawn"));
     Ok(report)
 }
@@ -235,7 +235,7 @@ fn set_aside(
         |proposal: &Proposal| proposal.files.iter().all(|file| new.files.iter().any(|newer| newer.path == file.path));
     let superseded = |proposal: Proposal, why: &str| {
         let note = format!("replaced by {} from the same actor: {why}", new.id);
-        ProposalChange::noted(proposal.superseded(&new.id, &note, stamp), EventStatus::Superseded, stamp)
+        ProposalChange::noted(proposal.superseded(&new.id, &note, stamp), stamp)
     };
     let open = library.open_proposals()?.into_iter().filter_map(ProposalEntry::into_whole);
     let known = open.filter(|proposal| is_stale(proposal) && is_replaced(proposal));
@@ -249,7 +249,7 @@ fn set_aside(
         true => superseded(proposal, &why),
         false => {
             let stale = Proposal { state: ProposalState::Stale, note: Some(why), ..proposal };
-            ProposalChange::noted(stale, EventStatus::Stale, stamp)
+            ProposalChange::noted(stale, stamp)
         }
     }));
     Ok(changes)

@@ -237,6 +237,33 @@ fn first_of_two_decisions_wins() {
 }
 
 #[test]
+fn decisions_on_proposals_are_final() {
+    use ProposalState::{Accepted, Expired, Pending, Quarantined, Rejected, Stale, Superseded};
+    let place = Place::new();
+    let mut library = place.open();
+    put(&mut library, &pdf("one"));
+    for (name, decision) in [("aaaaaa", Accepted), ("bbbbbb", Rejected), ("cccccc", Superseded), ("dddddd", Expired)] {
+        let new = proposal(&library, name, &pdf("two"));
+        propose(&mut library, new).unwrap();
+        let mut get = |state: ProposalState| {
+            let before = read(&library, name);
+            let after = match state.is_open() {
+                true => Proposal { state, decided: None, ..before },
+                false => decide(before, state),
+            };
+            library.commit_with(Vec::new(), vec![change_of(after, EventStatus::Rejected)])
+        };
+        get(Stale).unwrap();
+        get(Pending).unwrap();
+        get(decision).unwrap();
+        for next in [Pending, Stale, Quarantined, Accepted, Superseded, Expired] {
+            assert!(matches!(get(next), Err(CommitError::ProposalMoved { .. })), "{decision:?} {next:?}");
+        }
+        assert_eq!(get(Rejected).is_ok(), decision == Expired);
+    }
+}
+
+#[test]
 fn open_proposals_are_limited_in_number() {
     let place = with_proposal();
     let mut library = place.open();
