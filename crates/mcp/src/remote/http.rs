@@ -2,6 +2,10 @@
 //!
 //! Each response is read up to the requested answer. The server's notification stream is not opened, so changes of its
 //! tools are found by polling.
+//!
+//! The protocol library's own HTTP transport is not used: it bounds single events and not an answer, renews sessions
+//! and resumes streams past the deadline of a call, and keeps a stream open for each server. Its transport for child
+//! processes bounds neither their output nor the time to the kill of their group; of it, only the framing is used.
 
 use std::{
     collections::BTreeMap,
