@@ -1,6 +1,8 @@
 //! Exit codes, and the error type of all commands.
 
 use ops::Refusal;
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 use skill::{
     Problem,
@@ -186,11 +188,22 @@ pub fn failed(error: impl Fails) -> CliError {
     Refusal::from(error).into()
 }
 
+/// Error of one skill in a document about several.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ErrorOfOne {
+    /// Stable code of the error.
+    code: &'static str,
+    /// Description of the error.
+    message: String,
+    /// What to do about it.
+    hint: Option<String>,
+}
+
 /// Formats the error of one skill in a batch document.
-pub fn error_of_one(error: &impl Fails) -> Value {
+pub fn error_of_one(error: &impl Fails) -> ErrorOfOne {
     let failure = error.failure();
     let hint = failure.hint.as_deref().map(hints::for_user);
-    json!({"code": failure.code, "message": error.to_string(), "hint": hint})
+    ErrorOfOne { code: failure.code, message: error.to_string(), hint }
 }
 
 /// Returns the exit code of one skill in a batch.

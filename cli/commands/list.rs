@@ -1,5 +1,7 @@
 //! `skillhub list` lists the skills of the library, and those that could be adopted.
 
+mod document;
+
 use std::{
     collections::BTreeMap,
     io::{self, Write},
@@ -14,9 +16,10 @@ use ops::{AgentsPicture, Difference, Lacking};
 use serde_json::{Value, json};
 use skill::{SkillName, counted};
 
+use document::{ListDocument, ListedDocument, UnmanagedDocument};
+
 use crate::{
     catalogue::{exit_with, problems},
-    commands::verify::accepted_document,
     context::Context,
     exit::{CliError, Exit, failed},
     print::{FAINT, STRONG, Table, shell_word, visible},
@@ -74,19 +77,20 @@ pub fn run(context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     };
     let problems = problems(&catalogue, context.out);
     let skills = || catalogue.skills.iter().zip(&agents.readers);
-    let document = json!({
-        "ok": problems.is_empty(),
-        "skills": skills().map(|(listed, readers)| {
-            let mut document = document(listed, readers, of(listed));
-            document["state"] = json!(if is_absent(listed) { Some("absent") } else { listed.missing.then_some("missing") });
-            document
-        }).collect::<Vec<_>>(),
-        "unmanaged": unmanaged.iter().map(unmanaged_document).collect::<Vec<_>>(),
-        "differences": agents.differences.iter().map(Difference::document).collect::<Vec<_>>(),
-        "lacking": agents.lacking.iter().map(Lacking::document).collect::<Vec<_>>(),
-        "notes": catalogue.notes,
-        "problems": problems,
-    });
+    let document = ListDocument {
+        ok: problems.is_empty(),
+        skills: skills()
+            .map(|(listed, readers)| {
+                let state = if is_absent(listed) { Some("absent") } else { listed.missing.then_some("missing") };
+                ListedDocument::of(listed, readers, of(listed), state)
+            })
+            .collect(),
+        unmanaged: unmanaged.iter().map(UnmanagedDocument::of).collect(),
+        differences: agents.differences.iter().map(Difference::document).collect(),
+        lacking: agents.lacking.iter().map(Lacking::document).collect(),
+        notes: &catalogue.notes,
+        problems: &problems,
+    };
     context.out.answer(&document, |out| {
         if catalogue.skills.is_empty() {
             writeln!(out, "No skills in {}", context.short(context.library_path()))?;
@@ -240,40 +244,6 @@ fn release_states(context: &Context, catalogue: &Catalogue) -> BTreeMap<Installe
     let origins = || catalogue.skills.iter().filter_map(|listed| listed.head.as_ref()?.origin.as_ref());
     let sources = origins().map(|origin| origin.source.clone()).collect();
     client::known_states(&context.registries().for_library(sources), origins())
-}
-
-fn document(listed: &Listed, readers: &[&str], Known { accepted, requirers, release }: Known<'_>) -> Value {
-    json!({
-        "name": listed.name.as_str(),
-        "path": listed.path,
-        "scope": listed.scope,
-        "origin": listed.head.as_ref().and_then(|head| head.origin.as_ref()),
-        "version": listed.version,
-        "revision": listed.served().map(|head| &head.id),
-        "number": listed.served().map(|head| head.number),
-        "newest": listed.head.as_ref().map(|head| &head.id),
-        "edited": listed.is_edited(),
-        "digest": listed.digest(),
-        "held": listed.held(),
-        "enabled": listed.enabled,
-        "modified": listed.modified,
-        "managed": listed.head.is_some() || listed.damaged,
-        "agents": readers,
-        "title": listed.title,
-        "description": listed.description,
-        "fault": listed.fault,
-        "undecided": listed.undecided,
-        "accepted": accepted.iter().map(accepted_document).collect::<Vec<_>>(),
-        "warnings": listed.warnings,
-        "release_state": release.map(ReleaseState::as_str),
-        "release_reason": release.map(ReleaseState::reason),
-        "dependency": requirers.is_some_and(|requirers| requirers.is_dependency),
-        "required_by": requirers.map(|requirers| requirers.by.clone()).unwrap_or_default(),
-    })
-}
-
-fn unmanaged_document(Found { skill, .. }: &Found) -> Value {
-    json!({"name": skill.name, "path": skill.path, "agents": skill.agents, "description": skill.description})
 }
 
 fn row(listed: &Listed, readers: &[&str], Known { requirers, release, .. }: Known<'_>) -> [String; 6] {

@@ -2,14 +2,15 @@
 
 use clap::Args;
 use client::Outdated;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::Serialize;
 use skill::failure::Fails;
 
 use crate::{
     accepting::AcceptArgs,
     commands::install::installer,
     context::Context,
-    exit::{CliError, Exit, error_of_one, exit_of_one},
+    exit::{CliError, ErrorOfOne, Exit, error_of_one, exit_of_one},
     hints,
     print::{BAD, FAINT, GOOD, Table, WARN, visible},
 };
@@ -42,7 +43,7 @@ pub fn run(context: &Context, args: &OutdatedArgs) -> Result<Exit, CliError> {
         |skill: &&Outdated| args.all || skill.wanted.is_some() || skill.error.is_some() || !skill.warnings.is_empty();
     let told: Vec<&Outdated> = skills.iter().filter(is_told).collect();
     let document =
-        json!({"ok": exit == Exit::Done, "skills": told.iter().map(|skill| document(skill)).collect::<Vec<_>>()});
+        OutdatedDocument { ok: exit == Exit::Done, skills: told.iter().copied().map(OutdatedSkill::of).collect() };
     context.out.answer(&document, |out| {
         if told.is_empty() {
             return match skills.len() {
@@ -90,16 +91,60 @@ fn row(skill: &Outdated) -> Vec<String> {
     ]
 }
 
-fn document(skill: &Outdated) -> Value {
-    json!({
-        "name": skill.origin.name,
-        "source": skill.origin.source,
-        "installed": skill.origin.version,
-        "commit": skill.origin.commit,
-        "requested": skill.requested,
-        "wanted": skill.wanted,
-        "newest": skill.newest,
-        "warnings": skill.warnings,
-        "error": skill.error.as_ref().map(error_of_one),
-    })
+/// Answer of `skillhub outdated --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+struct OutdatedDocument<'a> {
+    /// False if a source could not be asked.
+    ok: bool,
+    /// Installed skills with something to tell: a newer release, a warning or an error; all with `--all`.
+    skills: Vec<OutdatedSkill<'a>>,
+}
+
+/// An installed skill and what its source has.
+#[derive(Debug, Serialize, JsonSchema)]
+struct OutdatedSkill<'a> {
+    /// Full name in its source.
+    name: &'a str,
+    /// Source that it was installed from.
+    source: &'a str,
+    /// Installed version, if its source has versions.
+    installed: Option<&'a str>,
+    /// Installed commit, if its source is a git repository.
+    commit: Option<&'a str>,
+    /// Version or branch that was asked for; empty for the newest.
+    requested: &'a str,
+    /// Version or commit that `update` would bring.
+    wanted: Option<&'a str>,
+    /// Newest version or commit, whatever was asked for.
+    newest: Option<&'a str>,
+    /// Warnings, one sentence each.
+    warnings: &'a [String],
+    /// Reason why the source could not be asked.
+    error: Option<ErrorOfOne>,
+}
+
+impl<'a> OutdatedSkill<'a> {
+    fn of(skill: &'a Outdated) -> Self {
+        Self {
+            name: &skill.origin.name,
+            source: &skill.origin.source,
+            installed: skill.origin.version.as_deref(),
+            commit: skill.origin.commit.as_deref(),
+            requested: &skill.requested,
+            wanted: skill.wanted.as_deref(),
+            newest: skill.newest.as_deref(),
+            warnings: &skill.warnings,
+            error: skill.error.as_ref().map(error_of_one),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answer_has_the_published_schema() {
+        testkit::assert_published::<OutdatedDocument<'_>>("outdated");
+    }
 }

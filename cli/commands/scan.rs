@@ -9,14 +9,16 @@ mod techniques;
 
 use std::{
     io::{self, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::atomic::{AtomicUsize, Ordering},
 };
 
 use clap::Args;
 use library::Verdicts;
-use scan::{Capabilities, CapabilityDelta, Report, Scanner, Severity, Verdict, causes};
-use serde_json::{Value, json};
+use scan::{Capabilities, CapabilityDelta, Cause, Finding, Report, Scanner, Severity, Verdict, causes};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
 use skill::Bundle;
 
 use crate::{
@@ -134,9 +136,8 @@ pub fn run(context: &Context, args: &ScanArgs) -> Result<Exit, CliError> {
         context.out.answer(&json!({}), |out| writeln!(out, "{document:#}"))?;
         return Ok(exit.unwrap_or(Exit::Done));
     }
-    let document = json!({
-        "ok": exit.is_none(), "ruleset": scanner.ruleset(), "skills": scanned.iter().map(document).collect::<Vec<_>>(),
-    });
+    let skills = scanned.iter().map(ScannedDocument::of).collect();
+    let document = ScanDocument { ok: exit.is_none(), ruleset: scanner.ruleset().to_string(), skills };
     context.out.answer(&document, |out| {
         scanned.iter().try_for_each(|skill| text(skill, out))?;
         if scanned.is_empty() {
@@ -231,17 +232,86 @@ fn text(skill: &Scanned, out: &mut dyn Write) -> io::Result<()> {
     skill.capabilities.as_ref().map_or(Ok(()), |capabilities| write_capabilities(capabilities, out))
 }
 
-fn document(skill: &Scanned) -> Value {
-    let (findings, causes, error) = match &skill.result {
-        Ok(report) => (json!(report.findings), json!(causes(&report.findings)), Value::Null),
-        Err(error) => (json!([]), json!([]), json!({"code": error.code, "message": error.message, "hint": error.hint})),
-    };
-    let mut document = json!({
-        "path": skill.target.path, "kind": skill.target.word(), "name": skill.name, "verdict": skill.verdict(),
-        "findings": findings, "causes": causes, "note": skill.note, "error": error,
-    });
-    if let Some(capabilities) = &skill.capabilities {
-        document["capabilities"] = json!(capabilities);
+/// Answer of `skillhub scan --json`.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ScanDocument<'a> {
+    /// False if a finding is as severe as `--fail-on`, or a skill could not be read.
+    ok: bool,
+    /// Id of the rules that were applied.
+    ruleset: String,
+    /// Skills in the order of the arguments.
+    skills: Vec<ScannedDocument<'a>>,
+}
+
+/// A skill that was scanned.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ScannedDocument<'a> {
+    /// Path of the skill.
+    path: &'a Path,
+    /// Form in which it was given: `folder`, `archive`, `file` or `stdin`.
+    kind: &'static str,
+    /// Name in its frontmatter.
+    name: Option<&'a str>,
+    /// Verdict: `allow`, `warn` or `block`. A skill that cannot be read is blocked.
+    #[schemars(with = "String")]
+    verdict: Verdict,
+    /// Findings, each as in judge.json.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    findings: &'a [Finding],
+    /// Findings by their cause.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    causes: Vec<Cause<'a>>,
+    /// Remark on how it was scanned.
+    note: Option<&'static str>,
+    /// Reason why it could not be read.
+    error: Option<ScanError<'a>>,
+    /// What it would touch, with `--capabilities`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    capabilities: Option<&'a Capabilities>,
+}
+
+/// Reason why a skill could not be scanned.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ScanError<'a> {
+    /// Stable code of the error.
+    code: &'static str,
+    /// Description of the error.
+    message: &'a str,
+    /// What to do about it.
+    hint: Option<&'a str>,
+}
+
+impl<'a> ScannedDocument<'a> {
+    fn of(skill: &'a Scanned) -> Self {
+        let (findings, error) = match &skill.result {
+            Ok(report) => (report.findings.as_slice(), None),
+            Err(error) => (&[][..], Some(error)),
+        };
+        Self {
+            path: &skill.target.path,
+            kind: skill.target.word(),
+            name: skill.name.as_deref(),
+            verdict: skill.verdict(),
+            findings,
+            causes: causes(findings),
+            note: skill.note,
+            error: error.map(|error| ScanError {
+                code: error.code,
+                message: &error.message,
+                hint: error.hint.as_deref(),
+            }),
+            capabilities: skill.capabilities.as_ref(),
+        }
     }
-    document
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answer_has_the_published_schema() {
+        testkit::assert_published::<ScanDocument<'_>>("scan");
+    }
 }

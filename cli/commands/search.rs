@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use clap::Args;
-use ops::search_document;
+use ops::SearchDocument;
 
 use crate::{
     context::Context,
@@ -40,7 +40,7 @@ pub fn run(context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
         context.out.note(&format!("left out: {skipped}; see all faults with `skillhub index verify`"));
     }
     let results = &found.results;
-    context.out.answer(&search_document(&found), |out| {
+    context.out.answer(&SearchDocument::of(&found), |out| {
         for result in results {
             writeln!(out, "{STRONG}{}{STRONG:#} {FAINT}{}{FAINT:#}", result.name, result.version)?;
             writeln!(out, "  {}", visible(&shortened(&result.description)))?;

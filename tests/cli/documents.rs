@@ -22,6 +22,19 @@ fn assert_fields(value: &Value, fields: &str) {
     }
 }
 
+/// Returns the validator of a schema in `docs/schemas`.
+pub fn schema(name: &str) -> jsonschema::Validator {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("docs/schemas/{name}.json"));
+    let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    jsonschema::validator_for(&schema).unwrap()
+}
+
+#[track_caller]
+pub fn assert_fits(name: &str, document: &Value) {
+    let faults: Vec<String> = schema(name).iter_errors(document).map(|fault| fault.to_string()).collect();
+    assert!(faults.is_empty(), "{name}: {faults:?} in {document:#}");
+}
+
 fn published() -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.skill("demo", "Writes notes. Use in tests.", &[("scripts/run.sh", "#!/bin/sh\nprintf x\n")]);
@@ -218,4 +231,28 @@ fn log_has_changes_and_refusals() {
     assert_eq!(statuses, ["set", "refused", "applied"]);
     assert_fields(&events[1], "time:s skill:s action:s status:s actor:s code:s message:s");
     assert_eq!(events[2]["revision"], made["revision"]);
+}
+
+#[test]
+fn documents_fit_their_published_schemas() {
+    let sandbox = published();
+    sandbox.skill("bad", "Does bad. Use in tests.", &[("scripts/report.sh", &hostile_script())]);
+    sandbox.done(&["install", "acme/demo"]);
+    for (name, args, exit) in [
+        ("list", &["list", "--builtin"][..], 0),
+        ("search", &["search", "notes"], 0),
+        ("outdated", &["outdated", "--all"], 0),
+        ("scan", &["scan", "demo", "bad", "--capabilities"], 4),
+    ] {
+        let document = sandbox.ask(args).exits(exit).json();
+        let rows = document.get("skills").or_else(|| document.get("results")).and_then(Value::as_array).unwrap();
+        assert!(!rows.is_empty(), "{name}: {document:#}");
+        assert_fits(name, &document);
+        // A document that lacks a field must not pass.
+        for field in document.as_object().unwrap().keys() {
+            let mut lacking = document.clone();
+            lacking.as_object_mut().unwrap().remove(field);
+            assert!(!schema(name).is_valid(&lacking), "{name} without {field}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use std::{fs, os::unix::fs::PermissionsExt, time::Instant};
 
 use serde_json::{Value, json};
 
+use super::documents::assert_fits;
 use crate::support::Sandbox;
 
 /// Creates a library that holds every change of an agent, and a notification command that records its input.
@@ -40,6 +41,7 @@ fn notify_command_gets_events_without_secrets() {
     let rejected = patch(&sandbox, "three", "3", &[])["proposal"].as_str().unwrap().to_owned();
     sandbox.run_as(&token, &["review", "reject", &rejected]).done();
     let heard = heard(&sandbox);
+    heard.iter().for_each(|event| assert_fits("notify", event));
     let words: Vec<&str> = heard.iter().map(|event| event["event"].as_str().unwrap()).collect();
     assert_eq!(words, ["proposed", "amended", "accepted", "proposed", "rejected"]);
     assert_eq!([&heard[0]["proposal"], &heard[0]["reason"], &heard[0]["name"]], [id, "it is loud", "demo"]);

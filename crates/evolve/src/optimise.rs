@@ -22,10 +22,10 @@ use crate::{
 };
 
 /// JSON Schema of the optimiser's input.
-pub const REQUEST_SCHEMA: &str = include_str!("../schemas/optimiser-request.json");
+pub const REQUEST_SCHEMA: &str = include_str!("../../../docs/schemas/optimiser-request.json");
 
 /// JSON Schema of the optimiser's answer.
-pub const ANSWER_SCHEMA: &str = include_str!("../schemas/optimiser-answer.json");
+pub const ANSWER_SCHEMA: &str = include_str!("../../../docs/schemas/optimiser-answer.json");
 
 /// Limits on an optimiser and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -24,7 +24,7 @@ pub use catalogue::{builtin, skill_name};
 pub use install::{Waiting, document_of, whole_document};
 pub use record::Recorded;
 pub use refusal::{Question, Refusal};
-pub use search::search_document;
+pub use search::SearchDocument;
 pub use setup::{Note, Setup, Variables};
 pub use sight::{FolderSight, qualified};
 pub use tools::stop_tools;

@@ -6,9 +6,10 @@
 use std::{path::Path, time::Duration};
 
 use client::NotifyConfig;
-use library::{Event, Watcher};
+use library::{Event, EventStatus, RevisionId, Watcher};
 use process::{Ended, Membership, Order, child};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::setup::Setup;
 
@@ -32,6 +33,58 @@ pub(crate) fn watcher(config: &NotifyConfig, setup: &Setup) -> Option<Watcher> {
     }))
 }
 
+/// Document that the command of `[notify]` reads, on one line.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Notice<'a> {
+    /// Version of this form, currently 1.
+    v: u32,
+    /// Event: `proposed`, `amended`, `accepted`, `rejected`, `stale`, `quarantined`, `expired` or `superseded`.
+    #[schemars(with = "String")]
+    event: EventStatus,
+    /// Id of the proposal.
+    proposal: Option<&'a str>,
+    /// Name of the skill.
+    name: &'a str,
+    /// Action that was asked for, such as `edit`.
+    action: &'a str,
+    /// Who acted, as `kind:id`.
+    actor: &'a str,
+    /// Reason in the actor's words.
+    reason: Option<&'a str>,
+    /// Id of the agent's run.
+    run: Option<&'a str>,
+    /// Id of the conversation.
+    thread: Option<&'a str>,
+    /// Time in RFC 3339, UTC.
+    time: &'a str,
+    /// Revision that was made.
+    revision: Option<&'a str>,
+    /// Further explanation.
+    message: Option<&'a str>,
+    /// Path of the skill's library.
+    library: &'a Path,
+}
+
+impl<'a> Notice<'a> {
+    fn of(event: &'a Event, library: &'a Path) -> Self {
+        Self {
+            v: 1,
+            event: event.status,
+            proposal: event.proposal.as_deref(),
+            name: &event.skill,
+            action: &event.action,
+            actor: &event.actor,
+            reason: event.reason.as_deref(),
+            run: event.run.as_deref(),
+            thread: event.thread.as_deref(),
+            time: &event.time,
+            revision: event.revision.as_ref().map(RevisionId::as_str),
+            message: event.message.as_deref(),
+            library,
+        }
+    }
+}
+
 fn word(event: &Event) -> String {
     serde_json::to_value(event.status).ok().and_then(|word| Some(word.as_str()?.to_owned())).unwrap_or_default()
 }
@@ -42,11 +95,7 @@ fn is_wanted(config: &NotifyConfig, event: &Event) -> bool {
 
 fn tell(config: &NotifyConfig, library: &Path, event: &Event) -> Result<(), String> {
     let Some((program, arguments)) = config.command.split_first() else { return Ok(()) };
-    let document = json!({
-        "v": 1, "event": word(event), "proposal": event.proposal, "name": event.skill, "action": event.action,
-        "actor": event.actor, "reason": event.reason, "run": event.run, "thread": event.thread, "time": event.time,
-        "revision": event.revision, "message": event.message, "library": library,
-    });
+    let document = serde_json::to_string(&Notice::of(event, library)).map_err(|error| error.to_string())?;
     let mut command = child::command(program);
     command.args(arguments).env(WITHIN, "1");
     let seconds = config.timeout_seconds.clamp(1, MOST_SECONDS);
@@ -58,5 +107,15 @@ fn tell(config: &NotifyConfig, library: &Path, event: &Event) -> Result<(), Stri
         (_, Some(0)) => Ok(()),
         (_, Some(code)) => Err(format!("it ended with exit code {code}")),
         (_, None) => Err("a signal ended it".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notice_has_the_published_schema() {
+        testkit::assert_published::<Notice<'_>>("notify");
     }
 }

@@ -1,7 +1,8 @@
 //! Searches in the registries of a [`Workplace`].
 
-use client::SearchFound;
-use serde_json::{Value, json};
+use client::{SearchFound, SearchResult};
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::{refusal::Refusal, workplace::Workplace};
 
@@ -15,8 +16,30 @@ impl Workplace {
     }
 }
 
-/// Formats the results as JSON.
-#[must_use]
-pub fn search_document(found: &SearchFound) -> Value {
-    json!({"ok": true, "results": found.results, "skipped": found.skipped})
+/// Answer of `skillhub search --json` and of the search tool.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct SearchDocument<'a> {
+    ok: bool,
+    /// Skills that match, best first.
+    results: &'a [SearchResult],
+    /// Skills that could not be searched, one sentence each.
+    skipped: &'a [String],
+}
+
+impl<'a> SearchDocument<'a> {
+    /// Creates the answer of a search.
+    #[must_use]
+    pub fn of(found: &'a SearchFound) -> Self {
+        Self { ok: true, results: &found.results, skipped: &found.skipped }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answer_has_the_published_schema() {
+        testkit::assert_published::<SearchDocument<'_>>("search");
+    }
 }

@@ -1,4 +1,5 @@
-//! Test helpers: a seeded random generator, and real skills from `registry-index/seed` or a larger collection.
+//! Test helpers: a seeded random generator, published schemas, and real skills from `registry-index/seed` or a larger
+//! collection.
 //!
 //! `SKILLHUB_TEST_DATA` names the folder of a collection: `skills/` holds skill folders, `honest-dev.tar.gz` honest
 //! skills by repository and `honest-dev.tsv` their list. Tests that need such a folder are ignored, and
@@ -97,4 +98,20 @@ fn read(folder: &Path, prefix: &str, files: &mut Vec<(String, Vec<u8>)>) {
             files.push((name, fs::read(&path).expect("a file that can be read")));
         }
     }
+}
+
+/// Asserts that `docs/schemas/NAME.json` is the JSON Schema of a type. With `SKILLHUB_WRITE_SCHEMAS` set, writes it.
+///
+/// # Panics
+/// The file has another schema or cannot be read.
+pub fn assert_published<T: schemars::JsonSchema>(name: &str) {
+    let schema = schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator();
+    let schema = schema.into_root_schema_for::<T>().to_value();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../docs/schemas/{name}.json"));
+    if std::env::var_os("SKILLHUB_WRITE_SCHEMAS").is_some() {
+        fs::write(&path, format!("{schema:#}\n")).expect("the schema can be written");
+    }
+    let text = fs::read_to_string(&path).expect("the schema can be read");
+    let published: serde_json::Value = serde_json::from_str(&text).expect("the schema is JSON");
+    assert_eq!(published, schema, "{name}.json is made by this test with SKILLHUB_WRITE_SCHEMAS=1");
 }

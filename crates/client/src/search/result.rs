@@ -1,9 +1,10 @@
 //! [`SearchResult`]: one result of a search.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A skill that matches a search.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SearchResult {
     /// Full name of the skill.
     pub name: String,

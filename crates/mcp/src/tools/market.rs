@@ -1,7 +1,7 @@
 //! Tools that find and install skills from registries, [`SEARCH_MARKETPLACE`] and [`INSTALL_SKILL`].
 
 use client::InstallRequest;
-use ops::{Refusal, search_document};
+use ops::{Refusal, SearchDocument};
 use rmcp::model::JsonObject;
 use serde::Deserialize;
 use serde_json::json;
@@ -50,7 +50,8 @@ struct SearchArguments {
 
 fn search(call: &Call<'_>, arguments: JsonObject) -> Result<Answer, Refusal> {
     let SearchArguments { query, limit } = read(arguments)?;
-    Ok(search_document(&call.place.search(&query, limit.unwrap_or(RESULTS).clamp(1, MOST_RESULTS))?).into())
+    let found = call.place.search(&query, limit.unwrap_or(RESULTS).clamp(1, MOST_RESULTS))?;
+    Ok(json!(SearchDocument::of(&found)).into())
 }
 
 #[derive(Deserialize)]
